@@ -8,9 +8,9 @@ import (
 // ChannelCapability is the MCP capability of a server that pushes messages into Claude Code's sessions.
 const ChannelCapability = "claude/channel"
 
-// claude is Claude Code. It sets SessionEnv anew for each hook and each shell of a tool, so the variable is right there. Its MCP server
-// keeps the value from its start, which is out of date after /clear or /resume. So the broker first looks for a mailbox that is bound to
-// the client's process, and reads the variable only if there is no such mailbox.
+// claude is Claude Code. It sets the variable SessionEnv anew for each hook and each shell of a tool, where the variable is therefore
+// right. The MCP server has the value from the server's start, which is out of date after /clear or /resume. Therefore the broker first
+// looks for a mailbox that is bound to the client's process, and reads the variable only if there is no such mailbox.
 func claude() Profile {
 	return Profile{
 		Name:           "claude",
@@ -27,8 +27,8 @@ func claude() Profile {
 		Doing:          ClaudeDoing,
 		DoingDir:       "sessions",
 		Inherited:      []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
-		// Measured with 2.1.329: if the texts of an answer together have 50,000 UTF-16 units or more, the model gets a file name and 2
-		// KB. A second limit of 25,000 tokens (of about four characters each) is higher.
+		// Measured with 2.1.329: if the texts of an answer together have 50,000 UTF-16 units or more, the model gets a file name and 2 KB
+		// of the text. A second limit of 25,000 tokens (of about four characters each) is higher.
 		Answer:       40_000,
 		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
 		// Measured with 2.1.329: if the output has more than 30,000 bytes, the model gets a file name and the beginning.

@@ -1,6 +1,6 @@
 // Package client holds the facts that c2c knows about each client, as data in one file per client. A client is an AI program in which
-// sessions run: Claude Code, Codex and others. It writes nothing to disk, and its data never changes, so any goroutine may call every
-// function at any time.
+// sessions run: Claude Code, Codex and others. The package writes nothing to disk, and its data never changes, so any goroutine may call
+// every function at any time.
 package client
 
 import (
@@ -13,9 +13,9 @@ import (
 
 // Profile holds the facts about one client.
 type Profile struct {
-	// Name is what people, the registry (client_type) and `c2c install` call the client, and the name of its program.
+	// Name is the client's name for people, in the registry (client_type) and in `c2c install`.
 	Name string
-	// Program is the name of the client's program, if that is not Name.
+	// Program is the name of the client's program; empty: the same as Name.
 	Program string
 	// Aliases are other names of the client that the OCaml c2c or the client itself uses.
 	Aliases []string
@@ -26,7 +26,7 @@ type Profile struct {
 
 	// SessionEnv is the variable that holds the client's session id in its child processes, or empty.
 	SessionEnv string
-	// TrustEnv means that SessionEnv in our environment names the session in which c2c runs.
+	// TrustEnv means that SessionEnv, if it is in c2c's environment, names the session in which c2c runs.
 	TrustEnv bool
 	// ShellEnv means that SessionEnv is right in a shell that the client has started, even if it is not in the client's MCP server and
 	// hooks.
@@ -50,12 +50,12 @@ type Profile struct {
 	// Open returns the client's ids of the sessions that one of its processes has open. known is false if the system does not show them.
 	// Open is for a client whose process may have many sessions; nil: c2c does not check.
 	Open func(pid int) (ids map[string]bool, known bool)
-	// InTurn is a text for people: how mail reaches the model while a turn runs.
+	// InTurn tells people how mail reaches the model while a turn runs.
 	InTurn string
 	// Servers is a directory below the client's configuration. Each process of the client that serves many sessions over HTTP
 	// has a file there: JSON with pid and port.
 	Servers string
-	// ProcessEnv is the variable that holds the client's process id in its hooks, or empty.
+	// ProcessEnv is the variable that holds the client's process id in the client's hooks, or empty.
 	ProcessEnv string
 	// DetachedHooks means that a hook runs in its own session of processes (setsid), whose leader is the client's child.
 	DetachedHooks bool
@@ -64,48 +64,47 @@ type Profile struct {
 	// HooksCommand means that the model takes the text of a hook for an order of its developer, so that text must not contain a peer's
 	// words.
 	HooksCommand bool
-	// MailedWarnings means that the model sees nothing of a hook's answers around a tool call, so c2c sends the session a message with what
-	// it has to say there.
+	// MailedWarnings means that the model does not see the answers of the hooks before and after a tool call, so c2c sends the session its
+	// warnings as messages.
 	MailedWarnings bool
 	// ChildHooks means that the process of a hook is the client's child.
 	ChildHooks bool
 	// ProjectEnv is the variable that names the project for a hook, if the client runs its hooks in another directory.
 	ProjectEnv string
 	// SharedProcess means that one process of the client serves many sessions, so the process does not identify a session. The
-	// environment identifies it only with SessionServer, or in a shell with ShellEnv.
+	// environment identifies the session only with SessionServer, or in a shell with ShellEnv.
 	SharedProcess bool
 	// Daemon is an argument by which c2c recognizes a shared process that runs without a window, and that begins turns when a program
 	// asks for it.
 	Daemon string
-	// Plugin means that a plugin of ours runs in the client, and that its sessions have the environment of their own terminal.
+	// Plugin means that a plugin of ours runs in the client, and that the client's sessions have the environment of their own terminal.
 	Plugin bool
 	// Mod means that a mod of ours may run in the client. A mod carries no mail.
 	Mod bool
 	// Inherited are other variables that a client inside this one would inherit and take for its own.
 	Inherited []string
 
-	// Answer is the size up to which an MCP tool's answer reaches every model of the client whole, in bytes; 0: not known. AnswerTokens
-	// is the variable with which a person sets such a limit, in tokens.
+	// Answer is a size in bytes: an answer of an MCP tool up to this size reaches every model of the client whole; 0: not known.
+	// AnswerTokens is the variable with which a person sets such a limit, in tokens.
 	Answer       int
 	AnswerTokens string
 	// NoArrays means that the client rejects a tool's answer if its first text is a JSON array.
 	NoArrays bool
 
-	// ResultMail means that the result of any tool of ours also brings mail. It requires that a call names its session, so that a
-	// subagent gets no mail, and that nothing else shows mail before the model goes on. A client without a profile gets mail in this way,
-	// too.
+	// ResultMail means that the result of any tool of ours also brings mail, because nothing else shows mail before the model goes on. A
+	// client without a profile gets mail in this way, too.
 	ResultMail bool
 
 	// Shell is how many bytes of output the client's shell tool always passes to every model; 0: not known. ShellLine is for a shell tool
-	// that also limits the lines: a shorter line counts as so many bytes. ShellMax is the variable with which a person sets such a limit,
-	// in characters.
+	// that also limits the number of lines: a line of fewer bytes counts as ShellLine bytes. ShellMax is the variable with which a person
+	// sets the limit of the output, in characters.
 	Shell, ShellLine int
 	ShellMax         string
 
 	// ConfigEnv is the variable that names the directory of the client's configuration; without it, the directory is
 	// ConfigDir in the home directory. ConfigParentEnv is the variable that names the parent of that directory.
 	ConfigEnv, ConfigParentEnv, ConfigDir string
-	// OneShot are arguments that make the client end after its answer to one prompt, unless one of the arguments Stream is there too.
+	// OneShot are arguments that make the client end after its answer to one prompt, unless it also has one of the arguments in Stream.
 	OneShot, Stream []string
 	// Resume is the command that opens a session again; the session's id follows it. Empty: there is no such command.
 	Resume string
@@ -157,7 +156,7 @@ func Wire() []string {
 	return nil
 }
 
-// ByInfo returns the profile of the client that gives itself the name info in its clientInfo.
+// ByInfo returns the profile of the client that sends the name info in its clientInfo.
 func ByInfo(info string) (Profile, bool) {
 	for _, p := range All() {
 		if p.Info != "" && strings.HasPrefix(info, p.Info) {
@@ -175,14 +174,14 @@ func Names() (names []string) {
 	return names
 }
 
-// ShellRoom is for a command in a client's shell. room is how many bytes of output the shell always passes to the model; a shorter line
-// than `line` bytes counts as `line` bytes. Both are 0 if c2c does not run in a client's shell. If a client runs in the shell of another
-// client, the smaller limit applies.
+// ShellRoom is for a command in a client's shell. room is how many bytes of output the shell always passes to the model; a line of fewer
+// than minLine bytes counts as minLine bytes. Both are 0 if c2c does not run in a client's shell. If a client runs in the shell of
+// another client, the smaller limit applies.
 //
-// above is the client of the session that runs c2c. It matters for clients without a SessionEnv.
-func ShellRoom(getenv func(string) string, above string) (room, line int) {
+// The argument caller is the name of the client whose session runs c2c. It matters for clients without a SessionEnv.
+func ShellRoom(getenv func(string) string, caller string) (room, minLine int) {
 	for _, p := range All() {
-		if here := p.ShellEnv && getenv(p.SessionEnv) != "" || p.SessionEnv == "" && p.Name == above; !here || p.Shell == 0 {
+		if here := p.ShellEnv && getenv(p.SessionEnv) != "" || p.SessionEnv == "" && p.Name == caller; !here || p.Shell == 0 {
 			continue
 		}
 		most := p.Shell
@@ -192,9 +191,9 @@ func ShellRoom(getenv func(string) string, above string) (room, line int) {
 		if room == 0 || most < room {
 			room = most
 		}
-		line = max(line, p.ShellLine)
+		minLine = max(minLine, p.ShellLine)
 	}
-	return room, line
+	return room, minLine
 }
 
 // leftOver is how many bytes of a shell's output ShellRoom leaves for other commands.
@@ -213,8 +212,8 @@ func (p Profile) Config(getenv func(string) string) (dir string, set bool) {
 	return filepath.Join(getenv("HOME"), p.ConfigDir), false
 }
 
-// ChannelEnv turns channel notifications on. The value doorbell (or 1) sends them without the bodies of messages, the value content with
-// the bodies.
+// ChannelEnv is the variable that turns channel notifications on. With the value doorbell (or 1) they come without the bodies of
+// messages, with the value content they bring the bodies.
 const (
 	ChannelEnv      = "C2C_MCP_CHANNEL_DELIVERY"
 	ChannelDoorbell = "doorbell"

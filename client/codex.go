@@ -10,8 +10,9 @@ import (
 	"c2c/process/procstat"
 )
 
-// codex is Codex. Its threads (sessions) share a daemon, which has the environment of the terminal that started it. So the variable may
-// name another thread, and only the thread id in a call counts. In the shells of its tools Codex sets the variable at each call.
+// codex is Codex. Its threads (sessions) share a daemon, which has the environment of the terminal that started the daemon. Therefore
+// the variable SessionEnv may name another thread, and only the thread id in an MCP call counts. For the shells of its tools Codex sets
+// the variable at each call.
 func codex() Profile {
 	return Profile{
 		Name:          "codex",
@@ -39,8 +40,8 @@ func codex() Profile {
 	}
 }
 
-// CodexLine is the beginning of the line with which a ringer starts a turn. The model gets the mail together with that line; Codex shows
-// the person only the line.
+// CodexLine is the beginning of the line with which a ringer starts a turn. The model gets the mail together with that line, but Codex
+// shows the person only the line.
 const CodexLine = "c2c: mail from "
 
 // CodexLocks is the directory in which Codex keeps a lock file for each thread, as long as the thread is open:

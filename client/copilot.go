@@ -1,7 +1,7 @@
 package client
 
-// copilot is GitHub Copilot CLI. It starts an MCP server for each session, also after /clear, so the variable is always right in that
-// server.
+// copilot is GitHub Copilot CLI. It starts an MCP server for each session, also after /clear, so the variable SessionEnv is always right
+// in that server.
 func copilot() Profile {
 	return Profile{
 		Name:          "copilot",

@@ -8,7 +8,7 @@ const (
 	Busy    = "busy"    // a turn runs
 	Idle    = "idle"    // no turn runs
 	Waiting = "waiting" // a dialog is open: the person has to answer
-	Away    = "away"    // its client lives, but shows it in no terminal
+	Away    = "away"    // the client lives, but shows the session in no terminal
 )
 
 // Doing is the activity of a session according to the client's own files. Word is Busy, Idle or Waiting, or "" if the files do not show

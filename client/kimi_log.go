@@ -51,8 +51,8 @@ func kimiDoing(config string, _ int, session string) (d Doing) {
 // KimiAnswered returns the time of the last answer of a session's model, from the log of the session's own agent.
 func KimiAnswered(config, session string) time.Time { return kimiDoing(config, 0, session).Answered }
 
-// kimiLogged returns the activity of an agent, from its log. A request opens a dialog; any other interaction, or a line of the turn,
-// closes the dialog.
+// kimiLogged returns the activity of an agent, from its log. The line interaction.request opens a dialog; any other line of an
+// interaction, or a line of the turn, closes the dialog.
 func kimiLogged(log string) (d Doing) {
 	var turn, answered time.Time
 	d.Word = Idle // an empty log means that no turn runs: c2c learns of a session at its first prompt
@@ -77,8 +77,8 @@ func kimiLogged(log string) (d Doing) {
 	return d
 }
 
-// KimiTurn reads an agent's log. runs reports whether a turn runs. stops reports whether a Stop hook may run now: the model has answered
-// and calls no tool, and the turn is not over.
+// KimiTurn reads an agent's log. The result runs tells whether a turn runs. The result stops tells whether a Stop hook may run now: the
+// model has answered and calls no tool, and the turn is not over.
 func KimiTurn(log string) (runs, stops bool) {
 	for _, r := range Records[kimiLine](log) {
 		switch r.Type {

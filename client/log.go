@@ -24,15 +24,14 @@ func Records[T any](log string) iter.Seq2[[]byte, T] {
 	}
 }
 
-// Tail returns the last bytes of a client's log, at most `most` bytes. It returns nil if it cannot read the file. The first line may be
-// incomplete.
-func Tail(path string, most int64) []byte {
+// Tail returns the last limit bytes of a client's log. It returns nil if it cannot read the file. The first line may be incomplete.
+func Tail(path string, limit int64) []byte {
 	f, size, err := atomicfile.OpenForeign(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.NewSectionReader(f, max(0, size-most), most))
+	data, err := io.ReadAll(io.NewSectionReader(f, max(0, size-limit), limit))
 	if err != nil {
 		return nil
 	}

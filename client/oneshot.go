@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// OneShot reports whether a client's process answers one prompt and then ends. Its hooks bring waiting mail with the prompt. The model
-// might never answer a line that a ringer sends later. Without /proc it returns false.
+// OneShot reports whether a client's process answers one prompt and then ends. The hooks of such a process bring waiting mail with the
+// prompt. Nobody rings the process, because its model might never answer. Without /proc OneShot returns false.
 func OneShot(client string, pid int) bool {
 	p, _ := Find(client)
 	return p.isOneShot(argsOf(pid))

@@ -1,7 +1,7 @@
 package client
 
 // opencode is OpenCode. It does not name the session to its MCP server. Our plugin inside OpenCode adds an argument with the session's id
-// to each call, and sets the variable for the shells of tools.
+// to each call, and sets the variable SessionEnv for the shells of tools.
 func opencode() Profile {
 	return Profile{
 		Name:            "opencode",

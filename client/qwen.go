@@ -1,9 +1,9 @@
 package client
 
-// qwen is Qwen Code. Its MCP server keeps the variable from its start, which is out of date after /clear or /resume. The file of the
-// process (SessionFile) is always right. With -p there is no such file, but then there is only one session. For hooks and the shells of
-// tools the client sets the variable at each call. In a hook the variable QWEN_CODE_LAUNCHER_PID names the launcher, not the client; the
-// launcher starts the client through a third process.
+// qwen is Qwen Code. Its MCP server has the value of SessionEnv from the server's start, which is out of date after /clear or /resume.
+// The file of the process (SessionFile) is always right. With -p there is no such file, but then there is only one session. For hooks and
+// the shells of tools the client sets SessionEnv at each call. In a hook the variable QWEN_CODE_LAUNCHER_PID names the launcher, not the
+// client; the launcher starts the client through a third process.
 func qwen() Profile {
 	return Profile{
 		Name:          "qwen",

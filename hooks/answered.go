@@ -8,8 +8,8 @@ import (
 // TellsAnswers reports whether this client has events that show that the model has answered.
 func (e Event) TellsAnswers() bool { return e.protocol.answered != nil }
 
-// Answered returns the time at which the session's model answered, if this event shows it; else zero. now is the time of the
-// event.
+// Answered returns the time at which the session's model answered, if this event shows that; otherwise zero. The argument now
+// is the time of the event.
 func (e Event) Answered(config string, now time.Time) time.Time {
 	if e.protocol.answered == nil {
 		return time.Time{}
@@ -49,8 +49,9 @@ func (e Event) Failure() string {
 	return strings.Join(parts, ": ")
 }
 
-// byTools returns the time of an answer that has called a tool or ended a turn. The answer came before the tool ran, so byTools subtracts
-// the tool's duration. This matters for tools that run in parallel: the hook of one tool may bring mail before another tool ends.
+// byTools returns the time of the model's answer that called a tool or ended a turn. The answer came before the tool ran, so byTools
+// subtracts the tool's duration. Otherwise, of two tools that run in parallel, the end of one would count as an answer to the mail that
+// the hook of the other has brought.
 func byTools(e Event, _ string, now time.Time) time.Time {
 	if e.AgentID != "" && !e.agentUnknown {
 		return time.Time{}

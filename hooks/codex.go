@@ -2,8 +2,8 @@ package hooks
 
 import "c2c/client"
 
-// codex is Codex 0.169.0. It shows hook context to its model with a developer's authority, which a peer's words must not have. Only the
-// reason of a Stop hook comes as a user message, so only Stop carries the texts of messages. Codex cuts the reason at about 10 KB.
+// codex is Codex 0.169.0. For its model, the context from a hook has a developer's authority, which a peer's words must not have. Only
+// the reason of a Stop hook comes as a user message, so only Stop brings the texts of messages. Codex cuts the reason at about 10 KB.
 func codex() protocol {
 	return protocol{
 		name:   "codex",

@@ -25,7 +25,7 @@ func copilot() protocol {
 			}
 			return nothing
 		},
-		// The extension does not notice that a dialog opens; it reports when the dialog is closed.
+		// Only this event shows that a dialog opens. Our extension reports that the dialog is closed.
 		does: func(e Event) string {
 			if e.Name == "Notification" && e.Notification == "permission_prompt" {
 				return client.Waiting
@@ -33,7 +33,7 @@ func copilot() protocol {
 			return ""
 		},
 		beforeTool: "PreToolUse",
-		editors:    []string{"Write", "Edit"}, // the names of create and edit in these events
+		editors:    []string{"Write", "Edit"}, // the names that these events give to the tools create and edit
 		encode: func(e Event, text, _ string) any {
 			if e.Name == "Stop" {
 				return map[string]string{"decision": "block", "reason": text}

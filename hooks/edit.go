@@ -82,8 +82,8 @@ func patched(patch string) (names []string) {
 	return names
 }
 
-// Edits returns the absolute path of the file that the event's tool call changes. before reports whether the call is still to come. path
-// is "" if the event names no such file, or if the client has another form of answer for such events.
+// Edits returns the absolute path of the file that the event's tool call changes. The result before says whether the call is still to
+// come. path is "" if the event names no such file, or if the client's protocol has no editors.
 func (e Event) Edits() (path string, before bool) {
 	if !slices.Contains(e.protocol.editors, e.Tool) {
 		return "", false
@@ -99,7 +99,7 @@ func (e Event) Edits() (path string, before bool) {
 	return path, before
 }
 
-// RefuseEdit returns the answer, in JSON, that refuses the tool call of this event.
+// RefuseEdit returns the answer, as JSON, that refuses the tool call of this event.
 func (e Event) RefuseEdit(reason string) ([]byte, error) {
 	if e.Name == "BeforeTool" {
 		return json.Marshal(map[string]string{"decision": "deny", "reason": reason})
@@ -107,7 +107,7 @@ func (e Event) RefuseEdit(reason string) ([]byte, error) {
 	return json.Marshal(EditAnswer(reason, true))
 }
 
-// EditAnswer returns the answer to an Edit: text for the model, or with refuse a refusal of the call with text as the reason.
+// EditAnswer returns the answer to an Edit. If refuse is true, it refuses the call, and text is the reason; otherwise the model gets text.
 func EditAnswer(text string, refuse bool) any {
 	own := map[string]string{"hookEventName": "PreToolUse"}
 	if refuse {

@@ -25,13 +25,13 @@ const maxEvent = 16 << 20
 // protocol describes the hooks of one client.
 type protocol struct {
 	name   string
-	limit  int                   // the most that one answer can show, as length counts
-	length func(text string) int // the length as the client counts it
-	shows  func(e Event) content
-	// encode makes the answer: c2c prints a string as it is, anything else as JSON. person is a text that the model does not
-	// see.
+	limit  int                   // the length of the longest text that one answer can show
+	length func(text string) int // the length of a text as the client counts it
+	shows  func(e Event) content // which part of the waiting mail the answer may contain
+	// encode makes the answer: c2c prints a string as it is, anything else as JSON. The argument text is for the model, and the
+	// argument person for the client's person, if possible without the model.
 	encode   func(e Event, text, person string) any
-	hides    func(e Event) bool // reports whether the client shows only the text person to its person; nil: it always shows the whole answer
+	hides    func(e Event) bool // reports whether the client shows its person only encode's argument person; nil: it shows the whole answer
 	hiddenAt string             // event whose answer the client does not show to its person at all; or empty
 	errors   string             // event whose answer must go to standard error, with exit status 2; or empty
 	// agent returns the id of the agent in which the event happened, "" for the session's own agent. It reads the client's logs,
@@ -62,7 +62,7 @@ type protocol struct {
 	carryingPrefix string   // prefix of a prompt with which a ringer of c2c gave mail to the client; or empty
 	prompted       string   // event that shows that the person writes in the event's conversation; or empty
 	beforeTool     string   // event before a tool call: the client refuses the call if the answer says so; or empty
-	editors        []string // tools that change the file named in their input; only if the answer to the event after the call can warn the model
+	editors        []string // tools that change the file named in their input; none if the answer to the event after the call cannot warn the model
 	script         bool     // the hooks run the hook script, which reads the pointer; see PointerPath
 }
 
@@ -71,8 +71,8 @@ type content int
 
 const (
 	nothing content = iota
-	notice          // only that mail waits: the client would present a peer's words as another author's
-	bodies
+	notice          // only that mail waits: the client would give a peer's words the authority of somebody else
+	bodies          // the texts of messages
 )
 
 // protocols has one line for each client.
@@ -92,10 +92,10 @@ func Clients() (names []string) {
 type Event struct {
 	Name           string         `json:"hook_event_name"`
 	SessionID      string         `json:"session_id"`
-	AgentID        string         `json:"agent_id"`        // the id of a subagent; "" for the session's own agent
-	Conversation   string         `json:"conversation_id"` // one of several conversations in the session's process
-	StopHookActive bool           `json:"stop_hook_active"`
-	Prompt         prompt         `json:"prompt"` // of UserPromptSubmit
+	AgentID        string         `json:"agent_id"`         // the id of a subagent; "" for the session's own agent
+	Conversation   string         `json:"conversation_id"`  // one of several conversations in the session's process
+	StopHookActive bool           `json:"stop_hook_active"` // a Stop hook has already continued the turn
+	Prompt         prompt         `json:"prompt"`           // of UserPromptSubmit
 	Notification   string         `json:"notification_type"`
 	Cwd            any            `json:"cwd"`
 	Transcript     string         `json:"transcript_path"` // the client's record of the session
@@ -139,7 +139,7 @@ func (p *prompt) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// failed reports whether a tool's response has an error. Each client writes errors in another form.
+// failed reports whether a tool's response has an error. Each client writes errors in a form of its own.
 type failed bool
 
 func (f *failed) UnmarshalJSON(data []byte) error {
@@ -163,7 +163,7 @@ func Parse(client string, r io.Reader) (Event, error) {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
 	if e.Host != nil && !e.protocol.byProcess {
-		// The host has its own hook of c2c, and its sessions do not belong to the client of this hook.
+		// The host has a hook of c2c of its own, and its sessions are not sessions of the client for which this hook was installed.
 		e.protocol = protocol{name: e.protocol.name, shows: func(Event) content { return nothing }}
 	}
 	if e.agentUnknown = e.protocol.agent != nil; e.agentUnknown {
@@ -175,8 +175,8 @@ func Parse(client string, r io.Reader) (Event, error) {
 	return e, nil
 }
 
-// Holds returns a function that reports whether the client already has a message, because c2c has given it to the client in
-// another way. Then the client's model has the message. Holds returns nil if this event cannot show that.
+// Holds returns a function that reports whether the client's model already has a message, because c2c has given the message to
+// the client in another way. Holds returns nil if this event cannot show that.
 func (e Event) Holds() func(mail.Message) bool {
 	prompt := string(e.Prompt)
 	switch {
@@ -190,8 +190,8 @@ func (e Event) Holds() func(mail.Message) bool {
 	return nil
 }
 
-// Dropped returns a function that reports whether the client has dropped a message that it had got: it drops messages
-// together with a request that failed or was stopped. Dropped returns nil if this event cannot show that.
+// Dropped returns a function that reports whether the client has dropped a message after it got the message: a client may drop
+// messages together with a request that failed or was stopped. Dropped returns nil if this event cannot show that.
 func (e Event) Dropped() func(mail.Message) bool {
 	if e.protocol.dropped == nil || e.Name != "BeforeAgent" && e.Name != "AfterAgent" {
 		return nil
@@ -199,17 +199,18 @@ func (e Event) Dropped() func(mail.Message) bool {
 	return e.protocol.dropped(e)
 }
 
-// LeavesMail reports whether the hook should leave the mail to a ringer of the session. The ringer brings it right after the
+// LeavesMail reports whether the hook should leave the mail to a ringer of the session, which brings the mail right after the
 // event.
 func (e Event) LeavesMail() bool { return e.protocol.leavesMailAt == e.Name }
 
 // TellsLater reports whether the answer can tell the person about mail that earlier events (Untold) have shown only to the
-// model. While the agent is unknown, it assumes the session's own agent.
+// model. While the agent of the event is unknown, TellsLater assumes the session's own agent.
 func (e Event) TellsLater() bool {
 	return e.protocol.tellsPersonAt == e.Name && (e.AgentID == "" || e.agentUnknown)
 }
 
-// Untold reports whether the client hides the mail in this answer from its person. Then a later event has to show it.
+// Untold reports whether the client hides the mail in this answer from its person. Then the answer to a later event has to show
+// the mail to the person (TellsLater).
 func (e Event) Untold() bool {
 	return e.protocol.tellsPersonAt != "" && e.protocol.tellsPersonAt != e.Name
 }
@@ -239,16 +240,16 @@ func (e Event) Opened() bool { return e.protocol.opened == e.Name }
 // Prompted reports whether the event shows that the person writes in its conversation.
 func (e Event) Prompted() bool { return e.protocol.prompted == e.Name }
 
-// Within gives the event the conversation of the process in which the person has written last ("" if not known). If the event
-// is from another conversation, its agent becomes unknown, because a subagent may work there.
+// Within tells the event in which conversation of its process the person has written last ("" if that is not known). If the
+// event is from another conversation, its agent becomes unknown, because a subagent may work there.
 func (e *Event) Within(conversation string) {
 	if e.protocol.prompted != "" && (conversation == "" || e.Conversation != conversation) {
 		e.AgentID = unknownAgent
 	}
 }
 
-// AgentUnknown reports whether the agent of the event is still unknown, so that ResolveAgent has to find it. Until then the
-// answer has only texts that any agent may see.
+// AgentUnknown reports whether the agent of the event is still unknown, so that ResolveAgent has to find the agent. Until then
+// the answer has only texts that any agent may see.
 func (e Event) AgentUnknown() bool { return e.agentUnknown }
 
 // ResolveAgent finds the agent in which the event happened, by the client's logs below config. It may wait until the client
@@ -259,8 +260,8 @@ func (e *Event) ResolveAgent(config string) {
 	}
 }
 
-// ShowsMail reports whether this event may hand over or announce mail. While the agent is unknown, it assumes the session's
-// own agent.
+// ShowsMail reports whether the answer to this event may hand over or announce mail. While the agent of the event is unknown,
+// ShowsMail assumes the session's own agent.
 func (e Event) ShowsMail() bool {
 	if e.agentUnknown {
 		e.AgentID = ""
@@ -268,8 +269,8 @@ func (e Event) ShowsMail() bool {
 	return e.protocol.shows(e) != nothing
 }
 
-// TellsTrouble reports whether the answer may have a sentence of c2c without mail. It may do so only when the person has just
-// written: at the end of a turn such a sentence would begin another turn.
+// TellsTrouble reports whether the answer may consist of a sentence of c2c, without mail. This is so only when the person has
+// just written, because at the end of a turn such a sentence would begin another turn.
 func (e Event) TellsTrouble() bool {
 	return (e.Name == "UserPromptSubmit" || e.Name == "BeforeAgent") && e.ShowsMail()
 }
@@ -294,7 +295,7 @@ func (e Event) ByProcess() bool { return e.protocol.byProcess }
 // OnError reports whether the client reads the answer from standard error, with exit status 2.
 func (e Event) OnError() bool { return e.protocol.errors == e.Name }
 
-// Limit returns the most that an answer to this event can show, in the client's units.
+// Limit returns the length of the longest text that an answer to this event can show, in the client's units.
 func (e Event) Limit() int { return e.protocol.limit }
 
 // Pointer returns PointerPath for a client whose hooks run the script; "" for others.

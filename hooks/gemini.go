@@ -18,9 +18,9 @@ import (
 // prompt. Both are in a tag that says that a hook wrote them. The reason of AfterAgent comes as a user message, and the turn
 // continues with another BeforeAgent. If a shell's output and a hook's text are together longer than 40,000 characters, the
 // client cuts the middle. If a tool has failed, the client ignores a hook's text. AfterTool also runs inside subagents, with
-// the session's id and without a sign of the subagent. AfterAgent also runs after Esc has ended the turn; then its reason is
-// lost. After Esc during the model's answer, the client forgets the whole turn. A notification reports that a dialog opens;
-// only the events after the tool show that it is closed.
+// the session's id and without a sign of the subagent. AfterAgent also runs after Esc has ended the turn; then the hook's reason
+// is lost. After Esc during the model's answer, the client forgets the whole turn. A notification reports that a dialog opens;
+// only the events after the tool show that the dialog is closed.
 func gemini() protocol {
 	return protocol{
 		name:  "gemini",
@@ -77,11 +77,11 @@ func gemini() protocol {
 	}
 }
 
-// geminiEntities tells the model how the client escapes angle brackets in a hook's text. The client does not change this line
-// itself.
+// geminiEntities tells the model how the client escapes angle brackets in a hook's text. The client does not escape anything in
+// this line, because it has no brackets.
 const geminiEntities = "\nAbove, &lt; and &gt; stand for angle brackets."
 
-// geminiNote comes with the next prompt after the client has dropped a turn with mail because of Esc.
+// geminiNote comes with the next prompt after Esc has made the client drop a turn in which mail came.
 const geminiNote = "c2c: the turn before this one was interrupted, and you do not have it any more. Mail from other agents came in it: the history tool of c2c shows it."
 
 // geminiOwn is the tool that starts a subagent. A subagent has no such tool.
@@ -109,12 +109,12 @@ func geminiAgent(e Event, _ string) string {
 	return ""
 }
 
-// geminiLag is more than the time by which a file's time can be behind the clock.
+// geminiLag is longer than the time by which a file's modification time can lag behind the clock.
 const geminiLag = time.Second
 
 // geminiWorks reports whether a subagent that has written since the turn began may still work. If it cannot read the logs, it
-// returns true. A session's subagents log in a directory with the session's id. Subagents that extract skills have their own
-// directory.
+// returns true. The logs of a session's subagents are in the directory chats/session. Subagents that extract skills have their
+// own directory.
 func geminiWorks(chats, session string, began time.Time) bool {
 	all, err := os.ReadDir(chats)
 	for _, dir := range all {
@@ -134,7 +134,7 @@ func geminiWorks(chats, session string, began time.Time) bool {
 	return err != nil
 }
 
-// geminiLine is the part of a log line that c2c reads. A line with $set replaces earlier lines.
+// geminiLine is the part of a log line that c2c reads. A line with $set replaces data of earlier lines.
 type geminiLine struct {
 	ID, Type  string
 	Timestamp time.Time
@@ -203,8 +203,8 @@ func geminiDropped(log string) func(mail.Message) bool {
 	}
 }
 
-// geminiHas reports whether a log has a message. It looks for the beginning of the message's tag, up to the id, both
-// unchanged and with the brackets escaped as in a hook's text. No text of a message can look like that.
+// geminiHas reports whether a log has a message. It looks for the beginning of the message's tag, up to the id: once unchanged,
+// and once with the brackets escaped as in a hook's text. No text inside a message can look like such a tag.
 func geminiHas(log []byte, m mail.Message) bool {
 	id := ` id="` + mail.ShortID(m.ID) + `"`
 	tag, _, _ := strings.Cut(m.Envelope(), id)
@@ -212,7 +212,7 @@ func geminiHas(log []byte, m mail.Message) bool {
 	return bytes.Contains(log, []byte(tag)) || bytes.Contains(log, []byte(strings.ReplaceAll(tag, "<", "&lt;")))
 }
 
-// geminiForgot reports whether the last turn in a log had mail and the client has dropped that turn.
+// geminiForgot reports whether mail came in the last turn of a log, and the client has dropped that turn.
 func geminiForgot(log string) (forgot bool) {
 	mail := false
 	for line, r := range client.Records[geminiLine](log) {

@@ -10,8 +10,8 @@ import (
 )
 
 // kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn. The text of UserPromptSubmit
-// comes as a message before the prompt, in a tag that says that a hook wrote it. No other hook reaches the model. Stop also
-// runs in subagents, and both hooks run in side questions (/btw); the events have the session's id and do not name the agent.
+// comes as a message before the prompt, in a tag that says that a hook wrote it. The text of any other hook does not reach the
+// model. Stop also runs in subagents, and both hooks run in side questions (/btw): their events do not name the agent.
 // SessionStart runs when a window or the server of `kimi web` makes or opens a session, before its first prompt.
 func kimi() protocol {
 	return protocol{
@@ -48,9 +48,9 @@ func kimi() protocol {
 // kimiLate comes after lines about mail. It says that an earlier Stop gave this mail to the model.
 const kimiLate = "c2c: that came at the end of an earlier turn, where Kimi Code shows nothing."
 
-// The client writes a line of a log late, because it syncs each line to the disk: we measured 150 ms. If the session has
-// other agents, kimiAgent waits kimiLag for the log. It reads the logs every kimiLook until it finds an agent, at most
-// kimiLooks times.
+// The client writes a line of a log late, because it syncs each line to the disk: we measured 150 ms. kimiAgent reads the logs
+// every kimiLook until it finds an agent, at most kimiLooks times. If the session has other agents, it then waits kimiLag for
+// late lines.
 const (
 	kimiLag   = 250 * time.Millisecond
 	kimiLook  = 10 * time.Millisecond
@@ -93,8 +93,8 @@ func kimiAgent(e Event, config string) string {
 	return filepath.Base(stopping[0])
 }
 
-// kimiAnswered returns now at a Stop if the session has no agent but its own, because then that agent's turn ends. In all
-// other cases it reads the session's log, which also has the answer to mail that Stop has brought.
+// kimiAnswered returns the present time at a Stop if the session has no agent but its own, because then that agent's turn ends.
+// In all other cases it reads the session's log, which also has the answer to mail that a Stop hook has brought.
 func kimiAnswered(e Event, config string, now time.Time) time.Time {
 	if !mail.ValidName(e.SessionID) {
 		return time.Time{}

@@ -48,7 +48,7 @@ func qwen() protocol {
 			}
 			return ""
 		},
-		// If the MCP server was killed, c2c has returned messages to the mailbox that the client still has in its queue.
+		// If the MCP server was killed, c2c has put messages back into the mailbox, although the client may still have them in its queue.
 		shown: func(e Event) func(mail.Message) bool {
 			read := sync.OnceValue(func() []string { return client.QwenNotes(client.Tail(e.Transcript, maxTail)) })
 			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }
@@ -56,7 +56,7 @@ func qwen() protocol {
 		encode:     blockOrContext,
 		beforeTool: "PreToolUse",
 		editors:    []string{"write_file", "edit"},
-		// A turn that began with another session's message may end with only the notification.
+		// A turn that began with another session's message may end without a Stop event, and only with the notification.
 		answered: func(e Event, config string, now time.Time) time.Time {
 			if e.AgentID == "" && e.Name == "Notification" && e.Notification == "idle_prompt" {
 				return qwenAnswered(client.Tail(e.Transcript, maxTail))

@@ -20,8 +20,8 @@ func ScriptFor(binary string) []byte {
 }
 
 // Pointers returns the directory in which `c2c hook` records where a session's mailbox is. Each session has a file named
-// after the client's session id, with one line "<root>/<sid>". The script reads that file without starting a program. state
-// is broker.StateDir; if state is empty, so is the result.
+// after the client's session id, with one line "<root>/<sid>". The script reads that file without starting a program. The
+// argument state is broker.StateDir; if it is empty, so is the result.
 func Pointers(state string) string {
 	if state == "" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// tool is the part that c2c reads of a tool call's input. The input of each tool has another form.
+// tool is the part that c2c reads of a tool call's input. The form of the input depends on the tool.
 type tool struct {
 	Command string // the command that a shell runs
 	Name    string // the name of another tool that this tool calls
@@ -43,7 +43,7 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UsesTool reports whether the event comes after a tool call. While the agent is unknown, it assumes the session's own agent.
+// UsesTool reports whether the event comes after a tool call of the session's own agent. An unknown agent counts as that agent.
 func (e Event) UsesTool() bool {
 	switch e.Name {
 	case "PostToolUse", "AfterTool", "postToolUse":
@@ -52,8 +52,8 @@ func (e Event) UsesTool() bool {
 	return false
 }
 
-// Works reports whether the event proves that the session does more than answer its mail. This is so if it has called a tool that is
-// not c2c's, or if a turn begins with a prompt that does not come from c2c.
+// Works reports whether the event proves that the session does more than answer its mail. This is so if the session has called a tool
+// that is not c2c's, or if a turn begins with a prompt that does not come from c2c.
 func (e Event) Works() bool {
 	switch {
 	case e.UsesTool():
@@ -70,7 +70,8 @@ func byMail(prompt string) bool {
 }
 
 // ours reports whether a tool call is only about mail. Claude Code's SendMessage and ListAgents also reach the sessions of
-// c2c. Clients search for tools before they call c2c's tools. Cursor does not name the MCP server of a tool.
+// c2c. A search for tools counts, because clients search before they call c2c's tools. Cursor does not name the MCP server of
+// a tool, so each of its MCP tools counts.
 func ours(name string, in tool) bool {
 	switch name {
 	case "SendMessage", "ListAgents", "ToolSearch", "tool_search":
@@ -84,8 +85,8 @@ func ours(name string, in tool) bool {
 // mailVerbs are the commands of c2c by which an agent reads and answers mail.
 var mailVerbs = []string{"send", "send-all", "reply", "ask", "poll-inbox", "peek-inbox", "history", "list", "whoami", "thread", "search", "status", "outbox", "obligations"}
 
-// callsC2C reports whether a shell command reads or writes mail. The command may also do other work; then the next tool call
-// shows it.
+// callsC2C reports whether a shell command reads or writes mail. If the command also does other work, c2c finds that out only at
+// the next tool call.
 func callsC2C(command string) bool {
 	if !strings.Contains(command, "c2c") {
 		return false

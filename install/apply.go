@@ -73,8 +73,8 @@ func (p *Plan) apply() error {
 	return p.finish()
 }
 
-// removeTemps removes the temporary files that a crash has left in the directories of the plan. If the crash came before the edit, only
-// an undo record names the directory of its file.
+// removeTemps removes the temporary files that a crash has left in the directories of the plan. If the crash came before an edit, only
+// the undo record of that edit names the directory.
 func (p *Plan) removeTemps(steps []Change) {
 	atomicfile.Sweep(p.journal.file.target)
 	for _, c := range steps {
@@ -88,7 +88,7 @@ func (p *Plan) removeTemps(steps []Change) {
 }
 
 // steps returns the edits; the edit of the journal comes before the edits that the journal can undo. steps also returns the missing
-// directories that the edits need. The journal lists them before c2c makes them, except the directories that lock has already made.
+// directories that the edits need. The journal lists each of them before c2c makes it, except those that p.lock has already made.
 func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	steps, dirs = slices.Clone(p.Changes), p.made
 	if p.recorded {
@@ -113,8 +113,8 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	return steps, dirs, nil
 }
 
-// missingDirs returns the directories to make. As root it returns an error if the owner of the parent could not use such a directory:
-// directories that sudo makes in a user's home would lock the client out of its own configuration.
+// missingDirs returns the directories to make. If root runs c2c, it returns an error if the owner of the parent could not use such a
+// directory: directories that sudo makes in a user's home would lock the client out of its own configuration.
 func (c Change) missingDirs() ([]string, error) {
 	missing, err := missingDirs(filepath.Dir(c.target))
 	switch {
@@ -159,7 +159,7 @@ func (p *Plan) do(c Change) error {
 	return nil
 }
 
-// undo restores a file, unless c2c has not written it, or another program has changed it since.
+// undo restores a file that c2c has written, if no other program has changed it since.
 func (p *Plan) undo(c Change) error {
 	if c.unchanged() == nil {
 		return nil
@@ -217,8 +217,8 @@ func (p *Plan) finish() error {
 	return err
 }
 
-// unlisted returns our own directories in the home if there was no journal. c2c may have been killed before it wrote the journal, or
-// after it removed the journal. Then nothing else records that c2c has made these directories.
+// unlisted returns our own directories in the home, if there was no journal. c2c may have been killed before it wrote the journal, or
+// after it removed the journal. Then there is no other record that c2c has made these directories.
 func (p *Plan) unlisted() (dirs []string) {
 	if p.journal.file.data == nil {
 		for dir := p.stateDir; strings.HasPrefix(dir, p.home+"/"); dir = filepath.Dir(dir) {

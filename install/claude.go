@@ -28,8 +28,8 @@ const claudeScript = "c2c-inbox-check.sh"
 //go:embed claude.js
 var claudeMod []byte
 
-// skill is docs/for-agents.md with a header: it says when a model should write, ask, answer and stay silent. Claude Code and Codex give
-// only the description in the header to their models. A model reads the rest when it needs it.
+// skill is docs/for-agents.md with a header. It says when a model should write, ask, answer and stay silent. Claude Code and Codex give
+// their models only the description in the header. A model reads the rest when it needs the skill.
 //
 //go:embed marketplace/claude/skills/c2c/SKILL.md
 var skill []byte
@@ -76,15 +76,15 @@ func claudeFiles(o Options) []target {
 // claudeSettings edits our hooks, and the rule by which the model may call the tools of our server without asking (2.1.329).
 type claudeSettings struct {
 	hookEditor
-	ask bool // the client must ask the person, so add removes the rule
+	ask bool // the client must ask the person, so the method add removes the rule
 }
 
 const claudeRule = "mcp__c2c"
 
 var claudeRules = []string{"permissions", "allow"}
 
-// add adds the rule only together with the first of our hooks. If the hooks are there and the rule is not, a person has
-// removed it and wants to be asked.
+// add adds the rule only when it adds the first of our hooks. If our hooks are there already and the rule is not, a person has
+// removed the rule and wants to be asked.
 func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	after, err := e.hookEditor.add(path, data)
 	if err != nil {
@@ -118,8 +118,8 @@ func (e claudeSettings) settled(data []byte) bool {
 	})
 }
 
-// strip keeps a rule that the person has written. If the original content of the file is not known, strip takes a rule beside our hooks
-// for ours.
+// strip removes our hooks and our rule, but not a rule that the person has written. If the original content of the file is not known,
+// strip treats a rule beside our hooks as ours.
 func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
 	if original != nil || hasOurs(e, data) {
 		if data, err = e.withoutRule(path, data, original); err != nil {
@@ -155,8 +155,8 @@ func claudeAllows(o Options) bool {
 func claudeHooks(script string) hookEditor {
 	quoted := shellQuote(script)
 	return hookEditor{
-		// A session keeps the hook entries as long as it runs. Without the test for the script, it would show an error at each event
-		// after c2c was uninstalled.
+		// A session keeps the hook entries as long as it runs. Without the test for the script, the session would show an error at each
+		// event after c2c was uninstalled.
 		command: "[ ! -x " + quoted + " ] || exec " + quoted,
 		events: []hookEvent{
 			{name: "SessionStart"},
@@ -174,9 +174,9 @@ func claudeHooks(script string) hookEditor {
 	}
 }
 
-// claudeConsent looks for settings that keep an installed c2c from working. At its next start Claude Code (2.1.329) asks the person
-// whether to use the project's server; after a "no" it never asks again. The person, the project or an administrator may also have turned
-// c2c or its parts off.
+// claudeConsent looks for settings that keep an installed c2c from working. After an install for one project, Claude Code (2.1.329) asks
+// the person at its next start whether to use the project's server; after a "no" it never asks again. The person, the project or an
+// administrator may also have turned off c2c or parts of c2c.
 func claudeConsent(o Options) (found []doctor.Finding) {
 	asks := "" // the project's file with our server; the client asks only about a server of a project
 	for _, dir := range claudeProjects(o) {
@@ -237,7 +237,7 @@ func claudeSwitches(path string, data []byte, managed bool, o Options) (found []
 	return append(found, inbound(Claude, path, confedit.Member(data, "crossSessionInbound"))...)
 }
 
-// claudeLists reports whether a list of MCP servers contains ours, by its name or by its command.
+// claudeLists reports whether a list of MCP servers contains our server, by name or by command.
 func claudeLists(list *hujson.Value, o Options) bool {
 	return slices.ContainsFunc(confedit.Elements(list), func(v *hujson.Value) bool {
 		return confedit.Text(v.Find("/serverName")) == serverName || slices.Equal(confedit.Texts(v.Find("/serverCommand")), []string{o.Binary, "mcp"})

@@ -20,8 +20,8 @@ func codex() setup {
 	return setup{name: Codex, files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
 }
 
-// codexFiles returns hooks.json before config.toml. Uninstall removes Codex's records about our hooks from config.toml. It must do that
-// while hooks.json still shows which hooks are ours.
+// codexFiles returns hooks.json before config.toml. Uninstall edits them in the opposite order: it removes Codex's records about our hooks
+// from config.toml while hooks.json still shows which hooks are ours.
 func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
 	// The command of a hook must never change: Codex trusts a hook by the hash of its definition, and skips a changed hook
@@ -47,7 +47,7 @@ func codexAllows(o Options) bool {
 	return mode == "approve"
 }
 
-// codexDoc reads config.toml. Its editor reports errors in the file, too.
+// codexDoc reads config.toml. A caller may ignore an error, because the editor of the file reports it, too.
 func codexDoc(o Options) (tomlDoc, error) {
 	config, err := readFile(codexFiles(o)[1].path)
 	if err != nil {
@@ -66,8 +66,8 @@ type codexConfig struct {
 	hooks     hookEditor
 }
 
-// noted returns the keys under which Codex records a review of our hooks, "PATH:EVENT:GROUP:INDEX", by event. data is the
-// content of hooks.json.
+// noted returns the keys under which Codex records a review of our hooks, "PATH:EVENT:GROUP:INDEX", by event. The argument
+// data is the content of hooks.json.
 func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	keys = map[string][]string{}
 	for _, event := range e.hooks.events {
@@ -160,8 +160,8 @@ func codexServer(o Options) tomlEditor {
 }
 
 // codexTrust looks for Codex's record that the user has reviewed our hooks: [hooks.state."PATH:EVENT:GROUP:INDEX"] in
-// config.toml (0.169.0). The hash in the record is not documented, so a record does not prove that Codex runs the hook. But without a
-// record Codex does not run it.
+// config.toml (0.169.0). The hash in the record is not documented, so a record does not prove that Codex runs the hook. But if there is
+// no record, Codex does not run the hook.
 func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
 	hooks, herr := readFile(files[0].path)

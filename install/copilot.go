@@ -90,7 +90,7 @@ func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-// find never counts the flag as ours, because a person may have set it.
+// find does not set part.ours, because a person may have set the flag.
 func (e flagEditor) find(f *file) (part, error) {
 	flag := confedit.Member(f.data, e.names...)
 	p := part{there: flag != nil}

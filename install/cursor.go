@@ -61,8 +61,8 @@ func (e cursorHooks) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-// stripVersion removes the version that c2c has added. If a person has added hooks since, it keeps the version, because these hooks need
-// it.
+// stripVersion removes the version that c2c has added. If a person has added hooks since then, stripVersion keeps the version, because
+// these hooks need it.
 func stripVersion(d *confedit.JSON, original []byte) error {
 	v, there, err := d.Find(versionKey)
 	if err != nil || there == 0 || confedit.Member(original, versionKey) != nil {

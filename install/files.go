@@ -58,7 +58,7 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
-// dataAt returns the content of a settings file; nil if it is missing or cannot be read. The file's editor reports the error.
+// dataAt returns the content of a settings file, nil if the file is missing or cannot be read. The editor of the file reports the error.
 func dataAt(path string) []byte {
 	f, err := readFile(path)
 	if err != nil {
@@ -107,7 +107,7 @@ func blank(data []byte) bool {
 	return text == "" || text[0] == '{' && strings.TrimSpace(text[1:]) == "}"
 }
 
-// missingDirs returns those of dir and its parents that do not exist, the outermost first.
+// missingDirs returns dir and its parents, without those that exist; the outermost comes first.
 func missingDirs(dir string) ([]string, error) {
 	_, err := os.Lstat(dir)
 	if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -136,7 +136,7 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// removeDirs removes those of dirs that are empty, innermost first. It returns those that still exist.
+// removeDirs removes the empty ones among dirs, innermost first. It returns the directories that still exist.
 func removeDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
 		switch rerr := os.Remove(dir); {

@@ -22,7 +22,7 @@ func (t target) part() string {
 	return t.editor.kind()
 }
 
-// broken returns a problem that a further c2c install repairs.
+// broken returns a problem that another `c2c install` repairs.
 func (t target) broken(part, what string) doctor.Finding {
 	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+" repairs it")
 }
@@ -50,7 +50,7 @@ func (t target) inspectServer(ours bool, command string, o Options) doctor.Findi
 type server struct {
 	ours    bool   // this c2c wrote it
 	command string // the program that the entry starts
-	url     string // of the HTTP daemon, if the entry names it
+	url     string // the URL of the HTTP daemon; "": the entry starts a program
 	key     string // the Authorization header for the daemon, if the file has it
 	off     string // why the client does not start the server; "": the client starts it
 }
@@ -68,7 +68,7 @@ func (s server) part(f *file) part {
 	}}
 }
 
-// problem returns a finding about the file at path. No install repairs it, for example because a person has turned c2c off there.
+// problem returns a finding about the file at path. If `c2c install` repairs the problem, call broken instead.
 func problem(client, part, path, detail string) doctor.Finding {
 	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
 }

@@ -17,8 +17,8 @@ import (
 // hookTimeout is the client's time limit for a hook, in seconds. The script stops itself after 5; this limit is for a script that hangs.
 const hookTimeout = 10
 
-// hookEditor puts one command under several events of an object of hooks. The format is that of Claude Code's settings.json and of
-// Codex's hooks.json:
+// hookEditor puts one command under several events in the object "hooks" of a file. The format is that of Claude Code's settings.json and
+// of Codex's hooks.json:
 //
 //	{"hooks": {EVENT: [{"matcher": M, "hooks": [{"type": "command", …}]}]}}
 type hookEditor struct {
@@ -32,7 +32,7 @@ type hookEditor struct {
 
 type hookEvent struct {
 	name    string
-	matcher string   // for which tools; "": the entry has no matcher
+	matcher string   // the tools at which the hook runs; "": the entry has no matcher
 	legacy  []string // matchers of the OCaml c2c, to be replaced
 	args    string   // text to append to the command
 	rewake  bool     // the hook runs in the background, and wakes the session by exit status 2
@@ -78,7 +78,7 @@ func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	}}
 }
 
-// editArg informs c2c hook that the event comes before a tool call that may change a file.
+// editArg tells the command `c2c hook` that the event comes before a tool call that may change a file.
 const editArg = " --edit"
 
 // beforeEdit returns an event that comes before the calls of some tools.
@@ -123,7 +123,7 @@ func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	}
 	refs := e.entries(groups)
 	keep := slices.IndexFunc(refs, func(r entryRef) bool { return !r.legacy(event) })
-	for i, ref := range slices.Backward(refs) { // backwards, because a removal does not move the entries in front of it
+	for i, ref := range slices.Backward(refs) { // backwards, because a removal does not move the entries before the removed one
 		if i != keep {
 			ref.remove(d)
 		} else if err := d.Replace(ref.command, e.command+event.args); err != nil {
@@ -193,11 +193,11 @@ func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
 // our entries by event.
 func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []doctor.Finding) {
 	var good []string
-	command := "" // of any entry of ours
+	command := "" // the command of the first entry of ours
 	for i, event := range e.events {
 		wrong := "no entry"
 		for k, entry := range entries[i] {
-			command = cmp.Or(command, entry.command) // take that of the first event: the commands of other events may have one more word
+			command = cmp.Or(command, entry.command) // the first event has the plain command: those of other events may have one more word
 			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
 			case k > 0:
@@ -220,7 +220,7 @@ func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []
 	return found
 }
 
-// An entryRef is a hook entry with our command: an element of the hooks of a group, or, without groups, an element of the event.
+// An entryRef is a hook entry with our command. It is an element of the array "hooks" of a group; in the flat form, of the event's array.
 type entryRef struct {
 	groups, group, hooks, entry *hujson.Value
 	command                     *hujson.Value
@@ -249,7 +249,7 @@ func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 
 func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
 
-// remove removes the entry. If the entry is the only one of its group, remove removes the group.
+// remove removes the entry. If the entry is the only one of its group, remove removes the whole group.
 func (r entryRef) remove(d *confedit.JSON) {
 	if len(confedit.Elements(r.hooks)) > 1 {
 		d.Remove(r.hooks, r.entry)

@@ -49,7 +49,7 @@ func isDaemon(s string) bool {
 	return host == "127.0.0.1" || host == "localhost" || host == "::1"
 }
 
-// inspectHTTP checks that an entry names the daemon. key is the entry's Authorization header, "" if the file has no such header.
+// inspectHTTP checks an entry with the URL at. The argument key is the entry's Authorization header, "" if the file has no such header.
 func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Finding {
 	again := "c2c install " + t.client + " --http repairs it"
 	stdio := "c2c install " + t.client + " --http, which then sets up stdio"
@@ -60,7 +60,7 @@ func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Findin
 		private = "chmod 600 " + t.path
 	}
 	wrong := func(detail string) doctor.Finding { return problem(t.client, partServer, t.path, detail) }
-	elsewhere := key == "" || strings.Contains(key, "$") // the file has a variable in place of the key, or no key
+	elsewhere := key == "" || strings.Contains(key, "$") // the file has no key, or the name of a variable instead
 	switch {
 	case daemon == nil || !daemon.Runs:
 		return wrong("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or " + stdio)

@@ -6,9 +6,9 @@ import (
 	"c2c/doctor"
 )
 
-// Inspect reports whether each part of c2c is in place for client and can work. It changes nothing. If no part is there, it returns one
-// finding. That is a problem if c2c was installed for the client and not uninstalled. Otherwise it is a warning, because a client need
-// not have mail.
+// Inspect reports for each part of c2c whether the part is in place for client and can work. It changes nothing. If no part is there,
+// it returns one finding. This finding is a problem if c2c was installed for the client and not uninstalled. Otherwise it is a warning,
+// because not every client must have mail.
 func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
@@ -19,8 +19,8 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		j = &journal{} // InspectJournal reports the error
 	}
 	var servers, others []doctor.Finding
-	var server *target   // the file into which install would put the server; if there is none, the last file that may have the server
-	var missing []target // the other files that install would edit and that lack our part
+	var server *target   // the file into which install would put the server; if there is none, another file that may have the server
+	var missing []target // the files that install would edit, and in which another part of ours is missing
 	for _, t := range slices.Backward(targets) {
 		p, err := t.find()
 		found := p.findings(t, o)

@@ -1,15 +1,15 @@
 // Package install plans, shows, applies and undoes the edits that c2c makes to
 // the configuration of AI programs.
 //
-// A caller first makes a plan, which changes nothing. It can show the plan as a diff, and then apply it. c2c finds its own parts
-// by the command that they run, never by position. It keeps every byte around them: comments, order, indentation, line endings.
+// A caller first makes a plan, which changes nothing. The caller can show the plan as a diff, and then apply it. c2c finds its own
+// parts by the command that they run, never by position. It keeps every byte around them: comments, order, indentation, line endings.
 // An install replaces the parts that the OCaml c2c, the program before this one, has written.
 //
-// On disk, in Options.StateDir: undo.json, with the content of each edited file before
-// the edit, the hash of the content after it, and the directories that c2c has made.
-// If no other program has edited a file since, uninstall restores it byte for byte; otherwise uninstall removes only the parts that are
-// ours. A file that it cannot parse stays as it is, and so does its record. When nothing is left to undo, uninstall removes the records
-// too.
+// The file undo.json in Options.StateDir records the content of each edited file before
+// the edit, the hash of the content after the edit, and the directories that c2c has made.
+// If no other program has edited a file since, uninstall restores the file byte for byte; otherwise uninstall removes only the parts
+// that are ours. A file that cannot be parsed stays as it is, and its record stays, too. When nothing is left to undo, uninstall also
+// removes the records.
 //
 // A lock lets only one process at a time apply a plan. A plan is applied only if every file is still as it was when the plan was made.
 // The package prints nothing.
@@ -144,8 +144,8 @@ func (p *Plan) add(t target) error {
 	return nil
 }
 
-// foreign returns notes about a server in a project's file that is not ours but has our name: the client uses that server instead of
-// ours.
+// foreign returns notes about a server that has our name in a project's file, but is not ours: the client uses that server instead of
+// our server.
 func foreign(t target, f *file) (notes []string) {
 	p, _ := t.editor.find(f)
 	for _, finding := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {

@@ -16,8 +16,8 @@ func opencode() setup {
 //go:embed opencode.ts
 var opencodePlugin []byte
 
-// opencodeFiles returns the files for all projects, and the files of this project. The client reads both; of two entries with the same
-// name it uses the project's. Two copies of the plugin share their state.
+// opencodeFiles returns the files for all projects, and the files of this project. The client reads all of them. If two entries have the
+// same name, it uses the project's entry. Two copies of the plugin do no harm, because they share their state.
 func opencodeFiles(o Options) []target {
 	dir, _ := configDir(OpenCode, o)
 	command := []string{o.Binary, "mcp"}

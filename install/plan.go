@@ -23,7 +23,7 @@ type Plan struct {
 	recorded bool                  // the plan has added records to the journal
 	finished []string              // the files for which Apply can drop the undo record
 	again    func() (*Plan, error) // makes the plan again
-	made     []string              // directories that lock has made
+	made     []string              // directories that the method lock has made
 	byPlugin bool                  // a marketplace plugin already sets up the same
 	overlaps bool                  // another plan may have been applied while this plan was made
 }

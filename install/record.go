@@ -58,7 +58,7 @@ func readJournal(stateDir string) (*journal, error) {
 func (j *journal) change() Change {
 	data, err := json.MarshalIndent(j, "", "  ")
 	if err != nil {
-		panic(err) // strings, numbers and times only
+		panic(err) // impossible: a journal has only strings, bytes, numbers and booleans
 	}
 	return j.file.change(append(data, '\n'), 0o600)
 }
@@ -106,7 +106,7 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 	case f.data == nil:
 		return r, nil
 	case old != nil && (hash(f.data) == old.AfterSHA256 || old.untouched(f.data) || r.Kind == kindScript):
-		// Only c2c has edited the file, or c2c crashed before its edit, or a person has edited a script; the whole script is ours.
+		// Only c2c has edited the file, or c2c crashed before its edit, or the file is a script, of which every byte is ours.
 		r.Existed, r.Mode, r.Original = old.Existed, old.Mode, old.Original
 		return r, nil
 	}

@@ -9,12 +9,12 @@ import (
 	"c2c/doctor"
 )
 
-// errEdited: a file that is ours as a whole has changed since c2c wrote it.
+// errEdited: somebody has changed a file of which c2c wrote every byte.
 var errEdited = errors.New("edited since")
 
-// scriptEditor writes and removes a file that is ours as a whole.
+// scriptEditor writes and removes a file of which every byte is ours.
 type scriptEditor struct {
-	part    string // what findings call the file
+	part    string // the name of the file in findings
 	content []byte
 	quiet   bool // report only problems
 }
@@ -40,13 +40,13 @@ func (e scriptEditor) find(f *file) (part, error) {
 	p.report = func(t target, _ Options) []doctor.Finding {
 		switch {
 		case !p.ours:
-			return []doctor.Finding{t.broken(e.part, "the content is not that of this c2c")}
+			return []doctor.Finding{t.broken(e.part, "the content is not what this c2c installs")}
 		case f.mode&t.mode&0o111 != t.mode&0o111:
 			return []doctor.Finding{t.broken(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))}
 		case e.quiet:
 			return nil
 		}
-		return []doctor.Finding{t.good(e.part, "the content is that of this c2c")}
+		return []doctor.Finding{t.good(e.part, "the content is what this c2c installs")}
 	}
 	return p, nil
 }

@@ -39,13 +39,13 @@ func ServerEntry(o Options) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// serverEditor puts an MCP server into a JSON file, as the member c2c of the object key.
+// serverEditor puts our MCP server into a JSON file, as the member c2c of an object. The field key is the name of that object.
 type serverEditor struct {
 	key     string
 	entry   any
 	command any    // the value of the entry's member command
-	without string // a member that add removes from our entry; "": none
-	http    *HTTP  // the daemon, if install may set the tools up over HTTP; nil: add leaves an entry over HTTP as it is
+	without string // a member that the method add removes from our entry; "": none
+	http    *HTTP  // the daemon, if install may set the tools up over HTTP; nil: the method add leaves an entry over HTTP as it is
 }
 
 // trustKey is the member that lets some clients call a server's tools without asking.
@@ -53,8 +53,8 @@ const trustKey = "trust"
 
 const serversKey = "mcpServers"
 
-// mcpServer returns an editor that puts our MCP server where most clients have their servers. more has the members that only this client
-// needs.
+// mcpServer returns an editor that puts our MCP server where most clients have their servers. The argument more has the members that
+// only this client needs.
 func mcpServer(client string, o Options, more serverEntry) serverEditor {
 	more.Command, more.Args, more.Env = o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": client}
 	e := serverEditor{key: serversKey, entry: more, command: o.Binary}
@@ -91,8 +91,8 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// strip keeps an entry that a person has written, and restores an entry that add has replaced. If the original content is not known, an
-// entry counts as ours if it names its client.
+// strip removes our entry, or restores the entry that add has replaced. It keeps an entry that a person has written. If the original
+// content is not known, an entry counts as ours if namesClient is true.
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		v, there, err := d.Find(e.key, serverName)
@@ -136,7 +136,8 @@ func isOurServer(v *hujson.Value) bool {
 	return len(words) == 2 && words[1] == "mcp" || isRemote(v)
 }
 
-// namesClient reports whether add has written the entry: an entry that a person has pasted (ServerEntry) does not name its client.
+// namesClient reports whether an entry names its client, as those that add writes. An entry that a person has pasted (ServerEntry) does
+// not.
 func namesClient(v *hujson.Value) bool {
 	return confedit.Text(v.Find("/headers/"+projectHeader)) == windowProject || v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
 }

@@ -65,7 +65,7 @@ type editor interface {
 type part struct {
 	there    bool // there is an entry with our name, perhaps of another implementation
 	ours     bool // this c2c wrote the entry
-	overHTTP bool // the entry is for c2c serve
+	overHTTP bool // the entry has the URL of the HTTP daemon
 	// report returns findings about the part; nil: there are none.
 	report func(t target, o Options) []doctor.Finding
 }
@@ -86,7 +86,7 @@ func hasOurs(e editor, data []byte) bool {
 // kindOfServers begins the kind of every file that may have the entry of our MCP server.
 const kindOfServers = "mcp-"
 
-// kindScript is the kind of a file that is ours as a whole, including its mode.
+// kindScript is the kind of a file of which every byte is ours, and its mode, too.
 const kindScript = "script"
 
 // top returns the top of the repository that contains dir, or dir itself. Clients look for a project's files there.
@@ -102,7 +102,7 @@ func top(dir string) string {
 	return dir
 }
 
-// configDir returns the directory of a client's configuration. set reports whether a variable of the environment names it.
+// configDir returns the directory of a client's configuration. set says whether a variable of the environment names that directory.
 func configDir(name string, o Options) (dir string, set bool) {
 	p, _ := client.Find(name)
 	return p.Config(func(variable string) string {
@@ -160,7 +160,7 @@ func (t target) held() bool {
 	return err == nil && p.ours
 }
 
-// overHTTP reports whether the file has an entry for c2c serve.
+// overHTTP reports whether the file has an entry with the URL of the HTTP daemon (c2c serve).
 func (t target) overHTTP() bool {
 	p, err := t.find()
 	return err == nil && p.overHTTP

@@ -16,7 +16,7 @@ type tomlLine struct{ key, value string }
 // tomlEditor puts the table [mcp_servers.c2c] into a TOML file.
 type tomlEditor struct {
 	lines   []tomlLine // the command first
-	without string     // a key that add removes from our table; "": none
+	without string     // a key that the method add removes from our table; "": none
 }
 
 // isOurs reports whether s is the table mcp_servers.c2c or a part of this table, in any of TOML's notations.
@@ -27,7 +27,7 @@ func isOurs(s confedit.Statement) bool {
 // A tomlDoc is a TOML file that may have our table.
 type tomlDoc struct{ *confedit.TOML }
 
-// parseTOML parses data. It returns an error if data has a statement beside which our table would be invalid or ambiguous.
+// parseTOML parses data. It returns an error if data has a statement that would make our table invalid or ambiguous.
 func parseTOML(path string, data []byte) (tomlDoc, error) {
 	d, err := confedit.ParseTOML(path, data, func(s confedit.Statement, again bool) string {
 		switch {
@@ -64,7 +64,7 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 			return e.check(path, out)
 		}
 	}
-	// Put our table at the end: in the middle of another table it would take over the keys that follow.
+	// Put our table at the end: in the middle of another table, the keys after our table would become keys of our table.
 	return e.check(path, confedit.AppendTable(d.withoutOurs(), e.table(data)))
 }
 
@@ -117,7 +117,7 @@ func (d tomlDoc) withoutOurs() []byte {
 	return d.Without(ours)
 }
 
-// strip keeps a table that a person has written. If the original content is not known, a table with env counts as ours.
+// strip removes our table, except if the original content is not known and the table has no key env: then a person has written it.
 func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
 	if err != nil {
@@ -150,7 +150,7 @@ func (e tomlEditor) find(f *file) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurTable reports whether the table is ours. The command in the OCaml c2c's table has no arguments.
+// isOurTable reports whether the table is ours: its args are ["mcp"]. The table of the OCaml c2c has no args.
 func (d tomlDoc) isOurTable() bool {
 	args, _ := d.value("args").(parser.Array)
 	if len(args) != 1 {

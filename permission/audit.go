@@ -16,12 +16,12 @@ type line struct {
 	verdict, by, via, proof, result string
 }
 
-// pairs returns the names and values of a line's fields in turn, in their order in the file.
+// pairs returns the fields of a line in their order in the file: name, value, name, value, and so on.
 func (l line) pairs() []string {
 	return []string{"id", l.ID, "session_id", l.Session, "alias", l.Alias, "tool", l.Tool, "verdict", l.verdict, "by", l.by, "via", l.via, "proof", l.proof, "result", l.result}
 }
 
-// refuse records in the audit why a verdict does not count. r is the verdict's request; it is empty if the request is not known.
+// refuse records in the audit why a verdict does not count. The argument r is the request of the verdict, empty if it is not known.
 func (d *files) refuse(id string, r Request, v Verdict, why error) error {
 	if r.ID == "" {
 		r = Request{ID: id}

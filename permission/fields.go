@@ -36,7 +36,7 @@ func (r Request) Fields() (fields []Field) {
 		if json.Unmarshal(raw, &value) != nil || string(raw) == "null" {
 			value = string(raw)
 		}
-		// Visible must see the text once more: JSON may have escaped a character by its number.
+		// Call Visible once more: the JSON may have had an escape such as \u001b for a control character.
 		f := Field{mail.Visible(name, ""), mail.Visible(value, "\n\t")}
 		if f.Name != "description" || f.Value != r.Description {
 			fields = append(fields, f)

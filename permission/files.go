@@ -19,12 +19,12 @@ import (
 	"c2c/inbox/mail"
 )
 
-// files is the open directory of the requests. In a function that change calls, the lock is held.
+// files is the open directory of the requests. The method change passes it to a function while the lock is held.
 type files struct {
 	*Store
 	dir   *atomicfile.Dir
-	lines [][]string // lines of the audit that change has not passed to the log yet
-	given []given    // see forged
+	lines [][]string // lines of the audit that the method change has not passed to the log yet
+	given []given    // the verdicts in the audit, see forged
 }
 
 // open opens the directory. If the directory does not exist and create is false, it returns nil.
@@ -140,15 +140,15 @@ func (d *files) current(r Request) Request {
 func (d *files) attended(file string) bool {
 	f, err := d.dir.Open(file+".lock", os.O_RDWR)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // any other error proves nothing: a verdict may still reach the client
+		return !errors.Is(err, fs.ErrNotExist) // any other error proves nothing, so assume that a verdict may still reach the client
 	}
 	defer f.Close()
 	free, err := filelock.FreeFile(f)
 	return err != nil || !free
 }
 
-// tidy records which requests have ended without a verdict, removes requests that ended long ago, or that are too many, and returns the
-// others.
+// tidy records which requests have ended without a verdict. It removes ended requests that are old or too many, and returns the other
+// requests.
 func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	all, err := d.list(ctx)
 	if err != nil {
@@ -195,7 +195,7 @@ func (d *files) removeLocks(known map[string]bool) error {
 	return nil
 }
 
-// begin takes the lock of a new request, and then writes the request: a request with a free lock counts as ended.
+// begin takes the lock of a new request, and then writes the request. The lock comes first: a request with a free lock counts as ended.
 func (d *files) begin(r Request) error {
 	file := fileOf(r.Session, r.ID)
 	lock, err := filelock.Open(d.dir, file+".lock")
@@ -217,7 +217,7 @@ func (d *files) begin(r Request) error {
 	return nil
 }
 
-// end records how a request ended. It writes the audit first, so that the audit has every verdict that counts.
+// end records how a request ended. It writes the audit before the request, so that the audit has every verdict that counts.
 func (d *files) end(r Request, verdict string) error {
 	l := line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: string(r.State)}
 	if verdict != "" {

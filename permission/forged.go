@@ -8,7 +8,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// recorded is the value of the field result in the audit if a verdict counts.
+// recorded is the value of the audit's field result for a verdict that counts.
 const recorded = "recorded"
 
 // given is a line of the audit about a verdict.
@@ -29,8 +29,8 @@ func (r Request) decided() bool { return r.State == StateAllowed || r.State == S
 // auditSlack is the largest difference between the times of a verdict and of its line in the audit, in seconds.
 const auditSlack = 5
 
-// forged reports whether the audit lacks the verdict of a request: then another program has written the request's file. If a program
-// forges the audit too, forged cannot detect that.
+// forged reports whether the audit lacks the verdict of a request. Then another program has written the request's file. If that program
+// has forged the audit, too, the method forged cannot detect it.
 func (d *files) forged(r Request) bool {
 	if d.given == nil {
 		d.given = d.verdicts()
@@ -45,7 +45,7 @@ func (d *files) forged(r Request) bool {
 	return true
 }
 
-// verdicts reads the verdicts that count from the audit.
+// verdicts returns those verdicts in the audit that count.
 func (d *files) verdicts() []given {
 	all := []given{}
 	for _, name := range []string{auditFile + ".old", auditFile} {

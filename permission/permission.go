@@ -1,9 +1,9 @@
 // Package permission keeps permission requests. A client asks whether its model may use a tool; a person may answer not only in the
 // client's own dialog, but also elsewhere. See Claude Code's Channels reference, "Relay permission prompts".
 //
-// The server of the asking session writes a request (Ask). A person decides (Decide) at a terminal, on the page, or through a program
-// that may give verdicts (package senders). The server sends the verdict to the client, and records that it did (Settle). The first
-// answer wins, also if it comes in the client's own dialog. There is no default verdict: a request may expire without one.
+// The MCP server of the asking session writes a request (Ask). A person decides (Decide) at a terminal, on the page, or through a program
+// that may give verdicts (package senders). The server sends the verdict to the client, and records that the verdict was sent (Settle).
+// The first answer wins, also if it comes in the client's own dialog. There is no default verdict: a request may expire without one.
 //
 // All data is in files, in <root>/permission. Any number of processes may use them at once:
 //
@@ -45,7 +45,7 @@ const (
 
 // Request is a tool call that waits for a person. The client's texts are cut, and their control characters made visible by mail.Visible.
 type Request struct {
-	ID          string  `json:"request_id"` // five of a-z without l
+	ID          string  `json:"request_id"` // five letters of a-z without l
 	Session     string  `json:"session_id"`
 	Alias       string  `json:"alias"` // the session's alias at the time of Ask
 	Tool        string  `json:"tool_name"`
@@ -55,10 +55,10 @@ type Request struct {
 	State       State   `json:"state"`
 	AskedAt     float64 `json:"asked_at"` // in seconds, like all times
 	ExpiresAt   float64 `json:"expires_at"`
-	By          string  `json:"by,omitempty"`      // who decided
-	Via         string  `json:"via,omitempty"`     // where that was
+	By          string  `json:"by,omitempty"`      // the name of the person or sender that decided
+	Via         string  `json:"via,omitempty"`     // the place of the decision, for example "page"
 	Proof       string  `json:"proof,omitempty"`   // evidence that a person decided, see Verdict
-	At          float64 `json:"at,omitempty"`      // when the request ended
+	At          float64 `json:"at,omitempty"`      // the time at which the request ended
 	SentAt      float64 `json:"sent_at,omitempty"` // when the server sent the verdict; the client sends no receipt
 }
 
@@ -141,7 +141,7 @@ const (
 	maxFile    = 64 << 10
 	maxSession = 32 // open requests of one session
 	maxAll     = 512
-	maxOver    = 256 // ended requests
+	maxOver    = 256 // ended requests that are kept
 	maxAudit   = 4 << 20
 )
 
@@ -163,12 +163,12 @@ type Store struct {
 	held map[string]*filelock.Lock // the locks that Ask has taken, by file name
 }
 
-// Open returns the requests of a root. The caller closes root. now is the clock.
+// Open returns the requests of a root. The caller closes root. The function now is the clock.
 func Open(root *atomicfile.Dir, now func() time.Time) *Store {
 	return &Store{root: root, now: now, wait: lockWait, held: map[string]*filelock.Lock{}}
 }
 
-// LogTo makes the store also pass each line of the audit to log, as names and values in turn. Call it before any other method.
+// LogTo makes the store also pass each line of the audit to the function log; for pairs see line.pairs. Call it before any other method.
 func (s *Store) LogTo(log func(ctx context.Context, event string, pairs ...string) error) *Store {
 	s.log = log
 	return s
@@ -249,9 +249,9 @@ func countOf(all []Request, session string) (n int) {
 	return n
 }
 
-// Decide records a person's verdict on an open request. id is the request's id in upper or lower case; if several sessions use the id, it
-// must be the request's name. When Decide returns, the verdict is on disk and in the audit, but has not reached the client yet. If the
-// verdict does not count, the error and the audit say why.
+// Decide records a person's verdict on an open request. The argument id is the request's id in upper or lower case; if several sessions
+// use this id, the argument must be the request's name (Request.Name). When Decide returns, the verdict is on disk and in the audit, but
+// has not reached the client yet. If the verdict does not count, the error and the audit say why.
 func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, err error) {
 	err = s.change(ctx, func(d *files) error {
 		all, err := d.tidy(ctx)
@@ -322,7 +322,7 @@ func find(all []Request, id string, v Verdict) (Request, error) {
 	return r, &DecidedError{r}
 }
 
-// The values of how for Settle: how a request ended.
+// The values of Settle's argument how, which says how a request ended.
 const (
 	SettledTerminal = "terminal" // a person has answered in the client's own dialog
 	SettledGone     = "gone"     // the client has ended
@@ -330,9 +330,9 @@ const (
 	SettledForged   = "forged"   // another program has changed the file
 )
 
-// Settle records how a request ended, and releases its lock. The asking server calls it. If the request has a verdict, Settle only
-// records that the verdict was sent, or that the request was forged. If the client has ended, Settle releases the lock even if it cannot
-// write, because a free lock also shows that.
+// Settle records how a request ended, and releases the request's lock. The asking server calls Settle. If the request has a verdict,
+// Settle only records that the verdict was sent, or that the request was forged. If the client has ended, Settle releases the lock even
+// if it cannot write, because a free lock also shows that the request has ended.
 func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	open := false
 	err := s.change(ctx, func(d *files) error {

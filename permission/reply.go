@@ -9,8 +9,8 @@ import (
 //
 //	/^\s*(y|yes|n|no)\s+([a-km-z]{5})\s*$/i
 //
-// It returns the id in lower case. For any other text, ok is false. ParseReply uses no regexp, because \s and /i have the meaning of
-// JavaScript here.
+// It returns the id in lower case. For any other text, ok is false. ParseReply does not use package regexp, where \s and /i have another
+// meaning than in JavaScript.
 func ParseReply(text string) (id string, allow, ok bool) {
 	word, rest := cutAtSpace(strings.TrimFunc(text, isSpace))
 	id = lower(strings.TrimFunc(rest, isSpace))
@@ -70,13 +70,13 @@ func isID(id string) bool {
 	return true
 }
 
-// cut shortens a text to at most most bytes, and marks the cut.
-func cut(text string, most int) string {
+// cut shortens a text to at most limit bytes, and marks the cut.
+func cut(text string, limit int) string {
 	const mark = "…"
-	if len(text) <= most {
+	if len(text) <= limit {
 		return text
 	}
-	text = text[:most-len(mark)]
+	text = text[:limit-len(mark)]
 	for len(text) > 0 {
 		if r, n := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || n != 1 {
 			break

@@ -28,7 +28,7 @@ type List struct {
 	file *private.File[[]Sender]
 }
 
-// Open returns the list in a directory. The caller closes dir. now is the clock.
+// Open returns the list in a directory. The caller closes dir. The function now is the clock.
 func Open(dir *atomicfile.Dir, now func() time.Time) *List {
 	return &List{dir, now, &private.File[[]Sender]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parse, Format: format, Full: ErrFull,
 		Damaged: func(err error) error { return &DamagedError{dir.Path() + "/" + listFile, err} }}}
@@ -95,8 +95,8 @@ func indexOf(all []Sender, name string) int {
 	return slices.IndexFunc(all, func(s Sender) bool { return s.Name == name })
 }
 
-// Allow adds a sender, writes the list, and returns the sender's token, or the secret of its signature. c2c cannot show the token or the
-// secret a second time. Errors: ErrExists, ErrFull.
+// Allow adds a sender, writes the list, and returns the sender's token, or the secret of its signature. c2c shows the token or the
+// secret only this once. Errors: ErrExists, ErrFull.
 func (l *List) Allow(ctx context.Context, s Sender) (token string, err error) {
 	if err := s.check(); err != nil {
 		return "", err
@@ -122,8 +122,8 @@ func (l *List) Deny(ctx context.Context, name string) error {
 		if i < 0 {
 			return nil, fmt.Errorf("deny %q: %w", name, ErrUnknown)
 		}
-		// Drop the codes first: a kill in between leaves a sender without codes. In the other order, a later sender of the same name
-		// could get the codes.
+		// Drop the codes first: a kill in between leaves a sender without codes. In the other order a kill would leave the codes, and
+		// they would belong to a later sender of the same name.
 		if err := l.dropCodes(func(c code) bool { return c.Bridge == name }); err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ const (
 	guessTime  = time.Minute
 )
 
-// codeLetters are the letters and digits of a code. Those that look alike are missing.
+// codeLetters are the letters and digits of a code. Characters that look alike are left out.
 const codeLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 
 // pairing is the content of pairing.json.
@@ -45,17 +45,17 @@ type code struct {
 	Expires  float64 `json:"expires"`
 }
 
-// Knocked is a pairing that waits for approval, as c2c shows it. It has no code: the person who approves must get the code from the
-// person behind the bridge.
+// Knocked is a pairing that waits for approval, as c2c shows it. It has no field for the code, because the person who approves must get
+// the code from the person behind the bridge.
 type Knocked struct {
 	Bridge   string  `json:"bridge"`
 	Identity string  `json:"identity"`
 	Expires  float64 `json:"expires"`
 }
 
-// Knock handles an unknown identity that writes through a bridge. The first time it makes a code for the identity, and first is true.
-// While this code or maxCodes other codes of the bridge are open, it makes no code: shown is empty, and first is false. Errors:
-// ErrUnknown.
+// Knock handles an unknown identity that writes through a bridge. It makes a code for the identity and returns it in shown; then first is
+// true. While this code is open, or maxCodes codes of the bridge are open, Knock makes no code: shown is empty, and first is false.
+// Errors: ErrUnknown.
 func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown string, first bool, err error) {
 	if err := CheckIdentity(identity); err != nil {
 		return "", false, err
@@ -104,8 +104,8 @@ func newCode() string {
 	return b.String()
 }
 
-// Pair allows the identity that has received a code to write through its bridge. The typed code may be in any case, with
-// blanks or hyphens. Errors: ErrCode, ErrGuesses, ErrFull.
+// Pair allows the identity that has received the typed code to write through its bridge. The code may be typed in upper or
+// lower case, with blanks or hyphens. Errors: ErrCode, ErrGuesses, ErrFull.
 func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity string, err error) {
 	wanted := strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(typed))
 	err = l.change(ctx, func(all []Sender) ([]Sender, error) {
@@ -176,7 +176,7 @@ func (l *List) dropCodes(match func(code) bool) error {
 	return l.writePairing(p)
 }
 
-// readPairing returns the open codes. A file that it cannot parse counts as empty: the identities in it get new codes.
+// readPairing returns the open codes. A file that cannot be parsed counts as empty: then the identities get new codes.
 func (l *List) readPairing() (p pairing, err error) {
 	data, err := l.dir.ReadMost(pairingFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrTooLarge) {

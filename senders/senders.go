@@ -2,14 +2,14 @@
 //
 // A sender shows a token, or signs its requests. A bridge is a sender that passes on the messages of many people, for example from a
 // chat. Its token proves only the bridge; a list of identities says which people behind it may write. A new person behind a bridge gets a
-// code once, and a person of this machine approves it (Pair).
+// code once, and a person of this machine allows the new person by this code (Pair).
 //
-// Everything is in files below http in the state directory. Any number of processes may use them at once; the daemon
-// sees a change at the next request.
+// The package keeps all its data in files of the directory http in the state directory. Any number of processes may use them at
+// once; the daemon sees a change at the next request.
 //
-//	senders.json       the list, at most 64 KiB: a token as its hash only, the secret of a signature in full
+//	senders.json       the list, at most 64 KiB; it has only the hash of a token, but the whole secret of a signature
 //	pairing.json       codes that wait for approval, and the times of wrong codes
-//	senders.json.lock  held while a process changes one of the two; its holder takes no other lock
+//	senders.json.lock  held while a process changes one of these files; its holder takes no other lock
 package senders
 
 import (
@@ -36,13 +36,13 @@ const (
 type Sender struct {
 	Name       string   `json:"name"`
 	Root       string   `json:"root"` // absolute
-	To         []string `json:"to"`   // aliases to which it may write; a request that names no alias goes to the first
+	To         []string `json:"to"`   // aliases to which the sender may write; a request that names no alias goes to the first
 	TokenSum   string   `json:"token_sha256,omitempty"`
 	Secret     string   `json:"secret,omitempty"` // the secret of the signature, as configured at the service
 	Scheme     string   `json:"scheme,omitempty"` // GitHub or Standard; "": the sender shows a token
 	Bridge     bool     `json:"bridge,omitempty"`
 	Identities []string `json:"identities,omitempty"` // people who may write through the bridge
-	Verdicts   bool     `json:"verdicts,omitempty"`   // it may answer permission requests
+	Verdicts   bool     `json:"verdicts,omitempty"`   // the sender may answer permission requests
 	Created    float64  `json:"created"`
 	LastUsed   string   `json:"last_used_day,omitempty"` // in the form 2006-01-02, UTC
 }
@@ -59,7 +59,7 @@ var (
 // MayWrite reports whether the sender may write to an alias, ignoring case, and returns the alias in the list's spelling.
 func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	if mail.CheckAlias(alias) != nil {
-		return "", false // some characters that are not ASCII equal an ASCII letter if case is ignored
+		return "", false // EqualFold would take some characters that are not ASCII for an ASCII letter
 	}
 	i := slices.IndexFunc(s.To, func(to string) bool { return strings.EqualFold(to, alias) })
 	if i < 0 {

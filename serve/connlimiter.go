@@ -14,9 +14,9 @@ import (
 )
 
 // connLimiter bounds the number of open connections. To make room for a new connection, it closes the oldest connection that has shown no
-// key. If all have shown a key, it closes the oldest connection of a sender. If there is none, it closes the connection of this user that
-// has been idle for the longest time: clients must expect that an idle connection is closed. So incomplete requests and unused
-// connections never shut out a visitor with a key, and senders never shut out this user's own clients and page.
+// key. If all have shown a key, it closes the oldest connection of a sender. If no sender has one, it closes the connection of this user
+// that has been idle for the longest time: clients must expect that an idle connection is closed. Therefore incomplete requests and
+// unused connections never shut out a visitor with a key, and senders never shut out this user's own clients and page.
 type connLimiter struct {
 	max   int
 	mu    sync.Mutex
@@ -35,8 +35,8 @@ type conn struct {
 	idle    atomic.Int64 // the value of idles when the connection became idle; 0: a request is under way
 
 	uidOnce     sync.Once
-	uid         int
-	seen        bool
+	uid         int  // the user at the other end
+	seen        bool // uid is known
 	closed      bool // the other end closed the connection before c2c could find that end's user
 	processOnce sync.Once
 	process     Process
@@ -86,7 +86,7 @@ func (c *connLimiter) evict(i int) {
 	c.conns = slices.Delete(c.conns, i, i+1)
 }
 
-// note records whether a connection is idle. The HTTP server calls it at each change of state.
+// note records whether a connection is idle. The HTTP server calls note whenever the state of a connection changes.
 func (c *connLimiter) note(inner net.Conn, state http.ConnState) {
 	one, ok := inner.(*conn)
 	switch {
@@ -118,8 +118,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the connection only for writing. net/http calls it when the other end may still send, and closes the
-// rest later. So the other end reads the answer instead of a reset.
+// CloseWrite closes the connection only for writing. net/http calls CloseWrite when the other end may still send, and closes the
+// connection for reading later. Therefore the other end reads the answer instead of a reset.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -179,9 +179,9 @@ func (c *conn) ends() (local, remote netip.AddrPort) {
 	return from.AddrPort(), to.AddrPort()
 }
 
-// stranger reports whether the other end belongs, or may belong, to a user other than root and this one. A client that has
-// already closed the connection counts as a stranger, because c2c can no longer find its user. If c2c cannot find the user of an open
-// connection, the client does not count as a stranger.
+// stranger reports whether the other end belongs, or may belong, to a user other than root and the daemon's user. A client that has
+// already closed the connection counts as a stranger, because c2c can no longer find the client's user. If c2c cannot find the user
+// of an open connection, the client does not count as a stranger.
 func (c *conn) stranger() bool {
 	if c == nil {
 		return false
@@ -193,11 +193,11 @@ func (c *conn) stranger() bool {
 	return c.closed || c.seen && c.uid != os.Geteuid() && c.uid != 0
 }
 
-// Stranger reports whether a request comes from another user of this machine, root aside.
+// Stranger reports whether a request comes, or may come, from another user of this machine; root is no stranger.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
-// ConnOf returns the connection of a request, nil if it is not known. It shows callers how much of an answer the client's
-// kernel has acknowledged.
+// ConnOf returns the connection of a request, nil if it is not known. From the connection a caller can learn how much of an
+// answer the client's kernel has acknowledged.
 func ConnOf(r *http.Request) net.Conn {
 	c := connOf(r)
 	if c == nil {

@@ -29,7 +29,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { s.counts.answered(r.Pattern, out.status) }()
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
-		// Set the deadline only for a request with a body: net/http removes it at the end of the body. Otherwise it would
+		// net/http removes the deadline at the end of the body. Therefore a request without a body gets no deadline: it would
 		// stay, and cut off a long answer.
 		out.control.SetReadDeadline(time.Now().Add(s.limits.Body))
 	}
@@ -48,8 +48,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownPage reports whether a request is harmless by its origin: it comes from c2c's own page, or from a program that is no
-// browser. Browsers report which page sends a request. Other programs have no cookie of c2c, so no page can misuse them.
+// ownPage reports whether the origin of a request is harmless: c2c's own page, or a program that is no browser. A browser says
+// in a header which page sends the request. Other programs have no cookie of c2c, so no web page can misuse them.
 func (s *Server) ownPage(r *http.Request) bool {
 	if origins, has := r.Header["Origin"]; has && (len(origins) != 1 || !s.origins[origins[0]]) {
 		return false
@@ -126,9 +126,9 @@ func (s *Server) guard(route Route) http.Handler {
 
 type countKey struct{} // context key of the function that CountStream calls
 
-// CountStream counts a request as a standing stream: a stream that only reports events. It is for a route without Stream,
-// if only the body of a request shows that its answer is a stream. ctx ends when the daemon shuts down, or when the
-// visitor's key is no longer valid. The caller calls leave at the end; leave is nil if too many streams are open.
+// CountStream counts a request as a standing stream: a stream that only reports events. A handler of a route without Stream
+// calls it if the body of a request shows that the answer is such a stream. The context ctx ends when the daemon shuts down, or
+// when the visitor's key is no longer valid. The caller must call leave at the end; leave is nil if too many streams are open.
 func CountStream(r *http.Request) (ctx context.Context, leave func()) {
 	count, ok := r.Context().Value(countKey{}).(func(*http.Request) (context.Context, func()))
 	if !ok {
@@ -163,8 +163,8 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 	return true
 }
 
-// visitor finds the visitor by the request's key. A request with both a token and a cookie counts as a request without a
-// key: no client of c2c sends both.
+// visitor finds the visitor by the request's key. If a request has the header Authorization, its cookie does not count: no
+// client of c2c sends both.
 func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
 	switch {

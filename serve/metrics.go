@@ -23,13 +23,13 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
 }
 
-// AddMetrics adds metrics of the caller to those at /metrics. write must write lines in Prometheus' format, and stop when
-// its context ends. Call AddMetrics before Run.
+// AddMetrics adds metrics of the caller to those at /metrics. The function write must write lines in Prometheus' format, and
+// return when its context ends. Call AddMetrics before Run.
 func (s *Server) AddMetrics(write func(context.Context, io.Writer)) {
 	s.addedMetrics = append(s.addedMetrics, write)
 }
 
-// metricsTime bounds the time to write the metrics. A scraper tries again anyway.
+// metricsTime bounds the time for the caller's metrics. It may be short, because a scraper asks again anyway.
 const metricsTime = 5 * time.Second
 
 // metrics writes the server's own metrics and those that AddMetrics has added, in Prometheus' text format 0.0.4.

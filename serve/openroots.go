@@ -39,7 +39,7 @@ type openRoots struct {
 // OpenRoot is an open root that several requests share. Callers must not close its parts.
 type OpenRoot struct {
 	Broker     *broker.Broker
-	Live       *live.Hub         // follows the changes in the root, from its first use on
+	Live       *live.Hub         // follows the changes in the root, from the first use of Live on
 	Permission *permission.Store // the permission requests of the root's sessions
 	Requests   *Requests         // follows the requests in Permission
 }
@@ -82,8 +82,8 @@ func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.
 
 var errEnds = errors.New("the daemon is about to end")
 
-// use returns a root that exists on disk, and opens it if necessary. The caller must call the returned function when it no
-// longer needs the root.
+// use returns a root that exists on disk, and opens it if necessary. When the caller no longer needs the root, it must call
+// the returned function.
 func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -116,7 +116,7 @@ func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), er
 	return &one.OpenRoot, func() { once.Do(func() { p.done(root, one) }) }, nil
 }
 
-// keep adds a root that the caller has just opened. If openRoots has the root already, it closes b.
+// keep adds the root b, which the caller has just opened. If p has this root already, keep closes b.
 func (p *openRoots) keep(b *broker.Broker) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +132,7 @@ func (p *openRoots) keep(b *broker.Broker) error {
 }
 
 // current returns an open root, or nil. If the root's directory was removed or made again, writes to the old directory would be lost.
-// Then current returns nil and drops the root, and the last request that uses it closes it. The caller holds the lock.
+// Therefore current then drops the root and returns nil; the last request that uses the root closes it. The caller holds the lock.
 func (p *openRoots) current(root string) *usedRoot {
 	one := p.all[root]
 	switch {

@@ -24,7 +24,7 @@ const (
 	FilesDir = "http"
 )
 
-const maxURLFile = 16 << 10 // bytes; people edit it
+const maxURLFile = 16 << 10 // bytes; a person may have edited the file
 
 // At is the content of http-mcp.json: where the daemon listens.
 type At struct {
@@ -60,8 +60,8 @@ func (s *Server) here() (At, error) {
 	return at, nil
 }
 
-// ownBuild returns the build id of the running program. Without /proc it reads the program's file. A newer program may have
-// replaced that file, but hardly so soon: a daemon calls ownBuild when it starts.
+// ownBuild returns the build id of the running program. Without /proc it reads the program's file. A newer program could have
+// replaced that file, but hardly so soon after the start of the daemon, when ownBuild is called.
 func ownBuild() string {
 	if id := procstat.BuildID("/proc/self/exe"); id != "" {
 		return id
@@ -73,7 +73,7 @@ func ownBuild() string {
 	return procstat.BuildID(path)
 }
 
-// underURLLock runs f while no other process writes or removes http-mcp.json. f gets the directory FilesDir.
+// underURLLock calls the function f while no other process writes or removes http-mcp.json. f gets the directory FilesDir.
 func underURLLock(ctx context.Context, state *atomicfile.Dir, f func(files *atomicfile.Dir) error) (err error) {
 	dir, err := state.Sub(FilesDir, true)
 	if err != nil {
@@ -120,7 +120,7 @@ func remove(state *atomicfile.Dir) error {
 	return nil
 }
 
-// ReadAt returns where a daemon listens, or listened before it was killed. The error is fs.ErrNotExist if http-mcp.json does not exist.
+// ReadAt returns where the daemon listens, or where it listened before it was killed. Without http-mcp.json the error is fs.ErrNotExist.
 func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	data, err := state.ReadMost(urlFile, maxURLFile)
 	if err != nil {
@@ -132,14 +132,14 @@ func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	return at, nil
 }
 
-// Reap removes http-mcp.json if it is left from a daemon that was killed. runs reports whether a daemon runs. Reap calls
-// runs while it holds the lock of the file, so it never removes the file of a daemon that has just started.
-func Reap(ctx context.Context, state *atomicfile.Dir, runs func() (bool, error)) (reaped bool, err error) {
+// Reap removes http-mcp.json if it is left from a daemon that was killed. The function isUp reports whether a daemon runs. Reap
+// calls it while it holds the lock of the file, so Reap never removes the file of a daemon that has just started.
+func Reap(ctx context.Context, state *atomicfile.Dir, isUp func() (bool, error)) (reaped bool, err error) {
 	if _, err := state.Stat(urlFile); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	err = underURLLock(ctx, state, func(*atomicfile.Dir) error {
-		if up, err := runs(); err != nil || up {
+		if up, err := isUp(); err != nil || up {
 			return err
 		}
 		_, err := state.Stat(urlFile)

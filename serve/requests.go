@@ -12,8 +12,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// Requests reads the permission requests of an open root again at each change, once for all streams that show them. It
-// begins at the first call of Now. Any goroutine may use it.
+// Requests follows the permission requests of an open root: it reads them again after each change, once for all streams that
+// show them. It begins at the first call of Now. Any goroutine may use it.
 type Requests struct {
 	store *permission.Store
 	log   *slog.Logger
@@ -22,15 +22,15 @@ type Requests struct {
 
 	mu      sync.Mutex
 	all     []permission.Request
-	changed chan struct{} // closed and replaced when all has changed
+	changed chan struct{} // closed and replaced when the list all has changed
 }
 
 func newRequests(store *permission.Store, log *slog.Logger) *Requests {
 	return &Requests{store: store, log: log, began: make(chan struct{}), changed: make(chan struct{})}
 }
 
-// Now returns the requests, see permission.Store.List. changed is closed when the list changes. Callers must not modify the
-// list.
+// Now returns the requests, see permission.Store.List. The channel changed is closed when the list changes. Callers must not
+// modify the list.
 func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
 	q.begin.Do(func() {
 		q.read(context.Background())
@@ -61,8 +61,8 @@ func (q *Requests) follow(ctx context.Context) {
 	})
 }
 
-// read reads the requests. It returns when the next request expires; zero: none will expire. On an error it keeps the last
-// list and returns the present time.
+// read reads the requests. It returns the time at which the next request expires, zero if none will expire. On an error it
+// keeps the last list and returns the present time, so that follow soon tries again.
 func (q *Requests) read(ctx context.Context) (next time.Time) {
 	var all []permission.Request
 	err := survive.Call(q.log, "read permission requests", func() (err error) {

@@ -28,7 +28,7 @@ const (
 )
 
 // RootFor finds the root of a request and opens it. It takes the root of the first known directory: the directory in the header, the
-// working directory of the client's process, the directory in which the daemon was started. by says which of the three it is.
+// working directory of the client's process, the directory in which the daemon was started. The result by says which of them it was.
 //
 // If the header names a directory that does not exist, RootFor returns an error: mail in the wrong project is worse than no
 // mail.

@@ -108,7 +108,7 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}
 	err = errors.Join(err, s.shutdown(server))
-	accepting.Wait() // if a Serve begins after Shutdown, it closes its listener only now, and the next daemon needs the port
+	accepting.Wait() // a Serve that begins after Shutdown closes its listener only now; the next daemon needs the port
 	return err
 }
 

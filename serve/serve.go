@@ -1,15 +1,16 @@
-// Package serve is the HTTP server of c2c. It listens only on this machine, and checks the key of each visitor: of an
-// agent's client, of a program that sends mail, or of a person at the page. It opens the roots that requests need (a root is the
-// directory with the mail of one project), and limits how much a visitor can use. The caller adds the handler of each path (Handle).
+// Package serve is the HTTP server of c2c. It listens only on this machine. A visitor is an agent's client, a program that
+// sends mail, or a person at the page. The server checks the key of each visitor, and limits how much a visitor can use. It
+// opens the roots that requests need (a root is the directory with the mail of one project). The caller adds the handler of
+// each path (Handle).
 //
-// One daemon serves all roots of a user. No other part of c2c needs the daemon. It has these files, in the state directory:
+// One daemon serves all roots of a user. No other part of c2c needs the daemon. The daemon has these files in the state directory:
 //
 //	http-mcp-token   the key of programs that use c2c's tools; made at the first start and kept
-//	http-mcp.json    where the daemon listens; exists while it runs, and after a kill until a command reaps it
-//	http/port        the daemon's last port, because clients remember the URL
+//	http-mcp.json    where the daemon listens; removed when the daemon ends, or after a kill by a later command (Reap)
+//	http/port        the port of the last run: the daemon uses it again, because clients remember the URL
 //	http/http-mcp.lock  held while http-mcp.json is written or removed
 //
-// Any goroutine may use a Server. Each user may run only one Server; the caller ensures that by a lock (package daemon).
+// Any goroutine may use a Server. Each user may run only one Server; the caller ensures that by a lock (package wake/daemon).
 package serve
 
 import (
@@ -29,7 +30,7 @@ import (
 // Route is a path, its handler, and the visitors that may use it.
 type Route struct {
 	Pattern string // as in http.ServeMux; without a method the handler gets requests of all methods
-	Who     []Kind // with Anyone, a visitor needs no key; if it shows a key, the handler sees its kind
+	Who     []Kind // if Anyone is in it, a visitor needs no key; the handler still sees the kind of a valid key
 	Body    int64  // the largest body, in bytes
 	// Stream: an answer may take any time. The answer to a GET ends when the daemon shuts down, or when the visitor's key is
 	// no longer valid.
@@ -47,10 +48,10 @@ type Persons interface {
 	Person(r *http.Request) (v Visitor, ok bool)
 }
 
-// Limits bounds what visitors can use. The comments name the values of zero fields.
+// Limits bounds what visitors can use. The comment of each field begins with its default, which a zero stands for.
 type Limits struct {
 	Connections int           // 512; for a further connection, the server closes an old one, see connLimiter
-	Streams     int           // 256, one sender outside at most an eighth; for a further stream, an old one ends, see makeRoom
+	Streams     int           // 256, of which one sender has at most an eighth; a further stream ends an old one, see streams.makeRoom
 	OpenRoots   int           // 128
 	Header      time.Duration // 5 s; for the header of a request
 	Body        time.Duration // 30 s; for the body of a request
@@ -74,7 +75,7 @@ func (l Limits) withDefaults() Limits {
 // Config has the settings of a Server, and the functions that it calls.
 type Config struct {
 	State *atomicfile.Dir
-	// Port is where to listen. It may be AnyPort or LastPort.
+	// Port is the port at which to listen, or AnyPort or LastPort.
 	Port   int
 	Getenv func(string) string
 	Dir    string // the project for requests that name no project; absolute
@@ -113,7 +114,7 @@ type Server struct {
 }
 
 // OpenRoot opens a root, if it is not open yet. The root must exist on disk: a request never makes a root by naming it. The
-// root stays open until the caller calls done.
+// root stays open until the caller calls the function done.
 func (s *Server) OpenRoot(ctx context.Context, root string) (open *OpenRoot, done func(), err error) {
 	return s.roots.use(ctx, root)
 }

@@ -23,7 +23,7 @@ type stream struct {
 }
 
 // group is the visitor whose streams are counted together. All clients of this user show the same token, so each client
-// process counts as a visitor of its own; process is 0 if it is not known.
+// process counts as a visitor of its own. The field process is its PID, 0 if it is not known or does not matter.
 type group struct {
 	who     Visitor
 	process int
@@ -31,15 +31,15 @@ type group struct {
 
 func newStreams(max int) *streams { return &streams{max: max, all: map[*stream]bool{}} }
 
-// share bounds one sender to 1/share of the streams, so that it does not shut out others.
+// share bounds the streams of one sender to 1/share of all, so that a sender does not shut out others.
 const share = 8
 
-// enter begins a stream; leave ends it. If there are too many streams, leave is nil. stands means that the stream only
-// reports events. process finds the visitor's process; its search takes a while.
-func (s *streams) enter(r *http.Request, who Visitor, stands bool, process func() int, still func() bool) (ctx context.Context, leave func()) {
+// enter begins a stream, and leave ends it. If there are too many streams, leave is nil. The arguments stands and still are
+// explained at type stream. The function findProcess finds the visitor's process; the search takes a while.
+func (s *streams) enter(r *http.Request, who Visitor, stands bool, findProcess func() int, still func() bool) (ctx context.Context, leave func()) {
 	one := &stream{group: group{who: who}, still: still, stands: stands}
 	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // while there are few streams, a short answer needs no process
-		one.process = process()
+		one.process = findProcess()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,7 +62,7 @@ func Token(state *atomicfile.Dir) (string, error) {
 	return token, nil
 }
 
-// toolToken is the token as it is on disk now. Another process may rotate it.
+// toolToken reads the tool token again whenever the file changes, because another process may rotate the token.
 type toolToken struct {
 	dir *atomicfile.Dir
 
@@ -83,7 +83,7 @@ func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
-// isExposed reports whether the token is invalid because other users may read the file; first is true only
+// isExposed reports whether the token is invalid because other users may read the file. The result first is true only
 // at the first call after the file became readable by others.
 func (t *toolToken) isExposed() (exposed, first bool) {
 	t.mu.Lock()

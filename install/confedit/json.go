@@ -61,8 +61,8 @@ func parseWhole(data []byte) (hujson.Value, error) {
 	return longer, nil
 }
 
-// EditJSON returns data with the changes that edit has made. If edit changes nothing, it returns data itself, so that a blank
-// file does not become {}.
+// EditJSON returns data with the changes that the function edit makes. If edit changes nothing, EditJSON returns data itself,
+// so that a blank file does not become {}.
 func EditJSON(path string, data []byte, edit func(d *JSON) error) ([]byte, error) {
 	d, err := ParseJSON(path, data)
 	if err == nil {
@@ -84,9 +84,9 @@ func (d *JSON) errorAt(v *hujson.Value, problem string) error {
 	return fmt.Errorf("parse %s: line %d: %s; correct the file or move it away, then run again", d.path, line, problem)
 }
 
-// Find follows the path of names as far as it exists. It returns the last value on the path, and how many names lead to that value. Each
-// value before the last must be an object. Two members with the same name are an error, because clients disagree about which of them
-// counts.
+// Find follows a path of member names as far as the path exists. It returns the last value that it reaches, and how many of the names
+// lead to that value. Each value before the last must be an object. Two members with the same name are an error, because clients
+// disagree about which of the two counts.
 func (d *JSON) Find(names ...string) (v *hujson.Value, there int, err error) {
 	v = &d.Root
 	for ; there < len(names); there++ {
@@ -151,8 +151,8 @@ func (d *JSON) Replace(old *hujson.Value, value any) error {
 	return nil
 }
 
-// Insert adds value at the end of v. If v is an object, value becomes the member name. A comment after the previous last element stays
-// there. If v had a trailing comma, it has a trailing comma again.
+// Insert adds value at the end of v. If v is an object, the argument name is the name of the new member. A comment after the previous
+// last element stays there. If v had a trailing comma, it has one again.
 func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	before, kids := children(v)
 	n := len(kids)
@@ -199,7 +199,7 @@ func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	return nil
 }
 
-// Remove removes kid from v: the member with this value, or this element. Comments around kid stay.
+// Remove removes kid from v. If v is an object, kid is the value of a member, otherwise an element. Comments around kid stay.
 func (d *JSON) Remove(v, kid *hujson.Value) {
 	before, kids := children(v)
 	i, last := slices.Index(kids, kid), len(kids)-1

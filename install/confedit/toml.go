@@ -30,15 +30,15 @@ type TOML struct {
 	All   []Statement
 }
 
-// ParseTOML parses data. It calls refuse for each statement; if refuse returns a text, ParseTOML returns this text as an error. again
-// means that the same key occurred before.
+// ParseTOML parses data. It calls the function refuse for each statement; if refuse returns a text, ParseTOML returns this text as an
+// error. The argument again of refuse says whether the same key occurred before.
 func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) string) (*TOML, error) {
 	d := &TOML{lines: tomlLines(data)}
 	wrong := func(line int, problem string) error {
 		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
 		return fmt.Errorf("parse %s: line %d, column %d: %s; correct the file or move it away, then run again", path, n, column(d.lines[line]), problem)
 	}
-	// The added line end is needed: without it, the parser reads an unfinished statement as the end of the file.
+	// Add a line end: without it, the parser takes an unfinished statement at the end for the end of the file.
 	parse := func(lines int) (*tomledit.Document, error) {
 		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
 	}
@@ -87,8 +87,8 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 	return d, err
 }
 
-// column returns the column at which line stops being valid, counted from 1. If the parser does not name it, column returns the column at
-// which the text begins.
+// column returns the column at which line stops being valid, counted from 1. If the parser does not name that column, the result is the
+// column at which the text begins.
 func column(line string) int {
 	begin := 1 + len(line) - len(strings.TrimLeft(line, " \t"))
 	_, err := tomledit.Parse(strings.NewReader(line + "\n"))
@@ -154,7 +154,7 @@ type Span struct{ First, Behind int }
 // blank lines after the span.
 func (d *TOML) Without(spans []Span) []byte {
 	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
-	out, next := []byte{}, 0 // the first line that is not yet copied
+	out, next := []byte{}, 0 // next is the first line that is not yet copied
 	for len(spans) > 0 {
 		first, end := d.All[spans[0].First].line, 0
 		for len(spans) > 0 && (end == 0 || d.All[spans[0].First].line == end) {

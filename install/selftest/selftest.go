@@ -1,4 +1,4 @@
-// Package selftest tests for c2c doctor whether mail works. It makes a scratch root, and sends and reads messages there with the programs
+// Package selftest tests for `c2c doctor` whether mail works. It makes a scratch root, and sends and reads messages there with the programs
 // and the protocol that clients use. Then it removes the root.
 package selftest
 
@@ -51,8 +51,8 @@ func Run(ctx context.Context, o install.Options) doctor.Finding {
 	return doctor.Finding{Status: doctor.OK, Part: part, Detail: "c2c in a scratch root: messages were sent, handed over by the hook and by poll_inbox, and read"}
 }
 
-// send sends a message with this id to a session of the same name, calls take to get the message, and checks that its status is read.
-// Each message has its own session, because a client's program must not use the session of another client.
+// send sends a message with this id to a session of the same name, calls the function take to get the message, and checks that the
+// message has the status read. Each message has its own session, because a client's program must not use the session of another client.
 func (t scratch) send(ctx context.Context, id string, take func() (string, error)) error {
 	if _, err := t.tool(ctx, id, "register", fmt.Sprintf(`{"alias":%q}`, id)); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package child runs a program and waits for its end. It replaces os/exec, because every hook would load the 170 kB of that package, and
+// Package child runs a program and waits for its end. It replaces os/exec. That package adds 170 kB, which every hook would load, although
 // few commands of c2c start a program.
 package child
 
@@ -20,13 +20,13 @@ const MaxSays = 64 << 10
 // MaxTime is how long a program may run. Git and c2cd need milliseconds, but a suspended program never ends.
 const MaxTime = 5 * time.Second
 
-// Run runs a program in dir, without input, and returns its output. Its errors go to errs; nil drops them. Run stops a program that
-// prints more than MaxSays, or that runs longer than MaxTime.
+// Run runs a program in dir, without input, and returns its output. The program's standard error goes to errs; nil drops it. After
+// MaxSays bytes of output Run closes the pipe, which ends most programs. Run kills a program that runs longer than MaxTime.
 func Run(program, dir string, errs *os.File, args ...string) (said string, err error) {
 	return run(MaxTime, program, dir, errs, args...)
 }
 
-func run(most time.Duration, program, dir string, errs *os.File, args ...string) (said string, err error) {
+func run(limit time.Duration, program, dir string, errs *os.File, args ...string) (said string, err error) {
 	nothing, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return "", err
@@ -48,13 +48,13 @@ func run(most time.Duration, program, dir string, errs *os.File, args ...string)
 	if err != nil {
 		return "", fmt.Errorf("run %q: %w", program, err)
 	}
-	r.SetReadDeadline(time.Now().Add(most))
+	r.SetReadDeadline(time.Now().Add(limit))
 	text, err := io.ReadAll(io.LimitReader(r, MaxSays))
 	r.Close()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		syscall.Kill(pid, syscall.SIGKILL)
 		wait(pid, program)
-		return "", fmt.Errorf("%q has not ended within %s, and was stopped", program, most)
+		return "", fmt.Errorf("%q has not ended within %s, and was stopped", program, limit)
 	}
 	return string(text), errors.Join(err, wait(pid, program))
 }

@@ -1,5 +1,5 @@
-// Package desktop shows notifications on the user's desktop. It runs a program that is installed there, which speaks to the session bus
-// (Desktop Notifications Specification of freedesktop.org).
+// Package desktop shows notifications on the user's desktop. For that it runs an installed program, notify-send or gdbus, which speaks
+// to the session bus (Desktop Notifications Specification of freedesktop.org).
 package desktop
 
 import (
@@ -26,7 +26,7 @@ func Check(getenv func(string) string) error {
 	return err
 }
 
-// command returns a program that shows a text, with its arguments, and the address of the bus.
+// command returns the words of a command that shows a text, and the address of the session bus.
 func command(getenv func(string) string, text string) (words []string, bus string, err error) {
 	bus = getenv("DBUS_SESSION_BUS_ADDRESS")
 	if bus == "" { // the process was not started from the desktop
@@ -48,7 +48,7 @@ func command(getenv func(string) string, text string) (words []string, bus strin
 		"--method", "org.freedesktop.Notifications.Notify", "'c2c'", "uint32 0", "''", "'c2c'", quoted, "@as []", "@a{sv} {}", "int32 -1"}, bus, nil
 }
 
-// Show shows a text. The text must not contain words of other sessions: the caller leaves them out.
+// Show shows a text. The caller must leave words of other sessions out of the text.
 func Show(ctx context.Context, getenv func(string) string, text string) error {
 	words, bus, err := command(getenv, text)
 	if err != nil {

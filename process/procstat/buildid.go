@@ -29,8 +29,8 @@ func BuildID(path string) string {
 	return buildIDIn(head[:n])
 }
 
-// buildIDIn finds the id as cmd/internal/buildid does: in an ELF note (which has the sizes of its name and of the id, the type 4, and the
-// name "Go"), or else behind a mark at the beginning of the code.
+// buildIDIn finds the id as cmd/internal/buildid does. The id is in an ELF note: the size of the name "Go", the size of the id, the type
+// 4, the name, the id. If there is no such note, the id is after a mark at the beginning of the code.
 func buildIDIn(head []byte) string {
 	name := []byte("\x04\x00\x00\x00Go\x00\x00")
 	for at := 0; ; {

@@ -28,8 +28,8 @@ func Owner(pid int) (uid int, name string, ok bool) {
 	return uid, name, true
 }
 
-// HasTerminal reports whether a process has the master of the terminal /dev/pts/<number> open: then it is the program behind the
-// terminal, such as its emulator. Linux shows this only for the user's own processes.
+// HasTerminal reports whether a process has the master of the terminal /dev/pts/<number> open. Such a process is the program behind
+// the terminal, for example a terminal emulator. Linux shows this only for the user's own processes.
 func HasTerminal(pid, number int) bool {
 	files, _ := Files(pid)
 	for link, path := range files {

@@ -15,7 +15,7 @@ func Files(int) (files iter.Seq2[string, string], seen bool) {
 // Listens returns true: on this system c2c cannot find out whether a process listens.
 func Listens(int, int) bool { return true }
 
-// Owner returns this user: on this system c2c cannot find out the owner.
+// Owner returns this user: on this system c2c cannot find out the user of a process.
 func Owner(int) (uid int, name string, ok bool) { return os.Getuid(), "", true }
 
 // HasTerminal returns true: on this system c2c cannot find out which process has a terminal.

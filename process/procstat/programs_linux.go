@@ -21,7 +21,7 @@ func Programs(name string) (all []Program) {
 		stat, serr := Read(pid)
 		env, eerr := os.ReadFile(dir + "/environ") // readable only for our own processes
 		args, aerr := os.ReadFile(dir + "/cmdline")
-		if cmp.Or(err, serr, eerr, aerr) == nil { // on an error the process has just ended
+		if cmp.Or(err, serr, eerr, aerr) == nil { // an error means that the process has just ended, or is not ours
 			all = append(all, Program{PID: pid, Parent: stat.Parent, File: file, Args: words(args), Env: words(env)})
 		}
 	}
@@ -48,7 +48,7 @@ func Terminals() (all []Terminal) {
 	return all
 }
 
-// processes yields the directory in /proc of each process, and its id.
+// processes yields for each process its directory in /proc and its id.
 func processes() iter.Seq2[string, int] {
 	return func(yield func(dir string, pid int) bool) {
 		dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -60,7 +60,7 @@ func processes() iter.Seq2[string, int] {
 	}
 }
 
-// isOurs reports whether a process belongs to this user. The check is for root, who can read the processes of all users.
+// isOurs reports whether a process belongs to this user. The check matters only for root, which can read the processes of all users.
 func isOurs(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()

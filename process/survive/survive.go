@@ -14,15 +14,15 @@ import (
 // ErrPanic means that the work panicked. The log has the stack.
 var ErrPanic = errors.New("c2c made a mistake; its log says where")
 
-// The first and the longest pause of Loop before it begins the work again. If the work panics at once each time, the log gets only one
-// stack in a minute.
+// The first and the longest pause of Loop before it calls the work again. Therefore even work that always panics at once puts only one
+// stack a minute into the log.
 const (
 	firstPause = time.Second
 	longPause  = time.Minute
 )
 
-// Call calls work. If work panics, Call logs the stack and returns ErrPanic. The value of the panic may contain the text of a message, so
-// Call logs the value only if it comes from the Go runtime.
+// Call calls the function work; the log shows it under the name in what. If work panics, Call logs the stack and returns ErrPanic. The
+// value of the panic may contain the text of a message, so Call logs the value only if it comes from the Go runtime.
 func Call(log *slog.Logger, what string, work func() error) (err error) {
 	defer func() {
 		p := recover()
@@ -39,7 +39,8 @@ func Call(log *slog.Logger, what string, work func() error) (err error) {
 	return work()
 }
 
-// Loop calls work until work returns or ctx ends. After a panic it calls work again, after a pause that doubles each time.
+// Loop calls the function work. If work panics, Loop pauses and calls it again, until work returns or ctx ends. Each pause is twice as
+// long as the one before, up to longPause.
 func Loop(ctx context.Context, log *slog.Logger, what string, work func()) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := Call(log, what, func() error { work(); return nil })

@@ -1,8 +1,8 @@
 // Package events serves GET /events: a stream of server-sent events that report what happens in a root, for every reader with a key.
 //
-// A sender outside gets the answers to its messages, their states, and, if it may decide them, the permission requests of the sessions to
-// which it may write. A person who is logged in gets the states of all messages, the sessions and all requests. (The page has its own
-// stream, see package page.) A program with the tool token gets the states of the sessions, and no text of any message.
+// A sender outside gets the answers to its messages, and the states of these messages. A sender that may decide permission requests gets
+// those of the sessions to which it may write, too. A logged-in person gets the states of all messages, the sessions and all requests.
+// (The page has its own stream, see package page.) A program with the tool token gets the states of the sessions, but no text of a message.
 //
 //	hello       the reader's name and rights; all open requests follow
 //	reply       an answer to the sender
@@ -13,9 +13,9 @@
 //
 // An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
 // archive, where all other streams read it. The id of an event shows how far its reader has come in the archive, and in the updates of
-// the root's hub (live.Hub). So a reader that reconnects and sends the id (Last-Event-ID) misses nothing:
+// the root's hub (live.Hub). Therefore a reader that reconnects and sends the id (Last-Event-ID) misses nothing:
 //
-//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message that the reader has, although it is behind that place>]
+//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message after that place that the reader already has>]
 //
 // With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels reference, "Full example".
 package events

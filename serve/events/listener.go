@@ -31,7 +31,7 @@ type listener struct {
 
 	at      position
 	written string // the last written event id
-	fresh   bool   // the client has got no update of the present hub yet
+	fresh   bool   // the client has no update of the present hub yet
 	start   live.Snapshot
 
 	sessions []byte            // the sessions as last written
@@ -145,7 +145,7 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 		case <-wake:
 			mail = true
 		case <-beat.C:
-			mail = true // mail that had to wait until now
+			mail = true // deliver mail that had to wait until now
 			if err := l.beat(); err != nil {
 				return err
 			}
@@ -171,8 +171,8 @@ func (l *listener) mark() error {
 	return l.out.Send(sse.Event{ID: id})
 }
 
-// follow passes on updates as fast as the client takes them. The hub does not wait for a slow client: such a client gets a
-// snapshot of the present state instead of the updates that it has missed.
+// follow passes on updates as fast as the client reads them. The hub does not wait for a slow client. Instead of the updates
+// that such a client has missed, it gets a snapshot of the present state.
 func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	give := func(n news) error {
 		select {

@@ -6,12 +6,13 @@ import (
 	"c2c/serve"
 )
 
-// mailTurns lets only one stream at a time hand over a sender's mail, so that all streams get the answers in the same order.
+// mailTurns lets only one stream at a time hand over a sender's mail, so that all streams get the answers in the same order. That
+// stream has the turn.
 type mailTurns struct {
 	mu     sync.Mutex
-	taken  map[mailbox]bool // the mailboxes with a stream that hands over their mail now; true: another stream waits for the turn
-	frees  int              // how often a stream has given up a turn
-	wanted chan struct{}    // closed and replaced when a stream gives up a turn for which another stream waits
+	taken  map[mailbox]bool // the mailboxes for which a stream has the turn; true: another stream waits for the turn
+	frees  int              // how often a stream has given up its turn
+	wanted chan struct{}    // closed and replaced when a stream gives up its turn and another stream waits for that
 }
 
 // mailbox is the mailbox of a sender in a root.
@@ -24,15 +25,15 @@ func newMailTurns() *mailTurns {
 	return &mailTurns{taken: map[mailbox]bool{}, wanted: make(chan struct{})}
 }
 
-// wake returns a channel for a stream that got no turn from take. It is closed when the stream should try again.
+// wake returns a channel for streams that got no turn from take. The channel is closed when they should try again.
 func (t *mailTurns) wake() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.wanted
 }
 
-// take reports whether the caller may hand over the mail now; if so, the caller must call free afterwards. If not, wake
-// says when to try again.
+// take gives the turn to the caller, unless another stream has the turn. If take returns true, the caller must call free
+// afterwards; otherwise the channel from wake shows when to try again.
 func (t *mailTurns) take(box mailbox) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,24 +42,24 @@ func (t *mailTurns) take(box mailbox) bool {
 	return !taken
 }
 
-// freed returns how often a stream has given up a turn. The number is for isEmpty.
+// freed returns how often a stream has given up its turn. The number is an argument of isEmpty.
 func (t *mailTurns) freed() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.frees
 }
 
-// isEmpty reports whether a mailbox that was empty when freed was read is still empty. It returns false if a stream has given
-// up a turn since then, because that stream may have put mail back: the caller must read the mailbox again. While another
-// stream has the turn, isEmpty returns true too, and wake says when the turn is over.
-func (t *mailTurns) isEmpty(box mailbox, freed int) bool {
+// isEmpty reports whether a mailbox in which the caller has found no mail is still empty. The argument before is the result of
+// freed before the caller looked. If a stream has given up its turn since then, that stream may have put mail back: isEmpty
+// returns false, and the caller must look again. While another stream has the turn, isEmpty returns true: wake shows when it ends.
+func (t *mailTurns) isEmpty(box mailbox, before int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, taken := t.taken[box]; taken {
 		t.taken[box] = true
 		return true
 	}
-	return t.frees == freed
+	return t.frees == before
 }
 
 func (t *mailTurns) free(box mailbox) {

@@ -13,7 +13,7 @@ type position struct {
 	epoch string
 	n     uint64 // the last update of the hub
 	place int64  // a place in the sender's archive
-	had   string // the id of a message that the client has, although it comes behind place in the archive; "": none
+	had   string // the id of a message that the client already has, although it comes after place in the archive; "": none
 }
 
 func (p position) String() string {

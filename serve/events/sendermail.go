@@ -20,9 +20,9 @@ type senderMail struct {
 	sid string
 	box *inbox.Mailbox
 
-	had  string                    // see position.had; "" once the message was met
+	had  string                    // see position.had; "" after senderMail has skipped the message
 	seen int                       // number of messages written since the client's position
-	sent map[mail.Fingerprint]bool // messages that the stream has written before they came into the archive
+	sent map[mail.Fingerprint]bool // messages that this stream wrote before they came into the archive
 	wait time.Time                 // after an error: do not read the mailbox before this time
 }
 
@@ -62,7 +62,7 @@ func (p *senderMail) deliver(ctx context.Context) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		if ok, err := p.fromArchive(); err != nil || !ok { // moves the position behind the messages
+		if ok, err := p.fromArchive(); err != nil || !ok { // moves the position past the messages
 			return err
 		}
 		if n > 1 { // the last event's id names only one of these messages: without a mark, a client that reconnects would get the others twice
@@ -117,7 +117,7 @@ func (p *senderMail) fromArchive() (ok bool, err error) {
 	}
 }
 
-// count counts a written message. Only one of the first few messages can be the message had, so after batch messages count forgets had.
+// count counts a written message. If more than batch messages were written and none was p.had, no later one can be: count clears p.had.
 func (p *senderMail) count() {
 	if p.seen++; p.seen > batch {
 		p.had = ""
@@ -138,8 +138,8 @@ func (p *senderMail) first(m mail.Message) error {
 	return p.l.reply(m)
 }
 
-// hand writes waiting mail and acknowledges it, which puts it into the archive. It returns the number of messages. If a
-// write fails, all of this mail waits again. The caller has the turn.
+// hand writes waiting mail and acknowledges it; the acknowledgement moves the mail into the archive. hand returns the number of
+// messages. If a write fails, all of this mail waits again. The caller has the turn (mailTurns).
 func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	if ok, err := p.fromArchive(); err != nil || !ok {
 		return 0, err

@@ -53,7 +53,7 @@ func (c *call) body(into any) error {
 	return nil
 }
 
-// api makes a handler that answers with the result of f, in JSON.
+// api makes a handler that answers with the result of the function f, in JSON.
 func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := serve.VisitorOf(r)
@@ -118,8 +118,8 @@ func listed(all []broker.Mail, more bool, err error) (any, error) {
 	return l, nil
 }
 
-// history returns the messages of one session, or of all sessions, newest first. With the parameter before, it returns only
-// messages older than that position.
+// history returns the messages of one session, or of all sessions, newest first. If the URL has the parameter before, it returns
+// only messages older than that position.
 func (p *Page) history(c *call) (any, error) {
 	q := c.r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -161,7 +161,7 @@ func (p *Page) search(c *call) (any, error) {
 	if len(fields) == 0 {
 		return nil, wrong("search for a word")
 	}
-	// A person may search all mail, on the page as at a terminal, and the posts of rooms that it may read.
+	// A person may search all mail, as at a terminal, and the posts of the rooms that this person may read.
 	all, err := talk.Search(c, c.b(), c.reader(), fields, maxPage)
 	return listed(all, len(all) == maxPage, err)
 }
@@ -180,8 +180,8 @@ type whole struct {
 	Do    string   `json:"do,omitempty"`    // what the person can do to get it read
 }
 
-// found returns the message with this id and this key. Senders choose ids, so two messages may have the same id. Without
-// the key, found could return another message when the one on the page is gone.
+// found returns the message with this id and this key (keyOf). Senders choose ids, so two messages may have the same id. Without
+// the key, found could return another message after the message on the page has gone.
 func (c *call) found(id, key string) (m broker.Mail, err error) {
 	all, err := c.b().Mails(c, id)
 	if err != nil {

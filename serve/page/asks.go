@@ -26,7 +26,7 @@ type ask struct {
 	Until   int64              `json:"until"`
 }
 
-// followAsks calls show with the open requests of a root: at once and after each change, until ctx ends or show returns an error.
+// followAsks calls the function show with the open requests of a root: at once and after each change, until ctx ends or show fails.
 func followAsks(ctx context.Context, requests *serve.Requests, show func([]ask) error) error {
 	var before []ask
 	for {
@@ -56,7 +56,7 @@ func openAsks(all []permission.Request) []ask {
 	return open
 }
 
-// errUnproven explains why a page shows requests and takes no verdict, see Who.Unproven.
+// errUnproven explains why a page shows requests but takes no verdict, see Who.Unproven.
 var errUnproven = errors.New("an agent may have opened this page: answer in the session's own dialog, or run c2c open in a terminal that was open before your sessions")
 
 // decide writes the person's verdict on a request. The page names the request by its id and its session, because two sessions

@@ -19,7 +19,7 @@ const (
 	slow      = 10 * time.Second // how long the write of an event may take
 )
 
-// now is the present state: the page gets it at first, and again after it has missed updates.
+// now is the present state. The page gets it at the beginning, and again after the page has missed updates.
 type now struct {
 	Root     string     `json:"root"`
 	Dir      string     `json:"dir"` // the directory in which c2c open made the link
@@ -51,7 +51,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// watch streams a root until the root is replaced or the page falls behind. It never returns nil.
+// watch streams the state of a root until the stream ends, the root is replaced, or the page falls behind. It never returns nil.
 func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	ctx := r.Context()
 	open, done, err := p.roots.OpenRoot(ctx, who.Root)
@@ -76,8 +76,8 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	return p.tellAll(ctx, open, all.N, s)
 }
 
-// tellAll writes each change. It returns when the stream ends, with the reason as its error.
-func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, after uint64, s *sse.Stream) error {
+// tellAll writes each change after the update with this number. It returns when the stream ends; its error is the reason.
+func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, number uint64, s *sse.Stream) error {
 	leave, err := open.Permission.Attend() // records that the person at the page can decide
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, after uint64, 
 	var sources sync.WaitGroup
 	sources.Go(func() {
 		cancel(survive.Call(p.log, "follow a root", func() error {
-			return open.Live.Follow(ctx, after, func(n live.Numbered) error { return put("change", changeOf(n)) })
+			return open.Live.Follow(ctx, number, func(n live.Numbered) error { return put("change", changeOf(n)) })
 		}))
 	})
 	sources.Go(func() {

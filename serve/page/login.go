@@ -41,14 +41,14 @@ const (
 	maxLogins = 64      // a further login ends the login that would expire first
 )
 
-// Who says for which person a link is, and which root the page shows.
+// Who describes the person for whom a link was made, and the root that the page shows.
 type Who struct {
 	Root  string `json:"root"`
 	Dir   string `json:"dir,omitempty"` // the project's directory, which the page shows
 	UID   int    `json:"uid"`
 	Login string `json:"login,omitempty"`
 
-	// Unproven: an agent may have made the link, see callers.ProveTerminal. The page then takes no verdicts.
+	// Unproven: an agent may have made the link, see callers.ProveTerminal. Therefore the page takes no verdicts.
 	Unproven bool `json:"unproven,omitempty"`
 }
 
@@ -59,7 +59,7 @@ type grant struct {
 	Keys    []string  `json:"keys,omitempty"` // only in a login: the SHA-256 of each tab's key, the newest last
 }
 
-// NewCode makes the code of a link. The link opens the page once, within codeTime. files is the directory serve.FilesDir.
+// NewCode makes the code of a link. The link opens the page once, within codeTime. The argument files is the directory serve.FilesDir.
 func NewCode(files *atomicfile.Dir, who Who, now time.Time) (code string, err error) {
 	dir, err := files.Sub(codesDir, true)
 	if err != nil {
@@ -96,7 +96,7 @@ func write(dir *atomicfile.Dir, key string, g grant) error {
 	return dir.Write(hash(key)+suffix, append(text, '\n'))
 }
 
-// read reads the grant of a key. ok is false if there is no grant, or if it is not valid.
+// read reads the grant of a key, that is, of a code or a cookie. ok is false if there is no grant, or if it is not valid.
 func read(dir *atomicfile.Dir, key string, now time.Time) (g grant, ok bool) {
 	if len(key) < 16 || len(key) > maxKey {
 		return g, false
@@ -113,8 +113,8 @@ func readFile(dir *atomicfile.Dir, name string) (g grant, err error) {
 	return g, json.Unmarshal(data, &g)
 }
 
-// holds reports whether a grant is for this user and valid now. A grant that ends later than a new grant would end is not valid: the
-// clock was set back since it was made.
+// holds reports whether a grant is for this user and valid now. A grant that ends later than a new login would end is not valid: the
+// clock was set back after the grant was made.
 func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
@@ -150,7 +150,7 @@ func sweep(dir *atomicfile.Dir, now time.Time) error {
 	return nil
 }
 
-// remove removes a file. It is no error if another request has removed the file before.
+// remove removes a file. If another request has already removed the file, that is no error.
 func remove(dir *atomicfile.Dir, name string) error {
 	if err := dir.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -158,7 +158,7 @@ func remove(dir *atomicfile.Dir, name string) error {
 	return nil
 }
 
-// EndLogins ends all logins, and revokes unused links. files is the directory serve.FilesDir.
+// EndLogins ends all logins, and revokes unused links. The argument files is the directory serve.FilesDir.
 func EndLogins(files *atomicfile.Dir) (err error) {
 	for _, of := range []string{codesDir, loginsDir} {
 		err = errors.Join(err, removeAll(files, of))
@@ -228,7 +228,7 @@ func (g grant) hasKey(key string) (has bool) {
 	return has
 }
 
-const maxCookies = 16 // find tries no more cookies
+const maxCookies = 16 // how many cookies of a request find tries
 
 // cookies returns the values of cookies that may belong to a login. A browser sends the cookies of all roots to each port.
 func (p *Page) cookies(r *http.Request) (values []string) {
@@ -325,7 +325,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	for _, old := range p.cookies(r) {
 		if was, ok := read(dir, old, now); ok && was.Root == who.Root {
 			g.Keys, cookie = was.Keys, old
-			g.Unproven = g.Unproven && was.Unproven // a person may already have proved to use this browser
+			g.Unproven = g.Unproven && was.Unproven // an earlier link may have proved that a person uses this browser
 		}
 	}
 	cookie, key = cmp.Or(cookie, newKey(32)), newKey(32)
@@ -335,7 +335,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	return cookie, key, write(dir, cookie, g)
 }
 
-// logout ends the login of a request, for all its tabs.
+// logout ends the login of a request, for all tabs of this login.
 func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 	p.logins.Lock()
 	defer p.logins.Unlock()

@@ -22,7 +22,7 @@ type mailView struct {
 	Session string  `json:"session,omitempty"` // the session in whose mailbox the message is
 	Text    string  `json:"text"`
 	Cut     int     `json:"cut,omitempty"` // size of the whole text in bytes, if Text is only its beginning
-	TS      float64 `json:"ts"`            // when it was sent, in seconds; 0: not known
+	TS      float64 `json:"ts"`            // when the message was sent, in seconds; 0: not known
 	Kind    string  `json:"kind,omitempty"`
 	Tag     string  `json:"tag,omitempty"`
 	Answers string  `json:"answers,omitempty"` // the id of the answered message
@@ -49,13 +49,13 @@ func body(text string) string {
 	return mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
 }
 
-// mailOf returns a message with at most most bytes of its text; a negative most means all.
-func mailOf(m mail.Message, most int) mailView {
+// mailOf returns a view of a message with at most limit bytes of its text; a negative limit means all.
+func mailOf(m mail.Message, limit int) mailView {
 	one := mailView{ID: m.ID, Short: visible(mail.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
 		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Known: mail.By(m), Starter: mail.Starter(m), Held: m.Held != "" && m.KeptBack(mail.Seconds(time.Now())), TS: m.TS}
 	text := m.Content
-	if most >= 0 && len(text) > most {
-		text, one.Cut = strings.ToValidUTF8(text[:most], ""), len(text)
+	if limit >= 0 && len(text) > limit {
+		text, one.Cut = strings.ToValidUTF8(text[:limit], ""), len(text)
 	}
 	one.Text = body(text)
 	return one
@@ -70,7 +70,7 @@ func milli(t time.Time) int64 {
 
 func keyOf(t mail.Fingerprint) string { return hex.EncodeToString(t[:]) }
 
-// liveMail returns a view of a message from the hub. The hub may have shortened the text already.
+// liveMail returns a view of a message from the root's hub (live.Hub). The hub may have shortened the text already.
 func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
 	if m.Cut {
@@ -82,11 +82,11 @@ func liveMail(m live.Mail) mailView {
 }
 
 // foundMail returns a view of a message from a search or from the history.
-func foundMail(m broker.Mail, most int) mailView {
+func foundMail(m broker.Mail, limit int) mailView {
 	if m.Status.State == talk.Posted {
 		return postOf(m.Message)
 	}
-	one := mailOf(m.Message, most)
+	one := mailOf(m.Message, limit)
 	one.Key, one.Session = keyOf(m.Fingerprint()), m.Status.SessionID
 	one.State, one.Since, one.By = m.Status.State, milli(m.Status.At), visible(m.Status.By)
 	one.Why = visible(m.Status.Reason)
@@ -117,7 +117,7 @@ type session struct {
 	Quiet    bool   `json:"quiet,omitempty"`
 	Ring     string `json:"ring,omitempty"` // the outcome of the last ring, in words
 	RingAt   int64  `json:"ring_at,omitempty"`
-	Surface  string `json:"surface,omitempty"` // full: mail rings the session; degraded: it sees mail when it next does something
+	Surface  string `json:"surface,omitempty"` // full: mail rings the session; degraded: mail waits until the session does something
 	Error    string `json:"error,omitempty"`
 }
 

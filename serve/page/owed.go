@@ -8,7 +8,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxOwed bounds how many owed answers the page shows: those that are due first.
+// maxOwed bounds how many owed answers the page shows. It shows those that are due first.
 const maxOwed = 100
 
 // owedItem is an answer that a session waits for.

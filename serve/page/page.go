@@ -1,11 +1,11 @@
-// Package page serves the page of c2c to a browser. It shows the sessions of a root and their mail as it comes. There a
-// person can read and write mail, and decide permission requests.
+// Package page serves the web page of c2c. On the page a person sees the sessions of a root and their mail as it comes, can
+// read and write mail, and can decide permission requests.
 //
-// c2c open prints a link that works once, within a minute. The code in the link follows the #, so it is in no URL of a request and in no
-// log; the page posts it. The answer contains a cookie, which scripts cannot read, and a key, which the page keeps for its tab and sends
-// with each request. A request needs both. The disk has only hashes of codes, cookies and keys:
+// The command "c2c open" prints a link that works once, within a minute. The link has a code after the #, so no URL of a request and
+// no log contains the code; the page posts it. The answer contains a cookie, which scripts cannot read, and a key, which the page keeps
+// for its tab and sends with each request. A request needs both. The disk has only hashes of codes, cookies and keys:
 //
-//	http/login/<hash>.json  an unused code: for which root and user, until when
+//	http/login/<hash>.json  an unused code: its root, its user, and the time until which it is valid
 //	http/page/<hash>.json   a login: the same, and the hashes of the tabs' keys
 //
 // The page's files are part of the program. The page loads nothing from other servers, and shows mail only as plain text.
@@ -72,10 +72,10 @@ const (
 	maxBody  = 2 << 20 // bytes: a message of 256 KiB may be six times as long in JSON
 )
 
-// Routes returns the routes of the page. places opens the roots that the page shows. Only the page's files and the login need
-// no key. Routes must be called once, before the first request.
-func (p *Page) Routes(places Roots) []serve.Route {
-	p.roots = places
+// Routes returns the routes of the page. The argument opener opens the roots that the page shows. Only the page's files and the
+// login need no key. Routes must be called once, before the first request.
+func (p *Page) Routes(opener Roots) []serve.Route {
+	p.roots = opener
 	anyone, person := []serve.Kind{serve.Anyone}, []serve.Kind{serve.Person}
 	routes := []serve.Route{{Pattern: "POST /login", Who: anyone, Body: maxSmall, Handler: http.HandlerFunc(p.login)}}
 	for path, name := range map[string]string{"/{$}": "page.html", "/login": "page.html", "/page.js": "page.js", "/page.css": "page.css", "/icon.svg": "icon.svg"} {
@@ -167,7 +167,7 @@ func fail(w http.ResponseWriter, status int, why string) {
 	json.NewEncoder(w).Encode(map[string]string{"error": mail.Visible(why, "")})
 }
 
-// fails logs an error and answers with status 500: the fault is in the daemon, and not in the browser.
+// fails logs an error and answers with status 500. It is for faults of the daemon; the argument what names the failed step.
 func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 	p.log.Error("page: "+what, "err", err)
 	fail(w, http.StatusInternalServerError, fmt.Sprintf("%s: %v", what, err))
@@ -175,7 +175,7 @@ func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 
 var errJSON = errors.New("want a body of JSON")
 
-// readJSON parses a JSON request. It checks the content type, which a form of another web site cannot send.
+// readJSON parses a JSON request. It requires the content type of JSON, because a form of another web site cannot send that type.
 func readJSON(r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return fmt.Errorf("%w, and Content-Type: application/json", errJSON)

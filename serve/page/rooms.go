@@ -42,7 +42,7 @@ type postView struct {
 	Reason string `json:"reason,omitempty"` // why the post wakes all members
 }
 
-// reader returns the person's session. If there is none yet, it returns a stand-in, which may read only what everybody may read.
+// reader returns the person's session. If the person has none yet, the result is a stand-in that may read only what everybody may read.
 func (c *call) reader() sessions.Session {
 	me, err := c.me()
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *Page) rooms(c *call) (any, error) {
 // maxPosts bounds the posts of a room in one answer.
 const maxPosts = 50
 
-// room returns the newest posts of a room, newest first. With the parameter before, it returns the posts in front of that
+// room returns the newest posts of a room, newest first. If the URL has the parameter before, it returns the posts before that
 // place in the history.
 func (p *Page) room(c *call) (any, error) {
 	q := c.r.URL.Query()
@@ -113,8 +113,8 @@ func (p *Page) room(c *call) (any, error) {
 	list := struct {
 		Posts []postView `json:"mails"`
 		More  bool       `json:"more"`
-		Older int64      `json:"older,omitempty"` // the value of before for the next older posts
-		End   int64      `json:"end"`             // the place behind the newest of these posts
+		Older int64      `json:"older,omitempty"` // a request for the next older posts has this place in the parameter before
+		End   int64      `json:"end"`             // the place after the newest of these posts
 		Note  string     `json:"note,omitempty"`
 	}{Posts: []postView{}, More: part.Older > 0, Older: part.Older, End: part.End}
 	if err != nil {
@@ -207,7 +207,7 @@ func (p *Page) member(c *call) (any, error) {
 	return map[string]string{"note": visible(note)}, err
 }
 
-// post posts to a room. If the answered post has also come to the person as a message, that message then counts as read.
+// post posts to a room. If it answers a post that the person also has as a message, that message then counts as read.
 func (p *Page) post(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -222,7 +222,7 @@ func (p *Page) post(c *call) (any, error) {
 	return receipt{ID: r.ID, To: "#" + r.Room, Note: visible(r.String()), Again: r.Duplicate}, err
 }
 
-// cost returns the receipt that a post would get, and posts nothing.
+// cost returns the receipt that a post would get, but posts nothing.
 func (p *Page) cost(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"c2c/sessions"
 )
 
-// draft is a message that the person has written. The page chooses ID. So if it gets no answer and sends the draft again,
-// c2c still stores only one message.
+// draft is a message that the person has written. The page chooses the ID. If the page gets no answer, it may send the draft
+// again: c2c still stores only one message.
 type draft struct {
 	ID      string `json:"id"`
 	To      string `json:"to"`      // the receiver's alias; empty for an answer
@@ -72,7 +72,7 @@ func (p *Page) send(c *call) (any, error) {
 }
 
 // reply answers a message. The answer goes to the session that wrote the message, even if the session has another alias
-// now. If the message came from a room, the answer goes to the room. The message then counts as read.
+// now. If the message came from a room, the answer goes to the room. The answered message then counts as read.
 func (p *Page) reply(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -101,8 +101,8 @@ func (c *call) answer(me sessions.Session, answered, m mail.Message) (broker.Rec
 	return broker.Receipt{ID: r.ID, To: "#" + r.Room, Note: r.String(), Duplicate: r.Duplicate}, err
 }
 
-// notify makes c2c send the person one message when a session is idle, blocked, done or has ended. If the session is in the
-// asked state already, the answer contains the news, and no message comes.
+// notify makes c2c send the person one message when a session is idle, blocked, done or has ended. If the session is in that
+// state already, the HTTP answer contains the news, and no message comes.
 func (p *Page) notify(c *call) (any, error) {
 	var asked struct {
 		Alias string `json:"alias"`

@@ -22,8 +22,8 @@ type letter struct {
 	broker.Origin
 }
 
-// letter makes a message from a request. If the body is a JSON object and c2c knows all its members, they are the message's fields. Any
-// other body is the text of the message, even another JSON object, because its members may say more than the fields can.
+// letter makes a message from a request. If the body is a JSON object and c2c knows all its members, the members are the message's
+// fields. Any other body is the text of the message. This is so even for another JSON object: its members may not fit into the fields.
 func (q *request) letter() (l letter, err error) {
 	l.To, l.Kind, l.ChatID = q.to, q.query["kind"], q.query["chat_id"]
 	l.Path, l.Method, l.Identity = q.path, http.MethodPost, q.identity
@@ -34,8 +34,8 @@ func (q *request) letter() (l letter, err error) {
 	if q.sender.Scheme == senders.GitHub {
 		body, err = q.payload()
 	} else if q.media == jsonMedia || q.media != "text/plain" && !q.sender.Bridge {
-		// A bridge passes on text that a person has typed. JSON that a person has typed could name another chat, so parse
-		// it only if the bridge declares the body as JSON.
+		// A bridge passes on text that a person has typed. If a person typed JSON, it could name another chat. Therefore
+		// parse the text of a bridge only if the bridge declares the body as JSON.
 		err = l.members(body)
 	}
 	if err != nil {
@@ -91,10 +91,10 @@ func (l *letter) members(body []byte) error {
 	return nil
 }
 
-// errOther ends the reading of an object with members that c2c does not know. No sender sees this error.
+// errOther ends the reading of an object whose members are not the fields of a message. No sender sees this error.
 var errOther = refuse(http.StatusBadRequest, "another object")
 
-// payload returns the JSON of a request from GitHub. GitHub sends it plain or in a form.
+// payload returns the JSON of a request from GitHub. GitHub sends the JSON either as the body, or in a field of a form.
 func (q *request) payload() ([]byte, error) {
 	if q.media != "application/x-www-form-urlencoded" {
 		return q.body, nil

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// knock answers a message of a person behind a bridge whom nobody here has allowed yet. The first answer contains a code. knock does not
-// read the message.
+// knock answers the request if nobody here has allowed the person behind the bridge yet. The first answer to this person contains a code.
+// knock does not read the message.
 func (h *Hooks) knock(ctx context.Context, q *request) (said, error) {
 	code, first, err := h.cfg.Senders.Knock(ctx, q.sender, q.identity)
 	if err != nil {

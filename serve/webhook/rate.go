@@ -12,7 +12,7 @@ const maxBuckets = 4096
 
 var (
 	perSender = ratelimit.Limit{Burst: 10, Interval: 2 * time.Second}
-	badKeys   = ratelimit.Limit{Burst: 20, Interval: time.Second / 20} // for requests without a valid key, of all senders together
+	badKeys   = ratelimit.Limit{Burst: 20, Interval: time.Second / 20} // for all requests without a valid key together
 )
 
 // rates bounds how often each sender writes. The counts are only in memory, so they begin anew when the daemon restarts.
@@ -28,7 +28,7 @@ func newRates(now func() time.Time) *rates {
 	return &rates{now: now, all: map[string]ratelimit.Bucket{}}
 }
 
-// take takes a token from the bucket of a name. It returns 0, or if the bucket is empty the number of seconds until the next token.
+// take takes a turn from the bucket of a name. It returns 0; or, if no turn is left, the number of seconds until the next turn.
 func (r *rates) take(name string) (wait int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,14 +45,14 @@ func (r *rates) take(name string) (wait int) {
 	return max(1, int(math.Ceil(b.Wait(perSender, now).Seconds())))
 }
 
-// takeBad takes a token from the common bucket of all requests without a valid key.
+// takeBad takes a turn from the common bucket of all requests without a valid key. It returns false if no turn is left.
 func (r *rates) takeBad() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bad.Take(badKeys, r.now())
 }
 
-// forget drops full buckets when there are many buckets: a new bucket is full anyway. The caller holds the lock.
+// forget drops unused buckets when there are many buckets: a new bucket has all its turns, too. The caller holds the lock.
 func (r *rates) forget(now time.Time) {
 	if len(r.all) < maxBuckets {
 		return

@@ -13,8 +13,8 @@ import (
 	"c2c/serve"
 )
 
-// senderHeader names the person behind a bridge who has written. It must not name a chat room, because then everybody in
-// the room could write.
+// senderHeader is the header in which a bridge names the person who has written. A bridge must not name a chat room there,
+// because then everybody in the room could write.
 const senderHeader = "X-Sender"
 
 // request is a request whose sender is known.
@@ -23,10 +23,10 @@ type request struct {
 	identity string // the person behind a bridge
 	unknown  bool   // the person is not allowed yet, so c2c has not read the body
 	to       string // the receiver's alias, as it is in the list of senders
-	first    bool   // the request is POST /, so the receiver is the sender's first alias
+	first    bool   // the request is POST /, so its receiver is the first alias to which the sender may write
 	proof    string // identifies a signed request; "": the sender has shown a token
 	event    string // GitHub's name of the event
-	media    string
+	media    string // the media type of the body
 	body     []byte
 	query    map[string]string
 	header   http.Header
@@ -121,7 +121,8 @@ func (h *Hooks) admit(q *request) error {
 	return nil
 }
 
-// nobody refuses a request of an unknown sender, always with the same words. If many such requests come, it logs only some.
+// nobody returns the refusal of a request from an unknown sender, always in the same words. If many such requests come, the log
+// gets only some of them.
 func (h *Hooks) nobody() error {
 	if !h.rates.takeBad() {
 		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}
@@ -151,8 +152,8 @@ func (q *request) readBody(r *http.Request) (err error) {
 	return nil
 }
 
-// mediaOf returns the media type of a body. It refuses types of files, and lets unknown types pass: letter checks that the
-// body is text.
+// mediaOf returns the media type of a body. It refuses the types of files. It lets unknown types pass, because letter checks
+// that the body is text.
 func mediaOf(h http.Header) (string, error) {
 	given := h.Values("Content-Type")
 	if len(given) == 0 {

@@ -11,11 +11,11 @@ import (
 	"c2c/senders"
 )
 
-// seen remembers the signed requests that were accepted. A mailbox recognizes a repeated id by itself. But a repeated
-// request may go to another mailbox, if the alias has moved, and the first mailbox may have been pruned.
+// seen remembers the signed requests that were accepted. A mailbox recognizes a repeated id by itself, except in two cases:
+// the alias has moved to another mailbox, or the mailbox was pruned.
 //
 // Each sender has a file seen/<name>.log with a line for each request: a hash of its signature or id, and a hash of its body.
-// A long file is renamed to .old, in place of the previous .old, so some thousands of requests are remembered.
+// A long file is renamed to .old, which replaces the previous .old. In this way seen remembers some thousands of requests.
 type seen struct {
 	dir *atomicfile.Dir
 	mu  sync.Mutex
@@ -28,13 +28,13 @@ const (
 	maxSeen  = 256 << 10
 )
 
-// errOtherBody: c2c has accepted a signed request with the same id before, and its body was different.
+// errOtherBody: c2c has already accepted a signed request with the same id and a different body.
 var errOtherBody = errors.New("another request with this id was accepted before")
 
-// once runs store if the request is new, and remembers the request if store succeeds. again is true for a repeated request.
-// Its sender has not read our first answer, so it must not get an error. If the daemon is killed between store and the end
-// of once, the mailbox has the message and recognizes its id. once handles the requests of a sender one after another, so
-// only one of two equal requests is stored.
+// once calls the function store if the request is new, and remembers the request if store succeeds. again is true for a
+// repeated request: its sender has not read our first answer, so the sender must not get an error. If the daemon is killed
+// after store and before the line is written, the mailbox recognizes the id of a repeated request. once handles the requests of
+// a sender one after another, so only one of two equal requests is stored.
 func (s *seen) once(from senders.Sender, proof string, body []byte, store func() error) (again bool, err error) {
 	own := s.lockOf(from.Name)
 	own.Lock()
@@ -70,8 +70,8 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 }
 
 // find searches the lines for a request, and returns the hash of its body. A line of an older version (66ed395), or a line
-// that was cut off, has no hash of the body. Then the request counts as repeated: a sender is far more likely to repeat a
-// request whose answer was lost than to reuse an id. And a service stops calling an endpoint that keeps refusing.
+// that was cut off, has no hash of the body. Such a request counts as repeated and is no error, for two reasons. A sender is
+// far likelier to repeat a request than to reuse an id, and a service stops calling an endpoint that refuses too often.
 func find(lines []byte, id string) (said string, found bool) {
 	for line := range bytes.Lines(lines) {
 		if rest, is := bytes.CutPrefix(line, []byte(id)); is {

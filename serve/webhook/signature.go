@@ -26,10 +26,10 @@ const (
 	hookSignature = "webhook-signature"
 
 	maxSkew       = 5 * time.Minute // between the sender's clock and ours
-	maxSignatures = 32              // in one request: a sender that changes its secret signs with both secrets
+	maxSignatures = 32              // in one request; there are several while a sender changes its secret
 )
 
-// verify checks the signature of the sender that a request names. It reads the body for that, but does not interpret it.
+// verify checks the signature of a request whose URL names its sender. For that it reads the body, but does not interpret it.
 func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error {
 	s, ok := h.cfg.Senders.ByName(q.query["from"])
 	if !ok || s.Scheme == "" || len(r.Header.Values("Authorization")) > 0 {
@@ -62,8 +62,8 @@ func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error
 	return nil
 }
 
-// ofGitHub checks a signature in GitHub's form. GitHub does not sign its delivery id, so the signature itself serves as
-// proof.
+// ofGitHub checks a signature in GitHub's form. GitHub does not sign its delivery id, so the signature itself identifies the
+// request; see request.proof.
 func ofGitHub(key []byte, h http.Header, body []byte) (proof string, ok bool) {
 	given, has := strings.CutPrefix(h.Get(hubSignature), "sha256=")
 	mac, err := hex.DecodeString(given)
@@ -113,14 +113,14 @@ func sumOf(s senders.Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
 }
 
-// unproven holds the requests whose bodies verify reads before it knows the sender. They take memory, so only a few are allowed. When
-// there are too many, a new request ends the oldest. So a client that begins requests and does not end them shuts out no other client.
+// unproven holds the requests whose bodies verify is reading, before it knows whether the sender is genuine. They take memory, so only
+// a few are allowed. If there are too many, a new one ends the oldest: a client whose requests never end shuts out no other client.
 type unproven struct {
 	mu  sync.Mutex
 	all []*reading
 }
 
-// reading is one request whose body verify reads.
+// reading is one request whose body verify is reading. The function end makes that read fail.
 type reading struct{ end func() }
 
 const maxUnproven = 64

@@ -8,7 +8,7 @@ import (
 	"c2c/serve"
 )
 
-// URL returns the URL at which a sender writes to its first alias. files is the directory of the HTTP daemon.
+// URL returns the URL at which a sender writes to its first alias. The argument files is the directory serve.FilesDir.
 func URL(files *atomicfile.Dir, s senders.Sender) string {
 	port, err := serve.PortBefore(files)
 	if err != nil || port == 0 {

@@ -49,8 +49,8 @@ func (h *Hooks) decide(ctx context.Context, open *serve.OpenRoot, q *request, id
 	return said{}, err
 }
 
-// mayDecideFor returns the sessions for which a verdict counts: the session of the alias in the path, or at POST / all
-// sessions to which the sender may write. Without an error the result is never nil, because nil would mean all sessions.
+// mayDecideFor returns the sessions for which a verdict counts: the session of the alias in the path; for POST /, all sessions
+// to which the sender may write. If err is nil, the result is not nil, because nil would mean all sessions.
 func (h *Hooks) mayDecideFor(ctx context.Context, b *broker.Broker, q *request) ([]string, error) {
 	all, err := b.Sessions(ctx)
 	if err != nil {

@@ -4,10 +4,10 @@
 //	POST /in/<alias>   to one of the aliases to which the sender may write
 //	POST /             to the first of these aliases, as in Claude Code's Channels reference
 //
-// The answer comes when the message is in the receiver's mailbox on disk. A text like "yes abcde" is not mail, but a verdict
-// on a permission request. An unknown sender learns nothing; an unknown person behind a bridge gets a code, once.
+// The HTTP answer comes when the message is in the receiver's mailbox on disk. A text like "yes abcde" is not mail, but a verdict
+// on a permission request. An unknown sender learns nothing. An unknown person behind a bridge gets a code, once.
 //
-// The package checks the sender, the rate, the size of the body and the signature, in this order. Only then does it interpret the body.
+// The package interprets the body only after it has checked the sender's token or signature, the rate, and the size of the body.
 package webhook
 
 import (
@@ -71,7 +71,7 @@ func New(cfg Config) *Hooks {
 	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: &unproven{}, seen: &seen{dir: cfg.Files, all: map[string]*sync.Mutex{}}}
 }
 
-// Routes returns the routes of Hooks. They let requests without a token pass, because a request may have a signature instead.
+// Routes returns the routes of Hooks. They accept requests without a token, because a request may have a signature instead.
 func (h *Hooks) Routes() []serve.Route {
 	who := []serve.Kind{serve.Sender, serve.Anyone}
 	return []serve.Route{
@@ -93,7 +93,7 @@ func (k Keys) Sender(token string) (serve.Visitor, bool) {
 type refusal struct {
 	status int
 	text   string
-	after  int // seconds until the sender may try again; 0: not in the answer
+	after  int // seconds until the sender may try again; 0: the answer does not say it
 }
 
 func (e *refusal) Error() string { return e.text }
@@ -102,7 +102,7 @@ func refuse(status int, format string, args ...any) error {
 	return &refusal{status: status, text: fmt.Sprintf(format, args...)}
 }
 
-// ServeHTTP answers a request after all work for it is done.
+// ServeHTTP answers a request when all the work for the request is done.
 func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	said, err := h.take(w, r)
 	header := w.Header()
@@ -129,7 +129,7 @@ func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, said.text)
 }
 
-// said is the answer to an accepted request.
+// said is the HTTP answer to an accepted request; if json is true, its text is JSON.
 type said struct {
 	status int
 	text   string
@@ -157,7 +157,7 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 		return said{}, &refusal{http.StatusServiceUnavailable, "the project of this sender cannot be opened now", 60}
 	}
 	defer done()
-	if id, allow, ok := permission.ParseReply(l.Content); ok { // as in the Channels reference: such a text is never mail, whoever sends it
+	if id, allow, ok := permission.ParseReply(l.Content); ok { // as in the Channels reference: from any sender such a text is a verdict, never mail
 		return h.decide(ctx, open, q, id, allow)
 	}
 	return h.deliver(ctx, open.Broker, q, l)
@@ -171,7 +171,7 @@ func ClientOf(s senders.Sender) string {
 	return sessions.ClientExternal
 }
 
-// deliver stores a letter. At POST / it answers as the Channels reference does.
+// deliver stores a letter. The answer to POST / is that of the Channels reference.
 func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l letter) (said, error) {
 	from, err := b.ExternalSession(ctx, q.sender.Name, ClientOf(q.sender))
 	if err != nil {

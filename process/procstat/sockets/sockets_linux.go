@@ -1,5 +1,5 @@
-// Package sockets finds the process and the user at the other end of a TCP connection, on Linux. It is not part of procstat: the program
-// c2c links procstat, never needs this, and would pay for the imports at every start.
+// Package sockets finds the process and the user at one end of a TCP connection, on Linux. It is not part of procstat, because the
+// program c2c links procstat: c2c does not need package sockets, and would pay for its imports at every start.
 package sockets
 
 import (
@@ -14,9 +14,9 @@ import (
 	"c2c/process/procstat"
 )
 
-// Owner returns the process, and its user, that holds one end of a TCP connection on this machine. local is the address of that end,
-// remote the address of the other end. If a process shares the socket with its children, Owner returns the parent. If the process belongs
-// to another user or PID namespace, pid is 0. ok is false if the connection is not visible, or if that end was closed.
+// Owner returns the process that holds one end of a TCP connection on this machine, and the user of that end. The argument local is the
+// address of that end, remote the address of the other end. If a process shares the socket with its children, Owner returns the parent.
+// If the process belongs to another user or PID namespace, pid is 0. ok is false if the connection is not visible, or that end was closed.
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 	s, ok := find(local, remote)
 	if !ok || s.Inode == procstat.NoInode {
@@ -45,8 +45,8 @@ func holds(pid int, socket string) bool {
 	return false
 }
 
-// eldest returns the process from which pid has inherited a socket: between fork and exec, a child has its parent's sockets. ok is false
-// if pid has ended.
+// eldest returns the eldest ancestor of the process pid from which it has inherited a socket, or pid itself: between fork and exec, a
+// child has its parent's sockets. ok is false if one of these processes has ended.
 func eldest(pid int, socket string) (_ int, ok bool) {
 	for {
 		p, err := procstat.Read(pid)
@@ -60,8 +60,8 @@ func eldest(pid int, socket string) (_ int, ok bool) {
 	}
 }
 
-// OwnerUID returns the user of one end of a TCP connection. It inspects no process. ok is false if that end is not visible. closed means
-// that the program has closed that end, so that the kernel no longer shows its user.
+// OwnerUID returns the user of one end of a TCP connection; for the arguments see Owner. It inspects no process. ok is false if that end
+// is not visible. closed means that the program has closed that end, so that the kernel no longer shows its user.
 func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	s, ok := find(local, remote)
 	if s.Inode == procstat.NoInode {
@@ -70,7 +70,7 @@ func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	return s.UID, ok, false
 }
 
-// find searches the tables of IPv4 and IPv6: a program may use an IPv6 socket for an IPv4 address.
+// find searches both the tables of IPv4 and of IPv6, because a program may use an IPv6 socket for an IPv4 address.
 func find(local, remote netip.AddrPort) (s procstat.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
 	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {

@@ -7,5 +7,5 @@ import "net/netip"
 // Owner finds no process: this system does not show which process has a connection.
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) { return 0, 0, false }
 
-// OwnerUID finds no user: this system does not show it.
+// OwnerUID finds no user: this system does not show which user has a connection.
 func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) { return 0, false, false }
