@@ -20,8 +20,8 @@ const MaxSays = 64 << 10
 // MaxTime is how long a program may run. Git and c2cd need milliseconds, but a suspended program never ends.
 const MaxTime = 5 * time.Second
 
-// Run runs a program in dir, without input, and returns its output. The program's standard error goes to errs; nil drops it. After
-// MaxSays bytes of output Run closes the pipe, which ends most programs. Run kills a program that runs longer than MaxTime.
+// Run runs a program in dir, without input, and returns its output. The program's standard error goes to errs; nil drops it. Run
+// kills a program that prints more than MaxSays bytes or runs longer than MaxTime.
 func Run(program, dir string, errs *os.File, args ...string) (said string, err error) {
 	return run(MaxTime, program, dir, errs, args...)
 }
@@ -51,12 +51,15 @@ func run(limit time.Duration, program, dir string, errs *os.File, args ...string
 	r.SetReadDeadline(time.Now().Add(limit))
 	text, err := io.ReadAll(io.LimitReader(r, MaxSays))
 	r.Close()
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	late := errors.Is(err, os.ErrDeadlineExceeded)
+	if late || len(text) == MaxSays {
 		syscall.Kill(pid, syscall.SIGKILL)
-		wait(pid, program)
+	}
+	werr := wait(pid, program)
+	if late {
 		return "", fmt.Errorf("%q has not ended within %s, and was stopped", program, limit)
 	}
-	return string(text), errors.Join(err, wait(pid, program))
+	return string(text), errors.Join(err, werr)
 }
 
 func wait(pid int, program string) error {

@@ -58,3 +58,10 @@ func TestAProgramThatIsMissingIsAnError(t *testing.T) {
 		t.Errorf("%q, %v", said, err)
 	}
 }
+
+func TestAProgramThatPrintsTooMuchAndDoesNotEndIsEnded(t *testing.T) {
+	said, err := Run(script(t, "trap '' PIPE; while :; do printf %1000d 0; done 2>/dev/null"), t.TempDir(), nil)
+	if len(said) != MaxSays || err == nil {
+		t.Errorf("%d bytes, %v; want %d and an error", len(said), err, MaxSays)
+	}
+}
