@@ -39,9 +39,10 @@ func copilotGuide() Guide {
 		SetUp: "An MCP server in `~/.copilot/mcp-config.json`, an extension in `~/.copilot/extensions/c2c`, hooks in `~/.copilot/hooks/c2c.json`, and the flag " +
 			"`enabledFeatureFlags.EXTENSIONS` in `~/.copilot/settings.json`, unless the file sets it already. All are for all projects.",
 		Quirks: []string{
+			"New posts of rooms come with mail that begins a turn. With a prompt a hook only says that there are some: `poll_inbox` shows them.",
 			"The flag applies to all extensions: Copilot then runs every extension that it finds.",
 			"If the flag is `false`, it stays so. Then hooks show mail after a tool call and at the end of a turn, and announce it with a prompt. " +
-				"An idle session is then woken only by `c2c poll-inbox --wait --check`, if its agent runs that in the background. While the extension runs, the hooks show nothing.",
+				"An idle session is then woken only by `c2c poll-inbox --wait --check`, if its agent runs that in the background. While the extension runs, the hooks show no mail.",
 			"While the extension runs, `c2c list` shows what the session does, and whether it waits for its person; without the extension it shows only that the session is alive.",
 			"`/clear` begins another session, with a mailbox of its own.",
 		},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 // rung are the clients of the ring that c2c wakes from outside.
@@ -87,7 +88,7 @@ func TestARoomWakesOnlyWhomAPostNames(t *testing.T) {
 			t.Errorf("%s, want %s", out, want)
 		}
 		seen := models[n].WaitText("look, please")
-		if is.client == lab.Claude || is.client == lab.Codex {
+		if slices.Contains([]lab.Client{lab.Claude, lab.Codex, lab.OpenCode, lab.Copilot}, is.client) {
 			if text := fmt.Sprint(seen.Items); !strings.Contains(text, "ambient-100") || !strings.Contains(text, " more: room_history") {
 				t.Errorf("%s has no digest beside it: %.3000s", is.client, text)
 			}
@@ -155,3 +156,75 @@ func TestARingOfFiveInARoomIsStopped(t *testing.T) {
 }
 
 var roundOf = regexp.MustCompile(`round-\d+-of-\d`)
+
+// joinsAndPosts makes amber a member of a room in which birch then posts, and gives the word of the post.
+func joinsAndPosts(l *lab.Lab) (word string) {
+	l.Run(c2c(), "rooms", "create", "review", "--from", "birch")
+	l.Run(c2c(), "rooms", "join", "review", "--from", "amber")
+	does(l, "amber", sessions.Idle)
+	return posts(l, "ambient-one")
+}
+
+func posts(l *lab.Lab, word string) string {
+	l.Run(c2c(), "send", "#review", word, "--from", "birch")
+	return word
+}
+
+// A post wakes nobody. The person's next prompt brings it, or else the mail that begins a turn, and each post comes once.
+func TestOpenCodeHasTheNewPostsOfARoomWithAPromptAndWithMail(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	first := joinsAndPosts(l)
+	model.Script(lab.Say("Answered."), lab.Say("Woken."), lab.Say("Answered again."))
+	p.Submit("prompt-two")
+	p.WaitShown("Answered.")
+	does(l, "amber", sessions.Idle)
+	second := posts(l, "ambient-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	p.WaitShown("Woken.")
+	does(l, "amber", sessions.Idle)
+	p.Submit("prompt-three")
+	p.WaitShown("Answered again.")
+	for request, words := range map[string]string{"prompt-two": first, "word-meanwhile": second} {
+		once(t, model.WaitText(request), words)
+	}
+	onlyOnce(t, model.Turns(), first, "user")
+	onlyOnce(t, model.Turns(), second, "user")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	if strings.Contains(p.Screen(), "ambient-") {
+		t.Errorf("its person sees posts as an own prompt:\n%s", p.Screen())
+	}
+}
+
+// The mail that begins a turn brings the posts. With a prompt the client shows only words of c2c, which say that there are some.
+func TestCopilotHasTheNewPostsOfARoomWithMail(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	first := joinsAndPosts(l)
+	const announced = "new posts in your rooms"
+	model.Script(lab.Say("Woken."), lab.Say("Woken again."), lab.Say("Answered."), copilotTool("poll_inbox", map[string]any{}), lab.Say("Polled."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	p.WaitShown("Woken.")
+	does(l, "amber", sessions.Idle)
+	second := posts(l, "ambient-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
+	p.WaitShown("Woken again.")
+	does(l, "amber", sessions.Idle)
+	p.Submit("prompt-two")
+	p.WaitShown("Answered.")
+	for request, words := range map[string]string{"word-meanwhile": first, "word-later": second} {
+		once(t, model.WaitText(request), words)
+	}
+	onlyOnce(t, model.Turns(), first, "user")
+	onlyOnce(t, model.Turns(), second, "user")
+	wantRead(t, l, "id-later", "read by plugin")
+	if r := model.WaitText("prompt-two"); len(r.Find(announced)) > 0 {
+		t.Errorf("posts that came with mail are announced in\n%s", r)
+	}
+	does(l, "amber", sessions.Idle)
+	third := posts(l, "ambient-three")
+	p.Submit("prompt-three")
+	p.WaitShown("Polled.")
+	once(t, model.WaitText("prompt-three"), announced)
+	onlyOnce(t, model.Turns(), third, "tool")
+}

@@ -2,9 +2,11 @@
 //
 // Copilot starts one for each session. It starts `c2c plugin copilot`, and the two write lines of JSON to each other:
 // it is given the session's mail, sends it into the session as a message, and says what the model was given. The mail
-// stays c2c's until then. What was sent stands in the session's own events, so nothing is sent twice.
+// stays c2c's until then. What was sent stands in the session's own events, so nothing is sent twice. Mail that begins a
+// turn also brings the new posts of rooms.
 
 import { spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
@@ -24,6 +26,9 @@ let child
 const tools = new Set() // the calls that run
 let rested = () => {} // told when none does
 let putting = Promise.resolve() // one offer after the other: a c2c that was killed may have made the same one
+const asking = new Map() // of each question to c2c, by its id: who waits for the answer
+const patience = 3000 // ms, for an answer
+let postKey // of the last posts of rooms that c2c has given
 let wait = 1000 // ms, before c2c is started again
 
 let does // what the session does now
@@ -105,6 +110,24 @@ function content(line) {
 // envelope is the message itself, without the line that stands before the first one of an offer.
 const envelope = (m) => m.text.slice(m.text.indexOf("<c2c "))
 
+// newPosts gives the new posts of rooms for mail that begins a turn. It gives none while others wait for the model: c2c would
+// give the same ones again.
+async function newPosts(said) {
+  if (does === "busy" || (postKey && !asked.includes(postKey) && !answered.has(postKey))) return
+  const call = randomUUID()
+  const told = await new Promise((done) => {
+    asking.set(call, done)
+    setTimeout(done, patience)
+    say({ call, news: true })
+  })
+  asking.delete(call)
+  const news = told?.news
+  if (!news) return
+  if (said.some((text) => text.includes(news.text))) return void say({ has: [news.key] }) // no c2c may have heard it
+  postKey = news.key
+  return news
+}
+
 // put sends mail into the session: an idle one begins a turn with it, a busy one has it with its next step, behind the calls
 // that run.
 async function put(mail) {
@@ -117,6 +140,8 @@ async function put(mail) {
     const fresh = mail.filter((m) => !there.includes(m) && !waiting.has(m.key))
     if (!fresh.length) return
     await betweenCalls()
+    const posts = await newPosts(said)
+    if (posts) fresh.push(posts)
     const id = await session.send({ prompt: fresh.map((m) => m.text).join("\n"), mode: "immediate" })
     sent.set(id, fresh.map((m) => m.key))
     if (early.has(id)) enter(sent.get(id))
@@ -137,6 +162,7 @@ function start() {
     }
     wait = 1000
     if (told.mail) putting = putting.then(() => put(told.mail))
+    else if (told.call) asking.get(told.call)?.(told)
   })
   let over = false
   const again = () => {

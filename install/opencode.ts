@@ -3,7 +3,7 @@
 // It starts `c2c plugin opencode`, and the two write lines of JSON to each other. The plugin says which session the
 // person works in; it is given that session's mail, puts it into the session as a prompt, and says what the model
 // was given. The mail stays c2c's until then. What was put stands in the session's own messages with its key, so
-// nothing is put twice, not even after a crash.
+// nothing is put twice, not even after a crash. A message that begins a turn also gets the new posts of rooms.
 
 import { spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
@@ -14,13 +14,14 @@ const c2c = "c2c"
 const argument = "_session_id" // of the tools of c2c: which session calls
 const variable = "C2C_OPENCODE_SESSION_ID" // the same for shells
 const mailing = /(^|[\s;|&()"'`/])c2c\s+(send|send-all|reply|ask|poll-inbox|peek-inbox|history|list|whoami|thread|search|status|outbox|obligations)\b/
-const patience = 3000 // ms, until c2c knows a session, or says who else holds a file
+const patience = 3000 // ms, until c2c knows a session, or answers a question
 const heads = /^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.*)$/gm // the files that a patch changes
 const settled = Date.now() + 30000 // the window is drawn by then, and listens
 
 // Of each session: who waits to be heard, the message that each key stands in, the keys that its model has seen, and those of
 // them that it has answered.
-// Whether a turn of it runs, and which dialogs it has open, as far as events have told.
+// Whether a turn of it runs, and which dialogs it has open, as far as events have told. The key of the new posts that its model
+// is to see, or "asked".
 type Session = {
   waiting: (() => void)[]
   keys: Map<string, string>
@@ -29,6 +30,7 @@ type Session = {
   putting?: Promise<void>
   busy?: boolean
   asks: Set<string>
+  posts?: string
 }
 
 // With --port OpenCode makes the plugin twice, and only the second one gets events: they share this.
@@ -39,7 +41,7 @@ const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new
   shown?: string
   stopped?: boolean
   wait: number
-  edits: Map<string, (told: any) => void> // of each call that changes files: who waits for what c2c says of them
+  edits: Map<string, (told: any) => void> // of each question to c2c, by its id: who waits for the answer
   warnings: Map<string, string> // of each such call: what its result is to say
   sessions: Map<string, Session>
   parents: Map<string, string> // of each session: itself, or the one that a subagent's belongs to
@@ -192,7 +194,7 @@ function undone(id: string, message: string) {
   if (!s) return
   const gone = [...s.keys].filter(([key, where]) => where === message && !s.seen.has(key))
   for (const [key] of gone) s.keys.delete(key)
-  if (gone.length) say({ session: id, refused: "its person has undone it" })
+  if (gone.some(([key]) => key !== s.posts)) say({ session: id, refused: "its person has undone it" })
 }
 
 // edited gives the files that a call changes.
@@ -202,19 +204,42 @@ function edited(tool: string, args: any): string[] {
   return names.filter((name) => name && typeof name === "string").map((name) => resolve(state.directory ?? "", name))
 }
 
+// ask gives the answer of c2c to a question, or undefined.
+async function ask(id: string, call: string, question: object): Promise<any> {
+  const child = state.child
+  if (!child?.pid || child.exitCode !== null) return
+  const told = await new Promise((done) => {
+    state.edits.set(call, done)
+    setTimeout(done, patience)
+    say({ session: id, call, ...question })
+  })
+  state.edits.delete(call)
+  return told
+}
+
+// addPosts puts the new posts of rooms into a message that begins a turn. The person does not see them there. It puts none while
+// others wait for the model: c2c would give the same ones again.
+async function addPosts(id: string, message: string, parts: any[]) {
+  const s = session(id)
+  const waits = s.posts === "asked" || (s.posts && s.keys.has(s.posts) && !s.seen.has(s.posts))
+  if (s.busy || waits || !parts.length) return
+  s.posts = "asked"
+  const news = (await ask(id, "posts-" + message, { news: true }))?.news
+  s.posts = news?.key
+  if (!news) return
+  if (s.seen.has(news.key)) say({ session: id, has: [news.key] }) // no c2c may have heard it
+  if (s.keys.has(news.key)) return
+  const last = parts[parts.length - 1]
+  parts.push({ id: last.id + "c2c", sessionID: id, messageID: message, type: "text", synthetic: true, text: news.text, metadata: { c2c: news.key } })
+  stands(id, message, parts)
+}
+
 // claimed asks c2c who else holds the files that a call is about to change, and gives the reason if the project refuses that.
 // Otherwise the result of the call says who does. Without an answer the call goes on.
 async function claimed(call: any, edits: string[]): Promise<string | undefined> {
-  const child = state.child
-  if (!child?.pid || child.exitCode !== null) return
   const id = await root(call.sessionID).catch(() => undefined)
   if (!id) return
-  const told: any = await new Promise((done) => {
-    state.edits.set(call.callID, done)
-    setTimeout(done, patience)
-    say({ session: id, call: call.callID, edits })
-  })
-  state.edits.delete(call.callID)
+  const told = await ask(id, call.callID, { edits })
   if (told?.warning) state.warnings.set(call.callID, told.warning)
   return told?.refusal
 }
@@ -281,6 +306,7 @@ async function server(input: any) {
       const mail = output.parts.some((part: any) => part.metadata?.c2c)
       await meet(id, !mail)
       if (!mail) void worked(id, "prompt")
+      await addPosts(id, output.message.id, output.parts)
     },
     "tool.execute.before": async (call: any, output: any) => {
       const ours = call.tool.startsWith("c2c_")

@@ -10,7 +10,9 @@ import (
 	"c2c/claims"
 	"c2c/client"
 	"c2c/ringer"
+	"c2c/rooms/talk"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/sessions/turns"
 	"c2c/wake/plugin"
 )
@@ -36,12 +38,16 @@ func (a *call) plugin(ctx context.Context) error {
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
 	link.Worked, link.Answered, link.Edits = p.worked, p.answered, p.edits
+	link.News = p.news
 	defer a.ringer(ringer.Plugin(profile.Name, a.getenv(client.StartEnv), link)).Start(ctx)()
 	return link.Run(ctx, a.stdin)
 }
 
-// editTime bounds how long a tool call of the client waits for claims.
+// editTime bounds how long a tool call of the client waits for claims, and a prompt for posts.
 const editTime = 2 * time.Second
+
+// maxNews bounds the text about new posts in rooms, in bytes.
+const maxNews = 2 << 10
 
 // pluginSessions are the mailboxes of one client process.
 type pluginSessions struct {
@@ -145,6 +151,35 @@ func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) 
 		return "c2c: " + text + refuses, true
 	}
 	return "c2c: " + text + edited, false
+}
+
+// news finds the posts that are new to a session. The function seen records that its model has them.
+func (p *pluginSessions) news(ctx context.Context, sid string) (text string, seen func()) {
+	b, err := p.open()
+	if err != nil || processes.Uninstalled(p.app.getenv, p.client, p.pid) {
+		return "", nil // the next line that names a session reports the error
+	}
+	ctx, cancel := context.WithTimeout(ctx, editTime)
+	defer cancel()
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: sid})
+	if err != nil || !s.Facts.InRooms {
+		return "", nil
+	}
+	news, err := talk.News(ctx, b.Registry, s, false)
+	if err != nil { // the posts of the other rooms do not depend on it
+		p.app.log.Warn("new posts are not known", "session", sid, "err", err)
+	}
+	seen = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), editTime)
+		defer cancel()
+		if err := news.Seen(ctx); err != nil {
+			p.app.log.Warn("that posts were seen was not recorded", "session", sid, "err", err)
+		}
+	}
+	if news.OnlyGone() {
+		seen()
+	}
+	return news.Text(maxNews), seen
 }
 
 func (p *pluginSessions) leave() {

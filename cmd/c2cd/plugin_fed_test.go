@@ -15,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/inbox/mail"
+	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -33,6 +34,7 @@ type fedLine struct {
 	Session, SID string
 	Mail         []struct{ Key, Text string }
 	Begin        bool
+	News         struct{ Key, Text string }
 }
 
 func newFed(t *testing.T) *fed {
@@ -238,4 +240,50 @@ func TestAProjectsFileAndAPluginTakeNobodysName(t *testing.T) {
 			}
 		}
 	}
+}
+
+// New posts of rooms are given to a turn that begins, until the plugin says that the model has them. A c2c that is killed before that
+// gives them again.
+func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
+	f := newFed(t)
+	f.start("")
+	sid := f.say(`{"session":"ses-1","shown":true}`).SID
+	amber, err := callers.Resolve(t.Context(), f.b.Registry, callers.Caller{Explicit: sid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	birch, err := f.b.Register(t.Context(), callers.Caller{Explicit: "birch"}, "birch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asks = `{"session":"ses-1","call":"q","news":true}`
+	wants := func(word string) string {
+		t.Helper()
+		got := f.say(asks).News
+		if word == "" && got.Key != "" || !strings.Contains(got.Text, word) {
+			t.Errorf("it gets %+v, want %q", got, word)
+		}
+		return got.Key
+	}
+	wants("") // it is in no room
+	for _, s := range []sessions.Session{birch, amber} {
+		if _, err := talk.Join(t.Context(), f.b, s, "review", true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := talk.Post(t.Context(), f.b, birch, talk.Draft{Room: "review", Message: mail.Message{Content: "ambient-one"}}); err != nil {
+		t.Fatal(err)
+	}
+	key := wants("ambient-one")
+	f.in.Close()
+	<-f.ended
+	f.start("")
+	f.say(`{"session":"ses-1","shown":true}`)
+	if again := wants("ambient-one"); again != key {
+		t.Errorf("the same posts have the keys %s and %s", key, again)
+	}
+	if _, err := io.WriteString(f.in, `{"session":"ses-1","has":["`+key+`"]}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	wants("")
 }

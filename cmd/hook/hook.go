@@ -96,6 +96,7 @@ func (e *event) answer(ctx context.Context) error {
 		return err
 	}
 	if byPlugin {
+		e.announceNews(ctx)
 		return e.showNote()
 	}
 	if e.LeavesMail() {

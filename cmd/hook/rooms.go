@@ -6,6 +6,7 @@ import (
 
 	"c2c/rooms"
 	"c2c/rooms/talk"
+	"c2c/wake"
 )
 
 // maxNews bounds the text about new posts in rooms that an answer may have, in bytes.
@@ -36,4 +37,17 @@ func (e *event) addNews(ctx context.Context) rooms.News {
 		return rooms.News{}
 	}
 	return news
+}
+
+// announceNews says in the answer to the person's prompt that there are new posts. c2c's plugin in the client cannot put the posts into the
+// prompt, and the text of a hook has more authority there than the posts may have. A prompt with mail of the plugin has the posts already.
+func (e *event) announceNews(ctx context.Context) {
+	if !e.s.Facts.InRooms || !e.TellsTrouble() || strings.Contains(string(e.Prompt), "<c2c ") {
+		return
+	}
+	news, err := talk.News(ctx, e.b.Registry, e.s, false)
+	e.warn(err)
+	if len(news.Rooms) > 0 {
+		e.Note = "c2c: new posts in your rooms: " + wake.Poll
+	}
 }

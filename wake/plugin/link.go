@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"sync"
 
 	"c2c/inbox/mail"
@@ -35,6 +36,7 @@ type fromPlugin struct {
 	Failed  string   `json:"failed"`  // why the session's model gave no answer
 	Call    string   `json:"call"`    // the id of a tool call that is about to change the files in Edits, and waits for an answer
 	Edits   []string `json:"edits"`   // absolute paths of files
+	News    bool     `json:"news"`    // a turn is about to begin, which may have the new posts of rooms; Call is the id of this question
 }
 
 // toPlugin is a line to the plugin.
@@ -46,9 +48,10 @@ type toPlugin struct {
 	Call    string     `json:"call,omitempty"`  // set in the answer to a line with this Call; so are Warning and Refusal
 	Warning string     `json:"warning,omitempty"`
 	Refusal string     `json:"refusal,omitempty"`
+	News    *mailItem  `json:"news,omitempty"` // in the answer to a line with News: what to put beside the message that begins the turn
 }
 
-// mailItem is one message. Its key is the same in each offer, and contains no text of the sender.
+// mailItem is one message, or a text about new posts. Its key is the same in each offer, and contains no text of the sender.
 type mailItem struct {
 	Key  string `json:"key"`
 	From string `json:"from,omitempty"` // an alias, or empty
@@ -69,6 +72,9 @@ type Link struct {
 	// Run calls Edits, if set, before a session changes files. If refused is true, the session must not make the change, and text says why.
 	// Otherwise text is a warning that the model gets with the result of the change; "": no warning.
 	Edits func(ctx context.Context, sid string, paths []string) (text string, refused bool)
+	// Run calls News, if set, when a turn of a session is about to begin. News returns a text about the new posts of the session's rooms, or
+	// "". Run calls seen when the session's model has the text.
+	News  func(ctx context.Context, sid string) (text string, seen func())
 	moved chan struct{} // gets a value when the plugin has named a session
 	named chan struct{} // closed when the plugin has named its first session
 
@@ -98,6 +104,8 @@ type session struct {
 	tells   int             // how often the plugin has reported a value for does
 	has     map[string]bool // for each key of the last offer, whether the model has it
 	refused string
+	news    string        // the key of the last text of News that the plugin got
+	seen    func()        // to be called when the model has that text; nil: there is none
 	changed chan struct{} // closed and replaced at every change
 }
 
@@ -127,7 +135,10 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 }
 
 func (l *Link) hear(ctx context.Context, s fromPlugin) error {
-	if s.Call != "" {
+	switch {
+	case s.Call != "" && s.News:
+		return l.tell(ctx, l.newsFor(ctx, s))
+	case s.Call != "":
 		return l.tell(ctx, l.edited(ctx, s))
 	}
 	if s.Works != "" || s.Answers == Answered || s.Failed != "" {
@@ -145,6 +156,14 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 		}
 		return l.tell(ctx, toPlugin{Session: s.Session, SID: sid})
 	}
+	if seen := l.report(s); seen != nil {
+		seen()
+	}
+	return nil
+}
+
+// report records what the plugin reports about a session. It returns the function to call if the session's model has the text of News.
+func (l *Link) report(s fromPlugin) (seen func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.sessions[s.Session]
@@ -156,6 +175,9 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 			known.has[key] = true
 		}
 	}
+	if slices.Contains(s.Has, known.news) {
+		seen, known.seen = known.seen, nil
+	}
 	if s.Does != "" {
 		known.does = s.Does
 		known.tells++
@@ -165,7 +187,7 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	}
 	close(known.changed)
 	known.changed = make(chan struct{})
-	return nil
+	return seen
 }
 
 // recorded calls Worked or Answered for a report about a session that the plugin has named.
@@ -196,6 +218,26 @@ func (l *Link) edited(ctx context.Context, s fromPlugin) toPlugin {
 	} else {
 		answer.Warning = text
 	}
+	return answer
+}
+
+// newsFor answers a question for the new posts of a session's rooms.
+func (l *Link) newsFor(ctx context.Context, s fromPlugin) toPlugin {
+	answer := toPlugin{Session: s.Session, Call: s.Call}
+	l.mu.Lock()
+	known := l.sessions[s.Session]
+	l.mu.Unlock()
+	if known == nil || l.News == nil {
+		return answer
+	}
+	text, seen := l.News(ctx, known.sid)
+	if text == "" {
+		return answer
+	}
+	answer.News = &mailItem{Key: keyOf(text), Text: text}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known.news, known.seen = answer.News.Key, seen
 	return answer
 }
 
@@ -370,13 +412,18 @@ func offerOf(id string, msgs []mail.Message) toPlugin {
 	offer := toPlugin{Session: id}
 	for i, m := range msgs {
 		text := m.Envelope()
-		sum := sha256.Sum256([]byte(text))
+		key := keyOf(text)
 		if i == 0 {
 			text = mail.Preface(msgs) + "\n" + text // the client gives the text to its model as the user's words
 		}
-		offer.Mail = append(offer.Mail, mailItem{hex.EncodeToString(sum[:16]), m.Sender(), text})
+		offer.Mail = append(offer.Mail, mailItem{key, m.Sender(), text})
 	}
 	return offer
+}
+
+func keyOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
 }
 
 // expect records an offer as the last offer, and forgets earlier refusals of the client. It returns false if the link has ended or the

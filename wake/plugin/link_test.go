@@ -387,3 +387,46 @@ func TestAClientWithASessionIsNotToldToBeginOne(t *testing.T) {
 		}
 	})
 }
+
+// The plugin asks for new posts when a turn begins. They count as seen when it reports that the model has them.
+func TestNewPostsAreSeenWhenTheModelHasThem(t *testing.T) {
+	c := newClient(t)
+	seen := make(chan string, 9)
+	text := "one"
+	c.link.News = func(_ context.Context, sid string) (string, func()) {
+		was := text
+		return was, func() { seen <- sid + " " + was }
+	}
+	asks := func(id string) *mailItem {
+		c.say(`{"session":"` + id + `","call":"q","news":true}`)
+		line := c.told()
+		if line.Call != "q" || line.Session != id {
+			t.Errorf("the answer is %+v", line)
+		}
+		return line.News
+	}
+	if got := asks("s"); got != nil {
+		t.Errorf("a session that was never named gets %+v", got)
+	}
+	c.meet("s")
+	lost := asks("s")
+	if again := asks("s"); *again != *lost || again.Text != "one" {
+		t.Errorf("%+v is now %+v", lost, again)
+	}
+	text = "two"
+	got := asks("s")
+	c.has("s", *lost) // what it got before "two" is asked for again
+	if c.meet("other"); len(seen) > 0 {
+		t.Errorf("seen: %s", <-seen)
+	}
+	for range 2 {
+		c.has("s", *got)
+	}
+	if c.meet("other"); len(seen) != 1 || <-seen != "sid-s two" {
+		t.Error("the posts that the model has are not seen, or twice")
+	}
+	text = ""
+	if got := asks("s"); got != nil {
+		t.Errorf("without new posts it gets %+v", got)
+	}
+}
