@@ -3,6 +3,7 @@ package broker_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -387,6 +388,68 @@ func TestACheckerRestsWhenATroubleIsOver(t *testing.T) {
 	w.pass(retryAfter)
 	if wait := w.look(k); wait != 0 {
 		t.Errorf("nothing waits, and it looks again after %v", wait)
+	}
+}
+
+// If a suspended process holds a lock, each failed look waits for some seconds, and meanwhile no other deadline is checked.
+func TestAFailedLookIsRepeatedOnlyAfterAWhile(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]func(w *world, amber, birch sessions.Session) (mend func(), done func() bool){
+		"at a mailbox": func(w *world, amber, birch sessions.Session) (func(), func() bool) {
+			w.put(amber, "birch", mail.Message{Content: "x", ExpiresAt: mail.Seconds(w.clock)})
+			return w.hide(birch.ID + ".inbox.json"), func() bool { return len(w.notices(amber.ID)) > 0 }
+		},
+		"at an outbox": func(w *world, amber, _ sessions.Session) (func(), func() bool) {
+			outbox := sessions.HostPrefix + "laptop"
+			m := mail.Message{From: "amber", To: "cedar@laptop", Content: "x", TS: mail.Seconds(w.clock), ExpiresAt: mail.Seconds(w.clock)}
+			m.FromSession = amber.ID
+			if _, err := w.box(outbox).Deliver(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			return w.hide(outbox + ".inbox.json"), func() bool { return len(w.notices(amber.ID)) > 0 }
+		},
+		"to tell a sender": func(w *world, amber, _ sessions.Session) (func(), func() bool) {
+			w.send(amber, "birch", "x")
+			w.pass(time.Hour)
+			return w.block(amber.ID), func() bool { return len(w.notices(amber.ID)) > 0 }
+		},
+		"at a record": func(w *world, amber, birch sessions.Session) (func(), func() bool) {
+			w.put(amber, "birch", mail.Message{Kind: "question", AnswerBy: mail.Seconds(w.clock.Add(time.Second))})
+			w.pass(time.Second)
+			return w.block(amber.ID), func() bool { return len(w.waiting(amber.ID)) > 0 }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, amber, birch := pair(t)
+			k := deadlines.NewChecker(w.Registry)
+			mend, done := fails(w, amber, birch)
+			if wait := w.look(k); wait != retryAfter {
+				t.Errorf("looks again after %v", wait)
+			}
+			mend()
+			if w.look(k); done() {
+				t.Error("the next look has tried again")
+			}
+			w.pass(retryAfter)
+			if w.look(k); !done() {
+				t.Error("no look has tried again")
+			}
+		})
+	}
+}
+
+// hide puts a directory in the place of a file, which then cannot be read.
+func (w *world) hide(name string) (unhide func()) {
+	w.t.Helper()
+	path := filepath.Join(w.Root(), name)
+	aside := filepath.Join(w.t.TempDir(), name)
+	if err := errors.Join(os.Rename(path, aside), os.Mkdir(path, 0o700)); err != nil {
+		w.t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(os.Remove(path), os.Rename(aside, path)); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 }
 

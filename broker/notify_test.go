@@ -230,6 +230,34 @@ func TestWithdrawingLeavesTheOtherRequests(t *testing.T) {
 	}
 }
 
+// Ctrl-C ends one wait. Somebody else of the same session may still want the notice.
+func TestARequestThatWasMadeTwiceIsNotWithdrawn(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, first := w.asks(notify.Done)
+	second, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []notify.Request{first, second} {
+		if err := notify.Withdraw(t.Context(), w.Registry, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.toldOnce(amber.ID, "says that it is done")
+	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+	for range 2 {
+		if _, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := notify.Cancel(t.Context(), w.Registry, amber, "birch"); n != 1 || err != nil {
+		t.Errorf("%d cancelled, %v", n, err)
+	}
+}
+
 func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 	w := newTableWorld(t)
 	amber, _, _ := w.asks(notify.Idle)
@@ -258,6 +286,45 @@ func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
 	if len(aside) != 1 {
 		t.Errorf("set aside: %q", aside)
 	}
+}
+
+// A damaged registry has lost rows. Their sessions register again with their next call.
+func TestADamagedRegistryEndsNoRequest(t *testing.T) {
+	for _, damaged := range []string{"{\x00broken", "[]"} {
+		for _, when := range notify.Whens() {
+			w := newTableWorld(t)
+			amber, _, r := w.asks(when)
+			w.writeRegistry(damaged)
+			if got := w.check(amber.ID); len(got) != 0 {
+				t.Errorf("%s: told that %q", when, got)
+			}
+			if all, err := notify.List(w.Registry); err != nil || len(all) != 1 || all[0].ID != r.ID {
+				t.Fatalf("%s: requests %+v, %v", when, all, err)
+			}
+			delete(w.table, 20)
+			w.toldOnce(amber.ID, "birch has ended in the middle of a turn")
+			if again := w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10}); again.ID != amber.ID {
+				t.Errorf("amber is %s, and was %s", again.ID, amber.ID)
+			}
+			if got := w.waiting(amber.ID); len(got) != 1 || got[0].To != "amber" {
+				t.Errorf("mail %+v", got)
+			}
+		}
+	}
+}
+
+func TestWhoSaysDoneAfterADamageOfTheRegistryIsHeard(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, _ := w.asks(notify.Done)
+	w.writeRegistry("[]")
+	w.check(amber.ID)
+	if again := w.register("birch", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20}); again.ID != birch.ID {
+		t.Errorf("birch is %s, and was %s", again.ID, birch.ID)
+	}
+	if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.toldOnce(amber.ID, "birch says that it is done")
 }
 
 // A suspended process may hold the lock of a mailbox for days.

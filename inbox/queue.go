@@ -46,9 +46,6 @@ const (
 	// patience is the time for which a sender still waits after its ctx has ended, if another sender has claimed its messages. A commit
 	// takes less time, but the other sender may be stopped.
 	patience = 500 * time.Millisecond
-	// A waiting sender looks again after firstPause, and then after longer and longer pauses, up to maxPause.
-	firstPause = 500 * time.Microsecond
-	maxPause   = 8 * time.Millisecond
 )
 
 // queued is the file of a waiting sender.
@@ -121,7 +118,7 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (st
 		return false, lk.Wait(ctx)
 	}
 	defer q.close()
-	held, err := q.await(ctx, lk)
+	held, err := lk.WaitUnless(ctx, q.signed)
 	if q.signed() { // look also if we have the lock: the sender that claimed the file may have stored the messages before
 		return true, nil
 	}
@@ -130,7 +127,7 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (st
 		var cancel func()
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
-		held, err = q.await(ctx, lk)
+		held, err = lk.WaitUnless(ctx, q.signed)
 		if q.signed() {
 			return true, nil
 		}
@@ -142,21 +139,6 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (st
 		err = d.mayBeStored(fmt.Errorf("%w; another sender has the message", err))
 	}
 	return false, err
-}
-
-// await waits until it has the lock, until the file is marked as stored, or until ctx ends. The result held reports whether it has the
-// lock.
-func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err error) {
-	for pause := firstPause; !q.signed() && ctx.Err() == nil; pause = min(pause*3/2, maxPause) {
-		if held, err = lk.Try(); held || err != nil {
-			return held, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
-	}
-	return false, nil
 }
 
 // openQueued opens the queued file of a live sender. If the sender is dead, openQueued removes the file and returns nil. The caller holds

@@ -28,7 +28,8 @@ const (
 	// A look reads all messages of a mailbox under the lock that senders and hooks need. So after a look at more than longMailbox messages,
 	// the Checker leaves the mailbox alone, for one millisecond per message.
 	longMailbox = 1000
-	// retryAfter is the time until the next look at a mailbox after a look has failed.
+	// retryAfter is the time until the next look at a mailbox after a look has failed. Until then the Checker does not touch the mailbox: if
+	// a suspended process holds its lock, each look waits for sessions.KeepWait.
 	retryAfter = time.Minute
 )
 
@@ -45,6 +46,7 @@ type Checker struct {
 	told   map[string]bool      // ids of notices that were sent and need not be sent again
 	toldAt map[string]time.Time // when a session last got a notice
 	asked  map[string]bool      // sessions whose old notices wasTold has read
+	untold map[string]time.Time // when to try again to send notices to a session
 	owed   map[string]*recordMemory
 	Once   bool // set in a command, which looks only once
 	Clock  clock
@@ -63,15 +65,15 @@ type boxMemory struct {
 	pauseUntil time.Time       // for a long mailbox: before this time c2c reads it only if something is due
 	opens      time.Time       // when the next held-back message in it may be handed over; zero: none
 	next       time.Time       // when to look even if nothing has changed; zero: never
-	failed     bool            // the last look failed, and that was logged
+	failed     bool            // the last look failed, and that was logged; the Checker looks again at the time next
 	news       []notice.News   // for the senders of its messages
 	held       map[string]bool // ids of held messages in it about which loops.TellAll has sent the notices
 }
 
 // NewChecker makes a Checker that remembers nothing yet.
 func NewChecker(reg *sessions.Registry) *Checker {
-	return &Checker{reg: reg, boxes: map[string]*boxMemory{}, told: map[string]bool{}, toldAt: map[string]time.Time{}, asked: map[string]bool{}, owed: map[string]*recordMemory{},
-		Clock: newClock()}
+	return &Checker{reg: reg, boxes: map[string]*boxMemory{}, told: map[string]bool{}, toldAt: map[string]time.Time{}, asked: map[string]bool{}, untold: map[string]time.Time{},
+		owed: map[string]*recordMemory{}, Clock: newClock()}
 }
 
 // onceLimit bounds how long CheckOnce works, because a person waits for the command.
@@ -111,6 +113,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 		clear(c.boxes)
 		clear(c.owed)
 		clear(c.toldAt)
+		clear(c.untold)
 		c.Tidies, c.spills = time.Time{}, time.Time{}
 	}
 	c.takeSpills(ctx)
@@ -175,6 +178,9 @@ func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next ti
 
 // lookInto checks one mailbox if it has changed, or if a check is due.
 func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.Row, mem *boxMemory) error {
+	if mem.failed && c.reg.Now().Before(mem.next) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
 	box, err := c.reg.Mailbox(r.SID())
@@ -183,7 +189,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	}
 	if mem.stamp == "" { // most mailboxes are empty, and a command must check hundreds cheaply
 		if some, err := box.Used(); err != nil || !some {
-			mem.next = time.Time{}
+			mem.next, mem.failed = time.Time{}, false
 			return err
 		}
 	}

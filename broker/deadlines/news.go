@@ -39,6 +39,10 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 			next = sessions.Earlier(next, again)
 			continue
 		}
+		if again := c.untold[sid]; again.After(now) {
+			next = sessions.Earlier(next, again)
+			continue
+		}
 		if len(all) > notice.MaxNews {
 			all, next = all[:notice.MaxNews], sessions.Earlier(next, now.Add(notice.TellGap))
 		}
@@ -48,7 +52,8 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 			if ctx.Err() == nil {
 				c.reg.Log.Warn("a sender got no notice about its messages", "session", sid, "err", err)
 			}
-			next = sessions.Earlier(next, now.Add(retryAfter))
+			c.untold[sid] = now.Add(retryAfter)
+			next = sessions.Earlier(next, c.untold[sid])
 			continue
 		}
 		c.toldAt[sid] = now

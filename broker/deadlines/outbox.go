@@ -47,6 +47,9 @@ func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (ne
 }
 
 func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid string, mem *boxMemory, now time.Time) error {
+	if mem.failed && now.Before(mem.next) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
 	box, err := c.reg.Mailbox(sid)

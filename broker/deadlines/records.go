@@ -19,6 +19,7 @@ import (
 type recordMemory struct {
 	version atomicfile.Version
 	next    time.Time // the next deadline; zero: none until a record changes
+	failed  bool      // the last look failed; the Checker looks again at the time next
 	absent  bool      // reminders wait until the session is back
 	unread  bool      // reminders wait until the session reads its mail
 	stamp   inbox.Stamp
@@ -53,8 +54,15 @@ func (c *Checker) lookIntoRecords(ctx context.Context, rows []registry.Row) (nex
 		if c.owed[sid] == nil {
 			c.owed[sid] = &recordMemory{}
 		}
-		errs = append(errs, c.lookIntoRecordsOf(ctx, rows, dir, sid, c.owed[sid]))
-		next = sessions.Earlier(next, c.owed[sid].next)
+		mem, now := c.owed[sid], c.reg.Now()
+		if !mem.failed || !now.Before(mem.next) {
+			err := c.lookIntoRecordsOf(ctx, rows, dir, sid, mem)
+			if mem.failed = err != nil; mem.failed {
+				mem.version, mem.next = atomicfile.Version{}, now.Add(retryAfter)
+			}
+			errs = append(errs, err)
+		}
+		next = sessions.Earlier(next, mem.next)
 	}
 	for sid := range c.owed {
 		if !there[sid] {
@@ -73,7 +81,6 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, di
 		return nil
 	}
 	if err != nil {
-		mem.next = c.reg.Now().Add(retryAfter)
 		return err
 	}
 	var stamp inbox.Stamp
@@ -86,7 +93,6 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, di
 	}
 	records, err := owed.Read(dir, sid)
 	if err != nil {
-		mem.next = c.reg.Now().Add(retryAfter)
 		return err
 	}
 	l := recordLook{c: c, rows: rows, sid: sid, edits: map[owed.Key]recordEdit{}, told: notice.Quota{}}
@@ -107,11 +113,7 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, di
 	}
 	mem.version, mem.next, mem.absent, mem.news = version, l.next, l.absent, l.news
 	mem.unread, mem.stamp = l.unread, stamp
-	if err := errors.Join(append(errs, err)...); err != nil {
-		mem.version, mem.next = atomicfile.Version{}, sessions.Earlier(l.next, c.reg.Now().Add(retryAfter))
-		return err
-	}
-	return nil
+	return errors.Join(append(errs, err)...)
 }
 
 // recordLook is one look at the records of a session.

@@ -7,6 +7,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,7 @@ type Request struct {
 	Does     string    `json:"does,omitempty"`      // what the session was last seen doing
 	News     News      `json:"news,omitzero"`       // the answer, if the notice with it is still to be sent
 	Desktop  bool      `json:"desktop,omitempty"`   // show the news as a notification of the desktop, too
+	Repeated bool      `json:"repeated,omitempty"`  // By has made it more than once, so Withdraw leaves it
 }
 
 // NoticeID returns the id of the notice that answers the request.
@@ -87,7 +89,7 @@ var ErrFull = errors.New("too many requests for a notice wait in this project")
 var ErrUnsent = errors.New("a notice is sent later")
 
 // Ask stores a request: the session asker wants one notice about the session with this alias. If there is news already, Ask returns it and
-// stores nothing. If asker has made the same request before, Ask returns the earlier request, and sets Desktop in it if desktop is set.
+// stores nothing. If asker has made the same request before, Ask returns the earlier request, marked as repeated, and sets Desktop in it if desktop is set.
 func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, alias, when string, desktop bool) (r Request, now *News, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -116,13 +118,13 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 	if s.Process != 0 {
 		r.PID, r.Start = s.Process, row.Integer("pid_start_time")
 	}
-	if news := r.look(reg, rows); news != nil {
+	if news := r.look(reg, row); news != nil {
 		return r, news, nil
 	}
 	err = file(reg).Change(ctx, func(all []Request) ([]Request, error) {
 		for i, other := range all {
 			if other.By == r.By && other.SID == r.SID && other.When == r.When {
-				all[i].Desktop = other.Desktop || desktop
+				all[i].Desktop, all[i].Repeated = other.Desktop || desktop, true
 				r = all[i]
 				return all, nil
 			}
@@ -138,17 +140,35 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 	return r, nil, err
 }
 
+// rowOf returns the row of a session, or nil if the session is gone. A damaged registry may have lost the row; the session registers again
+// with its next call. Until then rowOf makes the row from the session's facts, which stay when a row is lost.
+func rowOf(reg *sessions.Registry, rows []registry.Row, sid string) (r registry.Row) {
+	if i := registry.FindSID(rows, sid); i >= 0 {
+		return rows[i]
+	}
+	f := reg.Facts.Of(sid)
+	if !f.OnDisk() {
+		return nil
+	}
+	r.SetText("session_id", sid)
+	r.SetText("alias", f.Alias)
+	if f.PID != 0 {
+		r.SetInteger("pid", int64(f.PID))
+		r.SetInteger("pid_start_time", f.StartTime)
+	}
+	return r
+}
+
 // look returns the news for which the request waits, or nil. It updates r with what the session does now.
-func (r *Request) look(reg *sessions.Registry, rows []registry.Row) *News {
-	i := registry.FindSID(rows, r.SID)
-	if i < 0 {
+func (r *Request) look(reg *sessions.Registry, row registry.Row) *News {
+	if row == nil {
 		return &News{Gone, r.Alias + " has ended: its session is not registered any more."}
 	}
-	s := reg.Session(rows[i])
+	s := reg.Session(row)
 	if s.State == sessions.Absent {
-		return r.ended(s, rows[i])
+		return r.ended(s, row)
 	}
-	start := rows[i].Integer("pid_start_time")
+	start := row.Integer("pid_start_time")
 	same := s.Process == 0 || r.PID == 0 || s.Process == r.PID && start == r.Start
 	id := s.ClientID()
 	switch {
@@ -205,7 +225,7 @@ type Show func(ctx context.Context, text string) error
 // SaidDone sends the notices of all requests that wait until this session says that it is done. It returns an error only if the requests
 // could not be changed. A notice that cannot be sent now is sent by a later Check.
 func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
-	all, err := answer(ctx, reg, func(r *Request, _ []registry.Row) *News {
+	all, err := answer(ctx, reg, func(r *Request, _ registry.Row) *News {
 		if r.SID != sid || r.When != Done {
 			return nil
 		}
@@ -223,7 +243,7 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show
 // Check sends the notices that are due, and returns the requests that still wait. If there is no request, it costs one system call.
 // The error is ErrUnsent if only some notices could not be sent.
 func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
-	all, err := answer(ctx, reg, func(r *Request, rows []registry.Row) *News { return r.look(reg, rows) })
+	all, err := answer(ctx, reg, func(r *Request, row registry.Row) *News { return r.look(reg, row) })
 	if err != nil {
 		return all, err
 	}
@@ -232,7 +252,7 @@ func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Re
 
 // answer calls look for each request that has no news yet, records the news that look returns, and returns all requests. Recorded news is
 // final, even if the notice can only be sent later.
-func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, []registry.Row) *News) (all []Request, err error) {
+func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, registry.Row) *News) (all []Request, err error) {
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -242,16 +262,13 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, []r
 			return before, err
 		}
 		for _, r := range before {
-			if registry.FindSID(rows, r.By) < 0 {
+			if rowOf(reg, rows, r.By) == nil {
 				continue // the session that asked is gone
 			}
-			if i := registry.FindSID(rows, r.SID); i >= 0 {
-				r.Alias = rows[i].Alias() // it may have changed since
-			} else {
-				r.Alias = mail.SafeAlias(r.Alias)
-			}
+			row := rowOf(reg, rows, r.SID)
+			r.Alias = cmp.Or(row.Alias(), mail.SafeAlias(r.Alias)) // it may have changed since
 			if r.News == (News{}) {
-				if news := look(&r, rows); news != nil {
+				if news := look(&r, row); news != nil {
 					r.News = *news
 				}
 			}
@@ -272,7 +289,7 @@ func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request)
 			continue
 		}
 		brief, end := context.WithTimeout(ctx, sessions.KeepWait)
-		serr := notice.Send(brief, reg, r.By, mail.Message{To: reg.AliasOf(ctx, r.By), ID: r.NoticeID(), Content: r.News.Text}, notice.Asked)
+		serr := notice.Send(brief, reg, r.By, mail.Message{To: cmp.Or(reg.AliasOf(ctx, r.By), reg.Facts.Of(r.By).Alias), ID: r.NoticeID(), Content: r.News.Text}, notice.Asked)
 		end()
 		if serr != nil { // the other notices are sent all the same
 			err, locked[r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), true
@@ -283,6 +300,7 @@ func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request)
 	if len(sent) == 0 {
 		return all, err
 	}
+	waiting = all // if they cannot be read
 	var shown []string
 	cerr := file(reg).Change(ctx, func(now []Request) (rest []Request, err error) {
 		for _, r := range now {
@@ -326,9 +344,9 @@ func Cancel(ctx context.Context, reg *sessions.Registry, asker sessions.Session,
 	return cancel(ctx, reg, func(r Request) bool { return r.By == asker.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
 }
 
-// Withdraw removes one request.
+// Withdraw removes one request, unless By has made it more than once: then another process may still want the notice.
 func Withdraw(ctx context.Context, reg *sessions.Registry, asked Request) error {
-	_, err := cancel(ctx, reg, func(r Request) bool { return r.ID == asked.ID })
+	_, err := cancel(ctx, reg, func(r Request) bool { return r.ID == asked.ID && !r.Repeated })
 	return err
 }
 

@@ -101,6 +101,23 @@ func TestWhatIsNewInARoomComesOnceWithTheNextTurn(t *testing.T) {
 	}
 }
 
+// A caller takes an exit status as the failure of all, and asks again for mail that was handed over already.
+func TestMailThatWasPrintedIsNoFailure(t *testing.T) {
+	root := scratch(t)
+	inRoom(t, root, "review", "amber", "birch")
+	mustRun(t, root, "birch", "send", "amber", "is it green?")
+	mustRun(t, root, "birch", "send", "#review", "new")
+	places := filepath.Join(root, "amber.rooms")
+	os.Remove(places)
+	if err := os.Mkdir(places, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := run(t, root, "amber", "poll-inbox")
+	if !strings.Contains(out, "is it green?") || strings.Count(errs, "amber.rooms") != 1 || code != exitDone {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+}
+
 func TestASearchShowsPostsWithTheirRoom(t *testing.T) {
 	root := scratch(t)
 	inRoom(t, root, "review", "amber", "birch")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"c2c/broker"
@@ -139,9 +140,12 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 		if err != nil && !errors.Is(err, notify.ErrUnsent) {
 			return nil, 0, err
 		}
-		told, err := a.take(ctx, box, r)
-		if told {
+		told, coming, err := a.take(ctx, box, r)
+		switch {
+		case told:
 			return nil, 0, errors.Join(errTold, err)
+		case err == nil && !coming && !slices.ContainsFunc(waiting, func(other notify.Request) bool { return other.ID == r.ID }):
+			return nil, 0, fmt.Errorf("c2c does not wait any more until %s: the request was cancelled", awaited(r))
 		}
 		return append(notify.Files(a.b.Registry, waiting), lock), notify.CheckEvery / 4, err
 	})
@@ -154,25 +158,26 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 	return err
 }
 
-// take prints the notice if it has come, and acknowledges it.
-func (a asking) take(ctx context.Context, box *inbox.Mailbox, r notify.Request) (told bool, err error) {
+// take prints the notice if it has come, and acknowledges it. coming means that another reader of this session has the notice, but may still
+// put it back.
+func (a asking) take(ctx context.Context, box *inbox.Mailbox, r notify.Request) (told, coming bool, err error) {
 	isNotice := func(m mail.Message) bool { return m.ID == r.NoticeID() && m.IsNotice() }
 	l, err := box.LeaseOnly(ctx, "notify", isNotice)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if len(l.Messages) == 0 {
 		if err := l.Release(); err != nil {
-			return false, err
+			return false, false, err
 		}
 		found, err := box.Find(ctx, r.NoticeID())
 		if err != nil || len(found) == 0 || found[0].Where != inbox.Read {
-			return false, err
+			return false, len(found) > 0, err
 		}
-		return true, a.tell(notify.News{Text: found[0].Message.Content}) // another reader of this session has taken it
+		return true, false, a.tell(notify.News{Text: found[0].Message.Content}) // another reader of this session has taken it
 	}
 	if err := a.tell(notify.News{Text: l.Messages[0].Content}); err != nil {
-		return false, errors.Join(err, l.Release())
+		return false, false, errors.Join(err, l.Release())
 	}
-	return true, l.Ack(ctx, inbox.Handles(l.Messages)...)
+	return true, false, l.Ack(ctx, inbox.Handles(l.Messages)...)
 }

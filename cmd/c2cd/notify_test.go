@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -46,28 +47,66 @@ func TestAnAgentIsToldOnceThatAnotherIsDone(t *testing.T) {
 	}
 }
 
+// waits starts a command that waits until birch is done, and returns it when it waits.
+func (k *keeper) waits() (cmd *exec.Cmd, out, errs io.Reader) {
+	k.t.Helper()
+	cmd = k.command("notify", "birch", "--when", "done", "--wait", "--from", "amber")
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	cmd.Stdout = w
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	w.Close()
+	lines := bufio.NewReader(said)
+	if line, err := lines.ReadString('\n'); !strings.Contains(line, "waiting until birch is done") {
+		k.t.Fatalf("%q, %v", line, err)
+	}
+	return cmd, r, lines
+}
+
+func TestAWaitEndsWithItsRequest(t *testing.T) {
+	k := newAsked(t)
+	cmd, out, errs := k.waits()
+	defer cmd.Process.Kill()
+	k.run("notify", "birch", "--off", "--from", "amber")
+	said, _ := io.ReadAll(errs)
+	if printed, _ := io.ReadAll(out); len(printed) > 0 || !strings.Contains(string(said), "the request was cancelled") {
+		t.Errorf("%q, %q", printed, said)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("it succeeds")
+	}
+}
+
+func TestOneWaitThatIsStoppedLeavesTheOther(t *testing.T) {
+	k := newAsked(t)
+	one, _, _ := k.waits()
+	other, out, _ := k.waits()
+	defer other.Process.Kill()
+	if err := one.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	one.Wait()
+	k.run("reply", "--done", "all of it", "--from", "birch")
+	if said, _ := io.ReadAll(out); string(said) != "birch says that it is done.\n" {
+		t.Errorf("it prints %q", said)
+	}
+	other.Wait()
+}
+
 // The one that waits has the notice, and the mailbox does not. If it is killed, the notice is mail.
 func TestWhoWaitsHasTheNoticeOrFindsItAsMail(t *testing.T) {
 	k := newAsked(t)
 	waits := func() (out io.Reader, kill func()) {
-		cmd := k.command("notify", "birch", "--when", "done", "--wait", "--from", "amber")
-		errs, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.Stdout = w
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		w.Close()
-		if line, err := bufio.NewReader(errs).ReadString('\n'); !strings.Contains(line, "waiting until birch is done") {
-			t.Fatalf("%q, %v", line, err)
-		}
-		return r, func() { cmd.Process.Kill(); cmd.Wait() }
+		cmd, out, _ := k.waits()
+		return out, func() { cmd.Process.Kill(); cmd.Wait() }
 	}
 	out, kill := waits()
 	k.run("reply", "--done", "all of it", "--from", "birch")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -105,12 +106,7 @@ func TestTheLockOfAKilledProcessIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.cmd.Wait()
-	// The waiter that wantHeld left behind may have it first, for a moment.
-	if l, err := Acquire(t.Context(), d, "lock"); err != nil {
-		t.Error(err)
-	} else {
-		l.Release()
-	}
+	acquire(t, d).Release()
 }
 
 func TestADeadlineIsATimeoutThatSaysWhatWasWaitedFor(t *testing.T) {
@@ -130,15 +126,38 @@ func TestADeadlineIsATimeoutThatSaysWhatWasWaitedFor(t *testing.T) {
 	}
 }
 
-// A waiter that gave up gets the lock once it is free, and must let go of it.
-func TestAnAbandonedWaiterLetsGo(t *testing.T) {
+// A suspended process may hold a lock for days, and a daemon waits for it again and again.
+func TestAWaitThatEndsLeavesNothing(t *testing.T) {
 	d, _ := newDir(t)
 	l := acquire(t, d)
-	before := runtime.NumGoroutine()
+	defer l.Release()
 	wantHeld(t, d)
-	l.Release()
-	for runtime.NumGoroutine() > before { // the waiter has not had the lock yet
-		runtime.Gosched()
+	threads := pprof.Lookup("threadcreate")
+	goroutinesBefore, filesBefore, threadsBefore := runtime.NumGoroutine(), openFiles(t), threads.Count()
+	const waits = 100
+	for range waits {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if _, err := Acquire(ctx, d, "lock"); !errors.Is(err, ErrTimeout) {
+			t.Error(err)
+		}
+		cancel()
 	}
-	acquire(t, d).Release()
+	if n := runtime.NumGoroutine(); n > goroutinesBefore {
+		t.Errorf("%d goroutines more", n-goroutinesBefore)
+	}
+	if n := openFiles(t); n > filesBefore {
+		t.Errorf("%d open files more", n-filesBefore)
+	}
+	if n := threads.Count() - threadsBefore; n > waits/2 { // Go starts some threads for its own work
+		t.Errorf("%d threads more", n)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
 }
