@@ -55,7 +55,7 @@ func NewAlias(rows []registry.Row, clientName string) string {
 	return FreeAlias(rows, prefix+"-"+word()+"-"+word())
 }
 
-// FreeAlias returns the alias, if no session has it; else the alias with the lowest number that makes it free, such as birch-2.
+// FreeAlias returns the alias if no session has it. Otherwise it appends the lowest number that makes the alias free, such as birch-2.
 func FreeAlias(rows []registry.Row, alias string) string {
 	free := alias
 	for n := 2; len(Holders(rows, free)) > 0; n++ {
@@ -86,7 +86,7 @@ func ClosestTo(rows []registry.Row, alias string) []string {
 	return Closest(alias, all)
 }
 
-// Closest returns up to three words that extend word, shorten it, or differ in a few letters.
+// Closest returns up to three words that are similar to word: one of the two begins with the other, or they differ in a few letters.
 func Closest(word string, words []string) []string {
 	want := Fold(word)
 	far := func(have string) int {

@@ -8,8 +8,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Authors finds the session that wrote a message. A message always has the alias that its sender had at that time. It has the id of
-// the sender's session only if the sender chose the message's id.
+// Authors finds the session that wrote a message. A message always has the alias that its sender had when it sent the message. It has the
+// id of the sender's session only if the sender chose the message's id.
 type Authors struct {
 	reg  *Registry
 	Rows []registry.Row
@@ -25,15 +25,15 @@ type known struct {
 
 // holder is the session that has an alias now.
 type holder struct {
-	own    registry.Row // nil: none or several
-	since  float64      // no other session has had the alias after this time
-	chosen float64      // when own, or the session that own took over from, chose the alias: older messages are not from it. 0: not known
+	own    registry.Row // its row; nil: no session or several have the alias
+	since  float64      // own has had the alias since this time
+	chosen float64      // when own, or the session from which it took over, chose the alias; 0: not known. Older messages are not from own
 }
 
 // formerHolder is a session that had an alias.
 type formerHolder struct {
 	own   registry.Row
-	until float64 // it gave up the alias then
+	until float64 // the time when it gave up the alias
 }
 
 // Authors returns an Authors for these rows. A repeated call with the same slice returns the same Authors, with its cache.
@@ -53,15 +53,15 @@ type lastAuthors struct {
 	cached Authors
 }
 
-// Of returns the row of the session that sent a message; nil: not known. The message may name its session. Otherwise the sender is
-// the session that had the message's alias when the message was sent, even if that session has another alias now. A session that
-// chose the alias later is not the sender.
+// Of returns the row of the session that sent a message; nil: not known. If the message has the id of its sender's session, this session is
+// the sender. Otherwise the sender is the session that had the message's alias when the message was sent, even if that session has another
+// alias now. A session that chose the alias later is not the sender.
 func (a Authors) Of(m mail.Message) registry.Row {
 	if m.From == SystemAlias {
-		return nil // c2c itself wrote it, even if it names a session, as a post on its way to another machine does
+		return nil // c2c itself wrote the message, even if the message names a session: a post on its way to another machine names one
 	}
 	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
-		return r // checked before FromSession, because a session here may have the id that the relay gave to the sender on the other machine
+		return r // check this before FromSession, because a session here may have the id that the relay gave to the sender on the other machine
 	}
 	if i := registry.FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// AliasTakenError says that another session has the alias, and that the other session is alive, or may be.
+// AliasTakenError says that another session has the alias, and is alive or may be alive.
 type AliasTakenError struct {
-	Alias     string // in its holder's spelling
+	Alias     string // in the spelling of the session that has it
 	Suggested string // free at this moment
 }
 
@@ -16,9 +16,9 @@ func (e *AliasTakenError) Error() string {
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
-// CheckFree returns an *AliasTakenError if a new session of the client cannot have the alias. left is the session with the alias if
-// its client lives but no window shows it; nil: there is none. away asks the client whether a session has no window; c2c itself learns
-// this only by a ring.
+// CheckFree returns an *AliasTakenError if a new session of the client cannot have the alias. The result left is the session that has the
+// alias, if its client lives but no window shows it; otherwise nil. The function away asks the client whether a session has no window,
+// because c2c itself learns this only by a ring.
 func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// hiddenFor is how long a session in another PID namespace keeps its row in a full registry. Each start of a container makes a
-	// new namespace, and c2c in it cannot see the sessions of the start before.
+	// hiddenFor is how long a session in another PID namespace keeps its row in a full registry. Each start of a container makes a new
+	// namespace, and c2c in it cannot see the sessions of earlier starts.
 	hiddenFor = 7 * 24 * time.Hour
 	// ForgetAfter is how long an ended session keeps its row while there is room; ForgetSoon is for a registry that is more than half full.
 	ForgetAfter = 30 * 24 * time.Hour
@@ -26,9 +26,9 @@ type IdleRow struct {
 	Last time.Time // when the session was used last
 }
 
-// Idle returns the rows of sessions that may be forgotten, longest unused first. A session is idle if its client is gone. If its
-// client is in another PID namespace, it is idle after hiddenFor without use. If c2c has facts about it but knows no process, as
-// over HTTP, it is idle after ForgetAfter without use.
+// Idle returns the rows of sessions that may be forgotten, longest unused first. A session is idle if its client is gone. If its client is
+// in another PID namespace, it is idle after hiddenFor without use. If c2c has facts about it but knows no process, for example over HTTP,
+// it is idle after ForgetAfter without use.
 func (reg *Registry) Idle(rows []registry.Row) (all []IdleRow) {
 	now := reg.Now()
 	for _, r := range rows {
@@ -58,8 +58,8 @@ func (reg *Registry) HasMail(sid string) bool {
 	return err != nil || some
 }
 
-// forget removes idle sessions without mail from a registry of size bytes, until it is three quarters full. The facts of a removed
-// session stay, as after a sweep, since the session may come back. A row that is not in before is new, and stays.
+// forget removes idle sessions without mail from a registry of size bytes, until it is three quarters full. The facts of a removed session
+// stay, as after a sweep, since the session may come back. A row that is not in before is new or changed, and stays.
 func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Row {
 	all := len(rows)
 	for _, one := range reg.Idle(rows) {

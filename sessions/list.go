@@ -26,19 +26,19 @@ type Listed struct {
 	State      State     `json:"state"` // Alive, Away, Absent, Person, External or Unknown
 	Now        Now       `json:"now"`
 	Waiting    bool      `json:"waiting"`
-	Count      int       `json:"waiting_count,omitempty"` // waiting messages
+	Count      int       `json:"waiting_count,omitempty"` // number of waiting messages
 	Oldest     time.Time `json:"oldest_at,omitzero"`
-	LastRead   time.Time `json:"last_read_at,omitzero"` // when c2c last handed it mail
+	LastRead   time.Time `json:"last_read_at,omitzero"` // when c2c last handed mail to it
 	Quiet      bool      `json:"dnd,omitempty"`
 	LastRing   wake.Ring `json:"last_ring,omitzero"`
 	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, if it is alive
-	Claims     []string  `json:"claims,omitempty"`          // what it has claimed, see package claims
+	Claims     []string  `json:"claims,omitempty"`          // its claims, see package claims
 	StartedBy  string    `json:"started_by,omitempty"`      // the alias of the session that has started its client
-	KnownBy    string    `json:"known_by,omitempty"`        // for c2c whoami: the KnownBy that its messages get, see mail.Message
+	KnownBy    string    `json:"known_by,omitempty"`        // only for c2c whoami: the KnownBy of its messages, see mail.Message
 	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be read
 }
 
-// List returns all sessions, with what they do now and the mail that waits for them.
+// List returns all sessions, each with its present state and the mail that waits for it.
 func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	there, err := reg.root.NameSet()
 	if err != nil {
@@ -75,13 +75,13 @@ func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	return rows, nil
 }
 
-// claimed returns what each session has claimed, by session id.
+// claimed returns the claims of each session, by session id.
 func claimed(root *atomicfile.Dir) (map[string][]string, error) {
 	data, err := root.ReadIf(ClaimsFile)
 	if err != nil {
 		return nil, err
 	}
-	var claims []struct { // the part of a claim of package claims that a list shows
+	var claims []struct { // the fields of claims.Claim that a list shows
 		SID  string `json:"session_id"`
 		Path string `json:"path"`
 		Task string `json:"task"`
@@ -101,7 +101,7 @@ func claimed(root *atomicfile.Dir) (map[string][]string, error) {
 	return by, err
 }
 
-// mostClaims is how many claims of a session a list shows.
+// mostClaims is the number of claims that a list shows for one session.
 const mostClaims = 8
 
 // Look returns a session as a list shows it.

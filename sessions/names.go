@@ -30,13 +30,13 @@ const ClientHuman = "human"
 
 const PersonPrefix = "person-"
 
-// IsPersonID reports whether a session id is reserved for a person, in upper or lower case: some file systems ignore case.
+// IsPersonID reports whether a session id is reserved for a person, in upper or lower case, because some file systems ignore case.
 func IsPersonID(sid string) bool {
 	uid, ok := strings.CutPrefix(Fold(sid), PersonPrefix)
 	return ok && uid != "" && strings.Trim(uid, "0123456789") == ""
 }
 
-// The clients that a session for an external sender can have.
+// Values of Session.Client for the session of a sender outside.
 const (
 	ClientExternal = "external"        // a program with a token, which can read its answers
 	ClientSigned   = "external-signed" // a service that signs what it sends, and reads nothing
@@ -46,14 +46,14 @@ const (
 // IsExternalID reports whether a session id or an alias is reserved for senders outside, in any case.
 func IsExternalID(name string) bool { return strings.HasPrefix(Fold(name), mail.ExternalPrefix) }
 
-// HostPrefix begins the name of the mailbox with the mail for another machine: its outbox. It is in no registry.
+// HostPrefix begins the id of an outbox, the mailbox with the mail for another machine. An outbox is in no registry.
 const HostPrefix = "host-"
 
 // IsHostID reports whether a session id is reserved for another machine.
 func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix) }
 
-// RemoteRow makes a row for a session or a room on another machine from its address, such as birch@devbox or #review@devbox; nil:
-// it is no such address. The row is in no registry.
+// RemoteRow makes a row for a session or a room on another machine from its address, such as birch@devbox or #review@devbox. It returns nil
+// if address is no such address. The row is in no registry.
 func RemoteRow(address string) registry.Row {
 	name := strings.TrimPrefix(address, "#")
 	alias, host, ok := mail.SplitAddress(name)

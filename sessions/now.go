@@ -6,7 +6,7 @@ import (
 	"c2c/wake"
 )
 
-// Now is what a session does now, as far as c2c knows.
+// Now says what a session does now, as far as c2c knows.
 type Now struct {
 	Does  State     `json:"does"`
 	Since time.Time `json:"since,omitzero"`     // UTC; zero: not known

@@ -19,8 +19,8 @@ import (
 // Config has the path of the root, the clock and the log.
 type Config struct {
 	Root string
-	Now  func() time.Time // nil is time.Now
-	Log  inbox.Log        // nil discards
+	Now  func() time.Time // nil: time.Now
+	Log  inbox.Log        // nil: nothing is logged
 	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it never was.
 	Uninstalled func(client string, pid int) bool
 
@@ -35,7 +35,7 @@ type Registry struct {
 	Log         inbox.Log
 	Uninstalled func(client string, pid int) bool // nil: never
 	Processes   processes.Table
-	Mail        inbox.Config // for its mailboxes
+	Mail        inbox.Config // the configuration of its mailboxes
 
 	*registry.File
 	Facts  *facts.Store

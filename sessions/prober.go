@@ -14,7 +14,7 @@ import (
 
 // Prober finds out whether the clients of sessions live, and what the sessions do. A list uses one Prober for all its sessions.
 type Prober struct {
-	brief     bool                   // see Registry
+	brief     bool                   // see Registry.Brief
 	held      func(lock string) bool // reports whether a process holds a lock of the root
 	opened    func(p client.Profile, pid int) (ids map[string]bool, known bool)
 	processes processes.Table
@@ -25,11 +25,11 @@ func (reg *Registry) Prober() Prober {
 	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, reg.Processes}
 }
 
-// probeOnce returns a prober that checks a process only once, though several sessions may share it. there has the names of all
+// probeOnce returns a prober that checks a process only once, though several sessions may share it. The argument files has the names of all
 // files in the root: a lock without a file is not held.
-func (reg *Registry) probeOnce(there map[string]bool) Prober {
+func (reg *Registry) probeOnce(files map[string]bool) Prober {
 	look := reg.Prober()
-	look.held = func(lock string) bool { return there[lock] && reg.Locks.Held(lock) }
+	look.held = func(lock string) bool { return files[lock] && reg.Locks.Held(lock) }
 	type answer struct {
 		ids   map[string]bool
 		known bool
@@ -46,12 +46,12 @@ func (reg *Registry) probeOnce(there map[string]bool) Prober {
 	return look
 }
 
-// Now finds out what a session does. If mail waits for the session (waits) and the last ring found it away, it counts as away.
-func (look Prober) Now(s Session, waits bool) Now {
+// Now finds out what a session does. If mail waits for the session and the last ring found the session away, it counts as away.
+func (look Prober) Now(s Session, mailWaits bool) Now {
 	if s.State != Alive {
 		return Now{Does: s.State, Known: knownBy(s.State)}
 	}
-	if ring := s.LastRing; waits && ring.Outcome == wake.Away {
+	if ring := s.LastRing; mailWaits && ring.Outcome == wake.Away {
 		return Now{Does: Away, Since: ring.At.UTC(), Known: ByRing}
 	}
 	if p, _ := client.Find(s.Client); p.Doing != nil && s.Process != 0 {
@@ -64,7 +64,7 @@ func (look Prober) Now(s Session, waits bool) Now {
 			return now
 		}
 	}
-	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // the process that reported s.Turn has ended
+	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // not reported, or the process that reported it has ended
 		return Now{Does: Alive, Known: ByProcess}
 	}
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}
@@ -83,9 +83,9 @@ func isElsewhere(r registry.Row, f facts.Facts, table processes.Table) bool {
 	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !processes.SameNamespace(f.Namespace, table.Namespace())
 }
 
-// setState finds out whether the client of a session lives. A process id alone proves nothing, because another process may have the
-// id by now. The start time of the process is proof, and so is a lock that the session's server holds. Many sessions may share one
-// process, which outlives each of them: then the session must also be open in it.
+// setState finds out whether the client of a session lives. A process id alone proves nothing, because another process may have the id by
+// now. The start time of the process is proof, and so is a lock that the session's server holds. Many sessions may share one process, which
+// outlives each of them: such a session lives only if it is also open in the process.
 func (look Prober) setState(s *Session, r registry.Row) {
 	if IsPersonID(s.ID) || r.Text("client_type") == ClientHuman {
 		s.State = Person

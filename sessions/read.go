@@ -61,7 +61,7 @@ func (reg *Registry) sessionWith(r registry.Row, f facts.Facts, look Prober) Ses
 	return s
 }
 
-// AliasOf returns the alias of a session; "": there is no such session.
+// AliasOf returns the alias of a session; "" if there is no such session.
 func (reg *Registry) AliasOf(ctx context.Context, sid string) string {
 	if sid == "" {
 		return ""
@@ -81,7 +81,7 @@ func (reg *Registry) IsBoundTo(r registry.Row, p processes.Process) bool {
 // State returns whether a session's client lives, as far as we can see.
 func (reg *Registry) State(r registry.Row) State { return reg.Session(r).State }
 
-// Receiver returns the row of an alias. If the OCaml c2c has left several, it prefers a live one.
+// Receiver returns the row with an alias, or nil. If the OCaml c2c has left several such rows, Receiver prefers the row of a live session.
 func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
 	all := Holders(rows, alias)
 	for _, r := range all {

@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Holds makes a function for inbox.Query.Holds that skips data without the text.
+// Holds makes a function for the field Holds of inbox.Query. With it, a search skips data that does not contain the text.
 func Holds(text string) func([]byte) bool {
 	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
 }
@@ -25,7 +25,7 @@ func (reg *Registry) SearchOne(ctx context.Context, sid string, q inbox.Query) (
 	if err != nil {
 		return nil, err
 	}
-	q.Wait = KeepWait // a stopped process may hold its lock
+	q.Wait = KeepWait // a stopped process may hold the mailbox's lock
 	return box.Search(ctx, q)
 }
 

@@ -7,7 +7,7 @@ import (
 	"c2c/wake"
 )
 
-// Session is the owner of a mailbox: a conversation with an AI program, a person, or a sender outside. See State.
+// Session is the owner of a mailbox. It stands for a conversation with an AI program, for a person, or for a sender outside; see State.
 type Session struct {
 	ID    string
 	Alias string
@@ -21,15 +21,15 @@ type Session struct {
 	Process    int
 	State      State
 	Registered time.Time
-	Role       string    // its own description of its work
+	Role       string    // the session's own description of its work
 	Quiet      bool      // do not disturb: mail waits for its next turn, and c2c does not ring
 	Pane       string    // the pane of a multiplexer into which its user lets c2c type, see wake/mux
 	Turn       State     // Busy, Idle or Waiting, as last reported; empty: not reported
 	Unattended bool      // its user wants it woken even if no terminal shows it
-	Started    bool      // c2c start made this session, and its client has not reported a conversation yet
+	Started    bool      // c2c start made this session, and its client has not reported its own id for it yet
 	LastRing   wake.Ring // zero if it was never rung
 
-	// KnownBy is how c2c knows that a caller has this session, see mail.Message. Only package callers sets it.
+	// KnownBy says by what c2c recognized a caller as this session, such as its process; see mail.Message. Only package callers sets it.
 	KnownBy string `json:"-"`
 
 	Facts facts.Facts `json:"-"`
@@ -43,12 +43,13 @@ func (s Session) ClientID() string {
 	return ""
 }
 
-// Conversation returns the id of the conversation to which the session's user wrote last; "" if the hooks do not report it.
+// Conversation returns the client's id of the conversation to which the session's user wrote last, because a client's process may have
+// several conversations; "" if the hooks do not report it.
 func (s Session) Conversation() string { return s.Facts.Conversation }
 
 // HasMod reports whether a mod or plugin of ours was seen in the process that the session has now.
 func (s Session) HasMod() bool {
-	// For a process that the OCaml c2c has registered, the facts have no start time.
+	// If the OCaml c2c has registered the process, StartTime is 0. Therefore a ModStart of 0 does not count as equal.
 	return s.Process != 0 && s.Facts.ModStart != 0 && s.Facts.ModStart == s.Facts.StartTime
 }
 
@@ -64,8 +65,8 @@ func (s Session) OverHTTP() bool { return s.Facts.Transport == TransportHTTP }
 // Transport returns how the session's tools reached us at their last call: TransportHTTP, TransportStdio, or "".
 func (s Session) Transport() string { return s.Facts.Transport }
 
-// How the tools of a session reach us.
+// Transports: the ways by which the tools of a session reach c2c.
 const (
-	TransportStdio = "stdio" // a server that its client has started
+	TransportStdio = "stdio" // an MCP server that its client has started
 	TransportHTTP  = "http"  // the HTTP daemon
 )

@@ -23,8 +23,8 @@ func (n Now) Says(alias string, now time.Time) string {
 	return text
 }
 
-// Outlook describes what happens to a message that a session has not read yet; "" if nothing delays it. It promises no more than
-// the state shows.
+// Outlook describes what happens to a message that a session has not read yet; "" if nothing delays the message. Outlook promises no more
+// than the state shows.
 func (s Session) Outlook(n Now) string {
 	profile, _ := client.Find(s.Client)
 	switch {

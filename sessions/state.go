@@ -8,8 +8,8 @@ import (
 // State is what is known about a session's client.
 type State string
 
-// States. Person is a person at a terminal, and has no process. Unknown is a session without a known process, or with a process
-// that c2c cannot see: it may be alive, so it gets mail, and no other session may take its alias or mail.
+// Values of State. Person stands for a person at a terminal, who has no process. Unknown stands for a session without a known process, or
+// with a process that c2c cannot see. Such a session may be alive, so it gets mail, and no other session may take its alias or mail.
 const (
 	Alive   State = "alive"
 	Absent  State = "absent"
@@ -24,8 +24,8 @@ const External State = "external"
 // Remote is the state of a session on another machine. Mail for it waits in the outbox for that machine.
 const Remote State = "remote"
 
-// What a session does now. Absent, Person, External, Remote and Unknown are used here, too. Alive then means that the client lives,
-// but that c2c does not know whether a turn runs.
+// More values of State, only for Now.Does. It may also be Absent, Person, External, Remote or Unknown. If it is Alive, the client lives,
+// but c2c does not know whether a turn runs.
 const (
 	Busy    State = client.Busy
 	Idle    State = client.Idle
@@ -33,9 +33,9 @@ const (
 	Away    State = client.Away
 )
 
-// Sources for what a session does.
+// Values of Now.Known: by what c2c knows what a session does.
 const (
-	ByProcess = "process" // its process, or its server's, runs or has ended
+	ByProcess = "process" // its process, or the process of its server, runs or has ended
 	ByRecord  = "record"  // a file that its client writes
 	ByRing    = "ring"    // the last ring has shown this, or has begun a turn
 )

@@ -5,7 +5,7 @@ import (
 	"c2c/wake"
 )
 
-// Support for waking a live session: SPEC-091 4.5. It never depends on the name of a client.
+// Values of surface support (SPEC-091 4.5): whether mail wakes a live session. They never depend on the name of a client.
 const (
 	SurfaceFull     = "full"     // mail rings it
 	SurfaceDegraded = "degraded" // mail waits for its next turn

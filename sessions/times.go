@@ -4,12 +4,12 @@ import (
 	"time"
 )
 
-// ClockSlack is how far ahead a freshly written time may be.
+// ClockSlack is the difference by which a time may be in the future without being wrong.
 const ClockSlack = time.Minute
 
-// IsFuture reports whether at is so far after now that a wrong clock must have written it. Without this check, a delay from at on
-// would last too long.
-func IsFuture(at, now time.Time) bool { return at.After(now.Add(ClockSlack)) }
+// IsFuture reports whether the time t is so far after now that a wrong clock must have made it. Without this check, a delay that begins at
+// t would last too long.
+func IsFuture(t, now time.Time) bool { return t.After(now.Add(ClockSlack)) }
 
 // Earlier returns the earlier of two times; a zero time does not count.
 func Earlier(a, b time.Time) time.Time {

@@ -26,7 +26,7 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 		err = reg.Facts.Change(ctx, sid, func(f *facts.Facts) {
 			last := f.LastRing
 			if last.Method == ByHook && last.Outcome == wake.Rang && last.SameMail(ring) && ring.Outcome != wake.Rang {
-				return // a hook of the running turn has announced the mail while the ringer tried in vain
+				return // keep the last ring: a hook has announced the mail during the turn, while the ringer tried in vain
 			}
 			f.LastRing = ring
 		})
@@ -39,7 +39,7 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 	return err
 }
 
-// SetTurn records that a session is Busy, Idle, Waiting or Away, and the source: ByHook, or the method of a ringer.
+// SetTurn records that a session is Busy, Idle, Waiting or Away, and the source of this report: ByHook, or the method of a ringer.
 func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by string) error {
 	if s.Turn == does {
 		return nil // hooks report this at each tool call
@@ -76,8 +76,8 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	return reg.changeRow(ctx, sid, func(r *registry.Row) { r.SetText("role", role) })
 }
 
-// SetPane lets c2c type into a pane to wake a session. "" ends this: after SetPane, c2c types there no more. Ringers notice the
-// change at once.
+// SetPane lets c2c type into a pane to wake a session. With an empty pane it ends this permission: when SetPane has returned, c2c does not
+// type for the session any more. Ringers notice the change at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	if err := reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err
@@ -99,8 +99,8 @@ func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) err
 	return reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Unattended = on })
 }
 
-// changePermission edits the facts that record what a person allows. It holds the registry's lock, because ringers check the
-// session again when the lock is released.
+// changePermission edits the facts that record what a person allows. It takes and releases the registry's lock, because the release makes
+// ringers check the session again.
 func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*facts.Facts)) error {
 	return reg.Locks.With(ctx, registry.LockName, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }
@@ -121,7 +121,7 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 	}
 	box, err := reg.Mailbox(sid)
 	if err == nil {
-		err = box.NotifyWatchers(ctx) // until now they have ignored the waiting mail
+		err = box.NotifyWatchers(ctx) // until now the watchers have ignored the waiting mail
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"c2c/sessions/eventlog"
 )
 
-// WarningLogger makes a log for a program that answers a person or a model. It passes each warning to f as one sentence.
+// WarningLogger makes a log for a program that answers a person or a model. It passes each warning to the function f as one sentence.
 func WarningLogger(f func(sentence string)) inbox.Log { return sentences(f) }
 
 type sentences func(string)

@@ -138,7 +138,7 @@ const maxEvent = 16 << 20
 // mostHolders bounds how many claims on one file a model sees.
 const mostHolders = 3
 
-// said returns a sentence that says who has claimed a file. Without quotes, the sentence has no words of the holder.
+// said returns a sentence that says who has claimed a file. If quotes is false, the sentence has no words that the holder has written.
 func said(h claims.Claim, path string, quotes bool) string {
 	since := h.At.Local().Format("15:04")
 	if !quotes {
@@ -147,7 +147,7 @@ func said(h claims.Claim, path string, quotes bool) string {
 	return fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, h.Shown(), claims.Reason(h), since)
 }
 
-// What a model is to do about a file that another session has claimed.
+// These texts tell a model what to do about a file that another session has claimed.
 const (
 	refuses = "This project refuses edits of files that others have claimed: write to the holder with c2c, or work elsewhere."
 	edited  = "You have edited it" + agree
@@ -155,8 +155,9 @@ const (
 	agree   = ": agree with the holder with c2c before you go on, unless your user wants it now."
 )
 
-// warnOfClaims answers an event before a tool call, which comes on standard input: it says who holds the files that the call would
-// change. With sid it instead tells c2c hook who holds paths, for that session. It never fails the call.
+// warnOfClaims answers a client's event before a tool call. It reads the event from standard input, and reports which sessions have claimed
+// the files that the call would change. If sid is set, c2c hook has called it: then it prints which sessions have claimed paths, for the
+// session sid. An error here never stops the tool call.
 func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []string) error {
 	editor := callers.Caller{Explicit: sid, Getenv: c.getenv}
 	if sid == "" {
@@ -188,7 +189,7 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 		return notify.Warn(ctx, b.Registry, s, text, tried)
 	}
 	text = "c2c: " + text
-	if sid != "" { // a line with the warning after the edit, and one with the refusal before it
+	if sid != "" { // print the warning to show after the edit, and the refusal to show before it
 		_, err = fmt.Fprintln(c.stdout, text+edited)
 		if refused {
 			_, err = fmt.Fprintln(c.stdout, text+refuses)
@@ -208,8 +209,8 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 	return err
 }
 
-// holders says which other sessions hold the files that a session edits, and whether the project refuses the edit. It records edits of
-// files that nobody holds.
+// holders returns a text that names the other sessions with claims on the files that a session edits. refused is true if the project
+// refuses the edit. holders also records edits of files that nobody has claimed.
 func holders(ctx context.Context, b *broker.Broker, s sessions.Session, paths []string, quotes bool) (text string, refused bool, err error) {
 	for _, path := range paths {
 		held, err := claims.Held(ctx, b.Registry, s.ID, path)

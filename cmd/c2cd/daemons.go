@@ -19,7 +19,7 @@ type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
-	// status describes the daemon's state. up is false if it does not run or does not answer.
+	// status describes the daemon's state. up is false if the daemon does not run or does not answer.
 	status(ctx context.Context) (st printer, up bool, err error)
 	// reuse makes a restart use the settings of the running daemon, except settings that were typed.
 	reuse() error
@@ -51,13 +51,13 @@ func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON 
 		}
 		return a.printStatus(st, up, asJSON)
 	}
-	return nil // the table has no other verb
+	return nil // package cli has no other verb for a daemon
 }
 
 // errDown means that a daemon does not run, or does not answer. c2cd does not print it, because the status shows it already.
 var errDown = errors.New("no daemon")
 
-// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that a script sees it by the exit status.
+// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that the exit status tells a script.
 func (a *app) printStatus(st printer, up, asJSON bool) error {
 	if asJSON {
 		if err := cli.JSON(a.stdout, st); err != nil {

@@ -43,14 +43,14 @@ func TestCursorIsSetUpOverHTTPWhileTheDaemonRuns(t *testing.T) {
 	wantText(t, "diagnostics", c.call("runtime_diagnostics", `{}`), `"transport":"http"`, `"daemon_url":"http://127.0.0.1:`+h.port+`/mcp"`, `"root_chosen_by":"header"`)
 
 	old := h.token()
-	wantText(t, "rotated", h.run("serve", "rotate-token"), "cursor: it has the old one: c2c install cursor --http")
+	wantText(t, "rotated", h.run("serve", "rotate-token"), "cursor: it has the old token: c2c install cursor --http")
 	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "its token is not that of the HTTP daemon")
 	h.run("install", "cursor", "--http")
 	wantText(t, "installed again", h.cursor(), "Bearer "+h.token(), "!"+old)
 
 	wantText(t, "restarted", h.run("serve", "restart"), "!cursor")
-	wantText(t, "stopped", h.run("serve", "stop"), "cursor: its tools are over HTTP, and reach nobody until c2c serve start")
+	wantText(t, "stopped", h.run("serve", "stop"), "cursor: its tools use HTTP, and do not work until c2c serve start")
 	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "no HTTP daemon answers")
 	h.run("install") // an update
@@ -81,10 +81,10 @@ func TestAClientThatAPersonHasSetUpOverHTTP(t *testing.T) {
 	}
 	out, _ := h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "gemini mcp server: http://127.0.0.1:"+h.port+"/mcp", "!cut off", "!gemini hooks")
-	wantText(t, "rotated", h.run("serve", "rotate-token"), "gemini: it has the old one\n")
+	wantText(t, "rotated", h.run("serve", "rotate-token"), "gemini: it has the old token\n")
 	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "gemini mcp server: its token is not that of the HTTP daemon", "!--http")
-	wantText(t, "stopped", h.run("serve", "stop"), "gemini: its tools are over HTTP, and reach nobody until c2c serve start\n")
+	wantText(t, "stopped", h.run("serve", "stop"), "gemini: its tools use HTTP, and do not work until c2c serve start\n")
 }
 
 func TestUninstallTellsThatTheDaemonRuns(t *testing.T) {

@@ -1,5 +1,5 @@
-// Command c2cd is the second half of c2c: it has every verb that may link a large library. It serves the tools, runs the daemons, sets
-// clients up, diagnoses problems, and draws the screen. People type c2c, which starts c2cd.
+// Command c2cd runs the larger verbs of c2c: it serves the tools, runs the daemons, sets clients up, diagnoses problems, and draws the
+// screen. Only these verbs may link large libraries. People type c2c, which starts c2cd for such a verb.
 //
 // Most files have one verb. The verb reads the words and options, opens the root, calls a package, and prints the result.
 package main
@@ -52,8 +52,8 @@ func main() {
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
-// findC2C returns the path of c2c in the directory of this program. If a link in the PATH leads there (/usr/local/bin/c2c), it returns
-// the link: clients keep the path, and the directory may belong to one version of c2c.
+// findC2C returns the path of c2c in the directory of this program. If a link in the PATH leads there (/usr/local/bin/c2c), it returns the
+// link, because clients keep the path, and the directory may belong to only one version of c2c.
 func findC2C() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -72,7 +72,7 @@ func findC2C() string {
 
 func (a *app) main(ctx context.Context, args []string) int {
 	out := &mail.VisibleWriter{W: a.stdout}
-	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // these verbs write lines of a protocol, or pass on a client's output
+	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // the other verbs write lines of a protocol, or pass on a client's output
 		a.stdout, a.stderr = out, &mail.VisibleWriter{W: a.stderr}
 	}
 	err := fmt.Errorf("%w: c2cd <verb>; people type c2c, which runs it", errUsage)
@@ -175,7 +175,7 @@ type call struct {
 	args       []string
 }
 
-// words sets the options, and returns the other arguments.
+// words reads the options in c.args, and returns the other arguments.
 func (c *call) words() ([]string, error) { return c.Parse(c.args) }
 
 func (a *app) root() (string, error) {
@@ -211,7 +211,7 @@ func (a *app) openIfThere() (*broker.Broker, error) {
 	return b, err
 }
 
-// awaitRoot returns nil when a process has created the root, or an error when ctx ends. It calls tell before it begins to wait.
+// awaitRoot returns nil when a process has created the root, or an error when ctx ends. It calls the function tell before it waits.
 func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	tick := time.NewTicker(rootLook)
 	defer tick.Stop()
@@ -235,7 +235,7 @@ func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	}
 }
 
-// rootLook is the time between two checks of awaitRoot. It checks because there is no file yet that it could watch.
+// rootLook is the time between two checks of awaitRoot. awaitRoot checks again and again, because there is no file yet that it could watch.
 const rootLook = time.Second
 
 // tellWait prints that the command waits until there is a root.

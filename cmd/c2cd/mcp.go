@@ -76,7 +76,7 @@ func (a *call) mcp(ctx context.Context) error {
 			once.Do(func() {
 				if scope, known := ringer.Server(name, parent, push); known {
 					stop = a.startRinging(ctx, scope)
-				} else { // this server runs for long, so it acts on the deadlines, and no command has to
+				} else { // this server runs for long, so it acts on the deadlines; then commands need not
 					stop = a.ringer(scope).StartChecking(ctx)
 				}
 			})
@@ -98,8 +98,8 @@ func (a *call) mcp(ctx context.Context) error {
 	return err
 }
 
-// pushBy returns a function that makes the method by which mail of a mailbox is sent as channel notifications. It returns nil if there
-// is no channel. srv is set later.
+// pushBy returns a function that makes the method by which mail of a mailbox is sent as channel notifications. It returns nil if there is
+// no channel. The caller sets *srv later.
 func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(context.Context) bool) wake.Method {
 	if channel == channelOff {
 		return nil
@@ -115,7 +115,7 @@ func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(contex
 	}
 }
 
-// stateless makes the part of the server for clients that have only MCP 2026-07-28. Until stop is called, it also rings clients
+// stateless makes the part of the server for clients that have only MCP 2026-07-28. Until the function stop is called, m also rings clients
 // that have subscribed.
 func (a *app) stateless(ctx context.Context) (m *mcp.Stateless, stop func()) {
 	var once sync.Once

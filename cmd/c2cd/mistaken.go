@@ -32,8 +32,8 @@ doctor debug diagnose
 - stop kill end quit exit logout leave unregister
 dead-letter lost`
 
-// noVerb returns an error for a command line that does not begin with a verb. The error's hint says what to type instead. args begins
-// with help if the person asked for help.
+// noVerb returns an error for a command line that does not begin with a verb. The error's hint says what to type instead. The first word of
+// args is help if the person asked for help.
 func noVerb(args []string) error {
 	if args[0] == "help" && len(args) > 1 {
 		return noTopic(args[1])

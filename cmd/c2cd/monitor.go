@@ -39,7 +39,7 @@ func (c *call) monitor(ctx context.Context) error {
 			return getenv(name)
 		}
 	}
-	signal.Ignore(syscall.SIGPIPE) // the signal would kill this process
+	signal.Ignore(syscall.SIGPIPE) // otherwise the signal would kill this process
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if out, ok := c.stdout.(*os.File); ok {

@@ -34,7 +34,7 @@ func (c *call) notify(ctx context.Context) error {
 		return err
 	}
 	if len(words) > 1 || len(words) == 1 && *when == "" && !*off || len(words) == 0 && (*when != "" || *off) {
-		return fmt.Errorf("%w: give an alias and --when, an alias and --off, or nothing to see the requests", errUsage)
+		return fmt.Errorf("%w: give an alias and --when, an alias and --off, or no words to see the requests", errUsage)
 	}
 	b, err := c.openThere()
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *call) notify(ctx context.Context) error {
 	if *off {
 		return a.cancel(ctx, words[0])
 	}
-	ends := *bubble // even if there is no desktop
+	ends := *bubble // with --desktop the command ends at once, even if there is no desktop
 	if *bubble {
 		if err := desktop.Check(c.getenv); err != nil {
 			fmt.Fprintf(c.stderr, "c2c: %v: the notice comes only as mail\n", err)
@@ -71,7 +71,7 @@ func (c *call) notify(ctx context.Context) error {
 	return a.show(r, fmt.Sprintf("%s gets one notice, as mail, when %s", a.by.Alias, awaited(r)))
 }
 
-// awaited says for what a request waits: "amber is idle".
+// awaited describes the event for which a request waits, such as "amber is idle".
 func awaited(r notify.Request) string {
 	if r.When == notify.Ended {
 		return r.Alias + " has ended"

@@ -17,7 +17,7 @@ import (
 	"c2c/wake/plugin"
 )
 
-// plugin delivers mail to the sessions that c2c's plugin in a client names.
+// plugin delivers mail to sessions of one client process. c2c's plugin in the client names these sessions.
 func (a *call) plugin(ctx context.Context) error {
 	pid := a.Int("process")
 	names, err := a.words()
@@ -87,7 +87,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 		return s.ID, err
 	}
 	release, err := b.Locks.Serve(s.ID)
-	if release != nil { // if nil, prune holds the lock for a moment; the plugin's next line tries again
+	if release != nil { // nil: prune holds the lock for a moment; the plugin's next line calls meet again
 		p.served[s.ID] = release
 	}
 	return s.ID, err
@@ -97,7 +97,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 func (p *pluginSessions) worked(sid, how string) {
 	b, err := p.open()
 	if err != nil {
-		return // the next line that names a session reports the error
+		return // meet reports the error, when the plugin's next line names a session
 	}
 	switch how {
 	case plugin.ByTool, plugin.ByPrompt:
@@ -114,7 +114,7 @@ func (p *pluginSessions) worked(sid, how string) {
 func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) {
 	b, err := p.open()
 	if err != nil {
-		return // the next line that names a session reports the error
+		return // meet reports the error, when the plugin's next line names a session
 	}
 	switch {
 	case failed != "":
@@ -129,11 +129,11 @@ func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) 
 	}
 }
 
-// edits says who else holds files that a session is about to change.
+// edits returns a text that names the other sessions with claims on files that a session is about to change.
 func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) (text string, refused bool) {
 	b, err := p.open()
 	if err != nil || !claims.There(b.Registry) {
-		return "", false // the next line that names a session reports the error
+		return "", false // meet reports the error, when the plugin's next line names a session
 	}
 	ctx, cancel := context.WithTimeout(ctx, editTime)
 	defer cancel()

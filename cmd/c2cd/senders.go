@@ -40,7 +40,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	}
 	verb := strings.Join(words[:min(1, len(words))], "")
 	most := map[string]int{"list": 1, "allow": 2, "deny": 2, "pair": 2}[verb]
-	one := verb == "deny" && len(words) == 3 // it names a person behind a bridge
+	one := verb == "deny" && len(words) == 3 // then the words name a person behind a bridge
 	if most == 0 || len(words) != most && !one {
 		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME [WRITER], and pair CODE", errUsage)
 	}
@@ -101,7 +101,7 @@ func schemeOf(github, standard bool) (scheme string, err error) {
 	return "", nil
 }
 
-// allowed is a new sender with its key. senders allow prints the key this once.
+// allowed is a new sender with its key. c2c senders allow prints the key only once.
 type allowed struct {
 	Name   string   `json:"name"`
 	To     []string `json:"to"`
@@ -123,7 +123,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if err != nil {
 		return err
 	}
-	key, err := l.Allow(ctx, s) // last, because c2c cannot show the key again
+	key, err := l.Allow(ctx, s) // after all checks, because c2c cannot show the key again
 	if errors.Is(err, senders.ErrExists) {
 		hint := fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name)
 		if there, _ := l.ByName(s.Name); there.Root != s.Root { // the name is in use in another project
@@ -193,8 +193,8 @@ func (c *call) denySender(ctx context.Context, l *senders.List, names []string, 
 	return nil
 }
 
-// tellReads records whether a program reads the answers to a sender outside. So c2c can inform sessions that write to this sender. The
-// sender's rights do not depend on this record.
+// tellReads records whether a program reads the answers to a sender outside. With the record, c2c can inform sessions that write to this
+// sender. The sender's rights do not depend on this record.
 func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 	err := func() error {
 		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))

@@ -212,7 +212,7 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 	wantText(t, "nobody is to write", out, "ok       HTTP daemon: does not run")
 	h.allows("ci", "--to", "birch")
 	out, _ = h.try("doctor", "--verbose")
-	wantText(t, "it does not run", out, "warning  HTTP daemon: does not run, so no sender of c2c senders list reaches a session: c2c serve start")
+	wantText(t, "it does not run", out, "warning  HTTP daemon: does not run, so senders outside (c2c senders list) reach no session: c2c serve start")
 	if err := os.Chmod(h.file("http", "senders.json"), 0o644); err != nil {
 		t.Fatal(err)
 	}

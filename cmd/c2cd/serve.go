@@ -15,11 +15,11 @@ import (
 	"c2c/serve/page"
 )
 
-// httpDaemon is the daemon of c2c serve, for its verbs.
+// httpDaemon has what the verbs of c2c serve need to handle the daemon.
 type httpDaemon struct {
 	*httpd.Daemon
 	a   *app
-	dir string // the directory in which the daemon is started: its root is for clients that name no directory
+	dir string // the daemon's working directory; clients that name no directory get the root of this one
 }
 
 // serve runs the verbs of c2c serve.
@@ -58,12 +58,12 @@ func (a *call) serve(ctx context.Context) error {
 	}
 	err = a.daemonVerb(ctx, d, verb, *asJSON)
 	if err == nil && verb == "stop" {
-		a.setup().TellOverHTTP("its tools are over HTTP, and reach nobody until c2c serve start", "; c2c install %s --http takes stdio instead")
+		a.setup().TellOverHTTP("its tools use HTTP, and do not work until c2c serve start", "; until then, c2c install %s --http makes them use stdio")
 	}
 	return err
 }
 
-// httpPort returns the port of the option or of the variable; serve.LastPort if neither is set.
+// httpPort returns the port from the option --port, or from the variable PortVariable; serve.LastPort if neither is set.
 func (a *app) httpPort(option string) (int, error) {
 	for _, from := range [][2]string{{"--port", option}, {httpd.PortVariable, a.getenv(httpd.PortVariable)}} {
 		if from[1] == "" {
@@ -96,7 +96,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 // explainPort adds a hint to the errors for a port in use and for an invalid token.
 func explainPort(err error) error {
 	if taken := new(serve.TakenError); errors.As(err, &taken) {
-		return cli.WithHint(err, fmt.Sprintf("ss -ltnp 'sport = :%d' shows it; clients keep the URL, so c2c takes another port only if you say so: c2c serve start --port 0", taken.Port))
+		return cli.WithHint(err, fmt.Sprintf("ss -ltnp 'sport = :%d' shows that program; c2c serve start --port 0 uses a free port, but then clients need the new URL", taken.Port))
 	}
 	if errors.Is(err, serve.ErrToken) {
 		return cli.WithHint(err, "c2c serve rotate-token makes a new one")
@@ -155,7 +155,7 @@ func (d *httpDaemon) status(ctx context.Context) (printer, bool, error) {
 	return st, st.Answers, err
 }
 
-// reuse takes over the directory of the daemon that runs, or that was killed.
+// reuse makes the new daemon use the working directory of the daemon that runs, or that was killed.
 func (d *httpDaemon) reuse() error {
 	if at, err := serve.ReadAt(d.State); err == nil && filepath.IsAbs(at.Dir) {
 		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {
@@ -171,10 +171,10 @@ func (d *httpDaemon) rotateToken() error {
 	}
 	// A program that got the old token may have got the login of an open page, too.
 	if err := page.EndLogins(d.Dir); err != nil {
-		return fmt.Errorf("the token is a new one; end the logins of the page: %w", err)
+		return fmt.Errorf("the token is new, but the logins of the page were not ended: %w", err)
 	}
 	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; the old one is not accepted any more, so put the new one into each client that uses c2c serve\n"+
-		"the logins of the page are over: c2c open\n", serve.TokenFile(d.State))
-	d.a.setup().TellOverHTTP("it has the old one", ": c2c install %s --http")
+		"all logins of the page have ended: c2c open logs in again\n", serve.TokenFile(d.State))
+	d.a.setup().TellOverHTTP("it has the old token", ": c2c install %s --http")
 	return nil
 }

@@ -195,7 +195,7 @@ func TestTheOldTokenIsWorthNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	// c2c install has no --http for that client.
-	if out := h.run("serve", "rotate-token"); strings.Contains(out, h.token()) || h.token() == old || !strings.HasSuffix(out, "\nclaude: it has the old one\n") {
+	if out := h.run("serve", "rotate-token"); strings.Contains(out, h.token()) || h.token() == old || !strings.HasSuffix(out, "\nclaude: it has the old token\n") {
 		t.Errorf("it says %q", out)
 	}
 	if left, err := os.ReadDir(login); err != nil || len(left) > 0 {

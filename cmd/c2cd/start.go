@@ -72,7 +72,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	}
 	l := a.launcher()
 	if wakes, _ := clients.Find(name); wakes.Begin != nil && *alias != "" {
-		// The client's daemon gives every session the environment of the first terminal.
+		// The client's daemon gives every session the environment of the first terminal, so the environment cannot name this session.
 		args, err := l.Begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
 		if err != nil {
 			return 0, err
@@ -95,7 +95,7 @@ func (a *app) launcher() launch.Launcher {
 	return launch.Launcher{Getenv: a.getenv, Cwd: a.cwd, Root: a.root, Open: func() (*broker.Broker, error) { return a.open(a.log) }}
 }
 
-// checkFull returns an error if c2c cannot type whole messages into this client.
+// checkFull returns an error if c2c cannot, or need not, type whole messages into this client.
 func (a *app) checkFull(name, alias string) error {
 	profile, _ := client.Find(name)
 	o, err := a.options()

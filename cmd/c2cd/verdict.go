@@ -75,7 +75,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	if err != nil {
 		return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoRight))
 	}
-	if asked, err := store.Find(ctx, words[0]); err == nil { // otherwise Decide returns the error
+	if asked, err := store.Find(ctx, words[0]); err == nil { // if Find fails, Decide returns the error
 		if err := c.proven(ctx, b, asked.Session); err != nil {
 			err = cli.WithHint(err, "answer in its own dialog, in a terminal that was open before it, or on a page that was opened there")
 			return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoProof))
@@ -95,7 +95,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	return c.showSent(ctx, store, r, *asJSON)
 }
 
-// proven returns nil if this terminal is older than the clients of these sessions (without sids: of all sessions); see
+// proven returns nil if this terminal is older than the clients of these sessions (without sids: of all sessions that have a process); see
 // callers.ProveTerminal.
 func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) error {
 	all, err := b.Sessions(ctx)
@@ -108,9 +108,9 @@ func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) err
 	return callers.ProveTerminal(b.Registry, all...)
 }
 
-// onlyPerson returns the session of the person at this terminal, or an error if no person has run the command. does says, in the error,
-// what only a person may do, such as "opens the page". With an error, it returns the session of the agent whose shell this is, if c2c
-// knows it.
+// onlyPerson returns the session of the person at this terminal, or an error if no person has run the command. The argument does completes
+// the error "only a person ...", for example "opens the page". Together with an error, it returns the session of the agent whose shell this
+// is, if c2c knows this session.
 func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
 	s, err := b.Attach(ctx, callers.Caller{Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)})
 	if err == nil && s.State != sessions.Person {
@@ -169,7 +169,7 @@ func textsOf(r permission.Request) (texts []string) {
 	return texts
 }
 
-// sentWait bounds the wait of showSent for the session's server to take the verdict. The server checks at once, but a machine may be
+// sentWait is how long showSent waits until the session's server has taken the verdict. The server checks at once, but a machine may be
 // slow.
 const sentWait = 5 * time.Second
 

@@ -55,7 +55,7 @@ func (a *call) wake(ctx context.Context) error {
 	return a.daemonVerb(ctx, d, verbs[0], *asJSON)
 }
 
-// wakeDaemon is the wake daemon of one root, for its verbs.
+// wakeDaemon has what the verbs of c2c wake need to handle the daemon of one root.
 type wakeDaemon struct {
 	*waking.Daemon
 	a   *app
@@ -94,7 +94,7 @@ func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
 	return st, st.PID != 0, err
 }
 
-// setPane records the pane in which c2c may type for a session; with an empty pane, that it may not type for the session.
+// setPane records the pane in which c2c may type for a session. With an empty pane, it records that c2c may not type for the session.
 func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	ctx, cancel := context.WithTimeout(ctx, attachTime)
 	defer cancel()

@@ -61,7 +61,7 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	return a.daemonVerb(ctx, &wireDaemon{d, a.app}, verbs[0], *asJSON)
 }
 
-// wireDaemon is the wire daemon of one session, for its verbs.
+// wireDaemon has what the verbs of c2c wire-daemon need to handle the daemon of one session.
 type wireDaemon struct {
 	*wired.Daemon
 	a *app

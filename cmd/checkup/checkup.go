@@ -24,7 +24,7 @@ type Checkup struct {
 // RepairSenders is the hint for a list of senders that cannot be read.
 const RepairSenders = "repair it (with mode 0600), or move it away and allow each sender anew"
 
-// Run checks everything. clients is the part of the report about clients.
+// Run checks everything. The result clients is the part of the report about clients.
 func (c Checkup) Run(ctx context.Context) (report, clients []doctor.Finding, err error) {
 	if clients, err = c.checkClients(ctx); err != nil {
 		return nil, nil, err

@@ -18,7 +18,7 @@ import (
 	"c2c/sessions/processes"
 )
 
-// checkClients checks each installed client. It reports a problem if c2c is set up in no client; only a warning if the root has
+// checkClients checks each installed client. It reports a problem if c2c is set up in no client. This is only a warning if the root has
 // sessions of some client.
 func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err error) {
 	o := c.Install

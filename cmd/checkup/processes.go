@@ -38,7 +38,7 @@ func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 	case !st.Running && st.Reaped:
 		f.Status, f.Detail = doctor.Warning, "was killed, and its port file is removed: c2c serve start"
 	case !st.Running && len(outside) > 0:
-		f.Status, f.Detail = doctor.Warning, "does not run, so no sender of c2c senders list reaches a session: c2c serve start"
+		f.Status, f.Detail = doctor.Warning, "does not run, so senders outside (c2c senders list) reach no session: c2c serve start"
 	case !st.Running:
 		f.Path, f.Detail = "", "does not run; only clients that c2c reaches over HTTP need it"
 	case !st.Answers:
@@ -54,9 +54,9 @@ func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 	return []doctor.Finding{f}
 }
 
-// checkPrograms reports processes that run another build of c2c than the installed build. They were started before an update, or belong
-// to another installation. Two programs are the same build if they are the same file or have the same build id. checkServe does this for
-// the HTTP daemon.
+// checkPrograms reports processes that run another build of c2c than the installed build. They were started before an update, or belong to
+// another installation. Two programs are the same build if they are the same file or have the same build id. checkServe checks the HTTP
+// daemon in this way.
 func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	own, err := os.Stat(c.Program + "d")
 	if err != nil {

@@ -75,7 +75,7 @@ func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) doctor.F
 	}
 	f.Path, f.Detail = "", "does not run; only sessions without a server of their own need it"
 	if len(attached) > 0 {
-		f.Status, f.Detail = doctor.Warning, "does not run, and was to type for "+strings.Join(attached, ", ")+": c2c wake start"
+		f.Status, f.Detail = doctor.Warning, "does not run, so it does not type for "+strings.Join(attached, ", ")+": c2c wake start"
 	}
 	return f
 }

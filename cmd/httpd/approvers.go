@@ -11,15 +11,15 @@ import (
 	"c2c/wake/watch"
 )
 
-// approvers calls Store.Attend in each root with a sender that may decide. So clients report their permission dialogs there. An open
-// page calls Attend itself.
+// approvers calls permission.Store.Attend in each root with a sender that may decide on permission requests. Therefore clients report their
+// permission dialogs in this root. An open page calls Attend itself.
 type approvers struct {
 	h    *Host
 	list *senders.List
 	held map[string]attending // by root
 }
 
-// attending is a root in which Attend was called. leave ends that; see permission.Store.Attend.
+// attending is a root in which Attend was called. The function leave, which Attend has returned, ends the effect of that call.
 type attending struct {
 	dir   *atomicfile.Dir
 	leave func() error
@@ -28,7 +28,7 @@ type attending struct {
 // approversGap is the shortest time between two reads of the list of senders.
 const approversGap = 200 * time.Millisecond
 
-// attendForSenders attends until ctx ends. wait returns when it has left all roots.
+// attendForSenders calls Attend in these roots until ctx ends. The function wait returns when it has left all roots.
 func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
 	p := &approvers{h: h, list: list, held: map[string]attending{}}
 	done := make(chan struct{})
@@ -48,7 +48,7 @@ func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait f
 	return func() { <-done }
 }
 
-// update attends in the roots with a sender that may decide, and leaves all other roots.
+// update calls Attend in the roots with a sender that may decide, and leaves all other roots.
 func (p *approvers) update() {
 	all, err := p.list.All()
 	if err != nil {

@@ -14,18 +14,19 @@ import (
 	"c2c/wake"
 )
 
-// bells rings sessions that have an open stream. It has one ringer for each root in which a client over HTTP has a mailbox. Even
-// without an open stream, the ringer acts on the deadlines of its root, as the server of a client over stdio does.
+// bells rings sessions that have an open stream. It has one ringer for each root in which a client over HTTP has a mailbox. The ringer acts
+// on the deadlines of its root even if no stream is open. An MCP server on stdio does the same.
 type bells struct {
 	h       *Host
 	tools   *mcp.HTTP
 	running map[string]func() // by root: stops its ringer
 
 	mu      sync.Mutex
-	results map[string]int // the number of messages for each outcome of their rings
+	results map[string]int // by outcome of a ring: how many messages had a ring with this outcome
 }
 
-// ringStreams rings until ctx ends. wait waits until all ringers have ended. measure writes the outcomes of the rings, for /metrics.
+// ringStreams starts to ring the sessions that have an open stream, and returns at once. The ringing ends with ctx. The function wait
+// returns when all ringers have ended. The function measure writes the outcomes of the rings, for /metrics.
 func (h *Host) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
 	b := &bells{h: h, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 	done := make(chan struct{})
@@ -73,10 +74,10 @@ func (b *bells) start(ctx context.Context, root string) (stop func()) {
 	return r.Start(ctx)
 }
 
-// stop ends all ringers, except those of the roots in but.
-func (b *bells) stop(but map[string]bool) {
+// stop ends all ringers, except those of the roots in keep.
+func (b *bells) stop(keep map[string]bool) {
 	for root, stop := range b.running {
-		if !but[root] {
+		if !keep[root] {
 			stop()
 			delete(b.running, root)
 		}
@@ -89,12 +90,13 @@ func (b *bells) count(outcome string, messages int) {
 	b.results[eventlog.ResultOf(outcome)] += messages
 }
 
-// measure writes in Prometheus' format. It writes each result from the start, even at 0: otherwise the first ring would be no increase.
+// measure writes in Prometheus' format. It writes each result from the start, also 0, because Prometheus sees the first ring as an increase
+// only if it has seen 0 before.
 func (b *bells) measure(_ context.Context, w io.Writer) {
 	full, degraded := b.tools.Surfaces()
 	fmt.Fprintf(w, "# HELP c2c_mcp_sessions MCP sessions over HTTP that have a mailbox.\n# TYPE c2c_mcp_sessions gauge\n"+
 		"c2c_mcp_sessions{surface_support=%q} %d\nc2c_mcp_sessions{surface_support=%q} %d\n", sessions.SurfaceFull, full, sessions.SurfaceDegraded, degraded)
-	fmt.Fprint(w, "# HELP c2c_doorbells_total Messages for sessions with a stream, by what became of their bell.\n# TYPE c2c_doorbells_total counter\n")
+	fmt.Fprint(w, "# HELP c2c_doorbells_total Messages for sessions with a stream, by the outcome of the ring.\n# TYPE c2c_doorbells_total counter\n")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, result := range []string{eventlog.ResultRang, eventlog.ResultCoalesced, eventlog.ResultFiltered, eventlog.ResultUncaptured, eventlog.ResultFailed} {

@@ -29,7 +29,7 @@ type Host struct {
 	Log    *slog.Logger
 }
 
-// Run serves until ctx ends. within calls prepare, takes the daemon's lock, so that only one process serves, and then calls run.
+// Run serves until ctx ends. The function within takes the daemon's lock, so that only one process serves, and then calls prepare and run.
 func (h *Host) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
 	list := senders.Open(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log})

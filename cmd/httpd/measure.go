@@ -25,7 +25,7 @@ func (h *Host) measure(roots func() []string) func(context.Context, io.Writer) {
 			}
 			all = append(all, st)
 		}
-		owed.Prometheus(w, all...) // a write error has no reader
+		owed.Prometheus(w, all...) // ignore a write error: nobody could read about it
 	}
 }
 

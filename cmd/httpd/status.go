@@ -28,7 +28,7 @@ type Status struct {
 	Port     int       `json:"port,omitempty"`
 	Version  string    `json:"version,omitempty"`
 	Build    string    `json:"build,omitempty"`
-	Other    bool      `json:"other_build,omitempty"` // it runs another build than the installed c2c
+	Other    bool      `json:"other_build,omitempty"` // the daemon runs another build than the installed c2c
 	Started  time.Time `json:"started_at,omitzero"`
 	Root     string    `json:"root,omitempty"`
 	Dir      string    `json:"dir,omitempty"`
@@ -39,7 +39,7 @@ type Status struct {
 	Private  bool      `json:"token_private,omitempty"` // only this user may read the token
 }
 
-// Look finds the daemon's state. installed is the path of the installed program, for comparison of the builds.
+// Look finds the daemon's state. The argument installed is the path of the installed program, whose build Look compares with the daemon's.
 func (d *Daemon) Look(ctx context.Context, installed string) (st Status, err error) {
 	if d.Dir == nil {
 		return st, nil
@@ -70,7 +70,7 @@ func (d *Daemon) Look(ctx context.Context, installed string) (st Status, err err
 	st.Build = procstat.BuildID(fmt.Sprintf("/proc/%d/exe", st.PID))
 	at, err := serve.ReadAt(d.State)
 	if errors.Is(err, fs.ErrNotExist) {
-		return st, nil // the daemon begins, or is about to end
+		return st, nil // the daemon is about to begin, or to end
 	}
 	st.URL, st.Port, st.Version, st.Started, st.Root, st.Dir = at.URL, at.Port, at.Version, at.Started, at.Root, at.Dir
 	if st.Build == "" && at.PID == st.PID {

@@ -25,7 +25,7 @@ const (
 	answerTime   = 30 * time.Second // how long this host may take to answer another host
 )
 
-// linkWait is how long add waits for the first link, to print it. The pairing does not depend on that link.
+// linkWait is how long add waits for the first link, to print whether it is up. The pairing does not depend on that link.
 const linkWait = 10 * time.Second
 
 // add pairs this machine with a machine that ssh reaches. It connects once, with the person's own ssh keys, and exchanges the hosts'
@@ -183,8 +183,8 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 		if errors.As(err, &exit) && exit.ExitCode() == 127 {
 			return a, cli.WithHint(fmt.Errorf("c2c is not in the PATH on %s", dest), "install c2c there, in a directory of the PATH")
 		}
-		if exit != nil && exit.ExitCode() == 255 { // ssh itself failed, and has said why
-			return a, cli.WithHint(fmt.Errorf("ssh %s failed, see above", dest), fmt.Sprintf("pair when ssh %s true works; c2c relay pair pairs without it", dest))
+		if exit != nil && exit.ExitCode() == 255 { // ssh itself failed, and has printed why
+			return a, cli.WithHint(fmt.Errorf("ssh %s failed, see above", dest), fmt.Sprintf("pair again when 'ssh %s true' works; c2c relay pair needs no ssh", dest))
 		}
 		return a, fmt.Errorf("pair through ssh %s: %w", dest, err)
 	}

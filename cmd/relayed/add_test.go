@@ -38,7 +38,7 @@ func TestAddEndsThoughSSHLeavesItsOutputOpen(t *testing.T) {
 func TestAddSaysWhatToDoWhenSSHFails(t *testing.T) {
 	home := t.TempDir()
 	for code, want := range map[int]string{
-		255: "pair when ssh me@nowhere true works",
+		255: "pair again when 'ssh me@nowhere true' works",
 		127: "install c2c there",
 	} {
 		if err := os.WriteFile(filepath.Join(home, "ssh"), fmt.Appendf(nil, "#!/bin/sh\nexit %d\n", code), 0o700); err != nil {

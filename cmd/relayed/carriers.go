@@ -23,7 +23,7 @@ type Link struct {
 	ssh.Status
 	Hub string `json:"hub,omitempty"` // the hub's address, for a host that is reached through a hub
 
-	// Only c2c relay status has the following fields. They are from all projects.
+	// Only c2c relay status sets the following fields. They count for all projects together.
 	SeenAt    time.Time `json:"last_seen_at,omitzero"`
 	Waiting   int       `json:"waiting_count,omitempty"`
 	Trouble   string    `json:"trouble,omitempty"` // the last trouble that a person should know about
@@ -52,7 +52,7 @@ func (c *carriers) kind(peer string) string {
 	return h.Carrier
 }
 
-// way is the function Way of relay.Config.
+// way implements the field Way of relay.Config.
 func (c *carriers) way(peer string) relay.Way {
 	h, err := c.list.ByName(peer)
 	return relay.Way{Hub: err == nil && h.Carrier == hosts.NATS, Dials: err == nil && h.Dest != ""}

@@ -107,7 +107,7 @@ func (r *Relay) checkFiles() (found []doctor.Finding) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || e.IsDir() && !isOurs(e.Name()) {
-			continue // it is gone, or it is not c2c's
+			continue // the file is gone, or it is not c2c's
 		}
 		want, what := fs.FileMode(0), "a file"
 		if e.Name() == socketFile {

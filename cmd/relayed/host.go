@@ -22,7 +22,7 @@ import (
 
 type clock = func() time.Time
 
-// lookGap is the shortest time between two checks for changes: one check serves all senders that write at the same time.
+// lookGap is the shortest time between two checks for changes. So one check serves all senders that write at the same time.
 const lookGap = time.Millisecond
 
 // Settings are the variables that the relay obeys.
@@ -93,7 +93,7 @@ func (h *Host) Run(ctx context.Context) error {
 	})
 }
 
-// dials returns the hosts that ssh connects to from here; none if the list is damaged.
+// dials returns the hosts to which this host connects with ssh; none if the list is damaged.
 func (h *Host) dials() (all []ssh.Dial) {
 	list, err := h.list.All()
 	if err != nil {
@@ -180,7 +180,8 @@ func (h *Host) rootsHere() []project.Root {
 	return all
 }
 
-// rootsOf returns the roots below the state directory, and the roots of named projects. After an error it returns only the former.
+// rootsOf returns the roots below the state directory, and the roots of named projects. After an error it returns only the roots below the
+// state directory.
 func (r *Relay) rootsOf(list *hosts.List) (all []project.Root, err error) {
 	named, err := list.Projects()
 	names := map[string]string{}

@@ -241,8 +241,8 @@ func (c *call) makeStreams(ctx context.Context, path string) error {
 	return nil
 }
 
-// restart makes the relay read its files again. It also starts a relay that did not run: nothing else starts it when mail waits at a
-// hub. Errors: ErrStopped.
+// restart makes the relay read its files again. It also starts a relay that did not run, because nothing else starts the relay when mail
+// waits at a hub. It returns ErrStopped if a person has stopped the relay.
 func (r *Relay) restart(ctx context.Context, env []string) error {
 	if _, err := r.Daemon.Stop(ctx); err != nil {
 		return err

@@ -59,7 +59,7 @@ func checkSSHKey(line string) error {
 	return nil
 }
 
-// mark returns the end of c2c's line for a host in authorized_keys. id is the id of the host's key.
+// mark returns the end of c2c's line for a host in authorized_keys. The argument id is the id of the host's key.
 func mark(id string) string { return "c2c-relay:" + id }
 
 // AuthorizedLine returns a line for authorized_keys. It gives a host access to the relay here, and to nothing else.
@@ -87,14 +87,14 @@ func Authorize(path, line string, host hosts.Public) error {
 	return editAuthorized(path, func(lines []string) []string { return append(without(lines, host.ID()), line+"\n") })
 }
 
-// Unauthorize removes the line of a host from authorized_keys. was reports whether there was one.
-func Unauthorize(path, id string) (was bool, err error) {
+// Unauthorize removes the line of a host from authorized_keys. removed is true if there was such a line.
+func Unauthorize(path, id string) (removed bool, err error) {
 	err = editAuthorized(path, func(lines []string) []string {
 		left := without(lines, id)
-		was = len(left) < len(lines)
+		removed = len(left) < len(lines)
 		return left
 	})
-	return was, err
+	return removed, err
 }
 
 func without(lines []string, id string) (left []string) {
@@ -130,7 +130,7 @@ func editAuthorized(path string, edit func(lines []string) []string) error {
 	return atomicfile.Rewrite(path, []byte(after), mode)
 }
 
-// Exchange is what `c2c relay add` sends to c2c on the other host, through ssh.
+// Exchange is the request that `c2c relay add` sends to c2c on the other host, through ssh.
 type Exchange struct {
 	Apply    bool          `json:"apply"` // change the other host; otherwise only query it
 	Name     string        `json:"name"`  // the name for the sending host
@@ -150,8 +150,8 @@ type Exchanged struct {
 	Version string        `json:"version"`
 }
 
-// Answer carries out an Exchange that another host has sent through ssh. It trusts the Exchange like this user, because only a caller
-// with this user's shell gets here. program is the path of c2cd.
+// Answer carries out an Exchange that another host has sent through ssh. It trusts the Exchange as if this user had typed it, because only
+// a caller with this user's shell gets here. The argument program is the path of c2cd.
 func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, getenv func(string) string, now clock) (a Exchanged, err error) {
 	if e.Key == nil {
 		return a, errors.New("the other host has sent no key")
@@ -180,7 +180,7 @@ func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, ge
 	}
 	before, err := list.ByID(e.Key.ID())
 	if err == nil {
-		h.Dest = before.Dest // keep it: this host may dial, too
+		h.Dest = before.Dest // keep the destination, because this host may connect, too
 	}
 	if _, err := list.Add(ctx, h); err != nil {
 		return a, err

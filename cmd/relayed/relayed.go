@@ -76,7 +76,7 @@ func (r *Relay) Close() {
 	}
 }
 
-// Start starts the relay, unless it runs already. env is the environment from which it gets the variables that it needs.
+// Start starts the relay, unless it runs already. The relay gets the variables that it needs from env.
 func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool, err error) {
 	if pid, err := r.PID(); err != nil || pid != 0 {
 		return pid, false, err
@@ -87,7 +87,7 @@ func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool,
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it did not start within %s", startTime))
 	defer cancel()
 	pid, err = r.Daemon.Start(ctx, "/", daemon.SafeEnv(env, Settings()), "relay", "run")
-	if runs, _ := r.PID(); err != nil && runs != 0 { // another process has started it first
+	if runs, _ := r.PID(); err != nil && runs != 0 { // another process has started the relay first
 		return runs, false, nil
 	}
 	return pid, err == nil, err
@@ -96,7 +96,7 @@ func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool,
 // ErrStopped means that a person has stopped the relay.
 var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
 
-// Ensure is Start for callers that need the relay. It returns ErrStopped if a person has stopped the relay. After an error, mail waits.
+// Ensure is like Start, but returns ErrStopped if a person has stopped the relay. If it returns an error, the mail waits.
 func (r *Relay) Ensure(ctx context.Context, env []string) error {
 	if runs, err := r.Runs(); err != nil || runs {
 		return err
@@ -187,7 +187,8 @@ func (r *Relay) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// Stdio copies between in, out and the relay, and starts the relay if necessary. ssh runs it when another host connects.
+// Stdio copies data from in to the relay, and from the relay to out. It starts the relay if necessary. ssh runs it when another host
+// connects.
 func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
 	if err := r.Ensure(ctx, env); err != nil {
 		return err

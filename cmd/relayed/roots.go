@@ -31,8 +31,8 @@ type roots struct {
 
 	opening sync.Mutex // held while a root is opened
 
-	failed map[string]string    // by path: why a root could not be opened, so that this is logged once; only look uses this field
-	alone  map[string]time.Time // by root without members on other machines: when its rooms have last changed; only look uses this field
+	failed map[string]string    // by path of a root: why it could not be opened, to log this only once; only look uses this field
+	alone  map[string]time.Time // by path of a root without members on other machines: when its rooms last changed; only look uses this field
 
 	mu   sync.Mutex
 	open map[string]*root // by the name of the project
@@ -83,12 +83,13 @@ func (r *roots) Link(peer string, up bool) {
 
 const (
 	inUse    = 14 * 24 * time.Hour // how long a root counts as in use after its last change
-	mostOpen = 32                  // the most roots that are open without mail
+	mostOpen = 32                  // mayOpen returns false if so many roots are open
 )
 
-// look opens the roots in which mail waits for a host, roots with a room that has members on other machines, and roots in use. It makes
-// the relay check the rooms and outboxes of all open roots. It returns the files to watch for changes, and the time after which to call
-// it again; 0: not before a file changes. isKnown is false if the list of hosts cannot be read: then no machine loses its members.
+// look opens the roots in which mail waits for a host, roots with a room that has members on other machines, and roots in use. It makes the
+// relay check the rooms and outboxes of all open roots. It returns the files to watch for changes, and the time after which to call it
+// again; 0: not before a file changes. isKnown is false if the list of hosts cannot be read: then look leaves the rooms as they are, so
+// that no machine loses its members.
 func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (files []string, again time.Duration) {
 	list = slices.DeleteFunc(slices.Clone(list), func(h hosts.Host) bool { return h.Revoked != 0 })
 	for _, here := range r.h.rootsHere() {
@@ -164,8 +165,8 @@ func (r rights) MayReach(name, room string) bool {
 	return host.MayReach(r.project, "#"+room)
 }
 
-// mayOpen reports whether to open a root that has no mail for other hosts. It does so if a host may reach the root's sessions, and the
-// root is in use.
+// mayOpen reports whether to open a root that has no mail for other hosts. It returns true if a host may reach the root's sessions, the
+// root is in use, and not too many roots are open.
 func (r *roots) mayOpen(here project.Root, list []hosts.Host) bool {
 	if !slices.ContainsFunc(list, func(h hosts.Host) bool { return h.MayReachProject(here.Name) }) {
 		return false
@@ -179,8 +180,8 @@ func (r *roots) mayOpen(here project.Root, list []hosts.Host) bool {
 	})
 }
 
-// isShared reports whether a root that is not open has a room with members on other machines, so that posts may wait there. Members on
-// other machines can only join an open root. So isShared checks again only when a room was made or archived.
+// isShared reports whether a root that is not open has a room with members on other machines, so that posts may wait there. A member on
+// another machine can join only while the root is open. So isShared checks again only when a room was made or archived.
 func (r *roots) isShared(here project.Root) bool {
 	info, err := os.Stat(filepath.Join(here.Path, rooms.Directory))
 	if err != nil || info.ModTime().Equal(r.alone[here.Path]) {
@@ -202,7 +203,7 @@ func (r *roots) retell() {
 	}
 }
 
-// watched adds a lock file to files. It makes the file only the first time: to make it again would look like a change.
+// watched adds a lock file to files. It makes the file only the first time: to make the file again would look like a change.
 func (o *root) watched(files []string, name string) []string {
 	path, ok := o.files[name]
 	if !ok {
@@ -288,7 +289,7 @@ func (r *roots) get(here project.Root) (*root, error) {
 	return open, nil
 }
 
-// begin runs the relay of a root until end is called. After an error it has closed the root.
+// begin runs the relay of a root until the method end is called. If begin returns an error, it has closed the root.
 func (r *roots) begin(open *root) error {
 	one, err := relay.Open(relay.Config{Root: open.b.Dir(), Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Way: r.h.carrier.way,
 		Post: &post{open.b, r.h, open.arrived, open.name, open.rooms}, Log: r.h.Log, Now: r.h.Now})
@@ -393,12 +394,13 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		m.To += "@" + peer
 	}
 	if strings.HasPrefix(m.To, "#") {
-		// If the room was closed, posts from before that may be on their way here, and name the sender. What closes the copy follows them.
+		// Only NoMember takes the sender of a post out of the copy. If the room was closed, earlier posts that name the sender may still
+		// come; the message that closes the copy comes after them.
 		words, err := copies.Refused(ctx, p.b, peer, m, why != relay.NoMember)
 		if err != nil || words == "" {
 			return err
 		}
-		m.Content = words // the notice quotes the words of the message's sender
+		m.Content = words // the notice quotes m.Content, so put the sender's own words there
 	}
 	text, ok := whyRefused[why]
 	switch {
@@ -408,7 +410,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		text = string(why)
 	}
 	err := broker.TellRefused(ctx, p.b, m, text)
-	// The sender is gone or does not read, or its mailbox cannot be written: the dead letter is there, so go on with the others.
+	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter still exists. So go on with the others.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {
 		p.h.Log.Warn("a sender was not told that its message was refused", "message_id", m.ID, "err", err)
 		return nil

@@ -120,7 +120,8 @@ func (c *call) status() error {
 	return nil
 }
 
-// addFacts adds facts from all roots about each host: its newest trouble, when it was last heard, and how much mail waits for it.
+// addFacts adds facts from all roots to the link of each host: the newest trouble, when the host was last heard, and the number of messages
+// that wait for it.
 func (c *call) addFacts(links []Link) error {
 	roots, err := c.r.rootsOf(c.hosts())
 	if err != nil {
@@ -200,7 +201,7 @@ func (l Link) says(now time.Time) string {
 	text, up, down := "it connects to this machine by ssh", "linked", "not linked"
 	if l.Dest != "" {
 		text = "ssh " + l.Dest
-	} else if l.Hub != "" { // the hub does not know whether the host is running
+	} else if l.Hub != "" { // a hub knows only whether it takes mail for the host, not whether the host runs
 		text, up, down = "by the hub "+l.Hub, "the hub takes mail for it", "the hub takes no mail for it"
 	}
 	switch ago := format.Age(now.Sub(l.Since)); {
@@ -214,7 +215,7 @@ func (l Link) says(now time.Time) string {
 	if !l.SeenAt.IsZero() && (!l.Up || l.Hub != "") {
 		text += "; last seen " + format.Age(now.Sub(l.SeenAt)) + " ago"
 	} else if l.Hub != "" && l.SeenAt.IsZero() {
-		text += "; not heard of yet: has it run c2c relay hub join, and allowed this machine?"
+		text += "; not heard from yet: has it run c2c relay hub join, and allowed this machine?"
 	}
 	if l.Waiting > 0 {
 		text += fmt.Sprintf("; messages that wait: %d", l.Waiting)

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// mostFollowed bounds the messages of other hosts that a root follows until they are read. The relay reports no states of older
+	// mostFollowed bounds the messages from other hosts that a root follows until they are read. The relay reports no states of older
 	// messages any more.
 	mostFollowed = 2000
 	// followedFile has a line for each followed message, and another line for each message that is not followed any more. It is in the
@@ -30,8 +30,8 @@ const (
 	maxFollowed  = 4 << 20
 )
 
-// followed holds messages of other hosts that this root has stored, and that were unread at the last call of look. It survives a
-// restart.
+// followed holds messages from other hosts that this root has stored, and that were unread at the last call of look. A restart of the relay
+// keeps them.
 type followed struct {
 	b   *broker.Broker
 	dir *atomicfile.Dir
@@ -63,7 +63,7 @@ func follow(b *broker.Broker) (*followed, error) {
 	}
 	f := &followed{b: b, dir: dir}
 	data, err := dir.ReadMost(followedFile, maxFollowed)
-	if err = atomicfile.UnlessAbsent(err); err != nil { // the file is damaged or not ours: begin with no messages
+	if err = atomicfile.UnlessAbsent(err); err != nil { // if the file is damaged or not ours, begin with no messages
 		b.Log.Warn("messages of other hosts are not followed any more", "err", err)
 		data = nil
 	}
@@ -137,8 +137,8 @@ func (f *followed) shorten() {
 	f.size = len(f.all)
 }
 
-// look returns the messages' changes of state since the last call, by host, and the sessions to watch for more. It leaves out hosts
-// that have no link, because the relay keeps nothing for them.
+// look returns the messages' changes of state since the last call, by host, and the sessions to watch for further changes. It leaves out
+// hosts for which the function linked returns false, because the relay keeps no states for them.
 func (f *followed) look(ctx context.Context, linked func(peer string) bool) (news map[string][]cache.State, sids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,7 +152,7 @@ func (f *followed) look(ctx context.Context, linked func(peer string) bool) (new
 		found, err := f.find(ctx, sid, some)
 		if err != nil {
 			for _, a := range some {
-				a.mark = "" // so the next call reads it again, even if no file changes
+				a.mark = "" // then the next call reads the message again, even if no file changes
 			}
 			f.b.Log.Warn("the states of messages could not be read", "session_id", sid, "err", err)
 			continue
@@ -177,8 +177,8 @@ func (f *followed) look(ctx context.Context, linked func(peer string) bool) (new
 	return news, sids
 }
 
-// changed returns all sessions with followed messages, each with the messages of linked hosts to check because the session's files have
-// changed.
+// changed returns all sessions with followed messages. For a session whose files have changed, it also returns the messages from linked
+// hosts, which must be checked again.
 func (f *followed) changed(linked func(peer string) bool) map[string][]*arrived {
 	all, marks, up := map[string][]*arrived{}, map[string]string{}, map[string]bool{}
 	for _, a := range f.all {

@@ -30,7 +30,7 @@ type Program struct {
 	Cwd            string
 	C2C            string // path of the c2c in the directory of this program
 	Log            *slog.Logger
-	// Person returns nil if a person has typed the command. does says, in the error, what only a person may do.
+	// Person returns nil if a person has typed the command. The argument does completes the error "only a person ...".
 	Person func(ctx context.Context, does string) error
 }
 
@@ -51,7 +51,7 @@ type call struct {
 	print, yes, dry, unit, asJSON    *bool
 }
 
-// Run runs c2c relay. args are the words and options that follow relay.
+// Run runs c2c relay. The arguments args are the words and options that follow the word relay.
 func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if done, err := p.inside(ctx, args); done {
 		return err

@@ -21,7 +21,7 @@ import (
 // patience is how long an action may wait for a lock.
 const patience = 10 * time.Second
 
-// job runs do in the background. Then it shows the sentence says and calls then.
+// job calls the function do in the background. Then it shows the sentence says, or the error, and calls the function then, if there is one.
 func (a *app) job(do func(context.Context, *broker.Broker) (says string, then func(), err error)) {
 	b := a.b
 	a.background(func() func() {
@@ -39,11 +39,12 @@ func (a *app) job(do func(context.Context, *broker.Broker) (says string, then fu
 	})
 }
 
-// status returns the text above the last line of the screen: the last answer, in at most most lines, or the selection if there is none.
-func (a *app) status(columns, most int) []string {
+// status returns the text above the last line of the screen: the result of the last action in at most limit lines, or the selection if
+// there is no such result.
+func (a *app) status(columns, limit int) []string {
 	if a.says != "" {
 		lines := wrap(word(a.says), columns)
-		return lines[:min(most, len(lines))]
+		return lines[:min(limit, len(lines))]
 	}
 	return []string{a.selection()}
 }
@@ -160,7 +161,7 @@ func (a *app) reply() {
 	})
 }
 
-// edit opens the editor. When the person has finished the text, send sends it from the person's session.
+// edit opens the editor. When the person has finished the text, the function send sends it from the person's session.
 func (a *app) edit(title string, send func(context.Context, *broker.Broker, sessions.Session, string) (says string, err error)) {
 	text := a.drafts[title]
 	a.typing = &editor{title: title, text: text, at: len(text), done: func(text string) {
@@ -179,8 +180,8 @@ func (a *app) edit(title string, send func(context.Context, *broker.Broker, sess
 	}}
 }
 
-// keep puts back a text that was not sent. It stands before other text in the editor with that title, now or when this editor is next
-// opened.
+// keep puts a text that was not sent back into the editor with this title, before other text. If this editor is not open, the text appears
+// when it is opened the next time.
 func (a *app) keep(title, text string) {
 	kept := []rune(text)
 	if e := a.typing; e != nil && e.title == title {
@@ -281,7 +282,7 @@ func (a *app) why() {
 		var lines []string
 		for _, s := range append([]explain.MessageStatus{st}, st.Others...) {
 			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", mail.ShortID(s.ID), s.From, s.To, s.State), "")
-			for _, more := range []string{s.Why, s.Do} { // s.Do comes first, because a small screen cuts off the last lines
+			for _, more := range []string{s.Why, s.Do} { // these come before s.Way, because a small screen cuts off the last lines
 				if more != "" {
 					lines = append(lines, more, "")
 				}

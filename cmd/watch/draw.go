@@ -48,9 +48,9 @@ type canvas struct {
 	colours map[string]int // colours of the drawn names, as indexes into palette
 }
 
-// put draws a text in at most most columns, and returns how many columns the text takes.
-func (c *canvas) put(x, y, most int, text string, style tcell.Style) (used int) {
-	cells(cut(text, most), func(char string, w int) bool {
+// put draws a text, cut to limit columns, and returns how many columns the text takes.
+func (c *canvas) put(x, y, limit int, text string, style tcell.Style) (used int) {
+	cells(cut(text, limit), func(char string, w int) bool {
 		c.screen.Put(x+used, y, char, style)
 		used += w
 		return true
@@ -114,7 +114,7 @@ type wrapping struct {
 	whole bool
 }
 
-// flowLines is how many lines of a body the flow shows.
+// flowLines is the number of lines that the flow shows of each body. The flow is the list of messages as they arrive.
 const flowLines = 4
 
 func (m *mailView) body(columns int, whole bool) []textLine {
@@ -219,18 +219,18 @@ func (p *pane) position(lines, height int) string {
 	case p.whole:
 		return format.Count(len(p.mails), "message", "messages")
 	case p.selected == nil:
-		return "as it comes"
+		return "newest"
 	}
 	return fmt.Sprintf("%d of %d", slices.Index(p.mails, p.selected)+1, len(p.mails))
 }
 
-// drawTitle draws the first line of an area: its title, and at the right which part of it is visible.
+// drawTitle draws the first line of an area: its title, and at the right a text that says which part of it is visible.
 func (c *canvas) drawTitle(r area, title, position string) {
 	room := r.w - width(position) - 3
 	c.fill(area{r.x, r.y, r.w, 1}, " "+cut(title, room)+strings.Repeat(" ", max(1, room-width(cut(title, room))+1))+position, plain.Underline(true))
 }
 
-// drawBar draws the scroll bar beside a view. between is the character for the lines outside the view.
+// drawBar draws the scroll bar beside a view. The argument between is drawn on the part of the bar that stands for lines outside the view.
 func (c *canvas) drawBar(r area, top, lines int, between string) {
 	if lines <= r.h || r.h < 1 {
 		return
@@ -246,7 +246,7 @@ func (c *canvas) drawBar(r area, top, lines int, between string) {
 	}
 }
 
-// show moves the view so that it contains the selected message, if the selection has changed, or as much of the message as fits.
+// show scrolls to the selected message, or to as much of it as fits, if the selection or the view has changed since the last call.
 func (p *pane) show(lines []line, view area) {
 	last := max(0, len(lines)-view.h)
 	if p.selected == nil {

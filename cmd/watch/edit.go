@@ -14,7 +14,7 @@ type editor struct {
 	title string
 	text  []rune
 	at    int  // the place of the cursor, in runes; it is always between two characters
-	one   bool // the text is one line, as for a search
+	one   bool // the text is one line, for example for a search
 	done  func(text string)
 
 	changed func(text string) // if set, called after each key
@@ -97,8 +97,8 @@ func (e *editor) newLine() {
 	e.insert('\n')
 }
 
-// layout breaks the text into lines of at most columns columns, and returns the cursor's position. It also breaks within words, so that
-// text before the cursor does not move because of text after the cursor.
+// layout breaks the text into lines that fit into the given columns, and returns the cursor's position. It also breaks within words, so
+// that text before the cursor does not move because of text after the cursor.
 func (e *editor) layout(columns int) (lines []string, row, col int) {
 	line, used, at := "", 0, 0
 	text, state := string(e.text), -1

@@ -6,7 +6,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// Names, in the help, for keys that are no characters.
+// These values of binding.key stand for keys that print no character.
 const (
 	tab   = '\t'
 	enter = '\r'
@@ -132,7 +132,7 @@ func (a *app) key(e *tcell.EventKey) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = a.hidden // the next part; nil, which closes the box, when all was shown
+		a.box = a.hidden // show the next part; after the last part this is nil, and the box closes
 	case a.typing != nil || !a.move(e.Key(), key):
 		a.press(key)
 	}
@@ -196,7 +196,8 @@ func (a *app) pick(i int) {
 	a.found, a.flow.selected = nil, nil
 }
 
-// selectAt selects message i. In the flow, to select the last message is to clear the selection; then the view follows new mail.
+// selectAt selects the message at index i of p.mails. In the flow, the last message is selected by clearing the selection: then the view
+// follows new mail.
 func (p *pane) selectAt(i int) {
 	switch {
 	case len(p.mails) == 0 || i >= len(p.mails)-1 && !p.whole:
@@ -206,8 +207,8 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view, of height lines, by n. It selects the first message that begins in the view, or the message that fills the
-// view.
+// scroll moves the view by n lines. The view shows height lines. It selects the first message that begins in the view, or the message that
+// fills the view.
 func (p *pane) scroll(lines []line, n, height int) {
 	last := max(0, len(lines)-height)
 	top := max(0, min(p.top+n, last))
@@ -234,7 +235,7 @@ func (p *pane) toEnd(n int) {
 	if n > 0 {
 		p.selected = p.mails[len(p.mails)-1]
 	}
-	p.top, p.shown.selected = n, p.selected // show keeps top within the lines
+	p.top, p.shown.selected = n, p.selected // the method show keeps top within the lines
 }
 
 func (a *app) mouse(e *tcell.EventMouse) {
@@ -273,7 +274,7 @@ func (a *app) click(x, y int) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = a.hidden // the next part; nil, which closes the box, when all was shown
+		a.box = a.hidden // show the next part; after the last part this is nil, and the box closes
 	case a.typing != nil:
 	case a.list.has(x, y):
 		if i := a.listTop + y - a.list.y; i <= len(a.sessions) {

@@ -13,14 +13,14 @@ type textLine struct {
 	style tcell.Style
 }
 
-// The lines of Markdown that layout treats differently from running text. layout keeps their marks, and adds none.
+// layout treats these lines of Markdown differently from running text. It keeps their marks, and adds none.
 var (
 	heading = regexp.MustCompile(`^#{1,6} `)
 	item    = regexp.MustCompile(`^ *(?:[-*+]|\d{1,3}[.)]|>) +`)
 	code    = plain.Foreground(tcell.PaletteColor(37))
 )
 
-// layout breaks a body into lines of at most columns columns. It keeps the spaces of code blocks and tables, and breaks their lines at
+// layout breaks a body into lines that fit into the given columns. It keeps the spaces of code blocks and tables, and breaks their lines at
 // any character. In a list item, further lines begin below the text of the item.
 func layout(text string, columns int) (lines []textLine) {
 	add := func(style tcell.Style, texts ...string) {

@@ -40,7 +40,7 @@ func rank(s live.Session) int {
 	return 1
 }
 
-// choose puts the sessions into the list that have all words of the filter in their name, client, role or state.
+// choose fills the list with the sessions that have all words of the filter in their name, client, role or state.
 func (l *roster) choose() {
 	words := strings.Fields(strings.ToLower(l.filter))
 	l.sessions = nil

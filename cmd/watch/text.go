@@ -14,7 +14,7 @@ func clean(text string) string {
 	return strings.ReplaceAll(mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t"), "\t", "    ")
 }
 
-// word is like clean, for text within a line.
+// word is like clean, for text within a line: it leaves no line breaks and no tabs.
 func word(text string) string { return mail.Visible(text, "") }
 
 // cells calls f with each character of a line and its width in columns, until f returns false. Terminals disagree on the width of a
@@ -42,17 +42,17 @@ func width(line string) (n int) {
 	return n
 }
 
-// cut shortens a line to at most most columns, and marks the cut with ….
-func cut(line string, most int) string {
-	if most <= 0 {
+// cut shortens a line to at most limit columns, and marks the cut with ….
+func cut(line string, limit int) string {
+	if limit <= 0 {
 		return ""
 	}
-	if width(line) <= most {
+	if width(line) <= limit {
 		return line
 	}
 	n, kept := 0, strings.Builder{}
 	cells(line, func(char string, w int) bool {
-		if n+w > most-1 {
+		if n+w > limit-1 {
 			return false
 		}
 		n += w
@@ -62,21 +62,21 @@ func cut(line string, most int) string {
 	return kept.String() + "…"
 }
 
-// wrap breaks a text into lines of at most most columns, between words if possible.
-func wrap(text string, most int) (lines []string) {
-	most = max(most, 2)
+// wrap breaks a text into lines of at most limit columns, between words if possible.
+func wrap(text string, limit int) (lines []string) {
+	limit = max(limit, 2)
 	for para := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		line, columns := "", 0 // the unfinished line
 		for _, w := range strings.SplitAfter(para, " ") {
-			if n := width(strings.TrimRight(w, " ")); columns > 0 && columns+n > most {
+			if n := width(strings.TrimRight(w, " ")); columns > 0 && columns+n > limit {
 				lines = append(lines, strings.TrimRight(line, " "))
 				line, columns = "", 0
 			}
 			cells(w, func(char string, n int) bool {
-				if columns+n > most && char == " " {
+				if columns+n > limit && char == " " {
 					return true
 				}
-				if columns+n > most {
+				if columns+n > limit {
 					lines = append(lines, line)
 					line, columns = "", 0
 				}

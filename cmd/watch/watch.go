@@ -30,8 +30,7 @@ type Config struct {
 	Left io.Writer
 }
 
-// backlog is the number of messages that the screen shows at first; maxMails how many it keeps; maxFlow how many bytes it keeps of
-// each.
+// The screen shows backlog messages at first. It keeps at most maxMails messages, and at most maxFlow bytes of each.
 const (
 	backlog  = 300
 	maxMails = 2000
@@ -48,8 +47,8 @@ type app struct {
 	known *live.Mails
 	mails []*mailView // the kept messages
 
-	onList bool // the keys select a session of the list, not a message
-	flow   pane
+	onList bool  // the keys select a session of the list, not a message
+	flow   pane  // the messages as they arrive
 	found  *pane // a thread, or the result of a search, in front of the flow
 	typing *editor
 	drafts map[string][]rune // unsent texts, by the title of the editor
@@ -72,7 +71,7 @@ type worker struct {
 	results chan func()
 }
 
-// mailView is a message on the screen. The flow and the pane in front share it, so its state is the same in both.
+// mailView is a message on the screen. The flow and the pane in front share the fate of a message, so its state is the same in both.
 type mailView struct {
 	mail.Message
 	fate *live.Mail
@@ -167,8 +166,8 @@ func (a *app) run(ctx context.Context) (err error) {
 	return failed
 }
 
-// background runs do in a new goroutine, and then do's result in the drawing goroutine. It also passes a panic to the drawing
-// goroutine, which restores the terminal.
+// background calls the function do in a new goroutine. The drawing goroutine then calls the function that do has returned. A panic is
+// passed to the drawing goroutine, too, which restores the terminal.
 func (w *worker) background(do func() func()) {
 	w.jobs.Go(func() {
 		var then func()

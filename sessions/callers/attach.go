@@ -13,12 +13,12 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Attached returns the caller's session. ok is false if there is none, or if something about it must be recorded first. Nearly
-// every hook and tool call has nothing to record, and need not wait for the registry's lock.
+// Attached returns the caller's session. ok is false if there is no session, or if something about the session must be recorded first.
+// Nearly every hook and tool call has nothing to record, and so need not wait for the registry's lock.
 func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
-		return s, false // attach repairs a damaged registry
+		return s, false // Broker.Attach repairs a damaged registry
 	}
 	reg = reg.Glance()
 	sid, err := resolve(reg, rows, c)
@@ -34,26 +34,27 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	return s, same && s.Facts.OnDisk() && !s.HasMailToMove()
 }
 
-// Attachment is the state of one call of Arrive or BindRow, which works under the registry's lock.
+// Attachment is the state of one call of Arrive or BindRow. Both work under the registry's lock.
 type Attachment struct {
 	Caller   Caller
 	Alias    string
 	named    bool              // a user or model chose the alias; c2c did not make it up
-	optional bool              // the alias comes from the configuration: if it is taken, the session gets or keeps another alias
+	optional bool              // the alias comes from the configuration: if it is not free, the session gets or keeps another alias
 	client   string            // the client of the session
 	id       string            // the client's own id, or empty
-	process  processes.Process // zero if not known
+	process  processes.Process // the client's process; zero if not known
 	sid      string
 	created  bool     // the session had no row
-	new      bool     // its id was made just now, so no process had it before
-	evicted  []string // sessions that lost the alias to this one
-	since    float64  // when the first of the evicted had chosen the alias
-	moveFrom []string // see facts.Facts
+	new      bool     // this call made the id of the session, so no dead letter can be for it
+	evicted  []string // sessions that lost the alias to the caller's session
+	since    float64  // the AliasSince of evicted[0]; the caller's session takes it over
+	moveFrom []string // see facts.Facts.MoveFrom
 
-	startedBy string // see facts.Facts
+	startedBy string // see facts.Facts.StartedBy
 }
 
-// Arrive finds or makes the session of the caller. due are the sessions whose mail must still be moved to the caller's session.
+// Arrive finds or makes the session of the caller. own is the row of this session. due has the ids of the sessions whose mail must still be
+// moved to it.
 func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own registry.Row, due []string, err error) {
 	a := &Attachment{Caller: c, Alias: alias, client: c.Client, id: c.ClientID}
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
@@ -66,9 +67,9 @@ func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string)
 	return own, a.moveFrom, err
 }
 
-// BindRow finds or makes the row of the caller's session, and binds the client to it. It writes the facts and the index of client
-// ids; whoever calls it writes the registry afterwards. After a crash in between, the client's id leads to a session without a row,
-// and the next Attach makes this row.
+// BindRow finds or makes the row of the caller's session, and binds the client to it. BindRow writes the facts and the index of client ids;
+// its caller writes the registry afterwards. After a crash in between, the client's id leads to a session without a row, and the next call
+// of Broker.Attach makes this row.
 func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	var err error
 	if a.sid, err = resolve(reg, rows, a.Caller); err != nil {
@@ -83,10 +84,10 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	i := registry.FindSID(rows, a.sid)
 	a.created = a.sid == "" || i < 0
 	if a.Caller.serves && !a.created && reg.State(rows[i]) == sessions.Alive {
-		a.process = processes.Process{} // a window that has the session open keeps it: its person would not see what the server does
+		a.process = processes.Process{} // leave the session to its open window: the person there would not see what the server does
 	}
 	if a.created && a.id == "" && a.Caller.Explicit == "" {
-		// Only for a new session that the caller has not named: the environment may come from another session.
+		// Do this only for a new session that the caller has not named, because the environment may come from another session.
 		if ids := a.Caller.clientIDs(); len(ids) == 1 {
 			a.client, a.id = ids[0].client, ids[0].id
 		}
@@ -107,7 +108,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	}
 	before, err := reg.Facts.Read(a.sid)
 	if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) {
-		return nil, err // bindFacts sets a damaged file aside
+		return nil, err // a damaged file is no error here: bindFacts sets it aside
 	}
 	a.named = a.Alias != "" || a.Caller.Alias != ""
 	if a.optional = a.Alias == "" && !before.Named && sessions.CheckAlias(a.Caller.Alias) == nil; a.optional {
@@ -130,7 +131,8 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	return bound, bindFacts(ctx, reg, a, bound[registry.FindSID(bound, a.sid)].Alias())
 }
 
-// bindRow makes or edits the row. former is the alias that the session had before its row was removed.
+// bindRow makes or edits the row of the caller's session. The argument former is the alias that the session had before its row was removed;
+// a new row gets it again, if it is free.
 func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former string) ([]registry.Row, error) {
 	rows, err := claimAlias(reg, rows, a)
 	if err != nil {
@@ -160,7 +162,7 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former 
 	own := rows[i]
 	if a.Alias != "" && own.Alias() != a.Alias {
 		own.SetText("alias", a.Alias)
-		own.Set("canonical_alias", nil) // the OCaml c2c makes it from the alias
+		own.Set("canonical_alias", nil) // the OCaml c2c makes this field from the alias
 	}
 	if a.process.PID != 0 && !reg.IsBoundTo(own, a.process) {
 		own.SetInteger("pid", int64(a.process.PID))
@@ -171,8 +173,8 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former 
 	return rows, nil
 }
 
-// unbindOthers takes the process away from other sessions. If a client has only one session at a time, it has left those sessions,
-// for example by /resume.
+// unbindOthers takes the caller's process away from other sessions, if the client has only one session at a time. Such a client has left
+// those sessions, for example by /resume.
 func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 	if p, known := client.Find(a.client); a.process.PID == 0 || !known || p.SharedProcess || a.Caller.serves {
 		return
@@ -184,8 +186,9 @@ func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 	}
 }
 
-// claimAlias removes absent sessions that have the requested alias. If a session that may live has the alias, claimAlias gives up
-// the alias if it is optional, and else returns an *AliasTakenError.
+// claimAlias removes the rows of absent sessions that have the requested alias. A session that may live keeps the alias; an absent session
+// keeps it if the alias is only proposed. If a session keeps the alias, claimAlias gives up an optional alias; for any other, it returns an
+// *AliasTakenError.
 func claimAlias(reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	if a.Alias == "" {
 		return rows, nil
@@ -214,7 +217,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		}
 	}
 	return reg.Facts.Change(ctx, a.sid, func(f *facts.Facts) {
-		known := f.Alias != "" || a.created // else an older version gave the alias, at an unknown time
+		known := f.Alias != "" || a.created // otherwise an older version of c2c gave the alias, at an unknown time
 		switch renamed := sessions.Fold(f.Alias) != sessions.Fold(alias); {
 		case len(a.evicted) > 0:
 			f.AliasSince = a.since

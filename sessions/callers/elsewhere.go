@@ -17,9 +17,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Elsewhere searches the user's other projects for an alias or a session id that this project does not have. It returns a sentence
-// that names the session's folder, or says that the session has ended; "" if no other project has it. For the user root it searches
-// the projects of all users. It reads every registry, so call it only to explain an error.
+// Elsewhere searches the user's other projects for an alias or a session id that this project does not have. It returns a sentence that
+// names the session's folder, or says that the session has ended; "" if no other project has such a session. If the system's superuser
+// calls, it searches the projects of all users. It reads every registry, so call it only to explain an error.
 func Elsewhere(getenv func(string) string, root, alias string) string {
 	w := whereabouts{proc: &processes.System{}, home: getenv("HOME"), root: root, alias: alias, isOf: func(folder, root string) bool {
 		found, _, err := project.FindRoot(getenv, folder)
@@ -38,15 +38,15 @@ func Elsewhere(getenv func(string) string, root, alias string) string {
 type whereabouts struct {
 	proc  processes.Table
 	home  string
-	root  string // of the caller's project
+	root  string // the root of the caller's project
 	alias string
 
-	isOf func(folder, root string) bool // reports whether the folder belongs to the root; a client may have changed its folder
+	isOf func(folder, root string) bool // reports whether the folder belongs to the root, because a client may have changed its folder
 
 	folders []string // where the session runs
 	owner   string   // the other user that owns the session
-	hidden  bool     // it runs in an unknown folder
-	ended   bool     // a registry has it, but it has ended
+	hidden  bool     // the session runs in a folder that c2c cannot find out
+	ended   bool     // a registry has the session, but it has ended
 }
 
 // maxRoots bounds how many projects the search reads.
@@ -93,7 +93,7 @@ func (w *whereabouts) found(r registry.Row, root, owner string) {
 	}
 }
 
-// lookAsRoot searches the home directories of all other users. Only the user root may read them.
+// lookAsRoot searches the home directories of all other users. Only the system's superuser may read them.
 func (w *whereabouts) lookAsRoot(passwd string) {
 	data, _ := os.ReadFile(passwd)
 	for line := range strings.Lines(string(data)) {

@@ -22,11 +22,11 @@ import (
 type Caller struct {
 	// Explicit is a session id or an alias that a user typed.
 	Explicit string
-	// Start is the alias that c2c start was given. It means a session that has the alias and does not run, or else a new session.
+	// Start is the alias that was given to c2c start. It means a session that has the alias and does not run, otherwise a new one.
 	Start string
-	// User is the person who calls, unless an agent calls; nil if the caller cannot be a person.
+	// User is the user of this terminal. This person calls, unless an agent calls. nil: the caller cannot be a person.
 	User *User
-	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. It may have no profile.
+	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. c2c may have no profile of it.
 	Client string
 	// ClientID is the client's own session id as given in this very call: a hook's stdin, an MCP call's _meta. It never comes from
 	// the environment.
@@ -34,32 +34,32 @@ type Caller struct {
 	// Claimed is a client's session id that the model itself may have written. It counts only if c2c has seen that session in this
 	// very process.
 	Claimed string
-	// Getenv is the environment; nil is an empty one.
+	// Getenv looks up the caller's environment; nil: the environment is empty.
 	Getenv func(string) string
 	// PID is the client's process, if the caller knows it. If PID is zero, Resolve searches the ancestors.
 	PID int
-	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, as
-	// when the client's process cannot be seen.
+	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, for
+	// example if c2c cannot see the client's process.
 	Last string
-	// Remote means that the caller is neither our process nor an ancestor of it, as over HTTP. Then ClientID, Claimed, Last and
+	// Remote means that the caller is neither our process nor an ancestor of it, for example over HTTP. Then ClientID, Claimed, Last and
 	// PID count, in this order, and Resolve does not search our ancestors.
 	Remote bool
-	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: it has called no tool.
+	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: the caller has called no tool.
 	Transport string
-	// Alias becomes the alias of a session that has not chosen one, if it is free.
+	// A session that has not chosen an alias gets Alias, if it is free.
 	Alias string
-	// Proposed means that Alias comes from a project's file, which anybody may have written. Then an absent session that has this
-	// alias keeps it, and its mail.
+	// Proposed means that Alias comes from a project's file, which anybody may have written. Therefore an absent session that has this
+	// alias keeps the alias and its mail.
 	Proposed bool
 
-	// Brief is for a caller in a plain shell that need not know whether the session's client lives. Then no lock is tested, and the
-	// session's State is Unknown unless the client's process shows it.
+	// Brief is for a caller in a plain shell that need not know whether the session's client lives. Then State is Unknown if c2c cannot see
+	// that the client's process lives: c2c tests no locks to find out more.
 	Brief bool
 
 	serves bool // a file of the client shows that its process serves many sessions
 }
 
-// Looked returns c with serves set, from the client's files. Call it before the registry is locked.
+// Looked returns c with the field serves set. It reads the client's files, so call it before the registry is locked.
 func (c Caller) Looked() Caller {
 	p, _ := client.Find(c.Client)
 	_, c.serves = p.Server(c.PID, c.Getenv)
@@ -73,8 +73,8 @@ func (c Caller) env(name string) string {
 	return strings.TrimSpace(c.Getenv(name))
 }
 
-// isNamedByEnvironment reports whether C2C_MCP_SESSION_ID names the session while nothing shows that a client calls. Then an
-// unknown session is an error: the variable may be mistyped. A client may set the variable before its session is registered.
+// isNamedByEnvironment reports whether C2C_MCP_SESSION_ID names the session and nothing shows that a client calls. If so, an unknown
+// session is an error, because the variable may be mistyped. A client, however, may set the variable before its session is registered.
 func (c Caller) isNamedByEnvironment(sid string) bool {
 	return c.Client == "" && c.PID == 0 && len(c.clientIDs()) == 0 && sid == c.env("C2C_MCP_SESSION_ID")
 }
@@ -118,7 +118,7 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 	return s, nil
 }
 
-// resolve returns the caller's session id, registered or not, or "" if nothing names one.
+// resolve returns the id of the caller's session, which may be unregistered; "" if nothing names a session.
 func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if c.Remote {
 		return sidOfRemote(reg, rows, c)
@@ -138,8 +138,8 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		if sid != "" || err != nil {
 			return sid, err
 		}
-		// Everything below depends on the client's process. If several sessions share it (Codex's daemon), it does not show which
-		// of them calls.
+		// All later checks use the client's process. If several sessions share it (Codex's daemon), the process does not show which one
+		// calls.
 		if p, _ := client.Find(c.Client); p.SharedProcess || c.serves {
 			return sidOfStart(reg, c, p), nil
 		}
@@ -148,12 +148,12 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		return sid, err
 	}
 	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" && !isInherited(reg, rows, sid, c) {
-		// The variable is never an alias: another session may have the alias by now.
+		// The value is never taken as an alias, because another session may have the alias by now.
 		return sid, errors.Join(checkSID(sid), checkPerson(reg, rows, sid, c))
 	}
 	if c.PID > 0 {
-		// The process comes before the client's variable: /clear and /resume change Claude Code's session, but its MCP server keeps
-		// the environment of its start.
+		// Check the process before the client's variable: /clear and /resume change Claude Code's session, but its MCP server keeps the
+		// environment with which it was started.
 		if p, err := reg.Processes.Find(c.PID); err == nil {
 			if sid, err := sidOfProcess(reg, rows, p, c.Client); sid != "" || err != nil {
 				return sid, err
@@ -180,8 +180,9 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 	return near, nil
 }
 
-// sidOfID returns the session of a client's id, or "" if there is none. A live window that continues with another conversation
-// (/clear) keeps its mailbox. If the old conversation is then opened in another window, it gets a mailbox of its own.
+// sidOfID returns the session to which a client's own id belongs, or "" if there is none. A live window that goes on with another
+// conversation (/clear) keeps its mailbox. If the old conversation is then opened in another window, sidOfID returns "", so that this
+// window gets a new mailbox.
 func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID) (string, error) {
 	sid, err := reg.Facts.SidOf(id.client, id.id)
 	i := registry.FindSID(rows, sid)
@@ -205,7 +206,7 @@ func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 	s := reg.Session(rows[i])
 	_, known := client.Find(s.Client)
 	if s.Client == ClientWire {
-		_, known = client.Find(c.Client) // an agent that gets its mail from a daemon has no profile
+		_, known = client.Find(c.Client) // ClientWire itself has no profile, so look for that of the agent
 	}
 	own, named := sidHere(reg, rows, c)
 	switch {
@@ -215,21 +216,21 @@ func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 	case c.PID > 0 && own == sid:
 		return false
 	case known && c.Client != "" && client.Name(c.Client) != s.Client && s.PID != 0 && s.State != sessions.Absent:
-		return true // also if the process of the session's client cannot be seen
+		return true // even if c2c cannot see the process of the session's client
 	case slices.ContainsFunc(c.clientIDs(), func(id clientID) bool { return isBelow(reg, s, id) }):
 		return true
 	case own == sid || wasGiven(reg, s, c):
 		return false
 	case named && (s.Facts.Started || len(s.ClientIDs) > 0):
-		return true // the client was perhaps started with sid, and has resumed the session own since
-	case s.Process == 0 || s.Facts.Started && s.Client != ClientWire: // its process may be a launcher until its client names it
+		return true // perhaps the client was started with the session sid, and has since resumed the session that own names
+	case s.Process == 0 || s.Facts.Started && s.Client != ClientWire: // until the client reports its id, s.Process may be a launcher
 		return false
 	}
 	return own != "" || c.PID > 0 && !DescendsFrom(reg, s, c.PID)
 }
 
-// wasGiven reports whether the caller's client has set C2C_MCP_SESSION_ID for the caller, and was not itself started with it. A
-// client process that runs several sessions sets the variable for the server of each. The session must have been in that process.
+// wasGiven reports whether the caller's client has set C2C_MCP_SESSION_ID for the caller, and was not itself started with this value. A
+// client process that runs several sessions sets the variable for the MCP server of each. The session s must have run in this process.
 func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	if c.PID <= 0 || s.Facts.PID != c.PID {
 		return false
@@ -242,8 +243,8 @@ func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	return had != nil && !slices.Contains(had, "C2C_MCP_SESSION_ID="+s.ID)
 }
 
-// sidHere returns the session of the caller's process, or of the nearest ancestor that has one. named reports whether the session's
-// client has given it an id, and has no other session at the same time.
+// sidHere returns the session of the caller's process, or of the nearest ancestor that has one. named is true if the session's client has
+// given the session an id, and has only one session at a time.
 func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string, named bool) {
 	var err error
 	if c.PID == 0 {
@@ -260,8 +261,8 @@ func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string,
 	return sid, known && len(s.ClientIDs) > 0 && !p.SharedProcess && !c.serves
 }
 
-// sidOfStart returns the mailbox with which the terminal of a client was started; "" after a session of the client has taken it. If
-// nothing but the environment knows the mailbox, the client's first session gets it.
+// sidOfStart returns the mailbox for which the terminal of a client was started, as the environment names it; "" after a session of the
+// client has taken this mailbox. If c2c has no facts about the mailbox, the client's first session gets it.
 func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
 	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.CheckExternal(sid) != nil {
@@ -273,8 +274,8 @@ func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	return sid
 }
 
-// claimed returns the session whose id the caller claims. It returns an error unless this session was bound to the caller's
-// process. The process alone is not enough, because it may have other sessions.
+// claimed returns the session whose id the caller claims. It returns an error unless this session was bound to the caller's process. The
+// process alone does not prove the claim, because it may have other sessions.
 func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	if c.Claimed == "" {
 		return "", nil
@@ -290,8 +291,8 @@ func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	return sid, nil
 }
 
-// sidToStart returns the session for a client that is started with an alias. If no session has the alias, it returns the alias, so
-// that people can read the new session's id; "" if this id is not free.
+// sidToStart returns the session for a client that is started with an alias. If no session has the alias, it returns the alias as the id of
+// the new session, because people can read such an id. If this id is not free, it returns "".
 func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if r := reg.Receiver(rows, c.Start); r != nil {
 		s := reg.Session(r)
@@ -316,7 +317,8 @@ func checkSID(sid string) error {
 	return nil
 }
 
-// SIDByName takes a name as a session id, or else as an alias, or else as the id of a session that is not registered yet.
+// SIDByName takes its argument as the id of a registered session; otherwise as an alias; otherwise as the id of a session that is not
+// registered yet.
 func SIDByName(rows []registry.Row, name string) (string, error) {
 	if registry.FindSID(rows, name) >= 0 {
 		return name, nil
@@ -327,8 +329,9 @@ func SIDByName(rows []registry.Row, name string) (string, error) {
 	return name, checkSID(name)
 }
 
-// fromEnv reads the session variables of clients whose environment can be trusted. near is the session of the nearest registered
-// ancestor. If near belongs to another client, the variable was inherited through that client.
+// fromEnv returns the session that the variables of clients name. It reads only variables that can be trusted. The argument near is the
+// session of the nearest ancestor that has one. If near belongs to another client than a variable, the variable was inherited through that
+// client, and counts only if the client of the variable runs below that of near (see isBelow).
 func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string) (string, error) {
 	var nearest sessions.Session
 	if i := registry.FindSID(rows, near); i >= 0 {
@@ -347,15 +350,16 @@ func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string)
 			continue
 		}
 		if found != "" {
-			return "", nil // one client runs in the shell of the other, and we cannot tell which
+			return "", nil // one client runs in the shell of the other, and we cannot tell which of them is the inner one
 		}
 		found = sid
 	}
 	return found, nil
 }
 
-// isBelow reports whether the client with this id runs below the session's client, as in its shell. c2c may not know the process of the
-// client with the id. But if the session's client was started without the id, a process below it has put the id into our environment.
+// isBelow reports whether the client that uses this id runs below the client of the session s, for example in its shell. c2c may not know
+// the process of the client that uses the id. But if the client of s was started without the id in its environment, a process below it has
+// put the id into ours.
 func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
 	if s.Process == 0 || s.Client == id.client {
 		return false
@@ -400,7 +404,7 @@ func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p processes.Proce
 	return sid, nil
 }
 
-// DescendsFrom reports whether a session's process is the process pid or a descendant of it.
+// DescendsFrom reports whether the process of a session is pid, or a descendant of pid.
 func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 	for p := range ancestors(reg, s.Process) {
 		if p.PID == pid || p.Parent == pid {
@@ -410,9 +414,9 @@ func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 	return false
 }
 
-// Starter returns the client's process that started the leader of our process session (setsid); 0 if it cannot be seen. If the
-// client starts the leader through other processes, isClient must report whether a process is the client's. A nil isClient means
-// that the client starts the leader itself.
+// Starter returns the process of the client that started the leader of our process session (setsid); 0 if c2c cannot see it. If the client
+// starts the leader through other processes, isClient must report whether a process is the client's. A nil isClient means that the client
+// starts the leader itself.
 func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) {
 	sid, err := unix.Getsid(0)
 	if err != nil {
@@ -429,7 +433,7 @@ func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) 
 	return starter
 }
 
-// ancestors walks from a process towards init, as far as processes can be seen.
+// ancestors yields the process pid, its parent, and so on towards init, as far as c2c can see the processes.
 func ancestors(reg *sessions.Registry, pid int) iter.Seq[processes.Process] {
 	return func(yield func(processes.Process) bool) {
 		for n := 0; pid > 1 && n <= maxAncestors; n++ {

@@ -10,8 +10,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// KnownBy returns how c2c knows that the caller is the session s: mail.ByProcess, ByPerson or ByClaim. It checks ancestors only if
-// the session's own process can be seen.
+// KnownBy says by what c2c knows that the caller is the session s: mail.ByProcess, mail.ByPerson or mail.ByClaim. It checks ancestors only
+// if the session's own process can be seen.
 func KnownBy(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) string {
 	switch {
 	case sessions.IsPersonID(s.ID):
@@ -48,7 +48,7 @@ func isBelowOwn(reg *sessions.Registry, rows []registry.Row, s sessions.Session,
 	return false
 }
 
-// boundTo reports whether the session sid is bound to a process, and whether other sessions are.
+// boundTo reports whether the session sid is bound to a process, and whether other sessions are bound to it.
 func boundTo(reg *sessions.Registry, rows []registry.Row, sid string, p processes.Process) (own, others bool) {
 	for _, r := range rows {
 		if r.Integer("pid") == int64(p.PID) && reg.IsBoundTo(r, p) {
@@ -58,9 +58,9 @@ func boundTo(reg *sessions.Registry, rows []registry.Row, sid string, p processe
 	return own, others
 }
 
-// isChosen reports whether s is the caller's session, though others may share its process. A client with a shared process names the
-// session in the call, or in the environment of the shell that it starts. child is the process of this shell: a command in the
-// shell may have changed its own environment.
+// isChosen reports whether s is the caller's session, even if other sessions share its process. A client with a shared process names the
+// session in the call, or in the environment of the shell that it starts. The argument child is the process of this shell. The environment
+// of child counts, because a command in the shell may have changed its own.
 func isChosen(reg *sessions.Registry, s sessions.Session, c Caller, child int, others bool) bool {
 	p, _ := client.Find(s.Client)
 	switch {
@@ -73,10 +73,10 @@ func isChosen(reg *sessions.Registry, s sessions.Session, c Caller, child int, o
 	return had == "" && !others || slices.Contains(s.ClientIDs, had)
 }
 
-// starter returns the session whose client is the nearest ancestor of a process; "" if there is none. A daemon has none, because it
-// serves other terminals than the one that started it.
-func starter(reg *sessions.Registry, rows []registry.Row, process processes.Process, of string) string {
-	if client.IsDaemon(of, process.PID) {
+// starter returns the session whose client is the nearest ancestor of a process; "" if there is none. A client's daemon has no such
+// session, because it also serves other terminals than the one that started it.
+func starter(reg *sessions.Registry, rows []registry.Row, process processes.Process, clientName string) string {
+	if client.IsDaemon(clientName, process.PID) {
 		return ""
 	}
 	for p := range ancestors(reg, process.Parent) {

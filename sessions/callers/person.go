@@ -21,13 +21,13 @@ type User struct {
 	UID      int
 	Login    string // login name, see Name
 	Terminal bool   // the caller has a controlling terminal
-	Typing   bool   // its standard input is a terminal
+	Typing   bool   // the caller's standard input is a terminal
 
-	look      func(*User) // sets Terminal and Typing; nil: they are known
+	look      func(*User) // sets Terminal and Typing; nil: both are known
 	mayLookUp bool        // Name may read /etc/passwd if Login is empty
 }
 
-// looked returns u with Terminal and Typing set. Call it only if nothing else identifies the caller: it opens the terminal.
+// looked returns u with Terminal and Typing set. Call it only if nothing else identifies the caller, because it opens the terminal.
 func (u *User) looked() *User {
 	if u.look != nil {
 		u.look(u)
@@ -42,7 +42,7 @@ func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
 // HasTerminal reports whether the caller has a terminal, even if its input comes from elsewhere.
 func (u *User) HasTerminal() bool { return u.looked().Terminal }
 
-// UserHere returns the person at this terminal. stdin is the standard input.
+// UserHere returns the person at this terminal. The argument stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	u := &User{UID: os.Getuid(), Login: getenv("USER"), mayLookUp: true}
 	u.look = func(u *User) {
@@ -62,7 +62,7 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 // environment has no login name.
 func (u *User) Name() string {
 	if u.Login == "" && u.mayLookUp {
-		// Without os/user: with cgo it would link the C library's name services into the whole program.
+		// Do not use os/user: with cgo, it would link the C library's name services into the whole program.
 		data, _ := os.ReadFile("/etc/passwd")
 		for line := range strings.Lines(string(data)) {
 			if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(u.UID) {
@@ -76,11 +76,11 @@ func (u *User) Name() string {
 
 func (u *User) sid() string { return sessions.PersonPrefix + strconv.Itoa(u.UID) }
 
-// ClientWire is the client of a session whose mail a wire daemon carries. The daemon counts as the session's process, and starts
-// one agent after another.
+// ClientWire is the client name of a session whose mail a wire daemon carries. The daemon counts as the session's process, and starts one
+// agent after another.
 const ClientWire = "wire"
 
-// firstAlias is the alias that a person's new mailbox gets.
+// firstAlias returns the alias that a person's new mailbox gets.
 func (u *User) firstAlias(rows []registry.Row) string {
 	alias := u.Name()
 	if sessions.CheckAlias(alias) != nil {
@@ -97,8 +97,9 @@ func (c Caller) IsPerson() bool {
 // isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere returns the person's session if the caller has a terminal in the person's PID namespace. It is not enough that no agent is
-// an ancestor of the caller. None is, either, for an agent's process whose parents have ended, or that is in another PID namespace.
+// personHere returns the person's session if the caller has a terminal in the person's PID namespace. It is not enough that no agent is an
+// ancestor of the caller. An agent's process has no agent as ancestor, either, if its parents have ended, or if it is in another PID
+// namespace.
 func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, error) {
 	if !u.looked().Terminal || !isPersonsNamespace(reg, rows, u.sid()) {
 		return "", sessions.ErrNoCaller
@@ -106,9 +107,9 @@ func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, e
 	return u.sid(), nil
 }
 
-// isPersonsNamespace reports whether a person's PID namespace is that of this process. A reboot makes no difference. If the
-// person's namespace is not known, it returns false when this process may be in an agent's sandbox. That is so if this process is
-// not in the machine's first namespace, and a session is alive in another namespace.
+// isPersonsNamespace reports whether this process is in a person's PID namespace. A reboot makes no difference. If the person's namespace
+// is not known, isPersonsNamespace returns false if this process may be in an agent's sandbox, that is, if it is not in the machine's first
+// namespace, and a session is alive in another namespace.
 func isPersonsNamespace(reg *sessions.Registry, rows []registry.Row, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
 	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
@@ -139,7 +140,7 @@ func checkPerson(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 	return fmt.Errorf("session %q belongs to a person, and no agent may use it", sid)
 }
 
-// isAgent reports whether the session's client has a profile. A client without one may be an editor.
+// isAgent reports whether the session's client has a profile, and so is an AI program. A client without a profile may be an editor.
 func isAgent(reg *sessions.Registry, rows []registry.Row, sid string) bool {
 	_, known := client.Find(reg.Session(rows[registry.FindSID(rows, sid)]).Client)
 	return known

@@ -16,20 +16,20 @@ import (
 // ErrTerminal says that an agent may have opened the terminal of this process.
 var ErrTerminal = errors.New("an agent may have opened this terminal")
 
-// terminal is the chain of processes behind the terminal of this process: the leader of the process session, the leader's parent,
-// and so on. An agent can open a terminal (script, tmux), leave its client's processes (setsid) and empty its environment. It
-// cannot open a terminal that is older than its client, or that another user's program opens, as at a login.
+// terminal is the chain of processes behind the terminal of this process: the leader of the process session, the leader's parent, and so
+// on. An agent can open a terminal (script, tmux), leave its client's processes (setsid) and empty its environment. But no agent can open a
+// terminal that is older than its client, or one that a program of another user opens, for example at a login.
 type terminal []opener
 
 // pseudoTerminals is the major device number of pseudo-terminals on Linux.
 const pseudoTerminals = 136
 
-// opener is a process in the chain.
+// opener is one process of the chain.
 type opener struct {
 	processes.Process
 	name   string
-	others bool // it belongs to another user
-	master bool // it is the program on the master side of the terminal
+	others bool // the process belongs to another user
+	master bool // the process has the master side of the terminal open
 }
 
 // ProveTerminal returns nil only if the processes show that no agent of these sessions has opened the terminal of this process. It cannot
@@ -40,7 +40,7 @@ func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) erro
 		if s.Facts.Namespace != "" && !processes.SameNamespace(s.Facts.Namespace, reg.Processes.Namespace()) {
 			continue // its agent cannot reach terminals of this namespace
 		}
-		p, _ := reg.Processes.Find(s.Process) // Start is 0 for a process that cannot be seen: nothing is older
+		p, _ := reg.Processes.Find(s.Process) // if c2c cannot see the process, Start is 0, and no terminal is older
 		if !t.isOlder(p.Start) {
 			return fmt.Errorf("%w: none of its processes is older than the session %s", ErrTerminal, s.Alias)
 		}
@@ -48,8 +48,8 @@ func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) erro
 	return nil
 }
 
-// terminalHere returns the chain for this process. It is nil if this process is not below its session's leader: then it was left in
-// the background, maybe by an agent in its user's own terminal.
+// terminalHere returns the chain for this process. It returns nil if this process is not below the leader of its process session: then the
+// process was left in the background, maybe by an agent in its user's own terminal.
 func terminalHere(reg *sessions.Registry) (t terminal) {
 	leader, err := unix.Getsid(0)
 	if err != nil {
@@ -63,24 +63,24 @@ func terminalHere(reg *sessions.Registry) (t terminal) {
 		if len(t) > 0 || p.PID == leader {
 			uid, name, _ := procstat.Owner(p.PID)
 			t = append(t, opener{p, name, uid != os.Getuid(), procstat.HasTerminal(p.PID, number)})
-		} else if p.Parent == leader && leader == 1 { // the first process of a container, where the walk ends
+		} else if p.Parent == leader && leader == 1 { // process 1 of a container, where ancestors ends
 			t = append(t, opener{Process: processes.Process{PID: 1}})
 		}
 	}
 	return t
 }
 
-// isOlder reports whether the terminal existed before the time then, or was opened by another user or from outside this namespace.
-// Init and a user's systemd prove nothing: orphaned processes become their children.
-func (t terminal) isOlder(then int64) bool {
+// isOlder reports whether the terminal is older than a process that started at the time start, or was opened by another user or from
+// outside this namespace. Init and a user's systemd prove nothing: orphaned processes become their children.
+func (t terminal) isOlder(start int64) bool {
 	if len(t) == 0 {
 		return false
 	}
-	if leader := t[0]; leader.Start < then || leader.PID != 1 && leader.Parent == 0 { // 0: its parent is outside this namespace
+	if leader := t[0]; leader.Start < start || leader.PID != 1 && leader.Parent == 0 { // 0: the parent is outside this namespace
 		return true
 	}
 	for i, o := range t[1:] {
-		switch older := o.Start < then && !o.others && o.name != "systemd"; {
+		switch older := o.Start < start && !o.others && o.name != "systemd"; {
 		case o.others && (i == 0 || strings.HasPrefix(o.name, "sshd")):
 			return true
 		case older && (i == 0 && o.master || i == 1 && t[1].master):

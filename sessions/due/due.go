@@ -15,18 +15,18 @@ import (
 // check, which is called a look here.
 //
 //	missing, empty, or its time is over   a process must look
-//	a time ahead                          no process must, unless it is more than LookEvery ahead: then a clock was wrong
+//	a time ahead                          no process must look; but more than LookEvery ahead, a clock was wrong, and a process must look
 //
-// Only a look makes the time later. A look first removes the file. At its end it writes the file again, unless another process has
-// made an empty file meanwhile. A process that stores an earlier deadline removes the file, or makes an empty file if there is
-// none. So in any order of these steps, and with a kill between any two, a process may look too early but never too late. Mail from
-// an older c2c, from the OCaml c2c or from a killed sender is noticed after LookEvery at the latest.
+// Only a look makes the time later. A look first removes the file. At its end it writes the file again, unless another process has made an
+// empty file meanwhile. A process that stores an earlier deadline removes the file, or makes an empty file if there is none. So a process
+// may look too early but never too late, in any order of these steps, and also if a process is killed between two steps. Mail from an older
+// c2c, from the OCaml c2c or from a killed sender is noticed after LookEvery at the latest.
 const (
 	FileName = "owed.due"
 	fileText = "The time of this file tells c2c when to check deadlines.\n"
 
-	// LookEvery bounds how far ahead the file's time may be. It is less than TellAfter, so no message without a deadline of its own
-	// needs an earlier look.
+	// LookEvery bounds how far ahead the file's time may be. It is less than notice.TellAfter, so a message without a deadline of its own
+	// needs no earlier look.
 	LookEvery = 10 * time.Minute
 )
 
@@ -60,7 +60,7 @@ func (f *File) LookBy(at time.Time) {
 		return
 	case err == nil:
 		err = f.root.Remove(FileName)
-	case errors.Is(err, fs.ErrNotExist): // a process may be looking just now
+	case errors.Is(err, fs.ErrNotExist): // no file: a process may be looking just now
 		var empty *os.File
 		if empty, err = f.root.Open(FileName, os.O_WRONLY|os.O_CREATE|os.O_EXCL); err == nil {
 			err = empty.Close()
@@ -78,8 +78,8 @@ type Look struct {
 	removed bool
 }
 
-// BeginLook removes the file, so that deadlines stored during the look are not missed. A long-lived process passes false for
-// always: then the file is removed only if less than half of LookEvery is left.
+// BeginLook removes the file, so that deadlines stored during the look are not missed. A long-lived process sets the argument always to
+// false: then the file is removed only if less than half of LookEvery is left.
 func (f *File) BeginLook(always bool) Look {
 	l := Look{f, f.now(), always || f.UntilLook() < LookEvery/2}
 	if l.removed {

@@ -21,8 +21,8 @@ import (
 const (
 	logFile = "broker.log"
 	logLock = "broker.log.lock"
-	logMax  = 10 << 20 // bytes, as the OCaml c2c
-	logKeep = 5        // older files: broker.log.1 is the newest of them
+	logMax  = 10 << 20 // bytes; the OCaml c2c has the same limit
+	logKeep = 5        // number of older files; broker.log.1 is the newest of them
 
 	EventSent = "dm_enqueue" // the event of a stored message, named as in the OCaml c2c
 )
@@ -39,8 +39,8 @@ func Open(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Log {
 	return &Log{root, now, log}
 }
 
-// Write appends a line to broker.log, which people and `tail_log` read. facts are names and values in turn: texts and
-// booleans. Never give it the body of a message or a token.
+// Write appends a line to broker.log, which people and the tool tail_log read. The arguments facts are a name, its value, the next name,
+// and so on; a value is a text or a boolean. Never log the body of a message, or a token.
 func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
 	line := fields.AppendSeconds([]byte(`{"ts":`), mail.Seconds(l.now()))
 	line = fields.AppendText(append(line, `,"event":`...), event)
@@ -60,11 +60,11 @@ func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
 			return err
 		}
 	}
-	// Without the lock: the kernel appends each line whole, and during a rotation a line may go into the older file.
+	// This needs no lock: the kernel appends each line whole. During a rotation, the line may go into the older file, which does no harm.
 	return l.root.Log(logFile, append(line, '}', '\n'))
 }
 
-// WriteTexts is Write for texts alone. It leaves out empty texts.
+// WriteTexts is like Write, but all values are texts, and it leaves out a name whose value is empty.
 func (l *Log) WriteTexts(ctx context.Context, event string, pairs ...string) error {
 	var facts []any
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -80,7 +80,7 @@ func (l *Log) isFull() bool {
 	return err == nil && v.Size() >= logMax
 }
 
-// Record is Write that only warns on an error, because the event has happened already.
+// Record is like Write, but after an error it only logs a warning, because the event has happened already.
 func (l *Log) Record(ctx context.Context, event string, facts ...any) {
 	if err := l.Write(ctx, event, facts...); err != nil {
 		l.log.Warn("event could not be logged", "event", event, "err", err)
@@ -105,7 +105,7 @@ func (l *Log) rotate() error {
 	return nil
 }
 
-// Tail returns the last lines of broker.log, oldest first; it skips lines that are not JSON.
+// Tail returns at most limit lines from the end of broker.log, oldest first. It skips lines that are not JSON.
 func (l *Log) Tail(ctx context.Context, limit int) ([]json.RawMessage, error) {
 	data, err := l.root.ReadIf(logFile)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// logLately is how many bytes at the end of broker.log SentLately reads: about 300 lines.
+// SentLately reads the last logLately bytes of broker.log. These are about 300 lines.
 const logLately = 64 << 10
 
 // Sent returns sender, receiver and time of a message that is not kept any more, if broker.log has them.
@@ -30,7 +30,7 @@ func (l *Log) Sent(id string) (found []mail.Message, err error) {
 	return found, err
 }
 
-// SentLately is Sent, but reads only the end of broker.log.
+// SentLately is like Sent, but reads only the end of broker.log.
 func (l *Log) SentLately(id string) ([]mail.Message, error) {
 	f, err := l.root.Open(logFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,7 @@ func (l *Log) SentLately(id string) ([]mail.Message, error) {
 	return sentIn(data[:n], id), err
 }
 
-// sentIn returns the messages whose ids end with id, from lines of the log.
+// sentIn finds, in lines of the log, the messages whose ids end with id.
 func sentIn(lines []byte, id string) (found []mail.Message) {
 	if len(id) < mail.ShortLen {
 		return nil

@@ -29,8 +29,8 @@ type Store struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
-	dir  *atomicfile.Dir  // nil: opened anew for each session
-	seen map[string]Facts // cache of a glance; nil: facts are read anew each time
+	dir  *atomicfile.Dir  // the open directory of the files; nil: each read opens it again
+	seen map[string]Facts // cache of a store that Glance made; nil: each call reads the file again
 }
 
 // Open returns the facts of a root.
@@ -46,7 +46,7 @@ func (st *Store) Glance() *Store {
 // Hold returns a store that keeps its directory open until Release, for the facts of many sessions.
 func (st *Store) Hold() *Store {
 	held := *st
-	held.dir, _ = st.Dir() // after an error each read opens the directory again, and Of logs the error
+	held.dir, _ = st.Dir() // after an error dir is nil: each read opens the directory again, and Of logs the error
 	return &held
 }
 
@@ -90,11 +90,11 @@ func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	return Facts{}, &DamagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
 }
 
-// Of is Read for callers that can go on without facts: the registry alone identifies a session. After an error, which it logs, they
-// are empty.
+// Of is like Read, for callers that can go on without facts, because the registry alone identifies a session. After an error, Of logs the
+// error and returns empty facts.
 func (st *Store) Of(sid string) Facts {
 	if f, known := st.seen[sid]; known || !mail.ValidName(sid) {
-		return f // the OCaml c2c allows such an id, but we can keep no facts for it
+		return f // f is empty if the id is not valid: the OCaml c2c allows such an id, but we can keep no facts for it
 	}
 	f, err := st.Read(sid)
 	if err != nil {
@@ -116,7 +116,7 @@ func (st *Store) Change(ctx context.Context, sid string, edit func(*Facts)) erro
 	return filelock.With(ctx, dir, sid+".lock", func() error {
 		f, err := ReadIn(dir, sid)
 		if damaged := new(DamagedError); errors.As(err, &damaged) {
-			// Facts may be lost: the registry identifies the session, and the next attach writes the facts anew.
+			// These facts may be lost: the registry identifies the session, and the next call of Broker.Attach writes facts again.
 			aside := sid + ".json.corrupt-" + strconv.FormatInt(st.now().UnixMicro(), 10)
 			st.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
 			err = dir.Rename(sid+".json", aside)
@@ -156,7 +156,7 @@ func (st *Store) ids() (*atomicfile.Dir, error) {
 	return dir.Sub("ids", true)
 }
 
-// SidOf returns the session of a client's own id; "" if the id was never seen.
+// SidOf returns the session to which a client's own id belongs; "" if c2c has never seen this id.
 func (st *Store) SidOf(client, id string) (string, error) {
 	ids, name, err := st.openID(client, id)
 	if err != nil {
@@ -187,7 +187,7 @@ func (st *Store) BindID(client, id, sid string) error {
 	return ids.Replace(name, []byte(sid+"\n"))
 }
 
-// TakeIDs copies the client ids of another root, except those that have a session here already.
+// TakeIDs copies the client ids of another root, except ids that belong to a session here already.
 func (st *Store) TakeIDs(other *Store) error {
 	from, err := other.ids()
 	if err != nil {
@@ -211,15 +211,15 @@ func (st *Store) TakeIDs(other *Store) error {
 	return err
 }
 
-// LastChange returns when the facts of a session were last written, or last if that is later. dir may be nil.
-func LastChange(dir *atomicfile.Dir, sid string, last time.Time) time.Time {
+// LastChange returns the time of the last write to the facts of a session, or the argument latest if that is later or dir is nil.
+func LastChange(dir *atomicfile.Dir, sid string, latest time.Time) time.Time {
 	if dir == nil {
-		return last
+		return latest
 	}
 	for _, name := range []string{sid + ".json", sid + ".lock"} {
-		if info, err := dir.Stat(name); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
+		if info, err := dir.Stat(name); err == nil && info.ModTime().After(latest) {
+			latest = info.ModTime()
 		}
 	}
-	return last
+	return latest
 }

@@ -15,7 +15,7 @@ import (
 // Locks takes and tests the lock files of an open root. It does not close the root.
 type Locks struct {
 	root *atomicfile.Dir
-	seen map[string]bool // cache of a glance; nil: each question tests the lock
+	seen map[string]bool // cache of the result of Glance; nil: each call tests the lock
 }
 
 // Of returns the locks of a root.
@@ -99,7 +99,7 @@ func (l *Locks) Held(name string) bool {
 }
 
 func (l *Locks) heldNow(name string) bool {
-	f, err := l.root.OpenHandle(name, os.O_RDONLY) // closing it as a writer would wake the file's watchers
+	f, err := l.root.OpenHandle(name, os.O_RDONLY) // not for writing: to close a file open for writing would wake its watchers
 	if err != nil {
 		return false
 	}

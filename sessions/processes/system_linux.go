@@ -33,8 +33,8 @@ func (s *System) sees() bool {
 
 func (*System) Self() int { return os.Getpid() }
 
-// Namespace returns the inode of our PID namespace, the boot, and the machine if it has an id. "" means unknown, or that /proc
-// shows another namespace's processes, as in a sandbox that has not mounted its own.
+// Namespace identifies our PID namespace: by its inode, the id of the boot, and the id of the machine if there is one. It returns "" if
+// they are not known, or if /proc shows the processes of another namespace, as in a sandbox that has not mounted its own /proc.
 func (s *System) Namespace() string {
 	s.once.Do(func() {
 		if !s.sees() {

@@ -20,30 +20,30 @@ type Process struct {
 	Start  int64
 }
 
-// NoStart is the start time in the row of a session that its client has left. No process has this start time, so the session is
-// absent. If its row had no process id, its state would be unknown.
+// NoStart is the start time in the row of a session that its client has left for another session. No process has this start time, so the
+// session is absent. If the row had no process id instead, the state of the session would be unknown.
 const NoStart = -1
 
-// Table finds processes. Tests use their own.
+// Table finds processes. Tests have tables of their own.
 type Table interface {
 	// Find returns ErrNoProcess if no process has the id. A zombie does not count.
 	Find(pid int) (Process, error)
 	Self() int
-	// Namespace returns the PID namespace of the ids: its inode, the boot, the machine.
+	// Namespace returns the PID namespace to which the process ids belong: its inode, the boot, the machine.
 	Namespace() string
 	// Environ returns the variables with which a process was started; nil if the system does not show them.
 	Environ(pid int) []string
-	// Opened returns the client's ids of the sessions that a process has open, see client.Profile.Open.
+	// Opened returns the sessions that a process has open, by the client's own ids; see client.Profile.Open.
 	Opened(p client.Profile, pid int) (ids map[string]bool, known bool)
 }
 
-// FirstNamespace is the PID namespace of a Linux machine's first process. No container and no sandbox is in it. Linux gives it a fixed
-// number.
+// FirstNamespace is the PID namespace of a Linux machine's first process. No container and no sandbox is in it. Linux gives this namespace
+// a fixed number.
 const FirstNamespace = "pid:[4026531836]"
 
-// SameNamespace reports whether two PID namespaces are the same one. The first namespace has the same inode on every machine, so
-// the machine counts, too; if it has no id, the boot counts. A reboot of the same machine makes no difference: Find does not find
-// the old processes.
+// SameNamespace reports whether two PID namespaces are the same one. The first namespace has the same inode on every machine. Therefore the
+// machines must be the same, too; or the boots, if a machine has no id. A reboot makes no difference, because Find does not find the
+// processes from before it.
 func SameNamespace(one, other string) bool {
 	a, b := strings.Fields(one), strings.Fields(other)
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]

@@ -14,21 +14,21 @@ import (
 	"c2c/project"
 )
 
-// A client may still run when c2c is uninstalled, with our server, plugin and hooks in it. These must no longer wake the client,
-// type into it or answer it, but nothing ends them. So uninstall leaves a note for them in the state directory:
+// When c2c is uninstalled, a client may still run, with our server, plugin and hooks in it. These must no longer wake the client, type into
+// it or answer it, but nothing ends them. So uninstall leaves a note for them in the state directory:
 //
-//	uninstalled/<client>	"<boot> <start>": when uninstall ran, as the start of its process
-//	uninstalled/<client>	"<boot> <start> <directory>": the same, while another configuration of the client stays set up
+//	uninstalled/<client>	"<boot> <start>": the boot, and the start time of the process of uninstall
+//	uninstalled/<client>	"<boot> <start> <directory>": the same, if only the configuration in this directory was changed
 //
-// A client that was started after the uninstall is served: its user has set it up again, perhaps with a plugin.
+// c2c serves a client that was started after the uninstall, because its user has set c2c up again, perhaps with a plugin.
 
 const (
 	uninstalledDir = "uninstalled"
 	maxMark        = 8192 // bytes
 )
 
-// MarkUninstalled leaves the note for our programs in a running client. It writes nothing if c2c has never stored any state,
-// because then there are no sessions. config is the client's configuration directory if only this one was changed, else "".
+// MarkUninstalled leaves the note for our programs in a running client. It writes nothing if c2c has never stored any state, because then
+// there are no sessions. The argument config is the client's configuration directory if only this one was changed, otherwise "".
 func MarkUninstalled(getenv func(string) string, client, config string) error {
 	state, _ := project.StateDir(getenv)
 	if _, err := os.Stat(state); state == "" || errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func MarkUninstalled(getenv func(string) string, client, config string) error {
 	return dir.Write(client, []byte(strings.TrimSpace(fmt.Sprintf("%s %d %s", boot(proc), self.Start, config))+"\n"))
 }
 
-// ClearUninstalled removes the note, so that our programs in a running client serve it again. It keeps the note of another configuration.
+// ClearUninstalled removes the note, so that our programs in a running client serve it again. It keeps a note about another configuration.
 func ClearUninstalled(getenv func(string) string, client string) error {
 	state, _ := project.StateDir(getenv)
 	if _, _, other := readMark(getenv, state, client); other {
@@ -63,25 +63,26 @@ func ClearUninstalled(getenv func(string) string, client string) error {
 	return nil
 }
 
-// Uninstalled reports whether c2c was uninstalled from a client while its process ran. It also returns true for a process that
-// cannot be seen, or is not known (0).
+// Uninstalled reports whether c2c was uninstalled from a client while its process pid ran. If the client has a note, Uninstalled also
+// returns true for a process that c2c cannot see or does not know (0).
 func Uninstalled(getenv func(string) string, client string, pid int) bool {
 	state, _ := project.StateDir(getenv)
 	if state == "" || client == "" {
 		return false
 	}
-	at, start, other := readMark(getenv, state, client)
+	during, start, other := readMark(getenv, state, client)
 	proc := &System{}
-	if at == "" || other || at != boot(proc) {
-		return false // processes of that time have ended with the system
+	if during == "" || other || during != boot(proc) {
+		return false // no note, or all processes from before the uninstall have ended with that boot
 	}
 	p, err := proc.Find(pid)
 	return err != nil || p.Start < start
 }
 
-// readMark returns when c2c was uninstalled from a client: at is empty if it was not, or if the note is unreadable. other reports
-// that c2c was uninstalled from another configuration than the one in the environment.
-func readMark(getenv func(string) string, state, name string) (at string, start int64, other bool) {
+// readMark reads the note about a client: the boot during which c2c was uninstalled, and the start time of the process that did it. If
+// there is no note, or if it is unreadable, the result during is "". The result other is true if the note is about another configuration
+// than the one in the environment.
+func readMark(getenv func(string) string, state, name string) (during string, start int64, other bool) {
 	data, err := atomicfile.ReadForeign(filepath.Join(state, uninstalledDir, name), maxMark)
 	words := strings.SplitN(strings.TrimSpace(string(data)), " ", 3)
 	if err != nil || len(words) < 2 {
@@ -98,7 +99,7 @@ func readMark(getenv func(string) string, state, name string) (at string, start 
 	return words[0], start, other
 }
 
-// boot identifies the current boot of the system: start times of processes count from it.
+// boot returns the id of the current boot of the system. It is needed because start times of processes count from the boot.
 func boot(proc Table) string {
 	if is := strings.Fields(proc.Namespace()); len(is) > 1 {
 		return is[1]

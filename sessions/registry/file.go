@@ -16,7 +16,7 @@ import (
 	"c2c/sessions/eventlog"
 )
 
-// LockName is the lock file of the registry. When a process closes it, the registry may have changed.
+// LockName is the lock file of the registry. When a process closes this file, the registry may have changed.
 const LockName = "registry.json.lock"
 
 const (
@@ -38,7 +38,8 @@ type File struct {
 	now    func() time.Time
 	log    inbox.Log
 	events *eventlog.Log
-	// Forget removes idle sessions from rows, which would take size bytes: too many. before are the rows in the file now.
+	// Forget removes idle sessions from rows. It is called if the file with rows would have size bytes, which is too large. The argument
+	// before has the rows that are in the file now.
 	Forget func(rows, before []Row, size int) []Row
 	last   lastRows
 }
@@ -60,13 +61,13 @@ func (f *File) Rows(ctx context.Context) ([]Row, error) {
 		return rows, err
 	}
 	err = f.locked(ctx, func() error {
-		rows, err = f.readOrRepair(ctx) // another process may have repaired it meanwhile
+		rows, err = f.readOrRepair(ctx) // another process may have repaired the file meanwhile
 		return err
 	})
 	return rows, err
 }
 
-// Change lets edit change the rows under the registry's lock, and writes them if they have changed.
+// Change calls the function edit under the registry's lock, and writes the rows that edit returns if they have changed.
 func (f *File) Change(ctx context.Context, edit func(rows []Row) ([]Row, error)) error {
 	return f.locked(ctx, func() error {
 		before, err := f.readOrRepair(ctx)
@@ -82,7 +83,7 @@ func (f *File) Change(ctx context.Context, edit func(rows []Row) ([]Row, error))
 			rows = f.Forget(rows, before, len(data))
 			data = Format(rows)
 		}
-		// The OCaml c2c may have written a larger file, which a sweep may make smaller step by step.
+		// The OCaml c2c may have written a file that is larger still. A sweep may make such a file smaller step by step.
 		if len(data) > MaxBytes && len(data) >= len(Format(before)) {
 			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; %s",
 				FileName, ErrFull, len(rows), len(data), MaxBytes, FullHint)

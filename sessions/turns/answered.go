@@ -15,9 +15,9 @@ import (
 	"c2c/sessions/processes"
 )
 
-// AnswersEnd is the end of the name of the empty file <sid>.answered. The file's time is when c2c last saw the session's model
-// answer. The file exists if some hook or plugin reports answers: then mail counts as read once the model has answered after it was
-// handed over. c2c does not sync the file: after a power cut, the next answer sets its time again.
+// AnswersEnd is the end of the name of the empty file <sid>.answered. The file's time is when c2c last saw the session's model answer. The
+// file exists if some hook or plugin reports answers. If so, mail counts as read when the model has answered after the mail was handed
+// over. c2c does not sync the file: after a power cut, the next answer sets its time again.
 const AnswersEnd = ".answered"
 
 func AnsweredName(sid string) string { return sid + AnswersEnd }
@@ -25,18 +25,18 @@ func AnsweredName(sid string) string { return sid + AnswersEnd }
 // noAnswer is the file's time until the session answers.
 var noAnswer = time.Unix(1, 0)
 
-// AnswerTick is subtracted from the time of an answer, because the hook script compares it with the time of the archive's file. The
-// kernel sets that time, and its clock may be this much behind.
+// The hook script compares the time of an answer with the time of the archive's file. The kernel sets the latter, and its clock may be
+// AnswerTick behind. Therefore AnswerTick is subtracted from the time of an answer.
 const AnswerTick = atomicfile.ClockTick
 
-// Within failureGap the same failure is recorded only once: some clients ask their model several times a second.
+// Within failureGap the same failure is recorded only once, because some clients ask their model several times a second.
 const failureGap = time.Second
 
 // maxFailure bounds the recorded reason of a failure, in bytes.
 const maxFailure = 200
 
-// ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that the mail handed over now waits for
-// an answer. It moves the time of a very recent answer back by AnswerTick.
+// ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that the mail handed over now waits for an
+// answer. If the last answer is very recent, its time is set back to AnswerTick before now.
 func ExpectAnswers(reg *sessions.Registry, sid string) error {
 	name := AnsweredName(sid)
 	last, _, err := reg.Dir().TimeOf(name)
@@ -46,14 +46,14 @@ func ExpectAnswers(reg *sessions.Registry, sid string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := reg.Dir().Log(name, nil); err != nil { // it makes the file
+	if err := reg.Dir().Log(name, nil); err != nil { // this makes the file
 		return err
 	}
 	return reg.Dir().Touch(name, noAnswer)
 }
 
-// SawAnswer records that the model of a session answered at that time; zero is now. It does nothing if no answers are expected. The
-// recorded time never goes back, unless a wrong clock has set it to the future. With a zero time it costs one system call.
+// SawAnswer records that the model of a session answered at the given time; the zero time means now. It does nothing if no answers are
+// expected. The recorded time never goes back, unless a wrong clock has set it to the future. With a zero time it costs one system call.
 func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	now := reg.Now()
 	if at.IsZero() || at.After(now) {
@@ -77,7 +77,7 @@ func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	return err
 }
 
-// SawFailure records why the model of a session gave no answer, in words of its client. After a later answer, Failure no longer returns it.
+// SawFailure records why the model of a session gave no answer, in the client's words. After a later answer, Failure no longer returns it.
 func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) error {
 	why = mail.Visible(strings.Join(strings.Fields(why[:min(len(why), 4*maxFailure)]), " "), "")
 	if len(why) > maxFailure {
@@ -93,10 +93,10 @@ func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) er
 	return reg.Facts.Change(ctx, sid, func(f *facts.Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
 }
 
-// SawAnswerSince is for a turn that began with mail, at began. If an answer was seen since, it records an answer now: the mail may
-// have been recorded as handed over only after the first answer.
-func SawAnswerSince(reg *sessions.Registry, sid string, began time.Time) error {
-	if last, told := LastAnswer(reg, sid); !told || !last.After(began) {
+// SawAnswerSince is for a turn that began with mail, at the time start. If an answer was seen after start, it records another answer now,
+// because c2c may have recorded the mail as handed over only after the first answer.
+func SawAnswerSince(reg *sessions.Registry, sid string, start time.Time) error {
+	if last, told := LastAnswer(reg, sid); !told || !last.After(start) {
 		return nil
 	}
 	return SawAnswer(reg, sid, time.Time{})
@@ -127,14 +127,14 @@ func Failure(reg *sessions.Registry, sid string) (why string, at time.Time) {
 	return f.Failure, f.FailedAt
 }
 
-// Unanswered reports whether mail still waits for an answer of the model. The reader by handed it over, at that time. It is false
-// if nothing reports answers.
-func Unanswered(reg *sessions.Registry, sid, by string, at time.Time) bool {
-	if sessions.AfterRead(by) != sessions.Read {
+// Unanswered reports whether mail still waits for an answer of the model. The given reader has handed the mail over, at the time handed.
+// The result is false if nothing reports answers.
+func Unanswered(reg *sessions.Registry, sid, reader string, handed time.Time) bool {
+	if sessions.AfterRead(reader) != sessions.Read {
 		return false
 	}
 	last, told := LastAnswer(reg, sid)
-	return told && !last.After(at)
+	return told && !last.After(handed)
 }
 
 // LookForAnswer finds the model's last answer in the client's own record, for clients whose hooks do not report each answer.
@@ -151,8 +151,7 @@ func LookForAnswer(reg *sessions.Registry, s sessions.Session) {
 	}
 }
 
-// Settled reports whether all mail that a session was handed counts as read, now and also after its record of answers is
-// removed.
+// Settled reports whether all mail that was handed to a session counts as read, and will still do so when its file of answers is removed.
 func Settled(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	last, told := LastAnswer(reg, sid)
 	if !told {

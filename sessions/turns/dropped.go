@@ -15,8 +15,8 @@ import (
 // maxDropped bounds how many messages are checked and handed over again.
 const maxDropped = 50
 
-// SawDropped records which messages the session's client has dropped. It asks dropped about each message that a hook has handed
-// over and the model has not answered. It returns all messages that must be handed over again, oldest first.
+// SawDropped records which messages the session's client has dropped. It calls the function dropped with each message that a hook has
+// handed over and the model has not answered. It returns all messages that must be handed over again, oldest first.
 func SawDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session, dropped func(mail.Message) bool) (again []mail.Message, err error) {
 	if dropped == nil && len(s.Facts.Dropped) == 0 {
 		return nil, nil

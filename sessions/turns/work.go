@@ -8,8 +8,8 @@ import (
 	"c2c/sessions"
 )
 
-// The file <sid>.work records when a session worked. Its time is when the session's client last reported work. It has one byte if
-// the client also reports each tool call. The file is not synced: a power cut may lose the last report.
+// The file <sid>.work records when a session worked. Its modification time is the time at which the session's client last reported work.
+// The file has one byte if the client also reports each tool call. It is not synced, so a power cut may lose the last report.
 const (
 	WorkEnd  = ".work"
 	workTool = "t"
@@ -23,14 +23,14 @@ var noWork = time.Unix(1, 0)
 // Work is what a session's client has reported about its work.
 type Work struct {
 	at    time.Time
-	Tools bool // the client reports tool calls, so a turn without any was idle
+	Tools bool // the client reports tool calls, so a turn without tool calls did no work
 }
 
 // Since reports whether the session has worked since a message was sent.
 func (w Work) Since(sent time.Time) bool { return !w.at.IsZero() && !w.at.Before(sent) }
 
-// WorkOf reads the file. A time in the future comes from a wrong clock: it does not count, and is reset, because otherwise the next
-// work would not be recorded.
+// WorkOf reads the file <sid>.work. A time in the future comes from a wrong clock: it does not count, and is reset, because otherwise the
+// next work would not be recorded.
 func WorkOf(reg *sessions.Registry, sid string) Work {
 	at, size, err := reg.Dir().TimeOf(WorkName(sid))
 	if err != nil {
