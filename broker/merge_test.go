@@ -18,11 +18,14 @@ import (
 	"c2c/broker"
 	"c2c/broker/merge"
 	"c2c/broker/notice"
+	"c2c/broker/notify"
 	"c2c/broker/owed"
+	"c2c/claims"
 	"c2c/e2e/need"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/project"
+	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/registry"
@@ -226,6 +229,24 @@ func (p *twoRoots) fill() {
 		p.t.Fatal(err)
 	}
 	write(p.t, filepath.Join(p.from, "rooms", "hall", "history.jsonl"), "{}\n")
+	write(p.t, filepath.Join(p.from, "rooms", "hall", "members.json"), `[{"alias":"amber","session_id":"old-amber","joined_at":1.5}]`)
+	elm, fir := p.shell(from, "elm"), p.shell(from, "fir")
+	if _, now, err := notify.Ask(p.t.Context(), from.Registry, elm, "fir", notify.Done, false); now != nil || err != nil {
+		p.t.Fatal(now, err)
+	}
+	if _, err := claims.Make(p.t.Context(), from.Registry, fir, claims.Wanted{Task: "release"}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// shell registers a session that was made in a shell, so that nobody can say whether it has ended.
+func (p *twoRoots) shell(b *broker.Broker, alias string) sessions.Session {
+	p.t.Helper()
+	s, err := b.Register(p.t.Context(), callers.Caller{Explicit: "s-" + alias}, alias)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return s
 }
 
 // check fails unless all of fill is in one root, once.
@@ -246,7 +267,7 @@ func (p *twoRoots) check() {
 	for _, s := range all {
 		aliases[s.ID] = s.Alias
 	}
-	if want := map[string]string{"new-amber": "amber", "old-amber": "amber-2", "both": "dana", "only-old": "birch"}; fmt.Sprint(aliases) != fmt.Sprint(want) {
+	if want := map[string]string{"new-amber": "amber", "old-amber": "amber-2", "both": "dana", "only-old": "birch", "s-elm": "elm", "s-fir": "fir"}; fmt.Sprint(aliases) != fmt.Sprint(want) {
 		p.t.Errorf("aliases %v, want %v", aliases, want)
 	}
 	for sid, want := range map[string][2][]string{
@@ -266,6 +287,12 @@ func (p *twoRoots) check() {
 	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
 	if err != nil || len(dead) != 2 || dead[0].Message.Content == dead[1].Message.Content {
 		p.t.Errorf("dead letters %v, %v", dead, err)
+	}
+	if asked, err := notify.List(b.Registry); err != nil || len(asked) != 1 || asked[0].By != "s-elm" || asked[0].SID != "s-fir" {
+		p.t.Errorf("requests for a notice %+v, %v", asked, err)
+	}
+	if claimed, err := claims.List(ctx, b.Registry); err != nil || len(claimed) != 1 || claimed[0].SID != "s-fir" || claimed[0].Task != "release" {
+		p.t.Errorf("claims %+v, %v", claimed, err)
 	}
 	for _, sid := range []string{"old-amber", "only-old"} {
 		if s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: "claude", ClientID: "of-" + sid}); err != nil || s.ID != sid {
@@ -304,6 +331,28 @@ func TestTwoRootsBecomeOne(t *testing.T) {
 		t.Errorf("would move %v, and moved %v", dry, real)
 	}
 	p.check()
+}
+
+// A member of a room would be in no room after a merge, and would not get its unread posts.
+func TestARootWithRoomsInUseIsNotMerged(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	from := p.broker(p.web)
+	amber := p.shell(from, "amber")
+	if _, err := talk.Join(t.Context(), from, amber, "review", true); err != nil {
+		t.Fatal(err)
+	}
+	for _, dry := range []bool{true, false} {
+		if got, err := p.merge(dry); err == nil || !strings.Contains(err.Error(), "review") || len(got.Sessions) > 0 {
+			t.Errorf("dry %v: %+v, %v", dry, got, err)
+		}
+	}
+	if _, err := talk.Archive(t.Context(), from, "review"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.merge(false); err != nil || len(got.Sessions) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 // A merge that is killed before any change of a name loses nothing and doubles nothing, and the next one goes on.

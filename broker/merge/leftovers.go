@@ -7,9 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"c2c/broker/notify"
 	"c2c/broker/owed"
+	"c2c/claims"
 	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
@@ -85,7 +88,7 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 		case err != nil:
 		case path == "sessions", path == "sessions/ids", path == archives, path == owed.Directory:
 			err = m.eachBelow(dir, path, keep)
-		case m.dry && (path == callers.DeadLetterFile || strings.HasSuffix(path, turns.AnswersEnd)), path == registry.FileName, isMail(path):
+		case m.dry && (slices.Contains(moved, path) || strings.HasSuffix(path, turns.AnswersEnd)), path == registry.FileName, isMail(path):
 		case at == "sessions/ids", path == callers.DeadLetterFile && isEmpty(dir, name), path == due.FileName, strings.HasSuffix(name, ".lock"), atomicfile.IsTemp(name):
 			if !m.dry {
 				err = dir.Remove(name)
@@ -96,6 +99,9 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 	}
 	return err
 }
+
+// moved are files that are gone before finish is called.
+var moved = []string{callers.DeadLetterFile, notify.FileName, claims.FileName}
 
 const archives = "archive" // the name is from package inbox
 

@@ -13,10 +13,15 @@ import (
 	"c2c/broker/explain"
 	"c2c/broker/moves"
 	"c2c/broker/notice"
+	"c2c/broker/notify"
 	"c2c/broker/owed"
+	"c2c/claims"
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/inbox/records"
 	"c2c/project"
+	"c2c/relay/cache"
+	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/facts"
@@ -74,9 +79,9 @@ func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, dry boo
 		return m.Merged, err
 	}
 	defer m.from.Close()
-	steps := []func(context.Context) error{m.check, m.prepare, m.sessions, m.owed, m.deadLetters, m.finish}
+	steps := []func(context.Context) error{m.check, m.rooms, m.prepare, m.sessions, m.owed, m.lists, m.deadLetters, m.finish}
 	if dry {
-		steps = []func(context.Context) error{m.check, m.sessions, m.countDead, m.listLeftovers}
+		steps = []func(context.Context) error{m.check, m.rooms, m.sessions, m.countDead, m.listLeftovers}
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -106,6 +111,9 @@ func (m *merging) check(ctx context.Context) error {
 	if m.from.Locks.Held(locks.WakeLock) {
 		return fmt.Errorf("its wake daemon runs: C2C_MCP_BROKER_ROOT=%s c2c wake stop ends it", m.From)
 	}
+	if relayed, err := cache.IsRelayed(m.from.Dir()); err != nil || relayed { // it would refuse mail for sessions that have just moved
+		return errors.Join(err, errors.New("the relay carries its mail: end it with c2c relay stop, and start it again after the merge"))
+	}
 	var running []string
 	for _, s := range all {
 		if s.State == sessions.Alive || s.State == sessions.Unknown && s.PID != 0 {
@@ -116,6 +124,29 @@ func (m *merging) check(ctx context.Context) error {
 		return &LiveError{running}
 	}
 	return nil
+}
+
+// rooms returns an error if sessions of this program are in a room, or wait to get into one. A merge does not move rooms, so these sessions
+// would miss posts. It keeps a room that only the OCaml c2c has used, whose posts are in the mailboxes, too.
+func (m *merging) rooms(context.Context) error {
+	st := rooms.Store{Root: m.from.Dir(), Now: m.from.Now, Log: m.from.Log}
+	names, err := st.Names()
+	var used []string
+	for _, name := range names {
+		r, oerr := st.Open(name)
+		if oerr != nil {
+			return oerr
+		}
+		members, merr := r.Members()
+		asked, aerr := r.Asked()
+		if err = errors.Join(err, merr, aerr, r.Close()); len(asked) > 0 || slices.ContainsFunc(members, func(one rooms.Member) bool { return one.Ours }) {
+			used = append(used, name)
+		}
+	}
+	if err == nil && len(used) > 0 {
+		err = fmt.Errorf("sessions are in rooms, which this does not move: %s. Archive each with C2C_MCP_BROKER_ROOT=%s c2c rooms archive NAME, or let its sessions leave it", explain.Few(used), m.From)
+	}
+	return err
 }
 
 // prepare converts mail of an old version so that it can be moved, and copies the client ids that the new root does not have.
@@ -280,6 +311,18 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 
 // owed moves the records of messages with a deadline for the answer.
 func (m *merging) owed(ctx context.Context) error { return owed.TakeAll(ctx, m.to, m.from) }
+
+// lists moves the requests for a notice, and the claims. The sessions come before them, because a request of an unknown session is dropped.
+func (m *merging) lists(ctx context.Context) error {
+	err := records.Take(ctx, m.to.Dir(), m.from.Dir(), notify.FileName, notify.LockName)
+	if err == nil {
+		err = records.Take(ctx, m.to.Dir(), m.from.Dir(), claims.FileName, claims.LockName)
+	}
+	if err == nil { // wake the process that checks requests: it watches the registry's lock file
+		err = m.to.Locks.With(ctx, registry.LockName, func() error { return nil })
+	}
+	return err
+}
 
 func (m *merging) countDead(ctx context.Context) error {
 	if !callers.MayHaveDeadLetters(m.from) {

@@ -29,7 +29,7 @@ type roots struct {
 	h     *Host
 	relay relay.Switch
 
-	opening sync.Mutex // held while a root is opened
+	opening sync.Mutex // held while a root is opened or closed
 
 	failed map[string]string    // by path of a root: why it could not be opened, to log this only once; only look uses this field
 	alone  map[string]time.Time // by path of a root without members on other machines: when its rooms last changed; only look uses this field
@@ -44,6 +44,7 @@ type root struct {
 	b          *broker.Broker
 	relay      *relay.Relay
 	stop       func()
+	busy       sync.RWMutex      // held, together, by the packets that the relay takes; held alone by what closes the root
 	files      map[string]string // watched files, by name
 	arrived    *followed
 	rooms      *copies.Home
@@ -59,19 +60,30 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 	if err != nil {
 		return nil
 	}
-	if r.at(name) == nil {
+	open := r.at(name)
+	if open == nil {
 		all := r.h.rootsHere()
 		i := slices.IndexFunc(all, func(here project.Root) bool { return here.Name == name && isUsed(here) })
 		if i < 0 {
 			return relay.AnswerAbsent(ctx, r.h.peers, r.h.carrier, packet)
 		}
-		if _, err := r.get(all[i]); err != nil {
+		if open, err = r.get(all[i]); err != nil {
 			return err
 		}
 		r.h.changes.Recheck() // posts may wait in this root
 	}
+	open.busy.RLock()
+	defer open.busy.RUnlock()
+	if open.b.Replaced() {
+		r.h.changes.Recheck()
+		return errReplaced
+	}
 	return r.relay.Packet(ctx, packet)
 }
+
+// errReplaced means that a packet came for a root that was replaced. The sender gets no answer, so it asks again. Before that, look ends the
+// relay of the root.
+var errReplaced = errors.New("the root was removed or replaced: it is opened anew")
 
 // Link implements relay.Handler.
 func (r *roots) Link(peer string, up bool) {
@@ -86,12 +98,27 @@ const (
 	mostOpen = 32                  // mayOpen returns false if so many roots are open
 )
 
+// endReplaced ends the relays of roots that were removed or replaced. All writes to such a root are lost, and its sessions may be in
+// another root. Only look calls it, because look uses the open roots.
+func (r *roots) endReplaced() {
+	r.mu.Lock()
+	all := maps.Clone(r.open)
+	r.mu.Unlock()
+	for name, open := range all {
+		if open != nil && open.b.Replaced() {
+			r.h.Log.Info("a root was removed or replaced", "root", open.path, "project", name)
+			r.end(name)
+		}
+	}
+}
+
 // look opens the roots in which mail waits for a host, roots with a room that has members on other machines, and roots in use. It makes the
 // relay check the rooms and outboxes of all open roots. It returns the files to watch for changes, and the time after which to call it
 // again; 0: not before a file changes. isKnown is false if the list of hosts cannot be read: then look leaves the rooms as they are, so
 // that no machine loses its members.
 func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (files []string, again time.Duration) {
 	list = slices.DeleteFunc(slices.Clone(list), func(h hosts.Host) bool { return h.Revoked != 0 })
+	r.endReplaced()
 	for _, here := range r.h.rootsHere() {
 		open := r.at(here.Name)
 		if open == nil && !isUsed(here) {
@@ -320,14 +347,18 @@ func (o *root) close() error {
 	return o.b.Close()
 }
 
-// end undoes begin.
+// end undoes begin. It waits until the relay has taken the packets under way.
 func (r *roots) end(name string) {
+	r.opening.Lock() // the same project may be opened again only after that
+	defer r.opening.Unlock()
 	r.mu.Lock()
 	open := r.open[name]
 	delete(r.open, name)
 	r.mu.Unlock()
 	if open != nil {
 		r.relay.Remove(open.relay)
+		open.busy.Lock()
+		defer open.busy.Unlock()
 		open.stop()
 	}
 }
@@ -351,8 +382,17 @@ type post struct {
 	rooms   *copies.Home
 }
 
-// Deliver implements relay.Post. The mailbox recognizes stored messages by their ids.
+// Deliver implements relay.Post. What a root that was replaced answers does not count: its sessions may be in another root.
 func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
+	why, err := p.deliver(ctx, peer, alias, msgs, mayRepeat)
+	if p.b.Replaced() {
+		return relay.Stored, errors.Join(errReplaced, err)
+	}
+	return why, err
+}
+
+// deliver stores messages. The mailbox recognizes stored messages by their ids.
+func (p *post) deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
 	if room, ok := relay.IsRoom(alias); ok {
 		return p.toRoom(ctx, peer, room, msgs, mayRepeat)
 	}

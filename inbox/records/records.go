@@ -68,6 +68,45 @@ func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error 
 	})
 }
 
+// Take moves the entries of a file with this name to the file of another directory, whatever they are. If a process is killed between the two
+// changes, the next Take adds no entry twice, unless the entry was changed meanwhile. If one of the two files is damaged, both
+// stay as they are.
+func Take(ctx context.Context, to, from *atomicfile.Dir, name, lock string) error {
+	if _, err := from.Stat(name); err != nil {
+		return atomicfile.UnlessAbsent(err)
+	}
+	return filelock.With(ctx, from, lock, func() error {
+		return filelock.With(ctx, to, lock, func() error { return take(to, from, name) })
+	})
+}
+
+func take(to, from *atomicfile.Dir, name string) error {
+	var lists [2][]json.RawMessage
+	for i, dir := range []*atomicfile.Dir{from, to} {
+		data, err := dir.ReadIf(name)
+		if err != nil {
+			return err
+		}
+		if data != nil && json.Unmarshal(data, &lists[i]) != nil {
+			return nil
+		}
+	}
+	all := lists[1]
+	for _, entry := range lists[0] {
+		if !slices.ContainsFunc(all, func(other json.RawMessage) bool { return string(other) == string(entry) }) {
+			all = append(all, entry)
+		}
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err == nil {
+		err = to.Replace(name, append(data, '\n'))
+	}
+	if err != nil {
+		return err
+	}
+	return from.Remove(name)
+}
+
 // errDamaged means that the file could be read, but does not contain a list of this kind.
 var errDamaged = errors.New("damaged")
 

@@ -30,6 +30,7 @@ import (
 const (
 	MaxSessions = 500
 	maxFile     = 256 << 10
+	maxStates   = 3 * maxFile // older versions added a whole packet before they rotated the log
 	maxWord     = 64
 	maxTrouble  = 300
 )
@@ -118,6 +119,20 @@ func Paired(state string) (names, roots []string, err error) {
 		roots = append(roots, p.Root)
 	}
 	return names, roots, nil
+}
+
+// IsRelayed reports whether a relay carries mail of this root to a peer or from it.
+func IsRelayed(root *atomicfile.Dir) (bool, error) {
+	dir, err := root.Sub(directory, false)
+	if err != nil {
+		return false, atomicfile.UnlessAbsent(err)
+	}
+	defer dir.Close()
+	names, err := dir.Names()
+	return slices.ContainsFunc(names, func(name string) bool {
+		peer, isLock := strings.CutSuffix(name, ".lock")
+		return isLock && mail.CheckHost(peer) == nil && runs(dir, peer)
+	}), err
 }
 
 func runs(dir *atomicfile.Dir, peer string) bool {
@@ -219,11 +234,12 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 		}
 		lines = append(append(lines, line...), '\n')
 	}
-	if err := atomicfile.Rotate(dir, name, peer+".states.old", maxFile); err != nil {
-		return err
-	}
 	if len(lines) == 0 {
 		return nil
+	}
+	// A log with these lines has at most maxFile bytes, or only the lines of one packet.
+	if err := atomicfile.Rotate(dir, name, peer+".states.old", int64(maxFile-len(lines))); err != nil {
+		return err
 	}
 	return dir.Log(name, lines)
 }
@@ -242,7 +258,7 @@ func ReadReports(root *atomicfile.Dir, peer string) (all Reports, err error) {
 	}
 	defer dir.Close()
 	for _, name := range []string{peer + ".states.old", peer + ".states.log"} {
-		data, err := dir.ReadMost(name, 2*maxFile)
+		data, err := dir.ReadMost(name, maxStates)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return all, err
 		}

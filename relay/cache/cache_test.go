@@ -87,6 +87,30 @@ func TestStatesAreKeptForLongAndBounded(t *testing.T) {
 	}
 }
 
+// A packet has at most 1,000 states, and each name in a state has at most 128 bytes.
+func TestTheLargestPacketsOfStatesCanBeRead(t *testing.T) {
+	root, long := open(t), strings.Repeat("x", 123)
+	last := ""
+	for n, count := range []int{1, 500, 1000, 1000} {
+		var states []cache.State
+		for i := range count {
+			last = fmt.Sprintf("%s-%d%03d", long, n, i)
+			states = append(states, cache.State{ID: last, Session: last, What: "handed", By: last, At: 1e9 + 0.123456})
+		}
+		if err := cache.AddStates(root, "devbox", states); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := statesOf(root, "devbox", last); err != nil || len(found) != 1 {
+			t.Fatalf("packet %d: %d states, %v", n, len(found), err)
+		}
+		if n == 2 {
+			if found, err := statesOf(root, "devbox", long+"-0000"); err != nil || len(found) != 1 {
+				t.Errorf("the states of the older file: %+v, %v", found, err)
+			}
+		}
+	}
+}
+
 // What a file of the cache holds is shown to people and models, whatever it is.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"linked":true,"seen":1,"trouble":"x","sessions":[{"alias":"birch","client":"codex","state":"idle","active":1}]}`))
