@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"c2c/format"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
@@ -192,6 +193,40 @@ func TestAReceiptMayComeBehindTheAnswer(t *testing.T) {
 		}
 		if st, err := w.Status(t.Context(), id); err != nil || st.State != tc.want {
 			t.Errorf("it is %q, want %q: %v", st.State, tc.want, err)
+		}
+	}
+}
+
+// The time of "read" is that of an answer, never that of the hand-over. c2c keeps only the time of the newest answer, so the first one may
+// have been earlier.
+func TestReadHasNotTheTimeOfTheHandOver(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := expecting(t)
+	id := w.put(amber, "birch", mail.Message{Content: "x"}).ID
+	w.read(birch.ID)
+	handed := w.clock.Truncate(time.Microsecond) // as the archive has it
+	for range 2 {
+		w.pass(12 * time.Second)
+		if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		st, err := w.Status(t.Context(), id)
+		if err != nil || st.State != sessions.Read || !st.At.Equal(w.clock) || !st.HandedAt.Equal(handed) {
+			t.Fatalf("%q since %v, handed at %v: %v", st.State, st.At, st.HandedAt, err)
+		}
+		at := func(at time.Time) string { return format.Clock(at, w.clock) }
+		if got, want := st.Became(w.clock), "read after "+at(handed); got != want {
+			t.Errorf("it is %q, want %q", got, want)
+		}
+		if got, want := st.Sentence(), "handed at "+at(handed)+" by its hook; read since then: its model last answered at "+at(w.clock); !strings.HasSuffix(got, want) {
+			t.Errorf("its way is %q, want %q", got, want)
+		}
+		sent, err := w.Outbox(t.Context(), amber, 1)
+		if err != nil || len(sent) != 1 || !sent[0].Status.At.Equal(w.clock) || !sent[0].Status.HandedAt.Equal(handed) {
+			t.Errorf("in the outbox: %+v, %v", sent, err)
+		}
+		if line, err := sent[0].MarshalJSON(); err != nil || !strings.Contains(string(line), `"handed_at":"`+handed.UTC().Format(time.RFC3339Nano)) {
+			t.Errorf("as JSON: %s, %v", line, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Mail struct {
 	Status explain.MessageStatus
 }
 
-// MarshalJSON writes the message with its state, the time at which the state began, the reader, and the room.
+// MarshalJSON writes the message with its state, the time at which the state began (see MessageStatus.HandedAt), the reader, and the room.
 func (m Mail) MarshalJSON() ([]byte, error) {
 	b, err := m.Message.MarshalJSON()
 	if err != nil {
@@ -31,6 +31,9 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	}
 	at, err := m.Status.At.MarshalText()
 	b = fmt.Appendf(b[:len(b)-1], `,"state":%q,"at":%q`, m.Status.State, at)
+	if h, _ := m.Status.HandedAt.MarshalText(); !m.Status.HandedAt.IsZero() { // At came later, so it has an error, too
+		b = fmt.Appendf(b, `,"handed_at":%q`, h)
+	}
 	if m.Status.By != "" {
 		b = fields.AppendText(append(b, `,"by":`...), m.Status.By) // escaped, because other programs write archives, too
 	}

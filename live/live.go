@@ -64,6 +64,7 @@ type Event struct {
 	Message     mail.Message     // the content is set only in Stored, Read and Dead
 	By          string           // the reader of the message, such as poll_inbox
 	Awaits      bool             // in a Read event: the model has not answered yet; an Answers event will follow
+	Answered    time.Time        // in a Read event: the newest answer of the model since At
 	Ring        wake.Ring
 	Why         string
 }
@@ -311,7 +312,7 @@ func (v *View) answers(sids []string) {
 // read turns e into a Read event of a message that was handed over at the given time.
 func (v *View) read(e Event, at time.Time) Event {
 	e.What, e.At = Read, at
-	if e.Awaits = turns.Unanswered(v.b.Registry, e.SessionID, e.By, at); e.Awaits {
+	if e.Answered, e.Awaits = turns.AnswerTo(v.b.Registry, e.SessionID, e.By, at); e.Awaits {
 		is := v.awaits[e.SessionID]
 		v.awaits[e.SessionID] = awaited{later(is.handed, at), is.told}
 	}

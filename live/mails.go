@@ -17,8 +17,10 @@ type Mail struct {
 
 	State string    // Queued, Rung, Handed, Read or Dead of package sessions; or Posted
 	At    time.Time // when the message got this state
-	By    string    // the reader, or the method of the ring
-	Why   string    // the reason, for a dead letter
+	// HandedAt is set if the message was read before it was looked at: then it was read between HandedAt and At.
+	HandedAt time.Time
+	By       string // the reader, or the method of the ring
+	Why      string // the reason, for a dead letter
 
 	awaits bool // the state stays Handed until the model answers
 }
@@ -67,18 +69,21 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 			}
 		case Handed, Read, Back, Dead:
 			if one != nil {
-				one.State, one.At, one.By, one.Why = stateOf[e.What], e.At, e.By, e.Why
+				one.State, one.At, one.HandedAt, one.By, one.Why = stateOf[e.What], e.At, time.Time{}, e.By, e.Why
 				if one.awaits = e.What == Read && e.Awaits; one.awaits {
 					one.State = sessions.Handed
 				} else if e.What == Read {
 					one.State = sessions.AfterRead(e.By)
+					if !e.Answered.IsZero() {
+						one.At, one.HandedAt = e.Answered, e.At
+					}
 				}
 				change(one)
 			}
 		case Answers:
 			for _, one := range m.all {
 				if one.awaits && one.SessionID == e.SessionID && one.At.Before(e.At) {
-					one.State, one.awaits = sessions.Read, false
+					one.State, one.At, one.awaits = sessions.Read, e.At, false
 					change(one)
 				}
 			}

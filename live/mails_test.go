@@ -75,3 +75,26 @@ func TestABurstOfMoreThanIsKeptIsToldWhole(t *testing.T) {
 		t.Errorf("%d changed, %d and %d kept", len(changed), len(mails.All()), len(mails.byKey))
 	}
 }
+
+// A message that is read has the time of an answer. If the answer came before anybody looked, an earlier one may have read it.
+func TestReadHasTheTimeOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	handed, answer := time.Unix(100, 0), time.Unix(112, 0)
+	for name, c := range map[string]struct {
+		events []Event
+		after  time.Time
+	}{
+		"looked at all along": {[]Event{{What: Read, Awaits: true, At: handed}, {What: Answers, At: answer}}, time.Time{}},
+		"looked later":        {[]Event{{What: Read, Answered: answer, At: handed}}, handed},
+	} {
+		mails, first := NewMails(10, 100), letter("m-1", "")
+		mails.Add([]Event{first})
+		for _, e := range c.events {
+			e.SessionID, e.Fingerprint = "b", first.Fingerprint
+			mails.Add([]Event{e})
+		}
+		if m := mails.All()[0]; m.State != sessions.Read || !m.At.Equal(answer) || !m.HandedAt.Equal(c.after) {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}

@@ -18,10 +18,11 @@ import (
 // MessageStatus is what the disk proves about a message.
 type MessageStatus struct {
 	ID        string        `json:"message_id"`
-	State     string        `json:"state"`        // Queued, Rung, Handed, Read, Dead or Expired
-	At        time.Time     `json:"at"`           // when the message got this state; UTC
-	By        string        `json:"by,omitempty"` // the reader, or the method that rang
-	SessionID string        `json:"session_id"`   // the session in whose mailbox it is
+	State     string        `json:"state"`              // Queued, Rung, Handed, Read, Dead or Expired
+	At        time.Time     `json:"at"`                 // when the message got this state; UTC. See also HandedAt
+	HandedAt  time.Time     `json:"handed_at,omitzero"` // it was read between then and At: c2c keeps only the time of a model's newest answer
+	By        string        `json:"by,omitempty"`       // the reader, or the method that rang
+	SessionID string        `json:"session_id"`         // the session in whose mailbox it is
 	From      string        `json:"from_alias"`
 	To        string        `json:"to_alias"`
 	KnownBy   string        `json:"known_by,omitempty"`   // how c2c knows the sender, see mail.Message; "": it does not know the sender
@@ -45,10 +46,13 @@ type MessageStatus struct {
 	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
 }
 
-// Became returns the state of a message and the time of the state, such as "read 13:24:01". Way has the history.
+// Became returns the state of a message and the time of the state, such as "read 13:24:01" or "read after 13:24:01". Way has the history.
 func (s MessageStatus) Became(now time.Time) string {
 	text := s.State
-	if s.State != sessions.Queued {
+	switch {
+	case !s.HandedAt.IsZero():
+		text += " after " + format.Clock(s.HandedAt, now)
+	case s.State != sessions.Queued:
 		text += " " + format.Clock(s.At, now)
 	}
 	return text
@@ -68,7 +72,11 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 	}
 	if found.Where == inbox.Read {
 		st.State, st.shown = sessions.AfterRead(found.By), true
-		if turns.Unanswered(reg, sid, found.By, found.At) {
+		answer, waits := turns.AnswerTo(reg, sid, found.By, found.At)
+		if !answer.IsZero() {
+			st.At, st.HandedAt = answer.UTC(), st.At
+		}
+		if waits {
 			st.State = sessions.Handed
 			if st.dropped = slices.Contains(reg.Facts.Of(sid).Dropped, id); st.dropped {
 				st.State, st.At, st.By = sessions.Queued, m.Time().UTC(), ""

@@ -50,7 +50,11 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 	}
 	switch st.State {
 	case sessions.Read:
-		st.Way = append(st.Way, "read"+at(st.At)+byMethod(st.By))
+		if st.HandedAt.IsZero() {
+			st.Way = append(st.Way, "read"+at(st.At)+byMethod(st.By))
+		} else {
+			st.Way = append(st.Way, "handed"+at(st.HandedAt)+byMethod(st.By), "read since then: its model last answered"+at(st.At))
+		}
 	case sessions.Handed:
 		st.Way = append(st.Way, handedWords(*st, at(st.At)+byMethod(st.By)))
 		if receiver := receiverNow(reg, st, s); receiver.Does == sessions.Busy || receiver.Does == sessions.Waiting {

@@ -79,7 +79,7 @@ func register(c *call, f *cli.Flags) action {
 func dnd(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) > 1 {
-			return fmt.Errorf("%w: give on or off, or nothing to see the present state", errUsage)
+			return fmt.Errorf("%w: give on or off, or nothing to see the present state; for another session add --session-id and its name", errUsage)
 		}
 		s, err := c.attach(ctx, c.session)
 		if err == nil && len(c.words) == 1 {

@@ -36,7 +36,11 @@ func status(c *call, _ *cli.Flags) action {
 				if s.By != "" {
 					by = " by " + s.By
 				}
-				c.printf("%s: %s%s at %s (%s to %s)\n", mail.ShortID(s.ID), s.State, by, clock(s.At), s.From, s.To)
+				when, at := "at", s.At
+				if !s.HandedAt.IsZero() {
+					when, at = "after", s.HandedAt
+				}
+				c.printf("%s: %s%s %s %s (%s to %s)\n", mail.ShortID(s.ID), s.State, by, when, clock(at), s.From, s.To)
 				c.printf("  %s\n", s.Sentence())
 				if s.From != mail.SystemAlias {
 					c.printf("  %s: %s\n", cmp.Or(s.KnownBy, "unknown"), s.Sender())

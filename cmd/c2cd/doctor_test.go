@@ -451,46 +451,58 @@ func TestDoctorTellsOfALimitThatIsNoNumber(t *testing.T) {
 	}
 }
 
+// writeFakeServer writes a program c2cd that only waits.
+func writeFakeServer(t *testing.T, bin string) {
+	t.Helper()
+	cat, err := os.ReadFile("/bin/cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.ForkLock.RLock() // or a child of another test has it open to write
+	defer syscall.ForkLock.RUnlock()
+	os.Remove(filepath.Join(bin, "c2cd"))
+	if err := os.WriteFile(filepath.Join(bin, "c2cd"), cat, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startFakeServer starts "c2cd mcp" of writeFakeServer. This test is its parent, and so its client.
+func startFakeServer(t *testing.T, home string) *exec.Cmd {
+	t.Helper()
+	if err := syscall.Mkfifo(filepath.Join(home, "mcp"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command(filepath.Join(home, "c2cd"), "mcp") // it waits for somebody to write there
+	server.Dir, server.Env = home, []string{"HOME=" + home}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Process.Kill(); server.Wait() })
+	return server
+}
+
+// runIn runs a verb for the user of a home.
+func runIn(t *testing.T, home string, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	a := &app{stdout: &out, stderr: &out, cwd: home, c2c: filepath.Join(home, "c2c"), getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	a.main(t.Context(), args)
+	return out.String()
+}
+
 // The program of a server that an update has replaced.
 func TestDoctorTellsOfAServerOfAnotherVersion(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return // nothing tells there
 	}
 	bin := t.TempDir()
-	cat, err := os.ReadFile("/bin/cat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := filepath.Join(bin, "c2cd")
-	write := func() {
-		t.Helper()
-		syscall.ForkLock.RLock() // or a child of another test has it open to write
-		defer syscall.ForkLock.RUnlock()
-		os.Remove(old)
-		if err := os.WriteFile(old, cat, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write()
-	if err := syscall.Mkfifo(filepath.Join(bin, "mcp"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	server := exec.Command(old, "mcp") // it waits for somebody to write there
-	server.Dir, server.Env = bin, []string{"HOME=" + bin}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { server.Process.Kill(); server.Wait() }()
-	doctor := func() string {
-		var out bytes.Buffer
-		a := &app{stdout: &out, stderr: &out, cwd: bin, c2c: filepath.Join(bin, "c2c"), getenv: func(name string) string { return map[string]string{"HOME": bin}[name] }}
-		a.main(t.Context(), []string{"doctor"})
-		return out.String()
-	}
+	writeFakeServer(t, bin)
+	server := startFakeServer(t, bin)
+	doctor := func() string { return runIn(t, bin, "doctor") }
 	if out := doctor(); strings.Contains(out, "another version") {
 		t.Errorf("it is the same program:\n%s", out)
 	}
-	write()
+	writeFakeServer(t, bin)
 	want := fmt.Sprintf("warning  process %d: c2c mcp runs another version of c2c than this one: close the session", server.Process.Pid)
 	if out := doctor(); !strings.Contains(out, want) || !strings.Contains(out, fmt.Sprintf("(process %d, ", os.Getpid())) {
 		t.Errorf("no %q in\n%s", want, out)

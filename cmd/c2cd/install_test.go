@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -430,4 +431,24 @@ func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 	if s.run("uninstall", "claude"); told() {
 		t.Error("it is uninstalled whole, and doctor tells of it")
 	}
+}
+
+// Whoever deletes the mail while a client runs finds the directory there again: c2c's programs in the client write to it.
+func TestUninstallNamesTheClientsThatStillWriteThere(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // nothing tells there
+	}
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, ".c2c"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stays := "the mail stays in " + home + "/.c2c until you delete that directory"
+	wantText(t, "none runs", runIn(t, home, "uninstall"), stays+"\n")
+	writeFakeServer(t, home)
+	server := startFakeServer(t, home)
+	first := fmt.Sprintf(stays+"; first close %s (process %d), where c2c still runs\n", "c2cd.test", os.Getpid())
+	wantText(t, "one runs", runIn(t, home, "uninstall"), first)
+	server.Process.Kill()
+	server.Wait()
+	wantText(t, "it has ended", runIn(t, home, "uninstall"), stays+"\n")
 }

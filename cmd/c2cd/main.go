@@ -91,7 +91,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), err).Elsewhere(err, a.getenv, a.cwd)
+	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args)).Elsewhere(err, a.getenv, a.cwd)
 	if roomed.IsNoRoom(err) {
 		f.Exit = cli.NoAlias
 	}

@@ -34,7 +34,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	}
 	if len(names) != 1 {
 		err := fmt.Errorf("%w: which client? give one, and its own arguments after --", errUsage)
-		return 0, cli.WithHint(err, "c2c start --alias amber "+client.All()[0].Name)
+		return 0, cli.WithHint(err, "c2c start --alias amber "+cli.Here())
 	}
 	name := names[0]
 	profile, known := client.Find(name)

@@ -63,9 +63,8 @@ func (c Checkup) checkPrograms() (found []doctor.Finding) {
 		return nil
 	}
 	build := procstat.BuildID(c.Program + "d")
-	for _, p := range procstat.Programs("c2cd") {
-		same := os.SameFile(p.File, own) || build != "" && procstat.BuildID(fmt.Sprintf("/proc/%d/exe", p.PID)) == build
-		if same || len(p.Args) < 2 || !slices.Contains(p.Env, "HOME="+c.Getenv("HOME")) {
+	for _, p := range ownPrograms(c.Getenv) {
+		if os.SameFile(p.File, own) || build != "" && procstat.BuildID(fmt.Sprintf("/proc/%d/exe", p.PID)) == build {
 			continue
 		}
 		cure := ""
@@ -75,7 +74,7 @@ func (c Checkup) checkPrograms() (found []doctor.Finding) {
 		case "wire-daemon":
 			cure = "c2c wire-daemon restart, with its --alias"
 		case "mcp", "plugin":
-			cure = fmt.Sprintf("close the session that it serves, and open it again (process %d%s)", p.Parent, named(p.Parent))
+			cure = fmt.Sprintf("close the session that it serves, and open it again (process %d, %s)", p.Parent, nameOf(p.Parent))
 		case "start":
 			cure = "close the session in its terminal, and open it again"
 		default:
@@ -87,11 +86,52 @@ func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	return found
 }
 
-// named returns a comma and the name of a process; "" if c2c cannot find out the name.
-func named(pid int) string {
+// ownPrograms returns the running programs of c2c that serve the home of this user.
+func ownPrograms(getenv func(string) string) []procstat.Program {
+	return slices.DeleteFunc(procstat.Programs("c2cd"), func(p procstat.Program) bool {
+		return len(p.Args) < 2 || !slices.Contains(p.Env, "HOME="+getenv("HOME"))
+	})
+}
+
+// Served names the clients in which programs of c2c still run, such as "claude (process 12)". It names a c2c start only if no such
+// client runs in it.
+func Served(getenv func(string) string) (clients []string) {
+	var pids, starts []int
+	for _, p := range ownPrograms(getenv) {
+		switch p.Args[1] {
+		case "mcp", "plugin":
+			pids = append(pids, p.Parent)
+		case "start":
+			starts = append(starts, p.PID)
+		}
+	}
+	within := map[int]bool{}
+	for _, pid := range pids {
+		for err := error(nil); pid > 1 && err == nil; {
+			var stat procstat.Stat
+			stat, err = procstat.Read(pid)
+			pid = stat.Parent
+			within[pid] = true
+		}
+	}
+	starts = slices.DeleteFunc(starts, func(pid int) bool { return within[pid] })
+	pids = append(pids, starts...)
+	slices.Sort(pids)
+	for _, pid := range slices.Compact(pids) {
+		name := nameOf(pid)
+		if slices.Contains(starts, pid) {
+			name = "c2c start"
+		}
+		clients = append(clients, fmt.Sprintf("%s (process %d)", name, pid))
+	}
+	return clients
+}
+
+// nameOf returns the name of a process.
+func nameOf(pid int) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {
-		return ""
+		return "a program that c2c cannot see"
 	}
-	return ", " + strings.TrimSpace(string(name))
+	return strings.TrimSpace(string(name))
 }

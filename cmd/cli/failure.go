@@ -109,7 +109,7 @@ func FailureOf(verb string, err error) Failure {
 // example returns a part of a hint, with an example of the verb; "" if the verb has no example that works without changes.
 func example(verb string) string {
 	if v, _ := Find(verb); len(v.Examples) > 0 && !strings.Contains(v.Examples[0], " < ") {
-		return "such as: " + fill(v.Examples[0]) + "; "
+		return "such as: " + fillHere(v.Examples[0]) + "; "
 	}
 	return ""
 }
@@ -144,7 +144,7 @@ func NeedRoot(root, source string) error {
 	if source == "C2C_MCP_BROKER_ROOT" {
 		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if the path is mistyped, correct it")
 	}
-	return WithHint(noRoot("nobody has used c2c in this project yet"), fill("c2c start --alias amber {client} begins a session; c2c doctor shows problems"))
+	return WithHint(noRoot("nobody has used c2c in this project yet"), "c2c start --alias amber "+Here()+" begins a session; c2c doctor shows problems")
 }
 
 // Report writes a failure for a person; each line begins with the name of the program. If args contain --json, it writes one line of

@@ -1,6 +1,15 @@
 package cli
 
-import "testing"
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/client"
+)
 
 func TestErrorsAreJSONWhereTheAnswerWouldBe(t *testing.T) {
 	for _, tc := range []struct {
@@ -18,5 +27,47 @@ func TestErrorsAreJSONWhereTheAnswerWouldBe(t *testing.T) {
 		if got := wantsJSON(tc.args); got != tc.want {
 			t.Errorf("%q: %t, want %t", tc.args, got, tc.want)
 		}
+	}
+}
+
+// A hint shows the form that was meant, not the verb's first example.
+func TestAHintShowsTheFormThatWasMeant(t *testing.T) {
+	t.Parallel()
+	mistake := fmt.Errorf("%w: x", ErrUsage)
+	for _, tc := range []struct{ typed, want string }{
+		{"senders", "such as: c2c senders list; c2c help senders shows how"},
+		{"senders allow ci", "such as: c2c senders allow ci --to birch; c2c help senders shows how"},
+		{"relay --json allow", "such as: c2c relay allow devbox --aliases birch,elm --projects this; c2c help relay allow shows how"},
+		{"relay hub join", "such as: c2c relay hub join host-laptop.json; c2c help relay hub shows how"},
+		{"rooms create", "such as: c2c rooms create review; c2c help rooms shows how"},
+		{"wake attach x", "c2c help wake shows how"}, // it has no example
+		{"dnd maybe", "such as: c2c dnd on; c2c help dnd shows how"},
+	} {
+		words := strings.Fields(tc.typed)
+		if got := FailureOf(words[0], WithExample(mistake, words)).Hint; got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.typed, got, tc.want)
+		}
+	}
+	for _, err := range []error{errors.New("x"), WithHint(mistake, "y")} {
+		if got := WithExample(err, []string{"senders", "allow"}); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
+
+func TestAHintNamesAClientThatIsHere(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	hint := func() string { return FailureOf("list", NeedRoot(filepath.Join(bin, "none"), "")).Hint }
+	all := client.All()
+	if got := hint(); !strings.Contains(got, "--alias amber "+all[0].Name+" ") {
+		t.Errorf("none is here: %q", got)
+	}
+	here := all[1]
+	if err := os.WriteFile(filepath.Join(bin, client.ProgramOf(here.Name)), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := hint(); !strings.Contains(got, "--alias amber "+here.Name+" ") {
+		t.Errorf("%s is here: %q", here.Name, got)
 	}
 }

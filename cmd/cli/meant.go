@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -23,4 +24,28 @@ func MeantBy(lines, word string) string {
 		}
 	}
 	return ""
+}
+
+// WithExample adds to a mistake in the command line a hint with the example that begins as the typed words do. An example of another
+// form would mislead, so a form without an example gets none.
+func WithExample(err error, typed []string) error {
+	words := slices.DeleteFunc(slices.Clone(typed), isOption)
+	if !errors.Is(err, ErrUsage) || errors.As(err, new(hinted)) || len(words) < 2 {
+		return err
+	}
+	v, known := Find(words[0])
+	if forms := strings.Fields(v.First); !known || len(forms) < 2 || !slices.Contains(forms, words[1]) {
+		return err
+	}
+	own, _ := v.Of(words[1:])
+	shows := "c2c help " + own.Name + " shows how"
+	for n := len(words); n > 1; n-- {
+		begin := "c2c " + strings.Join(words[:n], " ") + " "
+		for _, e := range own.Examples {
+			if strings.HasPrefix(e+" ", begin) {
+				return WithHint(err, "such as: "+fillHere(e)+"; "+shows)
+			}
+		}
+	}
+	return WithHint(err, shows)
 }

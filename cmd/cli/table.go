@@ -177,10 +177,11 @@ done, with reply --done. Without an alias it lists the requests.
 		Examples: []string{"c2c notify birch --when idle"}},
 	{Name: "claim", C2cd: true, Args: "[path ...]", First: "file", Short: "tell others which files or which task this session works on",
 		Long: `A path may be a folder, or a pattern in quotes: 'src/**/*.go'. A claim is
-advice: a hook warns a session before it edits a claimed file. Hooks refuse the
-edit only if .c2c/claims in the project has the word refuse. Agents of clients
-without such a hook call c2c claims. A claim is free at once when its session
-ends; the session has it again if it comes back within 10 minutes.
+advice: a hook warns a session that edits a claimed file, in some clients before
+the edit, in others after it. If .c2c/claims in the project has the word refuse,
+hooks refuse the edit before it is made. Agents of clients without such a hook
+call c2c claims. A claim is free at once when its session ends; the session has
+it again if it comes back within 10 minutes.
 `,
 		Options: []Option{
 			{Name: "task", Value: "words", Short: "claim a task, not files"},
@@ -211,12 +212,12 @@ ends; the session has it again if it comes back within 10 minutes.
 
 var together = []Verb{
 	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Second: "room", Short: "rooms, in which several sessions read and write",
-		Long: `A post (c2c send '#NAME' TEXT) wakes only members that it names (@birch); a
-reply wakes the author. All else comes in a digest with a member's next turn.
+		Long: `A post (c2c send '#NAME' TEXT) wakes members that it names (@birch), with --wake
+all; a reply wakes the author. All else comes in a digest with the next turn.
 
   create, join, leave NAME   NAME@HOST is a room of a paired machine
   list; members, history NAME   all rooms; who is in one, and its posts
-  search WORDS               the posts with these words, in all rooms
+  send NAME TEXT; search WORDS   post; find posts in all rooms
   invite NAME ALIAS ...      let sessions join, and tell them
   level NAME LEVEL           what comes by itself: open (each post while you
                              work), quiet (what names you; a digest), muted

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
+	"os"
 	"strings"
 
 	"c2c/client"
+	"c2c/process/child"
 	"c2c/sessions"
 )
 
@@ -129,6 +132,20 @@ func fill(text string) string {
 	names := client.Names()
 	return strings.NewReplacer("{client}", names[0], "{clients}", strings.Join(names, ", "), "{wire}", strings.Join(client.Wire(), " ")).Replace(text)
 }
+
+// Here returns the name of a client whose program is on the PATH, for a command to try; the first client if there is none.
+func Here() string {
+	all := client.All()
+	for i := range all { // a profile is large
+		if _, err := child.LookPath(cmp.Or(all[i].Program, all[i].Name), os.Getenv); err == nil {
+			return all[i].Name
+		}
+	}
+	return all[0].Name
+}
+
+// fillHere is fill for an example to try on this machine.
+func fillHere(example string) string { return strings.ReplaceAll(example, "{client}", Here()) }
 
 // DidYouMean returns a hint that names the most similar word in words; "" if none is similar.
 func DidYouMean(word string, words []string) string {

@@ -258,7 +258,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 		st := found.Status
 		m := &mailView{Message: found.Message, fate: a.known.Known(found.Fingerprint())}
 		if m.fate == nil {
-			m.fate = &live.Mail{SessionID: st.SessionID, State: st.State, At: st.At}
+			m.fate = &live.Mail{SessionID: st.SessionID, State: st.State, At: st.At, HandedAt: st.HandedAt}
 		}
 		p.mails = append(p.mails, m)
 		if p.selected == nil || m.ID == id {

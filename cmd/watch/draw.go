@@ -134,7 +134,7 @@ func (m *mailView) body(columns int, whole bool) []textLine {
 }
 
 func (m *mailView) became() string {
-	text := explain.MessageStatus{State: m.fate.State, At: m.fate.At}.Became(time.Now())
+	text := explain.MessageStatus{State: m.fate.State, At: m.fate.At, HandedAt: m.fate.HandedAt}.Became(time.Now())
 	if m.fate.Why != "" {
 		text += ": " + m.fate.Why
 	}

@@ -35,6 +35,7 @@ type mailView struct {
 	Room  string `json:"room,omitempty"` // the message is a post in this room, and in no mailbox
 	State string `json:"state"`
 	Since int64  `json:"since,omitempty"` // when the message came into that state
+	After int64  `json:"after,omitempty"` // it was read between then and Since; see explain.MessageStatus
 	By    string `json:"by,omitempty"`
 	Why   string `json:"why,omitempty"`
 }
@@ -77,7 +78,7 @@ func liveMail(m live.Mail) mailView {
 		one.Cut = max(one.Cut, len(m.Content)+1)
 	}
 	one.Key, one.Session = keyOf(m.Key), m.SessionID
-	one.State, one.Since, one.By, one.Why = m.State, milli(m.At), visible(m.By), visible(m.Why)
+	one.State, one.Since, one.After, one.By, one.Why = m.State, milli(m.At), milli(m.HandedAt), visible(m.By), visible(m.Why)
 	return one
 }
 
@@ -88,7 +89,7 @@ func foundMail(m broker.Mail, limit int) mailView {
 	}
 	one := mailOf(m.Message, limit)
 	one.Key, one.Session = keyOf(m.Fingerprint()), m.Status.SessionID
-	one.State, one.Since, one.By = m.Status.State, milli(m.Status.At), visible(m.Status.By)
+	one.State, one.Since, one.After, one.By = m.Status.State, milli(m.Status.At), milli(m.Status.HandedAt), visible(m.Status.By)
 	one.Why = visible(m.Status.Reason)
 	return one
 }

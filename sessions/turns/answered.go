@@ -130,11 +130,21 @@ func Failure(reg *sessions.Registry, sid string) (why string, at time.Time) {
 // Unanswered reports whether mail still waits for an answer of the model. The given reader has handed the mail over, at the time handed.
 // The result is false if nothing reports answers.
 func Unanswered(reg *sessions.Registry, sid, reader string, handed time.Time) bool {
+	_, waits := AnswerTo(reg, sid, reader, handed)
+	return waits
+}
+
+// AnswerTo returns the time of the model's newest answer after the hand-over of some mail. The model may have answered before that, too. The
+// time is zero if there is no such answer, or if the mail counts as read without one. The result waits is as in Unanswered.
+func AnswerTo(reg *sessions.Registry, sid, reader string, handed time.Time) (at time.Time, waits bool) {
 	if sessions.AfterRead(reader) != sessions.Read {
-		return false
+		return time.Time{}, false
 	}
 	last, told := LastAnswer(reg, sid)
-	return told && !last.After(handed)
+	if !told || !last.After(handed) {
+		return time.Time{}, told
+	}
+	return last, false
 }
 
 // LookForAnswer finds the model's last answer in the client's own record, for clients whose hooks do not report each answer.

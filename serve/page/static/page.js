@@ -91,7 +91,7 @@
     if (old) {
       // A list has the text as it is; of a message that was shown whole the text stays.
       const text = old.cut ? m.text : old.text, cut = old.cut ? m.cut : 0;
-      Object.assign(old, { old: m.old, new: m.new, state: m.state, since: m.since, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
+      Object.assign(old, { old: m.old, new: m.new, state: m.state, since: m.since, after: m.after, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
       return old;
     }
     mails.set(m.key, m);
@@ -170,7 +170,8 @@
     if (m.room) return m.new ? 'new' : m.old ? 'old: from before you joined' : '';
     const what = m.state;
     let text = m.held ? 'held' : what;
-    if (m.state !== 'queued' && m.since) text += ' ' + short(m.since);
+    if (m.after) text += ' after ' + short(m.after);
+    else if (m.state !== 'queued' && m.since) text += ' ' + short(m.since);
     return text;
   }
 
