@@ -149,6 +149,39 @@ func TestASenderIsToldWhatItsReceiverDoes(t *testing.T) {
 	}
 }
 
+// Nothing but a line in its terminal wakes such a session, and c2c types one only in a terminal or a pane of its own.
+func TestASenderIsToldThatNothingRingsItsReceiver(t *testing.T) {
+	for _, client := range []string{"gemini", "kimi", "qwen"} {
+		w := newWorld(t)
+		amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+		birch := w.register("birch", callers.Caller{Client: client, PID: w.pid(20)})
+		note := func(what, want string) {
+			t.Helper()
+			if r := w.send(amber, "birch", "x"); r.Note != want {
+				t.Errorf("%s, %s: note %q, want %q", client, what, r.Note, want)
+			}
+		}
+		waits := func(state string) string {
+			if client == "qwen" { // its server rings it
+				return ""
+			}
+			return "birch " + state + "; nothing rings it: its next turn brings the message"
+		}
+		w.rang(birch.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
+		note("its state is not known", waits("runs"))
+		w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+		note("idle", waits("is idle (0 s)"))
+		w.bell(birch.ID)
+		note("under c2c start", "")
+		w.attach(callers.Caller{Explicit: birch.ID, Client: client, PID: w.starts(20)})
+		note("started again", waits("is idle (0 s)"))
+		if err := w.SetPane(t.Context(), birch.ID, "tmux:%0:/tmp/x"); err != nil {
+			t.Fatal(err)
+		}
+		note("in an attached pane", "")
+	}
+}
+
 // started are processes with a home of their own.
 type started struct {
 	processes.Table

@@ -8,6 +8,7 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/facts"
 	"c2c/wake"
 )
 
@@ -29,35 +30,57 @@ func (w *world) wantSurface(what, sid, want string) {
 	}
 }
 
+// bell says that c2c start rings the process of a session.
+func (w *world) bell(sid string) {
+	w.t.Helper()
+	if err := w.Facts.Change(w.t.Context(), sid, func(f *facts.Facts) { f.Bell = true }); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // Nothing but what can be done counts: not the client's name, not its transport.
 func TestSurfaceSupportSaysWhetherMailWakesASession(t *testing.T) {
 	w := newWorld(t)
-	for _, transport := range []string{sessions.TransportHTTP, sessions.TransportStdio} {
-		s := w.register("amber-"+transport, callers.Caller{Client: "cursor", ClientID: transport, PID: w.pid(10), Transport: transport})
+	for i, transport := range []string{sessions.TransportHTTP, sessions.TransportStdio} {
+		n := 10 + 10*i
+		s := w.register("amber-"+transport, callers.Caller{Client: "cursor", ClientID: transport, PID: w.pid(n), Transport: transport})
+		release := func() error { return nil }
+		free := func() {
+			t.Helper()
+			if err := release(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		w.wantSurface("nobody rings it", s.ID, sessions.SurfaceDegraded)
 		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByStream})
 		w.wantSurface("its stream rang and is gone", s.ID, sessions.SurfaceDegraded)
-		release := w.hold(ringLock(s.ID))
+		release = w.hold(ringLock(s.ID))
 		w.wantSurface("a ringer", s.ID, sessions.SurfaceFull)
-		if err := release(); err != nil {
-			t.Fatal(err)
-		}
+		free()
 		w.wantSurface("no ringer any more", s.ID, sessions.SurfaceDegraded)
-		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
-		w.wantSurface("its terminal took a ring", s.ID, sessions.SurfaceFull)
-		w.rang(s.ID, wake.Ring{Outcome: wake.Uncaptured, Method: wake.ByTerminal})
-		w.wantSurface("its terminal did not take the last", s.ID, sessions.SurfaceDegraded)
 		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByQueue})
 		w.wantSurface("no wake daemon", s.ID, sessions.SurfaceDegraded)
 		release = w.hold(wakeLock)
 		w.wantSurface("the wake daemon", s.ID, sessions.SurfaceFull)
-		if err := release(); err != nil {
+		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
+		w.wantSurface("a terminal took a ring and is gone", s.ID, sessions.SurfaceDegraded)
+		if err := w.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
 			t.Fatal(err)
 		}
+		w.wantSurface("the wake daemon types into its pane", s.ID, sessions.SurfaceFull)
+		free()
+		w.wantSurface("nothing types into its pane", s.ID, sessions.SurfaceDegraded)
+		w.bell(s.ID)
+		w.wantSurface("its terminal took a ring", s.ID, sessions.SurfaceFull)
+		w.rang(s.ID, wake.Ring{Outcome: wake.Uncaptured, Method: wake.ByTerminal})
+		w.wantSurface("its terminal did not take the last", s.ID, sessions.SurfaceDegraded)
+		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
+		w.attach(callers.Caller{Client: "cursor", ClientID: transport, PID: w.starts(n)})
+		w.wantSurface("it was started again, without c2c start", s.ID, sessions.SurfaceDegraded)
 	}
-	gone := w.register("birch", callers.Caller{Client: "claude", ClientID: "x", PID: w.pid(20)})
+	gone := w.register("birch", callers.Caller{Client: "claude", ClientID: "x", PID: w.pid(30)})
 	w.rang(gone.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
-	w.ends(20)
+	w.ends(30)
 	w.wantSurface("its process has ended", gone.ID, "")
 	person := w.register("dana", callers.Caller{Client: sessions.ClientHuman})
 	w.wantSurface("a person", person.ID, "")

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/locks"
 	"c2c/wake"
 )
 
@@ -23,6 +25,8 @@ func (w *world) way(id string) (sentence, do string) {
 
 func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 	for name, c := range map[string]struct {
+		client  string // empty: qwen
+		start   string // the name that c2c start has given it
 		message mail.Message
 		do      func(w *world, birch sessions.Session, m mail.Message)
 		want    string // behind "stored at …; "
@@ -55,7 +59,25 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		},
 			want: "birch is idle (0 s); the message is deferrable and wakes nobody: the next turn brings it"},
 		"nobody rings": {do: func(w *world, birch sessions.Session, _ mail.Message) {},
-			want: "birch runs; nothing rings it: its next turn brings the message", cure: "c2c doctor"},
+			want: "birch runs; nothing rings it: its next turn brings the message", cure: "no server of c2c runs in it: c2c doctor"},
+		"its server rings nobody": {do: func(w *world, birch sessions.Session, _ mail.Message) { w.hold(locks.ServerLock(birch.ID)) },
+			want: "birch runs; nothing rings it: its next turn brings the message", cure: "c2c doctor tells more"},
+		"only a terminal could ring": {client: "gemini", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+			w.hold(locks.ServerLock(birch.ID))
+		}, want: "birch is idle (0 s); nothing rings it: its next turn brings the message", cure: "start it with c2c start gemini, or run c2c wake attach in its pane"},
+		"a terminal that is gone rang before": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.bell(birch.ID)
+			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", PID: w.starts(20)})
+		}, want: "birch runs; nothing rings it: its next turn brings the message", cure: "start it with c2c start kimi"},
+		"c2c start rings": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) { w.bell(birch.ID) },
+			want: "birch runs; it is about to be rung"},
+		"nothing types into its pane": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			if err := w.SetPane(w.t.Context(), birch.ID, "tmux:%0:/tmp/x"); err != nil {
+				w.t.Fatal(err)
+			}
+		}, want: "birch runs; nothing rings it: its next turn brings the message", cure: "c2c wake start"},
+		"its client has not begun": {client: "copilot", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) {}, want: "birch runs; nothing of c2c has run in its client yet", cure: "a dialog may wait in its terminal"},
 		"nobody rings a client over HTTP": {do: func(w *world, _ sessions.Session, _ mail.Message) {
 			w.attach(callers.Caller{Client: "qwen", PID: w.pid(20), Transport: sessions.TransportHTTP})
 		}, want: "birch runs; nothing rings it: its next call of a tool brings the message", cure: "no stream of events"},
@@ -87,7 +109,7 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w := newWorld(t)
 			w.clock = time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)
 			amber := w.register("amber", callers.Caller{PID: w.pid(10)})
-			birch := w.register("birch", callers.Caller{Client: "qwen", PID: w.pid(20)})
+			birch := w.register("birch", callers.Caller{Client: cmp.Or(c.client, "qwen"), Start: c.start, PID: w.pid(20)})
 			c.message.To, c.message.Content, c.message.ID = "birch", "x", "m-1"
 			if _, err := w.Send(t.Context(), amber, c.message); err != nil {
 				t.Fatal(err)

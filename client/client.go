@@ -59,6 +59,9 @@ type Profile struct {
 	ProcessEnv string
 	// DetachedHooks means that a hook runs in its own session of processes (setsid), whose leader is the client's child.
 	DetachedHooks bool
+	// Typed means that a session in a terminal is woken only by a line typed there: by c2c start, or in a pane in which its person lets
+	// c2c type.
+	Typed bool
 	// ReadsHooksAnew means that a running session uses newly installed hooks from its next prompt on.
 	ReadsHooksAnew bool
 	// HooksCommand means that the model takes the text of a hook for an order of its developer, so that text must not contain a peer's
@@ -136,6 +139,11 @@ func Find(name string) (Profile, bool) {
 		}
 	}
 	return Profile{}, false
+}
+
+// Typed reports whether only a line typed into its terminal wakes a session of the client with this name, see Profile.Typed.
+func Typed(name string) bool {
+	return slices.ContainsFunc(profiles, func(p Profile) bool { return p.Typed && p.Name == name })
 }
 
 // Name returns the name of the client that has this name or alias. It returns an unknown name unchanged.

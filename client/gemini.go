@@ -11,6 +11,7 @@ func gemini() Profile {
 		AliasPrefix: "gemini",
 		InTurn:      "its hook brings the message at the next tool call, or at the end of the turn",
 		ChildHooks:  true,
+		Typed:       true,
 		Inherited:   []string{"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR"},
 		// With 0.61.0, if a text has more than 40,000 characters, the model gets the first fifth, the last part, and a file name. In a
 		// shell's output the mail that a hook adds counts, too.

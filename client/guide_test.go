@@ -76,8 +76,9 @@ a hook or a tool has handed it over. It is ` + "`read`" + ` when the model has a
 The last column names the proof of that answer. In every client, a call of a tool of c2c is such a proof too.
 
 In tmux and screen c2c types a line only under ` + "`c2c start`" + `, or into a pane in which the person lets c2c type: run ` + "`c2c wake attach`" + `
-in that pane, from the client's own shell, and ` + "`c2c wake start`" + ` once. A subagent has no mailbox in any client. It gets no mail if c2c
-can distinguish it from its session.
+in that pane, from the client's own shell, and ` + "`c2c wake start`" + ` once. Kimi Code and Gemini CLI are woken only by such a line: if they
+were started without ` + "`c2c start`" + `, mail comes with their next turn. A subagent has no mailbox in any client. It gets no mail if
+c2c can distinguish it from its session.
 
 `
 

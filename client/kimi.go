@@ -12,6 +12,7 @@ func kimi() Profile {
 		AliasPrefix:    "kimi",
 		InTurn:         "its hook brings the message at the end of the turn",
 		DetachedHooks:  true,
+		Typed:          true,
 		Doing:          kimiDoing,
 		Servers:        "server/instances",
 		MailedWarnings: true,

@@ -17,6 +17,7 @@ import (
 	"c2c/sessions/callers"
 	"c2c/sessions/processes"
 	"c2c/wake"
+	"c2c/wake/watch"
 )
 
 // bell is a doorbell that tells the test.
@@ -141,6 +142,44 @@ func TestAClientInTheShellOfAnotherIsNotRungByItsTerminal(t *testing.T) {
 	all, err := r.sessions(t.Context(), b)
 	if err != nil || len(all) != 1 || all[0].SID != outer.ID {
 		t.Errorf("it types for %+v, %v", all, err)
+	}
+}
+
+// c2c start rings its client as long as that runs. A sender may rely on it before the first ring.
+func TestASessionThatATerminalOfOursShowsHasABell(t *testing.T) {
+	r, b, s, rings := typing(t)
+	r.Scope = Terminal(os.Getpid(), rings, false, nil)
+	defer r.Start(t.Context())()
+	changes := watch.NewChanges()
+	defer changes.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := changes.Until(ctx, filepath.Join(b.Root(), "sessions", s.ID+".lock"), func() (bool, error) {
+		s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.ID})
+		return s.HasBell(), err
+	}); err != nil {
+		t.Errorf("it has none: %v", err)
+	}
+}
+
+// The wake daemon may end before the client does.
+func TestTheWakeDaemonIsNoBellOfASession(t *testing.T) {
+	r, b, s, rings := typing(t)
+	if err := b.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
+		t.Fatal(err)
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
+		t.Fatal(err)
+	}
+	stop := r.Start(t.Context())
+	<-rings
+	stop()
+	if s, err := callers.Resolve(t.Context(), b.Registry, callers.Caller{Explicit: s.ID}); err != nil || s.HasBell() {
+		t.Errorf("it has one: %+v, %v", s, err)
 	}
 }
 

@@ -33,6 +33,8 @@ type Scope struct {
 	// lockPerRing means that the ringer takes a session's ring lock only for the time of a ring. So an MCP server in the session's client,
 	// which keeps the lock while it runs, takes precedence.
 	lockPerRing bool
+	// bell means that this process rings a session as long as the session's process runs, so that senders may count on it.
+	bell bool
 	// client is the client that has started this MCP server, and process is the id of the client's process. The ringer needs them for
 	// Peers (see wake.Client), and to notice that c2c was uninstalled.
 	client  wake.Client
@@ -45,8 +47,8 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	c, ok := clients.Find(name)
 	profile, _ := client.Find(name)
 	scope.byProcess = profile.Open == nil
-	scope.client, scope.process = c, pid
-	registered := map[string]bool{} // open sessions, by the client's id
+	scope.client, scope.process, scope.bell = c, pid, profile.Typed // the ring lock shows it for the other clients
+	registered := map[string]bool{}                                 // open sessions, by the client's id
 	scope.ways = func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {
@@ -80,7 +82,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 // client; nil: no mail is typed.
 func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope {
 	return Scope{
-		lockPerRing: true,
+		lockPerRing: true, bell: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
 			open := openIn(pid)
 			all, err := choose(ctx, b, func(s sessions.Session) bool { return isOpen(open, s) || callers.DescendsFrom(b.Registry, s, pid) })

@@ -8,6 +8,7 @@ import (
 
 	"c2c/broker"
 	"c2c/process/survive"
+	"c2c/sessions/facts"
 	"c2c/wake"
 	"c2c/wake/watch"
 )
@@ -103,6 +104,11 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 	watcher, follow, err := w.watcher(ctx, w.b, s)
 	if err != nil {
 		return err
+	}
+	if w.Scope.bell && s.Process != 0 {
+		if err := w.b.Facts.Change(ctx, s.SID, func(f *facts.Facts) { f.Bell = f.PID == s.Process }); err != nil && ctx.Err() == nil {
+			w.Log.Debug("senders are not told that the session is rung", "session", s.SID, "err", err)
+		}
 	}
 	if follow != nil && !w.Scope.lockPerRing {
 		ctx, stop := context.WithCancel(ctx)

@@ -42,16 +42,26 @@ func (s Session) Outlook(n Now) string {
 		return "its program gets the message from GET /events"
 	case s.Quiet:
 		return "it does not want to be disturbed, so the message waits for its next turn"
+	case s.OnlyTyped() && (n.Does == Idle || n.Does == Alive):
+		return Unrung
 	}
 	return ""
+}
+
+// Unrung says what happens to a message for a session that nothing rings.
+const Unrung = "nothing rings it: its next turn brings the message"
+
+// OnlyTyped reports whether only a line typed into its terminal could wake a session, and c2c may type nowhere.
+func (s Session) OnlyTyped() bool {
+	return client.Typed(s.Client) && s.Pane == "" && !s.HasBell()
 }
 
 // PersonReads says how a person gets the message, since nothing wakes a person.
 func (s Session) PersonReads() string { return s.Alias + " reads it with c2c poll-inbox" }
 
-// Note describes the receiver of a message to its sender; "" if the receiver is idle, or its state is not known.
+// Note describes the receiver of a message to its sender; "" if a ring may wake the receiver, or if its state is not known.
 func (s Session) Note(n Now, now time.Time) string {
-	if n.Does == Unknown || (n.Does == Alive || n.Does == Idle) && !s.Quiet {
+	if n.Does == Unknown || (n.Does == Alive || n.Does == Idle) && !s.Quiet && !s.OnlyTyped() {
 		return ""
 	}
 	if n.Does == Person {

@@ -21,9 +21,11 @@ func (look Prober) Surface(s Session) (support, why string) {
 		return SurfaceFull, "its client has a stream of events open, and answers there"
 	case look.held(locks.RingLock(s.ID)):
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
-	// Some processes hold the ring lock only while they ring. Then only the last ring shows whether they reach the session.
-	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal:
-		return SurfaceFull, "its terminal was rung last"
+	// These hold the ring lock only while they ring. So the last ring shows whether they reach the session.
+	case s.HasBell() && (last.Outcome == wake.Rang || last.Method != wake.ByTerminal):
+		return SurfaceFull, "c2c start rings it"
+	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(locks.WakeLock):
+		return SurfaceFull, "the wake daemon types into its pane"
 	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(locks.WakeLock):
 		return SurfaceFull, "the wake daemon rings it"
 	case s.Facts.Transport == TransportHTTP:

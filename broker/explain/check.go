@@ -184,7 +184,7 @@ func howToRead(sid string, all []sessions.Session) string {
 		case s.Client == "" || s.State == sessions.Person:
 			return "c2c poll-inbox --session-id " + sid
 		case s.State == sessions.Absent:
-			return remedy(s, wake.Ring{Outcome: wake.Failed}, true)
+			return remedy(s, wake.Ring{Outcome: wake.Failed})
 		default:
 			return fmt.Sprintf("c2c send %s 'Read your mail.'", s.Alias)
 		}
@@ -206,7 +206,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		f.Detail = r.String()
 	case unread && present && now.Sub(r.At) > answerTime:
 		f.Detail = r.String() + ", and nobody has read since"
-	case !unread && len(waits) > 0 && present && s.State != sessions.Person && s.State != sessions.External && now.Sub(waits[0].Time()) > answerTime:
+	case !unread && len(waits) > 0 && present && s.State != sessions.Person && s.State != sessions.External && (now.Sub(waits[0].Time()) > answerTime || notBegun(reg, &s)):
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
 	case s.HasMailToMove():
 		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"
@@ -223,16 +223,42 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		f.Detail += "; that mail has been read since"
 	case !present:
 		f.Detail += "; it is not there: its mail waits for its return"
+	case r.Outcome == "":
+		f.Status = doctor.Warning
+		f.Detail += "; " + unrung(reg, s, wakes)
 	default:
 		f.Status = doctor.Warning
-		f.Detail += "; " + remedy(s, r, wakes) + "; "
-		if reg.Locks.HasRinger(s.ID) {
-			f.Detail += "a process of c2c looks after it"
-		} else {
-			f.Detail += "no process of c2c looks after it"
-		}
+		f.Detail += "; " + remedy(s, r) + "; " + ringer(reg, s)
 	}
 	return f, true
+}
+
+// ringer says whether something rings a session.
+func ringer(reg *sessions.Registry, s sessions.Session) string {
+	if isRung(reg, &s) {
+		return "a process of c2c looks after it"
+	}
+	return "no process of c2c looks after it"
+}
+
+// unrung says why no process has rung a session whose mail waits, and what a person can do.
+func unrung(reg *sessions.Registry, s sessions.Session, wakes bool) string {
+	_, known := client.Find(s.Client)
+	switch {
+	case notBegun(reg, &s):
+		return noSign + ": " + lookThere
+	case s.Client == "":
+		return "it was registered in a shell, and no client has it: c2c poll-inbox --session-id " + s.Alias + " takes the mail"
+	case s.OnlyTyped():
+		return sessions.Unrung + "; " + toBeRung(reg, &s)
+	case !wakes && s.Pane == "" && !known:
+		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
+	}
+	server := "no server of c2c runs in it"
+	if reg.Locks.HasServer(s.ID) {
+		server = "c2c's server in it cannot ring"
+	}
+	return "its turn is long, or " + server + ": its next tool call or prompt brings the mail; " + ringer(reg, s)
 }
 
 // mailThatRings returns the waiting messages for which c2c rings the session.
@@ -245,16 +271,10 @@ func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Sessi
 	return wake.MayWake(msgs), err
 }
 
-// remedy returns what a person can do for a session whose mail waits. r is zero if no process has rung.
-func remedy(s sessions.Session, r wake.Ring, wakes bool) string {
+// remedy returns what a person can do for a session whose mail waits after the ring r.
+func remedy(s sessions.Session, r wake.Ring) string {
 	p, _ := client.Find(s.Client)
 	switch {
-	case r.Outcome == "" && s.Client == "":
-		return "it was registered in a shell, and no client has it: c2c poll-inbox --session-id " + s.Alias + " takes the mail"
-	case r.Outcome == "" && !wakes && s.Pane == "":
-		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
-	case r.Outcome == "":
-		return "its turn is long, or it has no c2c server: its next tool call or prompt brings the mail"
 	case r.Method == wake.ByChannel:
 		return "a channel needs a client started with c2c start --channel " + s.Client + "; its next prompt brings the mail"
 	case r.Method == wake.ByWire:

@@ -5,12 +5,11 @@ import (
 	"testing"
 
 	"c2c/sessions"
-	"c2c/wake"
 )
 
 // A mailbox of a script has no client, and no name of one to tell.
 func TestTheRemedyForAMailboxWithoutAClientIsACommand(t *testing.T) {
-	if got := remedy(sessions.Session{Alias: "nova"}, wake.Ring{}, false); !strings.Contains(got, "c2c poll-inbox --session-id nova") {
+	if got := unrung(nil, sessions.Session{Alias: "nova"}, true); !strings.Contains(got, "c2c poll-inbox --session-id nova") {
 		t.Errorf("doctor says %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"c2c/format"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/locks"
 	"c2c/sessions/turns"
 	"c2c/wake"
 )
@@ -124,20 +125,20 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	case st.Held || !st.NotBefore.IsZero():
 		return // the caller explains what holds the message back
 	case receiver.Does == sessions.Absent:
-		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed}, true)
+		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed})
 	case reg.Uninstalled != nil && reg.Uninstalled(s.Client, s.Process):
 		st.Why, st.Do = says+"; c2c was taken out of its client while that ran, so nothing brings it mail", "c2c install brings it back"
 		return
 	case receiver.Does == sessions.Waiting:
 		st.Do = "answer the dialog in its terminal"
 	case receiver.Does == sessions.Away:
-		st.Do = remedy(*s, ring, true)
+		st.Do = remedy(*s, ring)
 	case receiver.Does == sessions.Person:
 		st.Why = s.PersonReads()
 		return
 	case receiver.Does == sessions.Busy, receiver.Does == sessions.External:
 	case ring.Outcome == wake.Refused || ring.Outcome == wake.Held || ring.Outcome == wake.Uncaptured || ring.Outcome == wake.Failed:
-		st.Why, st.Do = says, remedy(*s, ring, true)
+		st.Why, st.Do = says, remedy(*s, ring)
 		return
 	case s.Quiet:
 		st.Do = "c2c dnd off --session-id " + s.Alias + " lets mail wake it"
@@ -150,17 +151,49 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	case receiver.Does == sessions.Unknown:
 		st.Why = says + "; its next call of c2c brings the message"
 		return
-	case reg.Locks.HasRinger(s.ID):
+	case notBegun(reg, s):
+		st.Why, st.Do = says+"; "+noSign, lookThere
+		return
+	case isRung(reg, s):
 		st.Why = says + "; it is about to be rung"
 		return
 	case s.OverHTTP():
 		st.Why, st.Do = says+"; nothing rings it: its next call of a tool brings the message", "its client has no stream of events open, or does not answer there: c2c doctor tells more"
 		return
 	default:
-		st.Why, st.Do = says+"; nothing rings it: its next turn brings the message", "no server of c2c runs in it: c2c doctor tells why"
+		st.Why, st.Do = says+"; "+sessions.Unrung, toBeRung(reg, s)
 		return
 	}
 	st.Why = strings.TrimSuffix(says+"; "+s.Outlook(receiver), "; ")
+}
+
+// What is known of a session that c2c start has made, and in which nothing of c2c has run, and what its person can do.
+const (
+	noSign    = "nothing of c2c has run in its client yet"
+	lookThere = "a dialog may wait in its terminal, such as whether you trust the folder"
+)
+
+// notBegun reports whether c2c start has made a session, and nothing of c2c has run in its client since.
+func notBegun(reg *sessions.Registry, s *sessions.Session) bool {
+	return s.Started && s.State == sessions.Alive && !reg.Locks.HasServer(s.ID) && !reg.Locks.HasRinger(s.ID)
+}
+
+// isRung reports whether a process is there that rings a session.
+func isRung(reg *sessions.Registry, s *sessions.Session) bool {
+	return reg.Locks.HasRinger(s.ID) || s.HasBell() || s.Pane != "" && reg.Locks.Held(locks.WakeLock)
+}
+
+// toBeRung returns what a person can do so that mail wakes a session that nothing rings now.
+func toBeRung(reg *sessions.Registry, s *sessions.Session) string {
+	switch {
+	case s.Pane != "":
+		return "c2c wake start rings it in its pane"
+	case s.OnlyTyped():
+		return "mail wakes it only if you start it with c2c start " + s.Client + ", or run c2c wake attach in its pane of tmux or screen"
+	case reg.Locks.HasServer(s.ID):
+		return "c2c doctor tells more"
+	}
+	return "no server of c2c runs in it: c2c doctor tells why"
 }
 
 // sinceTheRing returns why a session has not read yet, although it was rung.

@@ -24,6 +24,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/facts"
 	"c2c/wake"
 )
 
@@ -214,6 +215,54 @@ func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {
 	c.session("gem", "amber", os.Getpid())
 	if got := c.line("warning  session amber"); !strings.Contains(got, "nobody has rung") || !strings.Contains(got, `no way to wake a client "gem"`) {
 		t.Error(got)
+	}
+}
+
+// What doctor says of a session agrees with the list of its surfaces.
+func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
+	for _, client := range []string{"gemini", "kimi"} {
+		c := newClinic(t)
+		past, err := broker.Open(broker.Config{Root: c.b.Root(), Now: func() time.Time { return time.Now().Add(-time.Hour) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer past.Close()
+		c.b = past
+		id, _ := c.session(client, "amber", os.Getpid())
+		c.rang(id, wake.Ring{At: time.Now().Add(-time.Hour), Method: wake.ByTerminal, Outcome: wake.Rang, Oldest: "m-before"}) // under c2c start, before
+		release, err := c.b.Locks.Serve(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		got := c.line("warning  session amber: mail waits since")
+		if want := "; nothing rings it: its next turn brings the message; mail wakes it only if you start it with c2c start " + client + ", or run c2c wake attach in its pane of tmux or screen"; !strings.HasSuffix(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "it is not woken") {
+			t.Error(got)
+		}
+		if err := c.b.Facts.Change(t.Context(), id, func(f *facts.Facts) { f.Bell = true }); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "it wakes the session: c2c start rings it") {
+			t.Error(got)
+		}
+	}
+}
+
+// A client may ask in its terminal whether its folder is trusted, before it runs anything of c2c. That is told at once.
+func TestDoctorTellsOfAClientThatHasNotBegun(t *testing.T) {
+	c := newClinic(t)
+	if _, err := c.b.Register(t.Context(), callers.Caller{Start: "amber", Client: "copilot", PID: os.Getpid()}, "amber"); err != nil {
+		t.Fatal(err)
+	}
+	c.line("ok       rings") // no mail waits for it
+	if _, err := c.b.Send(t.Context(), sessions.Session{ID: "birch", Alias: "birch"}, mail.Message{To: "amber", Content: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.line("warning  session amber: mail waits since"), "; nothing of c2c has run in its client yet: a dialog may wait in its terminal, such as whether you trust the folder"; !strings.HasSuffix(got, want) {
+		t.Errorf("no %q in %s", want, got)
 	}
 }
 

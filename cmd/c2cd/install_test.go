@@ -196,6 +196,14 @@ func TestAClientThatRanBeforeInstallIsNamed(t *testing.T) {
 	if _, out, _ := s.run("install"); strings.Contains(out, "already") {
 		t.Errorf("it is a session, and it says %s", out)
 	}
+	for n, want := range []string{3: "\n1 more client was started before this: restart it\n", 4: "\n2 more clients were started before this: restart them\n"} {
+		_, end := start(s.home)
+		defer end()
+		s.run("uninstall")
+		if _, out, _ := s.run("install"); want != "" && !strings.Contains(out, want) {
+			t.Errorf("%d run, no %q in %s", n+1, want, out)
+		}
+	}
 }
 
 // npm puts a script into the PATH that starts the program of the package beside it.

@@ -14,6 +14,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/process/procstat"
 	"c2c/project"
+	"c2c/sessions"
 )
 
 // Client is an AI program that runs in a terminal, but has no session of c2c: it was started before c2c was set up for it.
@@ -36,24 +37,45 @@ func (r Client) Sentence(home string) string {
 	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.Client, mail.Visible(folder, ""), r.PID, do)
 }
 
-// Unknown lists this user's clients that run in a terminal and have no session.
+// Unknown lists this user's clients that run in a terminal and have no session. A client may start itself again, so several processes may
+// be one client: then Unknown lists the first.
 func Unknown(ctx context.Context, getenv func(string) string, names []string) (all []Client) {
-	known := map[string][]int{} // from a directory to the processes of all sessions in its project
+	parents, clients := family{}, []Client{}
 	for _, t := range procstat.Terminals() {
+		parents[t.PID] = t.Parent
 		i := slices.IndexFunc(names, func(name string) bool { return runs(t, client.ProgramOf(name)) })
-		if i < 0 || !slices.Contains(t.Env, "HOME="+getenv("HOME")) { // with another HOME the client reads other settings
-			continue
+		if i >= 0 && slices.Contains(t.Env, "HOME="+getenv("HOME")) { // with another HOME the client reads other settings
+			clients = append(clients, Client{names[i], t.PID, t.Folder})
 		}
-		pids, looked := known[t.Folder]
-		if !looked {
-			pids = sessionsOf(ctx, getenv, t.Folder)
-			known[t.Folder] = pids
+	}
+	known := map[string][]sessions.Session{} // from a directory to all sessions in its project
+	for _, c := range clients {
+		if _, looked := known[c.Folder]; !looked {
+			known[c.Folder] = sessionsOf(ctx, getenv, c.Folder)
 		}
-		if !slices.Contains(pids, t.PID) && !slices.Contains(pids, t.Parent) && !slices.ContainsFunc(all, func(r Client) bool { return r.PID == t.Parent }) {
-			all = append(all, Client{names[i], t.PID, t.Folder})
+		isThis := func(s sessions.Session) bool {
+			return (s.Client == c.Client || s.Client == "") && (parents.isBelow(s.PID, c.PID) || parents.isBelow(c.PID, s.PID))
+		}
+		isFirst := func(o Client) bool { return o.Client == c.Client && o.PID != c.PID && parents.isBelow(c.PID, o.PID) }
+		if !slices.ContainsFunc(known[c.Folder], isThis) && !slices.ContainsFunc(clients, isFirst) {
+			all = append(all, c)
 		}
 	}
 	return all
+}
+
+// family has the parent of each process that has a terminal.
+type family map[int]int
+
+// isBelow reports whether a process is the process above or a descendant of it.
+func (f family) isBelow(pid, above int) bool {
+	for n := 0; pid != 0 && n <= len(f); n++ { // not for ever: ids may have been used again while /proc was read
+		if pid == above {
+			return true
+		}
+		pid = f[pid]
+	}
+	return false
 }
 
 // runs reports whether a process runs a program: its file has the program's name, or an interpreter runs a script with that name.
@@ -65,8 +87,8 @@ func runs(t procstat.Terminal, program string) bool {
 	return interpreter && len(t.Args) > 1 && strings.TrimSuffix(filepath.Base(t.Args[1]), ".js") == program
 }
 
-// sessionsOf returns the processes of all sessions in the project of a directory.
-func sessionsOf(ctx context.Context, getenv func(string) string, folder string) (pids []int) {
+// sessionsOf returns all sessions in the project of a directory.
+func sessionsOf(ctx context.Context, getenv func(string) string, folder string) []sessions.Session {
 	root, _, err := project.FindRoot(getenv, folder)
 	if err != nil {
 		return nil
@@ -79,9 +101,6 @@ func sessionsOf(ctx context.Context, getenv func(string) string, folder string) 
 		return nil
 	}
 	defer b.Close()
-	sessions, _ := b.Sessions(ctx)
-	for _, s := range sessions {
-		pids = append(pids, s.PID)
-	}
-	return pids
+	all, _ := b.Sessions(ctx)
+	return all
 }

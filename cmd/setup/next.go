@@ -8,6 +8,7 @@ import (
 
 	"c2c/client"
 	"c2c/cmd/running"
+	"c2c/format"
 	"c2c/process/child"
 )
 
@@ -76,6 +77,6 @@ func (s Setup) tellRunning(ctx context.Context, names []string) {
 		fmt.Fprintf(s.Stdout, "%s\n", r.Sentence(s.Getenv("HOME")))
 	}
 	if more := len(found) - limit; more > 0 {
-		fmt.Fprintf(s.Stdout, "%d more clients were started before this: restart them\n", more)
+		fmt.Fprintln(s.Stdout, format.Count(more, "more client was started before this: restart it", "more clients were started before this: restart them"))
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"c2c/sessions/facts"
 	"c2c/sessions/locks"
 	"c2c/sessions/registry"
+	"c2c/wake"
 )
 
 type world struct {
@@ -348,6 +349,12 @@ func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.post(amber, "@birch @cedar @dune, look").costs(); got != "stored for 3, wakes 1 (birch), waits for the next turn of 2 (cedar, dune)" {
+		t.Error(got)
+	}
+	if err := w.Rang(t.Context(), cedar.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal}); err != nil { // before, under c2c start
+		t.Fatal(err)
+	}
+	if got := w.post(amber, "@cedar, look").costs(); got != "stored for 3, wakes 0, waits for the next turn of 1 (cedar)" {
 		t.Error(got)
 	}
 	if got := w.post(amber, "@ebony and @nobody, look").String(); !strings.HasPrefix(got, "stored for 3, wakes 0; ") || !strings.HasSuffix(got, "; not in the room: ebony (c2c rooms invite review ebony); no session here is called nobody") {

@@ -27,6 +27,7 @@ type Facts struct {
 	Started   bool      `json:"started,omitempty"`  // c2c start made this session, and its client has not reported its own id for it yet
 	Named     bool      `json:"named,omitempty"`    // its alias was chosen, or the alias from the configuration was tried already
 	Proposed  bool      `json:"proposed,omitempty"` // its alias comes from a project's file
+	Bell      bool      `json:"bell,omitempty"`     // something rings the process PID as long as it runs, see Session.HasBell
 	Pane      string    `json:"pane,omitempty"`
 	LastRing  wake.Ring `json:"last_ring,omitzero"`
 	// Unattended: see Session.Unattended.

@@ -92,6 +92,8 @@ func (f *Facts) member(name string) any {
 		return &f.Conversation
 	case "mod_start_time":
 		return &f.ModStart
+	case "bell":
+		return &f.Bell
 	case "unseen":
 		return &f.Unseen
 	case "dropped":
