@@ -106,8 +106,10 @@ func appendMessages(b []byte, msgs []mail.Message, now time.Time) []byte {
 // incoming is one message of a frame. If why is not Stored, the message is refused, and only its identity counts.
 type incoming struct {
 	mail.Message
-	why Reason
-	key identity
+	why  Reason
+	key  identity
+	hash hash // the hash up to this message
+	done bool // it is stored or refused
 }
 
 // parseMessages parses the body of a frame. An invalid frame is an error. A message that no mailbox could keep is marked as refused.
@@ -153,7 +155,7 @@ func (w meta) message(content, peer string, now time.Time) incoming {
 	if w.Held {
 		m.Held = m.FromSession
 	}
-	in := incoming{m, Stored, w.identity()}
+	in := incoming{Message: m, why: Stored, key: w.identity()}
 	for _, t := range w.spans(&in.Message) {
 		if *t.in != 0 {
 			*t.at = mail.Seconds(now.Add(span(*t.in)))

@@ -70,6 +70,14 @@ func Open(cfg Config) (*Relay, error) {
 	return &Relay{Config: cfg, dir: dir, lines: map[string]*line{}, started: make(chan struct{}, 1)}, nil
 }
 
+// patience is how long the relay waits for a lock before it gives up, and tries again later. A suspended process may hold a lock for days,
+// and meanwhile the line's other packets must come and go.
+const patience = 2 * time.Second
+
+func brief(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, patience)
+}
+
 // Run sends mail until ctx ends, and then releases its leases. Call no other method after Run has returned.
 func (r *Relay) Run(ctx context.Context) error {
 	var senders sync.WaitGroup
@@ -187,7 +195,7 @@ func (r *Relay) Link(peer string, up bool) {
 	}
 }
 
-// Look makes the relay check the outbox for a peer for new mail. It does not block.
+// Look makes the relay check the outbox for a peer for new mail. It waits for no lock.
 func (r *Relay) Look(peer string) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.look()
@@ -323,7 +331,9 @@ func (l *line) tell(words string) {
 		return
 	}
 	l.Log.Warn("trouble with a host", "host", l.peer, "what", words)
-	if err := cache.SetTrouble(context.Background(), l.Root, l.peer, words, now); err != nil {
+	ctx, end := brief(context.Background())
+	defer end()
+	if err := cache.SetTrouble(ctx, l.Root, l.peer, words, now); err != nil {
 		l.Log.Warn("trouble with a host is not shown", "host", l.peer, "err", err)
 	}
 }

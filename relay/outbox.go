@@ -49,6 +49,8 @@ type frame struct {
 
 func (f frame) last() uint64 { return f.first + uint64(len(f.msgs)) - 1 }
 
+// open reads the head. It must not wait for the lock of the outbox, because the caller holds the lock of the Relay. So if there is no head,
+// the method sender.step begins the first epoch.
 func (o *outbox) open(l *line) (err error) {
 	o.l = l
 	if o.box, err = inbox.Open(l.Root, Outbox(l.peer), inbox.Config{Now: l.Now, Log: l.Log}); err != nil {
@@ -58,24 +60,46 @@ func (o *outbox) open(l *line) (err error) {
 	if err != nil {
 		return err
 	}
-	now := uint64(l.Now().UnixMilli())
+	h.Run = max(h.Run+1, uint64(l.Now().UnixMilli()))
 	if !there {
-		if h, err = o.begin(context.Background(), now, fine); err != nil {
-			return err
-		}
+		h.Next = 1
 	}
-	h.Run = max(h.Run+1, now)
 	o.head = h
 	o.restart()
-	return writeState(l.dir, l.headName(), h)
+	if there {
+		err = writeState(l.dir, l.headName(), h)
+	}
+	return err
+}
+
+// beginFirst begins the first epoch if there is no head.
+func (o *outbox) beginFirst(ctx context.Context) error {
+	if o.head.Epoch > 0 {
+		return nil
+	}
+	return o.beginEpoch(ctx, uint64(o.l.Now().UnixMilli()), fine)
 }
 
 func (l *line) headName() string { return l.peer + ".head.json" }
 
-// begin makes the head of a new epoch. Any message that waits now may have been sent in an earlier epoch.
-func (o *outbox) begin(ctx context.Context, epoch uint64, why state) (head, error) {
+// beginEpoch begins a new epoch. Any message that waits now may have been sent in an earlier epoch.
+func (o *outbox) beginEpoch(ctx context.Context, epoch uint64, why state) error {
+	ctx, end := brief(ctx)
+	defer end()
 	waiting, err := o.box.PeekAll(ctx)
-	return head{Epoch: epoch, Next: 1, Hash: startOf(epoch), MaybeStored: uint64(len(waiting)), Why: why}, err
+	if err != nil {
+		return err
+	}
+	h := head{Epoch: epoch, Next: 1, Hash: startOf(epoch), MaybeStored: uint64(len(waiting)), Why: why, Run: o.head.Run}
+	if err := o.l.fault("recount"); err != nil {
+		return err
+	}
+	if err := writeState(o.l.dir, o.l.headName(), h); err != nil {
+		return err
+	}
+	o.head = h
+	o.restart()
+	return nil
 }
 
 // recount begins a new epoch. The new epoch is greater than our last epoch, and greater than theirs, the epoch in the peer's receipt.
@@ -91,20 +115,7 @@ func (o *outbox) recount(ctx context.Context, why state, theirs uint64) error {
 	if epoch > maxNumber {
 		return fmt.Errorf("host %q has sent the epoch %d: too large", o.l.peer, theirs)
 	}
-	h, err := o.begin(ctx, epoch, why)
-	if err != nil {
-		return err
-	}
-	h.Run = o.head.Run
-	if err := o.l.fault("recount"); err != nil {
-		return err
-	}
-	if err := writeState(o.l.dir, o.l.headName(), h); err != nil {
-		return err
-	}
-	o.head = h
-	o.restart()
-	return nil
+	return o.beginEpoch(ctx, epoch, why)
 }
 
 // release releases the leases, so that their messages wait again in the same order.
@@ -142,7 +153,7 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	if some, err := o.box.Waiting(); err != nil || !some {
 		return false, err
 	}
-	l, err := o.box.LeaseAll(ctx, reader, leaseSize)
+	l, err := o.leaseAll(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -156,6 +167,12 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+func (o *outbox) leaseAll(ctx context.Context) (*inbox.Lease, error) {
+	ctx, end := brief(ctx)
+	defer end()
+	return o.box.LeaseAll(ctx, reader, leaseSize)
+}
+
 // ahead returns the first frame of mail that is not leased yet. The frame is sent first and leased later (see take), because a lease costs
 // a sync. A kill in between does no harm: the messages still wait, and get the same numbers again. The result ok is false if the mail must
 // be leased first, or if there is no mail.
@@ -163,6 +180,8 @@ func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
 	if len(o.leases) > 0 || !o.checked {
 		return f, false, nil
 	}
+	ctx, end := brief(ctx)
+	defer end()
 	msgs, err := inbox.HeadAll(ctx, o.box, leaseSize)
 	if err != nil || len(msgs) == 0 {
 		return f, false, err
@@ -176,7 +195,7 @@ var errTaken = errors.New("mail was taken out of the outbox while it was sent")
 
 // take leases the messages of a frame that was sent ahead, and perhaps more messages.
 func (o *outbox) take(ctx context.Context, f frame) error {
-	l, err := o.box.LeaseAll(ctx, reader, leaseSize)
+	l, err := o.leaseAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -211,7 +230,7 @@ func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 		if len(all) == window {
 			break
 		}
-		if l, err = o.box.LeaseAll(ctx, reader, leaseSize); err != nil {
+		if l, err = o.leaseAll(ctx); err != nil {
 			break
 		}
 	}
@@ -367,6 +386,8 @@ func (o *outbox) ack(ctx context.Context, l *inbox.Lease, msgs []mail.Message, l
 			stored = append(stored, m.Handle())
 		}
 	}
+	ctx, end := brief(ctx)
+	defer end()
 	if err := l.AckAndRemove(ctx, stored, gone); err != nil {
 		return fmt.Errorf("acknowledge the outbox: %w", err)
 	}

@@ -64,7 +64,9 @@ func (l *line) heard(kind Kind) {
 	if !due || kind == Hello {
 		return
 	}
-	if err := cache.Change(context.Background(), l.Root, l.peer, func(h *cache.Host) { h.Seen = mail.Seconds(now) }); err != nil {
+	ctx, end := brief(context.Background())
+	defer end()
+	if err := cache.Change(ctx, l.Root, l.peer, func(h *cache.Host) { h.Seen = mail.Seconds(now) }); err != nil {
 		l.Log.Warn("the contact with a host was not recorded", "host", l.peer, "err", err)
 	}
 }
@@ -227,7 +229,9 @@ func (l *line) hello(h header, sealed []byte) error {
 		sessions[i].Active = ago(now, sessions[i].Active)
 	}
 	isNew, isAnew := false, false
-	err := cache.Change(context.Background(), l.Root, l.peer, func(host *cache.Host) {
+	ctx, end := brief(context.Background())
+	defer end()
+	err := cache.Change(ctx, l.Root, l.peer, func(host *cache.Host) {
 		isNew, isAnew = h.epoch > host.Run || h.epoch == host.Run && h.number > host.Serial, h.epoch > host.Run
 		host.Seen = now
 		if isNew {
@@ -308,6 +312,8 @@ func (s *sender) noteAbsent(ctx context.Context, absent bool) {
 }
 
 func (s *sender) note(ctx context.Context, change func(*cache.Host)) {
+	ctx, end := brief(ctx)
+	defer end()
 	if err := cache.Change(ctx, s.l.Root, s.l.peer, change); err != nil && !errors.Is(err, context.Canceled) {
 		s.l.Log.Warn("the state of a host was not recorded", "host", s.l.peer, "err", err)
 	}

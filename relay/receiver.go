@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,16 @@ type receiver struct {
 	hw     highWater // zero: nothing of the peer is stored
 	closed bool
 	unsure uint64 // messages up to this number may be stored already, because a kill or an error came before hw was written
+	ahead  place
+}
+
+// place is a place in the messages of a peer, up to which this host has tried to store them all. If a message could not be stored, the
+// receiver goes on with the later ones, from one frame to the next, but not with those of the same turn (see group). Then the place is ahead
+// of hw. After a restart the receiver begins at hw again.
+type place struct {
+	epoch, number uint64
+	hash          hash            // the hash up to number
+	waits         map[string]bool // the turns in which a message could not be stored
 }
 
 func (in *receiver) open(l *line) (err error) {
@@ -60,18 +71,22 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	if h.epoch > hw.Epoch { // of a new epoch, nothing is stored yet
 		hw = highWater{Epoch: h.epoch, Hash: startOf(h.epoch), Anew: hw.Epoch > 0}
 	}
+	begin := place{epoch: h.epoch, number: hw.Number, hash: hw.Hash}
+	if h.epoch == in.ahead.epoch && h.number > hw.Number+1 {
+		begin = in.ahead
+	}
 	switch {
 	case h.epoch < in.hw.Epoch:
 		return newer, nil
 	case h.acked > hw.Number+1:
 		in.l.tell("this host had stored more of its mail than it knows of now: were files of c2c restored from a backup, or does another machine use this host's key?")
 		return restored, nil
-	case h.number > hw.Number+1:
+	case h.number > begin.number+1:
 		return gap, nil
-	case h.count == 0 && h.epoch > in.hw.Epoch:
-		return gap, nil
-	case h.number+uint64(h.count) <= hw.Number:
-		return fine, nil // the frame is a repetition: all its messages are stored
+	case h.count == 0 && (h.epoch > in.hw.Epoch || h.number > hw.Number+1):
+		return gap, nil // the sender asks: it sends the messages after hw again
+	case h.number+uint64(h.count) <= begin.number:
+		return fine, nil // the frame is a repetition
 	}
 	body, err := unseal(in.l.Peers, h, sealed)
 	if err != nil {
@@ -81,59 +96,95 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	if err != nil {
 		return fine, err
 	}
-	known, at := int(hw.Number+1-h.number), h.hash
+	known, at := int(begin.number+1-h.number), h.hash
 	for _, m := range msgs[:known] {
 		at = at.next(m.key)
 	}
-	if at != hw.Hash {
+	if at != begin.hash && begin.number > hw.Number {
+		return gap, nil // it sends the messages after hw again, and then hw decides
+	}
+	if at != begin.hash {
 		in.l.tell("it sent other messages under numbers that it has used: do two machines use its key, or was it restored from a backup?")
 		return forked, nil
 	}
 	hw.Refused = slices.DeleteFunc(slices.Clone(hw.Refused), func(r refusal) bool { return r.Number < h.acked })
+	hw.Ahead = slices.Clone(hw.Ahead)
 	msgs = msgs[known:]
+	msgs = msgs[:min(uint64(len(msgs)), hw.Number+maxCount-begin.number)] // after a kill, the receiver looks for so many numbers by id
 	if len(msgs) == 0 {
 		return fine, nil
 	}
 	if len(hw.Refused)+len(msgs) > maxRefused {
 		return gap, nil // store nothing now: the next frame confirms refusals, and so makes room for new ones
 	}
-	return fine, in.store(ctx, from, h, hw, msgs)
+	return fine, in.store(ctx, from, h, hw, begin, msgs)
 }
 
-// store stores the next messages, and then records their numbers.
-func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, msgs []incoming) error {
-	first := hw.Number + 1
+// store stores the messages after begin, and then records their numbers.
+func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, begin place, msgs []incoming) error {
+	first := begin.number + 1
 	mayRepeat := first <= max(in.unsure, h.maybeStored)
 	before := in.unsure
 	in.unsure = max(in.unsure, first+maxCount) // until the numbers of msgs are recorded
-	whole, failed := in.deliver(ctx, from, msgs, mayRepeat)
-	if errors.As(failed, new(*stopped)) || whole == 0 {
+	in.ahead = place{}
+	end := place{h.epoch, begin.number + uint64(len(msgs)), begin.hash, map[string]bool{}}
+	maps.Copy(end.waits, begin.waits)
+	for i := range msgs {
+		end.hash = end.hash.next(msgs[i].key)
+		msgs[i].hash, msgs[i].done = end.hash, slices.Contains(hw.Ahead, end.hash)
+	}
+	failed := in.deliver(ctx, from, msgs, mayRepeat, end.waits)
+	if errors.As(failed, new(*stopped)) {
 		return failed
 	}
-	for i, m := range msgs[:whole] {
-		if m.why != Stored {
-			hw.Refused = append(hw.Refused, refusal{first + uint64(i), m.why})
+	if hw.settle(first, msgs) {
+		hw.Anew = hw.Anew && h.acked == 1
+		if err := in.l.fault("delivered"); err != nil {
+			return err
 		}
-		hw.Hash = hw.Hash.next(m.key)
-	}
-	hw.Number += uint64(whole)
-	hw.Anew = hw.Anew && h.acked == 1
-	if err := in.l.fault("delivered"); err != nil {
-		return err
-	}
-	if err := writeState(in.l.dir, in.l.peer+".hw.json", hw); err != nil {
-		return errors.Join(failed, err)
-	}
-	if hw.Epoch > in.hw.Epoch {
-		before = min(before, maxCount) // of this new epoch, at most one frame was stored without a record of its numbers
-		if in.hw.Epoch > 0 {
-			in.l.tell("it " + whyAnew(h.state))
+		if err := writeState(in.l.dir, in.l.peer+".hw.json", hw); err != nil {
+			return errors.Join(failed, err)
 		}
+		if hw.Epoch > in.hw.Epoch {
+			before = min(before, maxCount) // of this new epoch, at most one frame was stored without a record of its numbers
+			if in.hw.Epoch > 0 {
+				in.l.tell("it " + whyAnew(h.state))
+			}
+		}
+		in.hw = hw
+		failed = errors.Join(failed, in.l.fault("noted"))
 	}
-	if in.hw = hw; failed == nil {
-		in.unsure = before // not 0: a frame that a kill has interrupted may have had more messages than this frame
+	in.ahead = end
+	if in.unsure = before; failed != nil { // not 0: a frame that a kill has interrupted may have had more messages than this frame
+		in.unsure = max(before, first+maxCount)
 	}
-	return errors.Join(failed, in.l.fault("noted"))
+	return failed
+}
+
+// settle records which of the messages from the number first on are stored or refused. It returns false if there is nothing new.
+func (hw *highWater) settle(first uint64, msgs []incoming) (news bool) {
+	for i, m := range msgs {
+		if !m.done {
+			continue
+		}
+		n, known := first+uint64(i), slices.Index(hw.Ahead, m.hash)
+		if known < 0 && m.why != Stored {
+			hw.Refused = append(hw.Refused, refusal{n, m.why})
+		}
+		switch {
+		case n == hw.Number+1:
+			hw.Number, hw.Hash = n, m.hash
+			if known >= 0 {
+				hw.Ahead = slices.Delete(hw.Ahead, known, known+1)
+			}
+		case known < 0:
+			hw.Ahead = append(hw.Ahead, m.hash)
+		default:
+			continue
+		}
+		news = true
+	}
+	return news
 }
 
 // whyAnew explains why a host has begun a new epoch.
@@ -148,60 +199,59 @@ func whyAnew(why state) string {
 	}
 }
 
-// deliver stores the messages that are not refused yet. The messages for one alias keep their order. If deliver refuses a message, it sets
-// why. If it cannot store the mail for one alias, it goes on with the other aliases, and then returns the error. The messages msgs[:whole]
-// are stored or refused; some of the later ones may be, too.
-func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool) (whole int, failed error) {
-	whole = len(msgs)
-	roomFailed := false
+// deliver stores the messages that are not done yet. If it stores or refuses a message, it sets done. If it cannot store the mail of one
+// turn, it adds the turn to waits, goes on with the other turns, and then returns the error. It leaves out the mail of the turns in waits.
+func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool, waits map[string]bool) (failed error) {
 	for _, g := range in.groups(from, msgs) {
-		if g.isRoom && roomFailed {
-			continue // messages about rooms keep their order, and an earlier one has failed
+		if waits[g.turn] {
+			continue
 		}
 		if err := in.deliverTo(ctx, g.to, g.msgs, mayRepeat); err != nil {
-			whole, roomFailed = min(whole, g.first), roomFailed || g.isRoom
+			waits[g.turn] = true
 			failed = errors.Join(failed, fmt.Errorf("deliver mail of host %q to %q: %w", in.l.peer, g.to, err))
 			continue
 		}
 		if err := in.l.fault("delivered to one"); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return whole, failed
+	return failed
 }
 
 // group has messages for one alias or room, which are delivered together.
 type group struct {
-	to     string
-	first  int // the index of the first of these messages in the frame
-	isRoom bool
-	msgs   []*incoming
+	to   string
+	turn string // mail of one turn keeps its order: the mail for one alias, or all messages about rooms
+	msgs []*incoming
 }
 
-// groups returns the messages that may be delivered. All messages about rooms keep their order, even between different rooms: a room may
-// have been renamed, and another room may have got its old name.
+// ofRooms is the turn of all messages about rooms, even of different rooms: a room may have been renamed, and another room may have got its
+// old name.
+const ofRooms = "#"
+
+// groups returns the messages that may be delivered. It refuses those that their sender may not send.
 func (in *receiver) groups(from Peer, msgs []incoming) (all []*group) {
 	byName := map[string]*group{}
 	room, runs := "", 0
 	for i := range msgs {
 		m := &msgs[i]
 		_, isRoom := IsRoom(m.To)
-		switch {
-		case m.why != Stored:
-			continue
-		case !isRoom && !from.MayReach(in.l.Project, m.To): // a room checks its members itself
+		if m.why == Stored && !isRoom && !from.MayReach(in.l.Project, m.To) { // a room checks its members itself
 			m.why = Forbidden
+		}
+		if m.done = m.done || m.why != Stored; m.done {
 			continue
 		}
 		name := strings.ToLower(m.To)
+		turn := name
 		if isRoom {
 			if m.To != room {
 				room, runs = m.To, runs+1
 			}
-			name = fmt.Sprint(runs, room) // names of rooms are case-sensitive
+			name, turn = fmt.Sprint(runs, room), ofRooms // names of rooms are case-sensitive
 		}
 		if byName[name] == nil {
-			byName[name] = &group{to: m.To, first: i, isRoom: isRoom}
+			byName[name] = &group{to: m.To, turn: turn}
 			all = append(all, byName[name])
 		}
 		byName[name].msgs = append(byName[name].msgs, m)
@@ -223,7 +273,7 @@ func (in *receiver) deliverTo(ctx context.Context, alias string, msgs []*incomin
 		plain[i] = m.Message
 	}
 	why, err := in.l.Post.Deliver(ctx, in.l.peer, alias, plain, mayRepeat)
-	if err != nil || why == Stored {
+	if err != nil {
 		return err
 	}
 	if half := len(msgs) / 2; half > 0 && (why == Full || why == Taken) {
@@ -233,7 +283,7 @@ func (in *receiver) deliverTo(ctx context.Context, alias string, msgs []*incomin
 		return in.deliverTo(ctx, alias, msgs[half:], mayRepeat)
 	}
 	for _, m := range msgs {
-		m.why = why
+		m.why, m.done = why, true
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ type Post interface {
 	// reason is final for all of them, and none is stored. If mayRepeat is set, some may be stored already, under their ids: Deliver must not
 	// store these twice. If mayRepeat is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. An alias such
 	// as #review is a room. The message asks for something there, such as a post or a join. For a room the relay does not ask MayReach:
-	// Deliver itself decides.
+	// Deliver itself decides. Deliver waits for a lock only briefly: other projects' packets wait meanwhile.
 	Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (Reason, error)
 
 	// Refused tells the sender of a message, durably, that the peer has refused the message for good. The relay may call it again for

@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -86,7 +87,7 @@ var (
 	archived = flag.Int("archived", 0, "how many messages a receiver there has read before; more than 0: in a real mailbox")
 )
 
-// Senders and receivers are killed at any step, over a pipe that loses, repeats and reorders.
+// Senders and receivers are killed at any step, over a pipe that loses, repeats and reorders. A quarter of the deliveries fail.
 func TestNothingIsLostDoubledOrReordered(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, hosts := range []int{2, 5} {
@@ -102,10 +103,16 @@ func chaos(t *testing.T, seed uint64, count int) {
 	chance := rand.New(rand.NewPCG(seed, 2))
 	net, all := relaytest.NewNet(seed), []*relaytest.Host{}
 	for i := range count {
-		h := relaytest.NewHost(t, fmt.Sprint("h", i))
+		h, busy := relaytest.NewHost(t, fmt.Sprint("h", i)), rand.New(rand.NewPCG(seed, uint64(3+i)))
 		h.Post.Boxes = *archived > 0
 		if err := h.Post.Archive("birch", *archived); err != nil {
 			t.Fatal(err)
+		}
+		h.Post.Fail = func(string) error { // Post calls it under a lock
+			if busy.IntN(4) == 0 {
+				return errors.New("the mailbox is locked")
+			}
+			return nil
 		}
 		net.Join(h)
 		for _, other := range all {

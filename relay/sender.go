@@ -94,15 +94,21 @@ func (s *sender) run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer s.release()
-	for {
+	for said := ""; ; {
 		err := s.step(ctx)
+		if err == nil {
+			said = ""
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.As(err, new(*stopped)):
 			return err
 		case err != nil:
-			s.l.Log.Warn("mail for a host waits", "host", s.l.peer, "err", err)
+			if said != err.Error() { // a wait for a held lock ends every few seconds
+				said = err.Error()
+				s.l.Log.Warn("mail for a host waits", "host", s.l.peer, "err", err)
+			}
 			s.restart()
 			s.slower()
 			timer.Reset(s.pause)
@@ -156,11 +162,20 @@ func (s *sender) step(ctx context.Context) error {
 		s.asks = false
 		return nil
 	}
+	var err error
+	if up {
+		err = s.sendBeside(ctx, peer) // before anything that waits for the lock of the outbox
+	}
+	if err == nil {
+		err = s.beginFirst(ctx)
+	}
 	if !up {
 		s.asks = false
-		return s.knock(ctx, peer)
+		if err == nil {
+			err = s.knock(ctx, peer)
+		}
+		return err
 	}
-	err := s.sendBeside(ctx, peer)
 	if err == nil && (!s.absent || s.sent == 0) {
 		err = s.fill(ctx, peer)
 	}
@@ -181,7 +196,7 @@ func (s *sender) step(ctx context.Context) error {
 
 // settle handles a receipt.
 func (s *sender) settle(ctx context.Context, rc receipt) error {
-	if rc.about != s.head.Epoch {
+	if rc.about != s.head.Epoch || rc.about == 0 {
 		return nil // the receipt is of an earlier epoch, or a repetition
 	}
 	switch rc.state {
@@ -230,6 +245,9 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 		s.quick++
 		s.attempt++
 		s.sent = 0
+		if len(s.leases) >= window { // the peer cannot store one of the messages: larger leases and frames bring more of the others
+			s.restart()
+		}
 	}
 	return nil
 }

@@ -29,12 +29,13 @@ type head struct {
 }
 
 // highWater records which messages of a peer this host has stored. The relay writes it after it has stored the messages, and before it
-// sends the receipt.
+// sends the receipt. If a message cannot be stored yet, messages after it may be stored nevertheless.
 type highWater struct {
 	Epoch   uint64    `json:"epoch"`
 	Number  uint64    `json:"number"`
 	Hash    hash      `json:"link"`
 	Anew    bool      `json:"anew,omitempty"`    // the peer has begun a new epoch, and may not know yet that this host knows an earlier one
+	Ahead   []hash    `json:"ahead,omitempty"`   // for each later message that is stored or refused: the hash up to it
 	Refused []refusal `json:"refused,omitempty"` // refusals that the peer may not know of yet
 }
 

@@ -31,6 +31,8 @@ func (r *roots) announce(ctx context.Context, one *root) (later time.Duration) {
 		return listGap - since
 	}
 	one.mark, one.looked = mark, now
+	ctx, end := context.WithTimeout(ctx, sessions.KeepWait)
+	defer end()
 	all, err := one.b.Sessions(ctx)
 	if err != nil {
 		r.h.Log.Warn("the sessions here were not sent to other hosts", "root", one.path, "err", err)

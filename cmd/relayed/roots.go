@@ -396,6 +396,8 @@ func (p *post) deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	if room, ok := relay.IsRoom(alias); ok {
 		return p.toRoom(ctx, peer, room, msgs, mayRepeat)
 	}
+	ctx, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold the mailbox's lock for days
+	defer end()
 	sid, err := broker.Receive(ctx, p.b, alias, msgs, mayRepeat)
 	switch {
 	case err == nil:
@@ -430,6 +432,8 @@ var whyRefused = map[relay.Reason]string{
 
 // Refused implements relay.Post.
 func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why relay.Reason) error {
+	ctx, end := context.WithTimeout(ctx, sessions.KeepWait)
+	defer end()
 	if !strings.Contains(m.To, "@") {
 		m.To += "@" + peer
 	}

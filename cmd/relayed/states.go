@@ -3,17 +3,20 @@ package relayed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"c2c/broker"
 	"c2c/broker/explain"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/relay"
 	"c2c/relay/cache"
@@ -28,6 +31,9 @@ const (
 	// root's directory of the relay. A power cut may lose its last lines.
 	followedFile = "followed.log"
 	maxFollowed  = 4 << 20
+	// lockedPause is the pause after a mailbox was locked. Without it each try would lead to the next one, because a try closes the lock
+	// file, and the relay watches that file. The relay looks at everything once a minute.
+	lockedPause = 30 * time.Second
 )
 
 // followed holds messages from other hosts that this root has stored, and that were unread at the last call of look. A restart of the relay
@@ -36,9 +42,10 @@ type followed struct {
 	b   *broker.Broker
 	dir *atomicfile.Dir
 
-	mu   sync.Mutex
-	all  []*arrived
-	size int // number of lines in the file
+	mu     sync.Mutex
+	all    []*arrived
+	size   int                  // number of lines in the file
+	locked map[string]time.Time // by session: its mailbox was locked, so do not try again before this time; only look uses this field
 }
 
 // arrived is one followed message.
@@ -61,7 +68,7 @@ func follow(b *broker.Broker) (*followed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &followed{b: b, dir: dir}
+	f := &followed{b: b, dir: dir, locked: map[string]time.Time{}}
 	data, err := dir.ReadMost(followedFile, maxFollowed)
 	if err = atomicfile.UnlessAbsent(err); err != nil { // if the file is damaged or not ours, begin with no messages
 		b.Log.Warn("messages of other hosts are not followed any more", "err", err)
@@ -141,24 +148,34 @@ func (f *followed) shorten() {
 // hosts for which the function linked returns false, because the relay keeps no states for them.
 func (f *followed) look(ctx context.Context, linked func(peer string) bool) (news map[string][]cache.State, sids []string) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	news = map[string][]cache.State{}
-	var over []*arrived
-	for sid, some := range f.changed(linked) {
+	changed := f.changed(linked)
+	f.mu.Unlock()
+	found := map[string][]explain.MessageStatus{}
+	for sid, some := range changed { // without mu: the lock of a mailbox may be held, and meanwhile mail for other sessions must be stored
 		sids = append(sids, sid)
 		if len(some) == 0 {
 			continue
 		}
-		found, err := f.find(ctx, sid, some)
+		all, err := f.find(ctx, sid, some)
 		if err != nil {
-			for _, a := range some {
-				a.mark = "" // then the next call reads the message again, even if no file changes
-			}
 			f.b.Log.Warn("the states of messages could not be read", "session_id", sid, "err", err)
-			continue
 		}
-		for i, a := range some {
-			st, there := found[i], found[i].State != ""
+		if delete(f.locked, sid); errors.Is(err, filelock.ErrTimeout) && ctx.Err() == nil {
+			f.locked[sid] = f.b.Now().Add(lockedPause)
+		}
+		found[sid] = all
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	news = map[string][]cache.State{}
+	var over []*arrived
+	for sid, states := range found {
+		for i, a := range changed[sid] {
+			if states == nil {
+				a.mark = "" // then the next call reads the message again, even if no file changes
+				continue
+			}
+			st, there := states[i], states[i].State != ""
 			if there && st.State != a.state && (st.State == sessions.Handed || st.State == sessions.Read) {
 				a.state = st.State
 				ago := 0.0
@@ -189,7 +206,7 @@ func (f *followed) changed(linked func(peer string) bool) map[string][]*arrived 
 		if _, asked := up[a.Peer]; !asked {
 			up[a.Peer] = linked(a.Peer)
 		}
-		if up[a.Peer] && a.mark != marks[a.SID] {
+		if up[a.Peer] && a.mark != marks[a.SID] && !f.b.Now().Before(f.locked[a.SID]) {
 			a.mark = marks[a.SID]
 			all[a.SID] = append(all[a.SID], a)
 		}
@@ -199,6 +216,8 @@ func (f *followed) changed(linked func(peer string) bool) map[string][]*arrived 
 
 // find returns the states of some messages in the mailbox of a session. A message that is not there has the zero state.
 func (f *followed) find(ctx context.Context, sid string, some []*arrived) ([]explain.MessageStatus, error) {
+	ctx, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold the mailbox's lock for days
+	defer end()
 	box, err := f.b.Mailbox(sid)
 	if err != nil {
 		return nil, err

@@ -46,8 +46,8 @@ func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []ma
 	return nil, nil
 }
 
-// patience is how long a message about a room may wait for locks. The wait is limited because a suspended process may hold a lock, and all
-// later mail of the other machine waits, too.
+// patience is how long a message about a room may wait for locks. The wait is limited because a suspended process may hold a lock, and
+// meanwhile all later packets of the other machine wait, too.
 const patience = 15 * time.Second
 
 // Options are the circumstances of Receive.
