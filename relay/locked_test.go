@@ -36,10 +36,10 @@ func TestAMailboxThatCannotBeWrittenHoldsUpOnlyItsOwnMail(t *testing.T) {
 		a.Start()
 		b.Start()
 		send(a, "devbox", 0, 0)
-		synctest.Wait()
+		settled()
 		for n := range 100 {
 			a.Send("devbox", message("ash", "cedar", n))
-			synctest.Wait()
+			settled()
 		}
 		send(a, "devbox", 1, 1)
 		wait(t, "cedar has its mail", func() bool { return len(ids(t, b, "cedar")) == 100 })
@@ -68,7 +68,7 @@ func TestMailThatWasStoredAheadIsNotStoredAgain(t *testing.T) {
 			a.Start()
 			b.Start()
 			send(a, "devbox", 0, 0)
-			synctest.Wait()
+			settled()
 			a.Send("devbox", message("ash", "cedar", 0), message("ash", "nobody", 1), mail.Message{From: "ash", FromSession: "s-ash", To: "cedar", ID: "brief", Content: "x", ExpiresAt: mail.Seconds(time.Now().Add(time.Hour))})
 			wait(t, "cedar has its mail", func() bool { return len(ids(t, b, "cedar")) == 2 })
 			time.Sleep(2 * time.Hour)
@@ -112,7 +112,7 @@ func TestMailOfOneTurnKeepsItsOrderOverFrames(t *testing.T) {
 		for n := range 20 {
 			send(a, "devbox", n, n)
 			a.Send("devbox", message("ash", "cedar", n))
-			synctest.Wait()
+			settled()
 		}
 		wait(t, "drained", func() bool { return a.Drained("devbox") })
 		a.Stop()
@@ -177,4 +177,33 @@ func known(t *testing.T, h *relaytest.Host, peer string) []cache.Session {
 		t.Fatal(err)
 	}
 	return host.Sessions
+}
+
+// What could not be recorded while another process held the lock of the record is recorded later: no receipt tells the peer of it.
+func TestAHostIsKnownAfterTheLockOfItsRecordWasHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b := pair(t, 1)
+		dir, err := a.Root().Sub(relay.Directory, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		lock, err := filelock.Acquire(t.Context(), dir, "devbox.seen.lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Start()
+		b.Start()
+		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+		time.Sleep(time.Minute)
+		if err := lock.Release(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if host, err := cache.Get(a.Root(), "devbox"); err != nil || !host.Linked || len(host.Sessions) != 1 {
+			t.Errorf("of devbox is known %+v, %v", host, err)
+		}
+		a.Stop()
+		b.Stop()
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/relay/cache"
 )
@@ -218,30 +219,54 @@ func (s *sender) sendJSON(ctx context.Context, peer Peer, kind Kind, what any) e
 	return s.l.Carrier.Send(ctx, s.l.peer, packet)
 }
 
-// hello records the sessions of a peer.
+// hello is what a peer has said of its sessions.
+type hello struct {
+	run, serial uint64
+	sessions    []cache.Session
+	at          float64 // when it came
+}
+
+// hello records the sessions of a peer. If the record is locked for long, the sender records them later: no receipt confirms a hello, so
+// the peer does not send it again.
 func (l *line) hello(h header, sealed []byte) error {
-	var sessions []cache.Session
-	if err := l.unsealJSON(h, sealed, &sessions); err != nil {
+	said := hello{run: h.epoch, serial: h.number, at: mail.Seconds(l.Now())}
+	if err := l.unsealJSON(h, sealed, &said.sessions); err != nil {
 		return err
 	}
-	now := mail.Seconds(l.Now())
-	for i := range sessions {
-		sessions[i].Active = ago(now, sessions[i].Active)
+	for i := range said.sessions {
+		said.sessions[i].Active = ago(said.at, said.sessions[i].Active)
 	}
+	return l.record(context.Background(), said)
+}
+
+func (l *line) record(ctx context.Context, said hello) error {
 	isNew, isAnew := false, false
-	ctx, end := brief(context.Background())
+	ctx, end := brief(ctx)
 	defer end()
 	err := cache.Change(ctx, l.Root, l.peer, func(host *cache.Host) {
-		isNew, isAnew = h.epoch > host.Run || h.epoch == host.Run && h.number > host.Serial, h.epoch > host.Run
-		host.Seen = now
+		isNew, isAnew = said.run > host.Run || said.run == host.Run && said.serial > host.Serial, said.run > host.Run
+		host.Seen = max(host.Seen, said.at)
 		if isNew {
-			host.Run, host.Serial, host.Sessions, host.Absent = h.epoch, h.number, sessions, false
+			host.Run, host.Serial, host.Sessions, host.Absent = said.run, said.serial, said.sessions, false
 		}
 	})
-	if err == nil && isNew {
+	switch {
+	case errors.Is(err, filelock.ErrTimeout):
+		l.out.tryLater(said)
+	case err == nil && isNew:
 		l.out.isThere(isAnew)
 	}
 	return err
+}
+
+// tryLater keeps a hello for the next step, unless it has a newer one already.
+func (s *sender) tryLater(said hello) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late == nil || said.run > s.late.run || said.run == s.late.run && said.serial > s.late.serial {
+		s.late = &said
+	}
+	s.look()
 }
 
 // states records the states of messages at a peer.
@@ -276,17 +301,17 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 // answer.
 const deadAfter = time.Minute
 
-// shownLink is the part of a link's state that c2c list shows.
-type shownLink struct{ up, hub, dials bool }
+// shownLink is the part of a peer's state that c2c list shows.
+type shownLink struct{ up, hub, dials, absent bool }
 
-// noteLink records whether there is a link to a peer, for c2c list.
+// noteLink records for c2c list whether there is a link to a peer, and whether the peer lacks this project. If the record is locked, the
+// next step tries again.
 func (s *sender) noteLink(ctx context.Context, up bool) {
 	way := s.l.Way(s.l.peer)
-	link := shownLink{up, way.Hub, way.Dials}
+	link := shownLink{up, way.Hub, way.Dials, s.absent}
 	if s.noted == link {
 		return
 	}
-	s.noted = link
 	at := s.l.lastHeard()
 	switch now := s.l.Now(); {
 	case way.Hub:
@@ -295,26 +320,20 @@ func (s *sender) noteLink(ctx context.Context, up bool) {
 	case way.Dials && now.Add(-deadAfter).After(at):
 		at = now.Add(-deadAfter) // the peer answered ssh at least until then
 	}
-	s.note(ctx, func(h *cache.Host) {
-		h.Linked, h.Hub, h.Dials = up, way.Hub, way.Dials
+	ctx, end := brief(ctx)
+	defer end()
+	err := cache.Change(ctx, s.l.Root, s.l.peer, func(h *cache.Host) {
+		h.Linked, h.Hub, h.Dials, h.Absent = up, way.Hub, way.Dials, link.absent
 		if !at.IsZero() {
 			h.Seen = max(h.Seen, mail.Seconds(at))
 		}
 	})
-}
-
-// noteAbsent records whether the peer lacks this project.
-func (s *sender) noteAbsent(ctx context.Context, absent bool) {
-	if s.absent != absent {
-		s.absent = absent
-		s.note(ctx, func(h *cache.Host) { h.Absent = absent })
+	if errors.Is(err, filelock.ErrTimeout) {
+		s.locked = true
+		return
 	}
-}
-
-func (s *sender) note(ctx context.Context, change func(*cache.Host)) {
-	ctx, end := brief(ctx)
-	defer end()
-	if err := cache.Change(ctx, s.l.Root, s.l.peer, change); err != nil && !errors.Is(err, context.Canceled) {
+	s.noted = link
+	if err != nil && !errors.Is(err, context.Canceled) {
 		s.l.Log.Warn("the state of a host was not recorded", "host", s.l.peer, "err", err)
 	}
 }

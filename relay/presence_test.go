@@ -42,7 +42,7 @@ func TestAHostWasLastSeenWhenItsLastPacketCame(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		net.Cut(true) // this host may notice that late
-		synctest.Wait()
+		settled()
 		if h := heardOf(t, a, "devbox"); h.Linked || h.Seen < last || h.Seen > last+60 {
 			t.Errorf("without a link: %+v, its last packet came at %v", h, last)
 		}
@@ -61,7 +61,7 @@ func TestALostLinkIsNoContactInItsLastMinute(t *testing.T) {
 		wait(t, "linked", func() bool { return heardOf(t, a, "devbox").Linked })
 		time.Sleep(3 * time.Hour)
 		net.Cut(true)
-		synctest.Wait()
+		settled()
 		if h, now := heardOf(t, a, "devbox"), mail.Seconds(time.Now()); h.Linked || now-h.Seen < 60 || now-h.Seen > 120 {
 			t.Errorf("it was last seen %v s ago: %+v", now-h.Seen, h)
 		}
@@ -77,7 +77,7 @@ func TestAPeerThatAnswersNoQuestionIsNotLinked(t *testing.T) {
 		a.Start()
 		b.Start()
 		wait(t, "linked", func() bool { return heardOf(t, a, "devbox").Linked })
-		synctest.Wait()
+		settled()
 		slept := mail.Seconds(time.Now())
 		net.Lose = 1
 		time.Sleep(time.Hour)
@@ -126,7 +126,7 @@ func TestAfterAKillALinkIsShownOnlyWhenItIsThere(t *testing.T) {
 		net.Cut(true)
 		a.Start()
 		a.Relay.Look("devbox")
-		synctest.Wait()
+		settled()
 		if h := heardOf(t, a, "devbox"); h.Linked {
 			t.Errorf("%+v", h)
 		}
@@ -178,7 +178,7 @@ func TestAHostThatBeginsToRelayForAProjectIsToldTheSessionsThere(t *testing.T) {
 		a.Start()
 		net.Serve(b, func(packet []byte) error { return relay.AnswerAbsent(t.Context(), b.Peers(), b.Carrier, packet) })
 		a.Relay.Announce([]cache.Session{{Alias: "ash"}})
-		synctest.Wait() // the hello is dropped
+		settled() // the hello is dropped
 		net.Serve(b, nil)
 		net.Cut(false)
 		b.Start()
@@ -213,7 +213,7 @@ func TestStatesThatWentIntoADeadLinkAreSentAgain(t *testing.T) {
 		wait(t, "drained", func() bool { return a.Drained("devbox") })
 		net.Cut(true)
 		net.Cut(false)
-		synctest.Wait()
+		settled()
 		if got := reported(t, a); len(got) != 1 {
 			t.Errorf("sent again, though the laptop has it: %+v", got)
 		}
@@ -239,10 +239,10 @@ func TestAHostThatMayReachNothingIsNotToldOfTheProject(t *testing.T) {
 		}
 		a.Start()
 		b.Start()
-		synctest.Wait()
+		settled()
 		before := net.Sent()
 		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
-		synctest.Wait()
+		settled()
 		if n := net.Sent() - before; n > 0 {
 			t.Errorf("%d packets", n)
 		}

@@ -31,7 +31,7 @@ func pair(t *testing.T, seed uint64) (net *relaytest.Net, a, b *relaytest.Host) 
 func wait(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for range 100_000 {
-		if synctest.Wait(); so() {
+		if settled(); so() {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -156,7 +156,7 @@ func chaos(t *testing.T, seed uint64, count int) {
 		})
 		first = last
 		time.Sleep(time.Duration(chance.IntN(3)) * time.Millisecond)
-		synctest.Wait()
+		settled()
 		revive()
 	}
 	wait(t, "drained", func() bool {
@@ -173,4 +173,13 @@ func chaos(t *testing.T, seed uint64, count int) {
 		to.CheckOnce("cedar", "elm-"+from.Name, each)
 	})
 	t.Logf("%d messages, %d kills, %d packets, steps of one host %v", 2*each*count*(count-1), kills, net.Sent(), all[0].Steps())
+}
+
+// settled waits until nothing happens any more. A goroutine that waits for a lock tries again after a few milliseconds.
+func settled() {
+	for range 3 {
+		synctest.Wait()
+		time.Sleep(10 * time.Millisecond)
+	}
+	synctest.Wait()
 }

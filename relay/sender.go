@@ -7,15 +7,17 @@ import (
 	"sync"
 	"time"
 
+	"c2c/inbox/filelock"
 	"c2c/relay/cache"
 )
 
 const (
-	window      = 64              // the most frames without a receipt, and the most leases
-	quickMost   = 3               // the most immediate resends after a gap, without progress between them
-	firstPause  = time.Second     // the pause before the sender first asks for a receipt
-	longestWait = 5 * time.Minute // the longest pause between two such questions
-	mostWaiting = 256             // the most receipts that wait until the method run handles them
+	window      = 64               // the most frames without a receipt, and the most leases
+	quickMost   = 3                // the most immediate resends after a gap, without progress between them
+	firstPause  = time.Second      // the pause before the sender first asks for a receipt
+	longestWait = 5 * time.Minute  // the longest pause between two such questions
+	lockedWait  = 30 * time.Second // the longest pause after a step that has met a held lock
+	mostWaiting = 256              // the most receipts that wait until the method run handles them
 )
 
 // sender sends the outbox of one peer. The lock mu guards the fields from up to hellos. Only the method run uses the fields from outbox on.
@@ -24,14 +26,17 @@ type sender struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
-	up       bool // there is a link
-	relinked bool // a new link was made since the last step
-	there    bool // a hello of the peer for this project has come since the last step
+	up       bool   // there is a link
+	relinked bool   // a new link was made since the last step
+	there    bool   // a hello of the peer for this project has come since the last step
+	wasUp    bool   // there was a link at the last step
+	late     *hello // the newest hello that could not be recorded, because another process holds the lock of the record
 	receipts []receipt
 	hellos
 
 	outbox
-	noted   shownLink     // the state of the link that was last recorded for c2c list
+	noted   shownLink     // what was last recorded for c2c list
+	locked  bool          // the last step could not record something, or not read the outbox, because another process holds a lock
 	absent  bool          // the peer does not have this project: only ask now and then, until a hello for the project comes
 	attempt uint32        // see header
 	quick   int           // how many immediate resends since the last progress
@@ -47,7 +52,7 @@ func (s *sender) open(l *line) error {
 	if err != nil {
 		l.Log.Warn("the state of a host was not read", "host", l.peer, "err", err)
 	}
-	s.noted, s.absent = shownLink{host.Linked, host.Hub, host.Dials}, host.Absent
+	s.noted, s.absent = shownLink{host.Linked, host.Hub, host.Dials, host.Absent}, host.Absent
 	return s.outbox.open(l)
 }
 
@@ -111,20 +116,47 @@ func (s *sender) run(ctx context.Context) error {
 			}
 			s.restart()
 			s.slower()
+			s.locked = s.locked || errors.Is(err, filelock.ErrTimeout)
 			timer.Reset(s.pause)
 		case s.sent > 0 && s.isUp() && !s.barred:
 			timer.Reset(s.pause)
+		case s.locked:
+			s.slower()
 		default: // no timer is needed, because no receipt is awaited: mail, a receipt or a link wakes the sender
 			timer.Stop()
 		}
-		select {
-		case <-ctx.Done():
+		if s.locked {
+			timer.Reset(min(s.pause, lockedWait))
+		}
+		if s.await(ctx, timer) != nil {
 			return nil
-		case <-s.wake:
-		case <-timer.C:
-			s.asks = true
 		}
 	}
+}
+
+// await waits until there is something to do. After a step that has met a held lock, mail alone is nothing: the end of the step's own wait
+// closed the lock file, which looks like new mail to the relay.
+func (s *sender) await(ctx context.Context, timer *time.Timer) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.wake:
+			if !s.locked || s.hasNews() {
+				return nil
+			}
+		case <-timer.C:
+			s.asks = true
+			return nil
+		}
+	}
+}
+
+// hasNews reports whether the other goroutines have left something for the next step, beside mail in the outbox.
+func (s *sender) hasNews() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.receipts) > 0 || s.relinked || s.there || s.up != s.wasUp || s.up && (s.sessions != nil && !s.told || len(s.states) > 0)
 }
 
 func (s *sender) isUp() bool {
@@ -139,19 +171,24 @@ func (s *sender) slower() { s.pause = min(2*s.pause, longestWait) }
 func (s *sender) step(ctx context.Context) error {
 	s.mu.Lock()
 	receipts, up, relinked, there := s.receipts, s.up, s.relinked, s.there
-	s.receipts, s.relinked, s.there = nil, false, false
+	late := s.late
+	s.receipts, s.relinked, s.there, s.late = nil, false, false, nil
+	s.wasUp, s.locked = up, false
 	s.mu.Unlock()
+	if late != nil {
+		s.locked = s.l.record(ctx, *late) != nil
+	}
 	for _, rc := range receipts {
 		if err := s.settle(ctx, rc); err != nil {
 			return err
 		}
 	}
-	s.noteLink(ctx, up && (s.l.Way(s.l.peer).Hub || !s.l.isSilent()))
 	if there && s.absent {
-		s.noteAbsent(ctx, false)
+		s.absent = false
 		s.attempt++
 		s.quick, s.pause, s.asks = 0, firstPause, s.sent > 0
 	}
+	s.noteLink(ctx, up && (s.l.Way(s.l.peer).Hub || !s.l.isSilent()))
 	if relinked {
 		s.attempt++
 		s.quick, s.pause, s.barred = 0, firstPause, false
@@ -206,12 +243,12 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 		return nil
 	case noProject:
 		if rc.attempt == s.attempt { // otherwise it is an older receipt that comes late
-			s.noteAbsent(ctx, true)
+			s.absent = true
 			s.pause = longestWait
 		}
 		return nil
 	}
-	s.noteAbsent(ctx, false)
+	s.absent = false
 	switch rc.state {
 	case restored:
 		return s.recount(ctx, rc)
