@@ -674,3 +674,33 @@ func TestARevokedMachineIsInvitedToNoRoom(t *testing.T) {
 		}
 	}
 }
+
+// The room's list of members cannot be read.
+func TestARevokedMachineLosesItsKeyWhateverItsRoomsSay(t *testing.T) {
+	home := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
+	path := filepath.Join(home, "site")
+	r, err := Open(getenv, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	list := r.Hosts(time.Now)
+	key := public(t)
+	line, lerr := AuthorizedLine("/usr/bin/c2cd", sshKey, key)
+	_, aerr := list.Add(t.Context(), hosts.Host{Name: "laptop", Carrier: hosts.SSH, Key: key})
+	err = errors.Join(lerr, aerr, list.NameProject(t.Context(), hosts.Project{Name: "site", Root: path}), os.MkdirAll(filepath.Join(path, "rooms", "board", "members.json"), 0o700),
+		os.Mkdir(filepath.Join(home, ".ssh"), 0o700), os.WriteFile(AuthorizedKeys(getenv), []byte(line+"\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := person(t, home, "remove", "laptop"); err == nil || !strings.Contains(err.Error(), "some room here still has members") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if data, err := os.ReadFile(AuthorizedKeys(getenv)); err != nil || len(data) > 0 {
+		t.Errorf("authorized_keys has %q %v", data, err)
+	}
+	if h, err := list.ByName("laptop"); err != nil || h.Revoked == 0 {
+		t.Errorf("%+v %v", h, err)
+	}
+}

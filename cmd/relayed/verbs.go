@@ -384,17 +384,18 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	if err := list.Revoke(ctx, name); err != nil { // change the list first: from then on the relay refuses the host
 		return err
 	}
-	if err := c.forget(ctx, name); err != nil {
-		return fmt.Errorf("%s is revoked, but some room here still has members or invitations of it; try again: %w", name, err)
-	}
-	if remove {
-		if err := list.Remove(ctx, name); err != nil {
-			return err
-		}
-	}
 	was, err := Unauthorize(path, h.Key.ID())
 	if err != nil {
-		return fmt.Errorf("%s is %s, but its ssh key is still in authorized_keys: remove its line there: %w", name, does, err)
+		err = fmt.Errorf("%s is revoked, but its ssh key is still in authorized_keys: remove its line there: %w", name, err)
+	}
+	if ferr := c.forget(ctx, name); ferr != nil {
+		err = errors.Join(err, fmt.Errorf("%s is revoked, but some room here still has members or invitations of it; try again: %w", name, ferr))
+	}
+	if err == nil && remove {
+		err = list.Remove(ctx, name)
+	}
+	if err != nil {
+		return err
 	}
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{does: name, "authorized_keys": was})
