@@ -3,6 +3,7 @@ package relay_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -202,6 +203,31 @@ func TestAHostIsKnownAfterTheLockOfItsRecordWasHeld(t *testing.T) {
 		time.Sleep(time.Minute)
 		if host, err := cache.Get(a.Root(), "devbox"); err != nil || !host.Linked || len(host.Sessions) != 1 {
 			t.Errorf("of devbox is known %+v, %v", host, err)
+		}
+		a.Stop()
+		b.Stop()
+	})
+}
+
+// Each message is large, so that the leases of the outbox fill the window. A part of the first lease is stored.
+func TestALargeOutboxBehindALockedMailboxCostsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		lockBirch(b)
+		a.Start()
+		b.Start()
+		a.Send("devbox", message("ash", "cedar", 1000), message("ash", "birch", 0))
+		settled()
+		for n := range 250 {
+			m := message("ash", "cedar", n)
+			m.Content = strings.Repeat("x", 60<<10)
+			a.Send("devbox", m)
+		}
+		time.Sleep(2 * time.Minute)
+		before := net.Sent()
+		time.Sleep(2 * time.Minute)
+		if sent := net.Sent() - before; sent > 2000 {
+			t.Errorf("%d packets were sent in two minutes", sent)
 		}
 		a.Stop()
 		b.Stop()

@@ -39,12 +39,16 @@ type sender struct {
 	locked  bool          // the last step could not record something, or not read the outbox, because another process holds a lock
 	absent  bool          // the peer does not have this project: only ask now and then, until a hello for the project comes
 	attempt uint32        // see header
+	best    confirmation  // what the peer's receipts have confirmed at most. The method restart does not forget it, as it forgets stored
 	quick   int           // how many immediate resends since the last progress
 	pause   time.Duration // the time until the next question
 	asks    bool          // the pause is over, so ask for a receipt
 	barred  bool          // the peer no longer accepts packets of this host
 	knocked stamp         // the state of the outbox at the last knock
 }
+
+// confirmation says that the peer has stored or refused the messages of an epoch up to a number.
+type confirmation struct{ epoch, number uint64 }
 
 func (s *sender) open(l *line) error {
 	s.l, s.wake, s.pause = l, make(chan struct{}, 1), firstPause
@@ -272,7 +276,8 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 	if rc.state == anew && s.head.Why == fine {
 		s.l.tell("it has stored mail of this host under other numbers: this host has lost its record of sent mail, and starts new numbers")
 	}
-	if rc.number > s.stored {
+	if confirmed := (confirmation{rc.epoch, rc.number}); confirmed.epoch != s.best.epoch || confirmed.number > s.best.number {
+		s.best = confirmed
 		s.quick, s.pause = 0, firstPause
 	}
 	if err := s.progress(ctx, rc); err != nil {
