@@ -15,8 +15,8 @@ import (
 // maxChat is the maximum number of messages with one chat id that are read to find the senders.
 const maxChat = 200
 
-// ReceivedInChat returns the newest of the messages from outside in the session's mailbox that have a chat id. If several senders have used
-// the chat id, the error is a *SeveralError, because a sender may choose the chat id of another sender.
+// ReceivedInChat finds the messages from outside in the session's mailbox that have this chat id, and returns the newest. If several
+// senders have used the chat id, the error is a *SeveralError, because a sender may choose the chat id of another sender.
 func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID string) (mail.Message, error) {
 	if err := mail.CheckWord("chat id", chatID); err != nil {
 		return mail.Message{}, err

@@ -39,7 +39,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	if err != nil {
 		return nil, err
 	}
-	q := &Question{b: b} // q.asked stays "" if nobody has the alias: Send returns that error
+	q := &Question{b: b} // q.asked stays "" if nobody has the alias; Send then fails
 	if q.box, err = b.Mailbox(from.ID); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.Messages) == 0 { // another reader has leased it; the stamp changes when that reader ends or gives the answer back
+	if len(l.Messages) == 0 { // another reader has leased the answer; the stamp changes when that reader ends or releases it
 		q.stamp = stamp
 		return nil, l.Release()
 	}

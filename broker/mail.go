@@ -23,7 +23,7 @@ type Mail struct {
 	Status explain.MessageStatus
 }
 
-// MarshalJSON writes the message with its state, the time at which the state began (see MessageStatus.HandedAt), the reader, and the room.
+// MarshalJSON writes the message with its state, the times At and HandedAt of its MessageStatus, the reader or the method, and the room.
 func (m Mail) MarshalJSON() ([]byte, error) {
 	b, err := m.Message.MarshalJSON()
 	if err != nil {
@@ -31,7 +31,7 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	}
 	at, err := m.Status.At.MarshalText()
 	b = fmt.Appendf(b[:len(b)-1], `,"state":%q,"at":%q`, m.Status.State, at)
-	if h, _ := m.Status.HandedAt.MarshalText(); !m.Status.HandedAt.IsZero() { // At came later, so it has an error, too
+	if h, _ := m.Status.HandedAt.MarshalText(); !m.Status.HandedAt.IsZero() { // if it has an error, the later time At has one, too
 		b = fmt.Appendf(b, `,"handed_at":%q`, h)
 	}
 	if m.Status.By != "" {
@@ -78,7 +78,7 @@ func (c *collector) newest(limit int) (all []Mail) {
 	return all
 }
 
-// Outbox returns the newest messages that a session has sent, newest first. It does not find pruned messages, and ephemeral messages that
+// Outbox returns the newest messages that a session has sent, newest first. It finds no pruned messages, and no ephemeral messages that
 // were read. The error lists the mailboxes that could not be read; the messages of all others are returned all the same.
 func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
@@ -127,8 +127,8 @@ func isCopyOfPost(m mail.Message) bool {
 const maxThread = 1000
 
 // Thread returns the conversation to which a message belongs, from all mailboxes, oldest first: the message that it answers, the answers to
-// it, the answers to these answers, and so on. more means that some messages are left out. The argument typed is as in MessageID. The error
-// lists the mailboxes that could not be read; the messages of all others are returned all the same.
+// it, the answers to these answers, and so on. The result more is true if some messages are left out. The argument typed is as in
+// MessageID. The error lists the mailboxes that could not be read; the messages of all others are returned all the same.
 func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more bool, err error) {
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
@@ -164,8 +164,8 @@ func (l links) link(id, answers string) {
 	}
 }
 
-// addLines records the answers in a file, as far as it can without parsing the messages. others reports whether some messages must still be
-// parsed.
+// addLines finds which messages in a file of mail answer which, and records that in l. It parses no message. The result others is true if
+// this was not enough for some messages, which must be parsed.
 func (l links) addLines(file []byte) (others bool) { return mail.EachLink(file, l.link) }
 
 // around returns the ids that are linked with an id, directly or through others. If there are more than limit, it returns the nearest ones.

@@ -66,7 +66,7 @@ func receive(ctx context.Context, b *Broker, to registry.Row, room string, msgs 
 		}
 		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
-		if err := resume.FromHost(b.Registry, to.SID(), *m); err != nil { // before m is stored: m wakes a reader, which must find the held mail ready
+		if err := resume.FromHost(b.Registry, to.SID(), *m); err != nil { // a reader of m must find the held mail released
 			b.Log.Warn("two sessions are still held, though a person has let them go on", "message_id", m.ID, "err", err)
 		}
 	}

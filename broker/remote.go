@@ -146,7 +146,7 @@ func (b *Broker) wantRelay(r *Receipt) {
 // Host is another machine, as a list shows it.
 type Host struct {
 	cache.Host
-	Waiting int       `json:"waiting_count,omitempty"` // messages not stored there yet
+	Waiting int       `json:"waiting_count,omitempty"` // number of messages that are not stored there yet
 	Oldest  time.Time `json:"oldest_at,omitzero"`
 	Error   string    `json:"error,omitempty"` // why its outbox or its last report cannot be read
 }

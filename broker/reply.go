@@ -12,13 +12,13 @@ import (
 )
 
 // Reply sends m as the answer to the message answered, which Received or LastReceived has returned. The answer goes to the session that
-// wrote that message, even if this session has another alias now.
+// wrote that message, even if its alias has changed since.
 func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m mail.Message) (Receipt, error) {
 	if err := CheckSender(from, m); err != nil {
 		return Receipt{}, err
 	}
 	short := mail.ShortID(answered.ID)
-	if answered.From == sessions.SystemAlias { // not by kind: archives of the OCaml c2c have none
+	if answered.From == sessions.SystemAlias { // do not look at the kind: archives of the OCaml c2c have none
 		return Receipt{}, fmt.Errorf("message %s is a notice of c2c itself: nobody reads an answer to it", short)
 	}
 	rows, err := b.Rows(ctx)
@@ -85,8 +85,8 @@ func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string)
 	return own[0], nil
 }
 
-// withID finds the messages with this id, and returns at most one of each sender in each list. own has those in the session's mailbox that
-// others wrote; others has all other messages.
+// withID finds the messages with this id, and returns at most one of each sender in each list. The list own has those in the session's
+// mailbox that other sessions wrote; the list others has all other messages.
 func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own, others []mail.Message, err error) {
 	seen := map[string]bool{}
 	err = b.search(ctx, everywhere(sessions.WithIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
@@ -105,7 +105,7 @@ func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own
 
 // SeveralError says that several messages match, and that the user must name one of them by its id.
 type SeveralError struct {
-	What    string // goes on with the text "3 messages", as in "have the id x"
+	What    string // the rest of a sentence that begins "3 messages", such as "have the id x"
 	Matches []mail.Message
 }
 

@@ -83,7 +83,7 @@ func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, s
 	return b.deliver(ctx, from, rows[i], room, m)
 }
 
-// CheckSender returns an error if no session can send m, or if the session from cannot send.
+// CheckSender returns an error if m is invalid (its id, kind or tag), or if the session from cannot send.
 func CheckSender(from sessions.Session, m mail.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", sessions.ErrNoSession)
@@ -106,7 +106,7 @@ func CheckSender(from sessions.Session, m mail.Message) error {
 }
 
 // deliver does all steps of sending a message: it addresses, counts and stores it. Only then it writes the log and the records of owed
-// answers. If a step up to the store fails, these have no entry for the message. After the store, deliver does not fail.
+// answers. If a step fails before the message is stored, these have no entry for it. Once it is stored, deliver does not fail.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry.Row, room string, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
@@ -136,7 +136,7 @@ type Skipped struct {
 
 // SendAll sends a message to every session except the sender, the excluded aliases, absent sessions and senders outside. If a mailbox
 // refuses the message, or if ctx has ended, SendAll goes on with the next session. So each session but the sender is in one of the two
-// lists.
+// results.
 func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Message, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := CheckSender(from, m); err != nil {
 		return nil, nil, err
@@ -146,7 +146,7 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 		return nil, nil, err
 	}
 	if m.TellAfter == 0 {
-		m.TellAfter = -1 // who writes to all wants no notice about each of them
+		m.TellAfter = -1 // a sender that writes to all wants no notice about each receiver
 	}
 	m.Due = owed.NotAsked
 	var sent []Receipt

@@ -20,10 +20,10 @@ type sending struct {
 	b       *Broker
 	from    sessions.Session
 	to      registry.Row
-	reader  sessions.Session // the session that the row to describes
+	reader  sessions.Session // the session that has the row in the field to
 	box     *inbox.Mailbox
 	room    string       // the room if the message is a post in a room, else ""
-	message mail.Message // after store: as it was stored
+	message mail.Message // once the method store has run: the message as it was stored
 	note    string       // the text of the loop guard for the sender
 	again   bool         // the mailbox already had the message
 }

@@ -19,9 +19,9 @@ import (
 // ErrNoMessage says that no mailbox, archive or dead letter has the id.
 var ErrNoMessage = errors.New("no such message")
 
-// Status returns the status of a message. The argument typed is as in MessageID. If several senders chose the same id, Others has the
-// status of their messages. If no message is found, the error is ErrNoMessage. c2c keeps the id of an ephemeral message that was read only
-// if the sender chose the id.
+// Status returns the status of a message. The argument typed is as in MessageID. If several senders chose the same id, the field Others
+// has the status of the further messages. If no message is found, the error is ErrNoMessage. Once an ephemeral message was read, c2c keeps
+// its id only if the sender chose the id.
 func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatus, error) {
 	if m, ok := b.sentLately(ctx, typed); ok {
 		return m.Status, nil
@@ -55,7 +55,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	if err != nil {
 		return nil, err
 	}
-	var unread []error // errors of unreadable mailboxes: one of them may have the message
+	var unread []error // errors of unreadable mailboxes; reported if no message is found, because it may be in one of them
 	for _, sid := range sids {
 		box, err := b.Mailbox(sid)
 		var found []inbox.Found
@@ -87,7 +87,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	return all, nil
 }
 
-// mailOf adds all that is known about a message to the message found in the mailbox of the session sid.
+// mailOf returns the message found, which is in the mailbox of the session sid, with all that is known about it.
 func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
 	s := b.registered(ctx, sid)
 	if s != nil && found.Where == inbox.Read && turns.Unanswered(b.Registry, sid, found.By, found.At) {

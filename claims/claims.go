@@ -232,7 +232,7 @@ func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []C
 		switch {
 		case !gone[c.SID]:
 			c.Gone = time.Time{}
-		case c.Gone.IsZero(), c.Gone.After(now): // if it is after now, the clock was set back
+		case c.Gone.IsZero(), c.Gone.After(now): // if the time is in the future, the clock was set back
 			c.Gone = now.UTC()
 		case now.Sub(c.Gone) > Grace:
 			continue

@@ -13,7 +13,7 @@ import (
 )
 
 // Resolve makes a path absolute, and follows the symbolic links in the part that exists. If a name in the path has one of * ? [, the path
-// is a pattern from this name on, and stays as it is there.
+// is a pattern from this name on, and Resolve does not change this part.
 func Resolve(dir, name string) (string, error) {
 	if name == "" {
 		return "", errors.New("the path is empty")

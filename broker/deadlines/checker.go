@@ -45,7 +45,7 @@ type Checker struct {
 	boxes  map[string]*boxMemory
 	told   map[string]bool      // ids of notices that were sent and need not be sent again
 	toldAt map[string]time.Time // when a session last got a notice
-	asked  map[string]bool      // sessions whose old notices wasTold has read
+	asked  map[string]bool      // sessions whose old notices the method wasTold has read
 	untold map[string]time.Time // when to try again to send notices to a session
 	owed   map[string]*recordMemory
 	Once   bool // set in a command, which looks only once
@@ -83,7 +83,7 @@ const onceLimit = time.Second
 func MayBeDue(reg *sessions.Registry) bool { return reg.Due.UntilLook() == 0 }
 
 // CheckOnce acts on passed deadlines, unless a long-lived process of the root does this. Usually no deadline has passed, and
-// CheckOnce costs one system call. If it cannot finish in time, the rest is done a minute later, or by the next long-lived process.
+// CheckOnce costs one system call. If it cannot finish in time, a command does the rest a minute later, or a long-lived process does.
 func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 	if reg.Due.UntilLook() > 0 {
 		return nil
@@ -265,7 +265,7 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 			expired = append(expired, stored)
 			continue
 		}
-		if m.Owes() && m.Due > mail.Seconds(now) { // the record of m may be written only after this look
+		if m.Owes() && m.Due > mail.Seconds(now) { // this look may come before the record of m is written
 			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.Due))
 		}
 		if m.ExpiresAt != 0 {
@@ -321,9 +321,9 @@ func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time
 		all = append(all, deadline{notice.Refused, r.At})
 	}
 	switch {
-	case s.State == sessions.Absent && !m.ToAbsent: // instead of the notice that it is unread
+	case s.State == sessions.Absent && !m.ToAbsent: // the sender gets this notice, and none that m is unread
 		all = append(all, deadline{notice.Ended, ended})
-	case !m.Deferrable || m.TellAfter > 0: // otherwise its sender wants it to wait
+	case !m.Deferrable || m.TellAfter > 0: // for other messages: m may wait, and the sender has set no time for a notice
 		all = append(all, deadline{notice.Unread, unread})
 	}
 	return all

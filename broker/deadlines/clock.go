@@ -59,8 +59,8 @@ func (c *clock) begin(now time.Time) (back bool) {
 func (c *clock) waits(now time.Time) bool { return now.Before(c.calm) }
 
 // corrected returns a message with correct times if it was sent while the clock was ahead: the times then count from the moment when the
-// Checker first saw the message. A command looks only once, and has seen no message before. It assumes that the message has waited long
-// enough.
+// Checker first saw the message. A command looks only once, so it cannot know this moment. It assumes that the message has waited so long
+// that its sender gets a notice.
 func (c *clock) corrected(m mail.Message, now time.Time, once bool) mail.Message {
 	if !sessions.IsFuture(m.Time(), now) {
 		return m

@@ -14,7 +14,7 @@ import (
 // relayReader is the name under which the relay leases an outbox.
 const relayReader = "relay"
 
-// lookIntoOutboxes looks for messages to other machines that have expired or have waited for long, and returns when to look again. It
+// lookIntoOutboxes looks for expired and for long-waiting messages to other machines, and returns when to look again. It
 // notifies the senders of expired messages; tellNews notifies the senders of waiting ones. All these messages stay in the outbox: the other
 // machine may have them, and its receipts may be under way. The relay removes an expired message when the other machine has refused it.
 func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (next time.Time) {

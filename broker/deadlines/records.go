@@ -24,7 +24,7 @@ type recordMemory struct {
 	unread  bool      // reminders wait until the session reads its mail
 	stamp   inbox.Stamp
 	news    []notice.News // for the askers; tellNews sends them
-	last    float64       // send time of the newest message to which closeAnswered has looked for answers
+	last    float64       // the send time of the newest question for whose answers closeAnswered has searched
 }
 
 func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err error) {
@@ -35,8 +35,8 @@ func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err erro
 	return v, err
 }
 
-// lookIntoRecords acts on the records of owed answers: it notifies a sender whose answer is late, closes answered records, reminds sessions
-// of due answers, and returns the next deadline.
+// lookIntoRecords acts on the records of owed answers: it notifies a sender that got no answer in time, closes answered records, reminds
+// sessions of due answers, and returns the next deadline.
 func (c *Checker) lookIntoRecords(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
 	dir, err := c.reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -235,8 +235,8 @@ func (c *Checker) isBack(rows []registry.Row, sid string) bool {
 	return i >= 0 && c.reg.State(rows[i]) != sessions.Absent
 }
 
-// tellEnded adds the news for the asker that the asked session has ended without an answer. The asker gets no notice of it if it was
-// already told that the session ended before it read the question.
+// tellEnded adds the news for the asker that the asked session has ended without an answer. The asker gets no such
+// notice if an earlier one has said that this session ended without reading the question.
 func (l *recordLook) tellEnded(d owed.Record) {
 	if l.told.Take(d.Message) {
 		l.news = append(l.news, notice.News{Message: d.Message, Session: *l.s, Reason: notice.EndedUnanswered})

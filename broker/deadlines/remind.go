@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// These are the maximum numbers of reminders of one answer that a session owes. The first reminder comes when the answer is due, and
-	// the time to each further one doubles. A session that cannot be rung gets only one reminder.
+	// These are the maximum numbers of reminders of one answer that a session owes. The first reminder comes when the answer is due; the
+	// time to each further one doubles. A session that cannot be rung gets only one reminder.
 	maxRemindersFull     = 3
 	maxRemindersDegraded = 1
 	// remindGap is the shortest time between two reminders to one session, however many answers are due.
@@ -74,7 +74,7 @@ func (l *recordLook) overdue(d owed.Record, e *recordEdit) {
 	if l.s == nil || l.s.State == sessions.External {
 		return // "c2c sweep" closes the record of a session that is gone; a sender outside gets only answers
 	}
-	if l.s.State == sessions.Absent { // the session would not read a reminder, and the asker can ask another session
+	if l.s.State == sessions.Absent { // send no reminder: nobody would read it. But notify the asker, who can ask another session
 		l.absent = true
 		l.tellEnded(d)
 		return
@@ -86,13 +86,13 @@ func (l *recordLook) overdue(d owed.Record, e *recordEdit) {
 	if n > d.Reminders {
 		l.late = append(l.late, lateAnswer{d, n})
 	}
-	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // until then, the session may become one that can be rung
+	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // a session that can be rung by then gets more reminders
 		l.next = sessions.Earlier(l.next, at)
 	}
 }
 
-// isStale reports whether an obligation is too old for further reminders, because the time forget has passed. The obligation ends only if a
-// look giveUpAfter later finds the same, so a clock that was ahead for some time does not end it.
+// isStale reports whether an obligation is too old for further reminders: the time in the argument forget has passed. The obligation ends
+// only if a look giveUpAfter later finds the same, so a clock that was ahead for some time does not end it.
 func (l *recordLook) isStale(d owed.Record, e *recordEdit, forget time.Time) bool {
 	now := l.c.reg.Now()
 	if forget.After(now) {
@@ -124,7 +124,7 @@ func (l *recordLook) remindOf(ctx context.Context, records []owed.Record) error 
 	var last time.Time
 	ids := map[string]bool{}
 	for _, d := range records {
-		if d.RemindedAt.After(last) && !d.RemindedAt.After(now) { // a clock may have been wrong
+		if d.RemindedAt.After(last) && !d.RemindedAt.After(now) { // a time in the future comes from a wrong clock
 			last = d.RemindedAt
 		}
 		if d.Reminder != "" {

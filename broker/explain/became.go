@@ -20,7 +20,7 @@ type MessageStatus struct {
 	ID        string        `json:"message_id"`
 	State     string        `json:"state"`              // Queued, Rung, Handed, Read, Dead or Expired
 	At        time.Time     `json:"at"`                 // when the message got this state; UTC. See also HandedAt
-	HandedAt  time.Time     `json:"handed_at,omitzero"` // it was read between then and At: c2c keeps only the time of a model's newest answer
+	HandedAt  time.Time     `json:"handed_at,omitzero"` // when it was handed over, if c2c knows only that it was read between this time and At
 	By        string        `json:"by,omitempty"`       // the reader, or the method that rang
 	SessionID string        `json:"session_id"`         // the session in whose mailbox it is
 	From      string        `json:"from_alias"`
@@ -46,7 +46,7 @@ type MessageStatus struct {
 	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
 }
 
-// Became returns the state of a message and the time of the state, such as "read 13:24:01" or "read after 13:24:01". Way has the history.
+// Became returns the state of a message and the time of the state, such as "read 13:24:01" or "read after 13:24:01" (see HandedAt).
 func (s MessageStatus) Became(now time.Time) string {
 	text := s.State
 	switch {
@@ -85,11 +85,11 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 		return st
 	}
 	ring := reg.Facts.Of(sid).LastRing
-	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client still holds it back from its model
+	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client still keeps it from its model
 	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Queued && !held {
 		return st
 	}
-	if !loops.OpensAt(reg, sid, m).IsZero() || m.Held == "" && ring.At.Before(mail.FromSeconds(m.OpensAt())) { // the last ring was for other messages
+	if !loops.OpensAt(reg, sid, m).IsZero() || m.Held == "" && ring.At.Before(mail.FromSeconds(m.OpensAt())) { // rung for other messages
 		return st
 	}
 	st.State, st.LastRing = sessions.Queued, ring

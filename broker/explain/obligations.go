@@ -96,7 +96,7 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 	return append(open, over[max(0, len(over)-maxClosed):]...), errors.Join(err, searchErr)
 }
 
-// view is one call of Obligations for the session viewer.
+// view has the data of one call of Obligations. The field viewer is the session for which Obligations was called.
 type view struct {
 	reg     *sessions.Registry
 	rows    []registry.Row

@@ -61,7 +61,7 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 		if receiver := receiverNow(reg, st, s); receiver.Does == sessions.Busy || receiver.Does == sessions.Waiting {
 			st.Why = receiver.Says(s.Alias, now)
 		}
-		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // the receipt of the mail may come after the failure
+		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // also if the failure was before st.At: a receipt may come late
 			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
 		}
 	case notice.Expired:

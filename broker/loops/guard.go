@@ -39,7 +39,7 @@ const (
 	// guardPause is the silence that ends a chain: c2c assumes that in this time some agent has worked or thought. It is also the time for
 	// which a message is held.
 	guardPause = mail.LongestHold
-	// mostHops is the highest count that c2c accepts from a file.
+	// mostHops is the highest count that c2c accepts in a stored message; it reads a higher one as mostHops.
 	mostHops = 1 << 20
 )
 
@@ -75,7 +75,7 @@ func (l Limits) hopsFor(w turns.Work) int {
 	return min(l.Hops, mostHops/blindTimes) * blindTimes
 }
 
-// Check counts the message m, and marks it as held if its chain is open; note is then a text for the sender that says so. After
+// Check counts the message m, and marks it as held if its chain is open; the result note then tells the sender. After
 // ErrTooManyAnswers the caller must not store the message. Check does not count mail from or to a person.
 func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""

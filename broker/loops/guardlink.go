@@ -58,7 +58,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, work 
 		case a.From == sessions.SystemAlias || a.Kind == notice.KindSystem || sessions.Fold(a.From) == sessions.Fold(from.Alias) || at.IsZero():
 		case m.InReplyTo != "" && a.ID == m.InReplyTo:
 			seen, answers = append(seen, a), true
-		case a.FromPerson && recent: // the session follows an order that a person has sent since
+		case a.FromPerson && recent: // what the session does since then follows this order of a person
 			return false
 		case recent:
 			seen = append(seen, a)

@@ -111,7 +111,7 @@ func (m *merging) check(ctx context.Context) error {
 	if m.from.Locks.Held(locks.WakeLock) {
 		return fmt.Errorf("its wake daemon runs: C2C_MCP_BROKER_ROOT=%s c2c wake stop ends it", m.From)
 	}
-	if relayed, err := cache.IsRelayed(m.from.Dir()); err != nil || relayed { // it would refuse mail for sessions that have just moved
+	if relayed, err := cache.IsRelayed(m.from.Dir()); err != nil || relayed { // the relay would refuse mail for sessions that have just moved
 		return errors.Join(err, errors.New("the relay carries its mail: end it with c2c relay stop, and start it again after the merge"))
 	}
 	var running []string
@@ -127,7 +127,7 @@ func (m *merging) check(ctx context.Context) error {
 }
 
 // rooms returns an error if sessions of this program are in a room, or wait to get into one. A merge does not move rooms, so these sessions
-// would miss posts. It keeps a room that only the OCaml c2c has used, whose posts are in the mailboxes, too.
+// would miss posts. A room that only the OCaml c2c has used is no error: its posts are in the mailboxes, too.
 func (m *merging) rooms(context.Context) error {
 	st := rooms.Store{Root: m.from.Dir(), Now: m.from.Now, Log: m.from.Log}
 	names, err := st.Names()

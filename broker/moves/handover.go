@@ -26,14 +26,14 @@ type Reader struct {
 	// Often is set if the reader runs many times in a turn. It then announces each message only once.
 	Often bool
 	// Render makes the answer, a text with the messages. It returns indexes of msgs: shown has the messages that the answer contains whole,
-	// and announced has those that it only mentions. more means that further messages wait.
+	// and announced has those that it only mentions. The argument more is true if further messages wait.
 	Render func(msgs []mail.Message, more bool) (shown, announced []int, err error)
 	// Write gives the answer to the client. If Write fails, the client has not got the mail.
 	Write func() error
 }
 
-// LeftToPlugin reports whether only the plugin of a session may bring its mail. A plugin that was killed may have put mail into the client
-// already. This mail stays there while the client lives, so it must wait for the next plugin.
+// LeftToPlugin reports whether only the plugin of a session may bring its mail, and a hook must not. This is so while the plugin runs, and
+// if it was killed after it leased mail: the client may have this mail already, so the mail must wait for the next plugin.
 func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
@@ -45,8 +45,8 @@ func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	return box.TakenBy(wake.ByPlugin)
 }
 
-// LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is over. Such a ringer can ask the client's
-// process for a turn, and has not tried yet.
+// LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is over. This is so if the ringer can ask
+// the client's process for a turn, and has not tried that yet for this mail.
 func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.Locks.HasRinger(s.ID) {
 		return false, nil
@@ -99,14 +99,14 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	return err
 }
 
-// answer returns the handles of the messages that the client gets with the answer, and the first message that is only
-// announced.
+// answer calls Render. It returns Message.Handle of each message that the client has already or gets with the answer, and the first message
+// that the answer only announces.
 func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message, err error) {
 	left := l.Messages
 	if h.Holds != nil {
 		left = nil
 		for _, m := range l.Messages {
-			if h.Holds(m) { // its doorbell gave up before the receipt came, but the client has the message
+			if h.Holds(m) { // the doorbell gave up before the receipt came, but the client has the message
 				handed = append(handed, m.Handle())
 			} else {
 				left = append(left, m)
@@ -124,7 +124,7 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 }
 
 // RingOnce rings a session that has no server to ring it. Meanwhile it holds the right to ring, so that two calls for the same mail ring
-// only once. The function say rings the client, or returns why it must not. rang is true only if say has rung.
+// only once. The function say rings the client, or returns why it must not. The result rang is true only if say has.
 func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
 	release, free, err := reg.Locks.BorrowRinging(sid)
 	if err != nil || !free {
@@ -139,7 +139,7 @@ func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(
 	if err != nil || len(msgs) == 0 {
 		return false, err
 	}
-	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // read only now, with the right to ring: another hook may have just rung
+	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // not earlier: another hook may have just rung
 	if err != nil {
 		return false, err
 	}

@@ -123,9 +123,9 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	}
 }
 
-// RecordMove records that the holder of an alias must fetch the mail of the mailbox of sid. holder is "" if no session has the alias, or if
-// the session sid has it again. RecordMove holds the registry's lock. So the next holder of the alias finds the record, and fetches that
-// mail, too.
+// RecordMove records that the holder of an alias must fetch the mail of the mailbox of sid. The result holder is "" if no session has the
+// alias, or if the session sid has it again. RecordMove holds the registry's lock. So the next holder of the alias finds the record, and
+// fetches that mail, too.
 func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) (holder string, err error) {
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		r := reg.Receiver(rows, alias)
@@ -141,7 +141,7 @@ func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) 
 // MoveMail moves the waiting mail of one session to another, with the obligations to answer it. A message that the new mailbox can
 // never take becomes a dead letter, and its sender gets a notice.
 func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) error {
-	if from == to { // the mailbox would have each message already, and then lose it
+	if from == to { // Transfer would find each message there already, and then remove it
 		return nil
 	}
 	told := notice.Quota{}
@@ -197,8 +197,8 @@ func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
 	return slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return dead[owed.KeyOf(m)] })
 }
 
-// deliverSome delivers as many of the messages as it can, in order and in few commits. n is the number of messages that are done. refused
-// has those among them that the mailbox can never take. err is why the mailbox cannot take the next message now.
+// deliverSome delivers as many of the messages as it can, in order and in few commits. The result n counts the messages that are done.
+// The result refused has those of them that the mailbox can never take. The error says why the mailbox cannot take the next message now.
 func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []notice.DeadLetter, n int, err error) {
 	half, size := len(messages)/2, 0
 	for _, m := range messages {
@@ -257,9 +257,9 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 }
 
 // Redeliver delivers dead letters to the session own: its own, and those of the sessions whose ids are in from, because their mail moves to
-// own. done means that no such letter is left. Redeliver does not hold the lock of the dead letters while it delivers them, because the
-// OCaml c2c takes this lock after the lock of an inbox. The ids make a second delivery harmless. A dead letter that can never be delivered
-// stays, with the reason.
+// own. The result done is true if no such letter is left. Redeliver does not hold the lock of the dead letters while it delivers them,
+// because the OCaml c2c takes this lock after the lock of an inbox. The ids make a second delivery harmless. A dead letter that can never
+// be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
 	if !anyDead(reg, may, longest) {
@@ -309,7 +309,7 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	return here && n == len(messages), errors.Join(err, derr)
 }
 
-// Delivered returns the lines of those dead letters in mine whose messages the session has in its mailbox or has read. all is true if no
+// Delivered returns those lines of the map mine whose messages the session has in its mailbox or has read. The result all is true if no
 // message is missing. The dead letter of a missing message must stay: a sweep may have leased or removed the message, and it added no
 // second dead letter because it saw this one.
 func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []mail.Message) (gone map[string]string, all bool, err error) {
@@ -359,9 +359,9 @@ func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may fu
 	}, longest
 }
 
-// anyDead reports whether a dead letter may pass the test. The argument overlap is the length of the longest name. For nearly every session
-// that comes back, no letter passes. If the file cannot be read, anyDead returns true: its caller then reads the whole file and reports the
-// error.
+// anyDead reports whether a dead letter may pass the test in the argument may. The argument overlap is the length of the longest name. For
+// nearly every session that comes back, no letter passes. If the file cannot be read, anyDead returns true: its caller then reads the whole
+// file and reports the error.
 func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found bool) {
 	err := notice.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
 		found = may(piece)
@@ -372,7 +372,7 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 
 // inherits reports whether a session gets a dead letter. It gets its own letters, and those of the sessions whose ids are in from. As in
 // the OCaml c2c, it also gets letters to an alias that it has chosen itself, but not if the alias comes from a project's file. It does not
-// get these letters if their session may come back, that is, if c2c knew that session by more than its process.
+// get these letters if their session may come back, that is, if c2c knows a client id of that session, or no process.
 func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true

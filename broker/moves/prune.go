@@ -34,8 +34,8 @@ type Pruned struct {
 }
 
 // Prune removes useless data that is older than age: parts of archives, dead letters, and all files of sessions that are not registered,
-// have no mail, and were not used for that time. The argument pointers is a directory that other roots use, too: in it Prune removes the
-// files for sessions that this root does not know. If dry is set, Prune only counts. After an error it goes on with the rest.
+// have no mail, and were not used for that time. The argument pointers is a directory that other roots use, too: in it Prune removes only
+// files that point to sessions of this root that are gone. If dry is set, Prune only counts. After an error it goes on with the rest.
 func Prune(ctx context.Context, reg *sessions.Registry, age time.Duration, pointers string, dry bool) (Pruned, error) {
 	p := &pruning{reg: reg, before: reg.Now().Add(-age), dry: dry, gone: map[string]bool{}}
 	err := p.pruneDead(ctx)

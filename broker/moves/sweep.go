@@ -63,7 +63,7 @@ func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 		return Swept{}, err
 	}
 	sids, err := reg.Mailboxes(ctx)
-	if err != nil { // no error of Sweep, because the rows are removed already
+	if err != nil { // Sweep returns no error, because it has removed the rows already
 		swept.Error = err.Error()
 		return swept, nil
 	}

@@ -26,7 +26,7 @@ type Takeover struct {
 	Waiting int      `json:"waiting"`         // unread messages
 	Told    []string `json:"told"`            // aliases of the senders that got a notice
 	Late    bool     `json:"left,omitempty"`  // some mail could not be moved yet, and comes with the next call of To
-	Again   bool     `json:"ended,omitempty"` // an earlier call has done it
+	Again   bool     `json:"ended,omitempty"` // an earlier call has done the takeover
 }
 
 // ErrRuns says that a session is alive, or may be. Then another session takes over from it only with force.
@@ -104,8 +104,8 @@ func refuseRunning(s sessions.Session, force bool) error {
 	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
 }
 
-// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. In that case the session that was
-// called heir has the alias now.
+// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. In that case the session
+// whose alias was heir has the alias old now.
 func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
 	r := reg.Receiver(rows, old)
 	if r == nil || len(sessions.Holders(rows, heir)) > 0 {
@@ -183,7 +183,7 @@ type writer struct {
 // maxOpen is the maximum number of questions that a notice to one sender names.
 const maxOpen = 5
 
-// Writers returns the senders whose mail waits in a session's mailbox, or whose questions it has read but not answered.
+// Writers returns the senders whose mail waits in a session's mailbox, or whose questions the session has read but not answered.
 func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, from, to sessions.Session) (writers []writer, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {

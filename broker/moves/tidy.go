@@ -35,7 +35,7 @@ import (
 // its file and not locked it yet. That process finds out that the file has no name any more, and opens the new file (package filelock).
 const (
 	TidyEvery = 24 * time.Hour
-	TidyAgain = 10 * time.Minute // if there is more to tidy, or a lock was taken
+	TidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed
 	// tidyMost bounds how many sessions one run tidies, because for each it holds the registry's lock for some milliseconds.
 	tidyMost = 50
 	// factsAfter is how long the facts of an unused session without a row are kept.
@@ -52,7 +52,7 @@ type tidying struct {
 	left        int             // how many sessions this run may still tidy
 }
 
-// Tidy removes rows and files that are useless. more means that there is more to do.
+// Tidy removes rows and files that are useless. The result more is true if there is more to do.
 func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	var idle []sessions.IdleRow
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
@@ -90,8 +90,8 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
 }
 
-// locks removes the marks and the free locks of sessions that have a row and have ended. The locks that the OCaml c2c uses stay,
-// because it may read the mail of a registered session.
+// locks removes two kinds of files of sessions that have a row and have ended: those that the method marks lists, and free locks. The locks
+// that the OCaml c2c uses stay, because it may read the mail of a registered session.
 func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	var errs []error
 	for _, one := range idle {
@@ -112,8 +112,8 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	return errors.Join(errs...)
 }
 
-// marks lists the files of a session that record only a time. While the model has not answered some mail, the file of its answers is not
-// among them: without this file the mail would count as read.
+// marks lists the files of a session that record only a time. While the model has not answered some mail, the file with the time of its
+// last answer is not among them: without this file the mail would count as read.
 func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: turns.WorkName(sid)}}
 	if turns.Settled(ctx, t.reg, sid) {
@@ -126,7 +126,7 @@ func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 func (t *tidying) ownLocks(sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: locks.RingLock(sid)}, {Dir: t.reg.Dir(), Name: locks.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
 	if t.owed != nil {
-		if _, err := t.owed.Stat(sid + owed.Suffix); errors.Is(err, fs.ErrNotExist) { // otherwise a sender still waits for news
+		if _, err := t.owed.Stat(sid + owed.Suffix); errors.Is(err, fs.ErrNotExist) { // if there are records, a sender still waits for news
 			all = append(all, inbox.Entry{Dir: t.owed, Name: sid + ".lock"})
 		}
 	}
@@ -219,7 +219,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	return err
 }
 
-// files lists those files of a session to remove that are not files of its mailbox.
+// files lists the files of a session that are to be removed, except the files of its mailbox.
 func (t *tidying) files(ctx context.Context, sid string, unused time.Duration) []inbox.Entry {
 	all := append(t.ownLocks(sid), t.marks(ctx, sid)...)
 	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // dead letters need these facts if the session comes back

@@ -159,7 +159,7 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 }
 
 // TakeDead moves the dead letters of another root into this one, line by line, also lines that do not parse. It leaves out lines that this
-// root has already. count is the number of lines that it has added.
+// root has already. The result count is the number of lines that it has added.
 func TakeDead(ctx context.Context, reg, other *sessions.Registry) (count int, err error) {
 	if !callers.MayHaveDeadLetters(other) {
 		return 0, nil

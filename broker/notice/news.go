@@ -84,7 +84,7 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, 
 // statusReason returns the reason as c2c status shows it.
 func (n News) statusReason() string { return cmp.Or(kindOf(n.Reason).status, n.Reason) }
 
-// A notice about several messages replaces a single notice for each. NoticesIn returns the ids of all these, and the id of m itself.
+// NoticesIn returns the id of the notice m. If m is about several messages, it also returns the ids of the single notices that m replaces.
 func NoticesIn(m mail.Message) []string {
 	ids := []string{m.ID}
 	for _, f := range m.Extra {

@@ -51,7 +51,7 @@ func Tell(ctx context.Context, reg *sessions.Registry, rows []registry.Row, n Ne
 	return TellTogether(ctx, reg, to, []News{n})
 }
 
-// maxTold is how many messages in one mailbox one sender is told about at most: a sender that ignores five ignores the sixth.
+// maxTold is the maximum number of messages in one mailbox about which one sender is told: a sender that ignores five ignores the sixth.
 const maxTold = 5
 
 // Quota counts the messages in one mailbox about which their senders are told, by the folded alias of the sender.

@@ -89,7 +89,7 @@ var ErrFull = errors.New("too many requests for a notice wait in this project")
 var ErrUnsent = errors.New("a notice is sent later")
 
 // Ask stores a request: the session asker wants one notice about the session with this alias. If there is news already, Ask returns it and
-// stores nothing. If asker has made the same request before, Ask returns the earlier request, marked as repeated, and sets Desktop in it if desktop is set.
+// stores nothing. If asker has made the same request before, Ask marks the earlier request as repeated, adds desktop to it, and returns it.
 func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, alias, when string, desktop bool) (r Request, now *News, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -266,7 +266,7 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, reg
 				continue // the session that asked is gone
 			}
 			row := rowOf(reg, rows, r.SID)
-			r.Alias = cmp.Or(row.Alias(), mail.SafeAlias(r.Alias)) // it may have changed since
+			r.Alias = cmp.Or(row.Alias(), mail.SafeAlias(r.Alias)) // the alias may have changed since
 			if r.News == (News{}) {
 				if news := look(&r, row); news != nil {
 					r.News = *news
@@ -280,8 +280,8 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, reg
 }
 
 // send sends the notices of the requests that have news, and then removes these requests. After a kill in between, the notice is sent
-// again, which does no harm because it has the same id. send holds no lock of the requests while it waits for a mailbox, because a suspended process
-// may hold that mailbox's lock for days.
+// again, which does no harm because it has the same id. While send waits for a mailbox, it holds no lock of the requests, because a
+// suspended process may hold that mailbox's lock for days.
 func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request) (waiting []Request, err error) {
 	sent, locked := map[string]bool{}, map[string]bool{}
 	for _, r := range all {
@@ -300,7 +300,7 @@ func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request)
 	if len(sent) == 0 {
 		return all, err
 	}
-	waiting = all // if they cannot be read
+	waiting = all // in case Change below fails
 	var shown []string
 	cerr := file(reg).Change(ctx, func(now []Request) (rest []Request, err error) {
 		for _, r := range now {

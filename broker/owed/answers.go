@@ -33,8 +33,8 @@ func (a *asker) add(sid string, d Record, now float64) {
 	a.since = min(a.since, d.TS, now)
 }
 
-// AnswersTo finds the answers to the messages in bySession, a map from the sessions that owe the answers to their records. It searches the
-// mailbox of each asker once. After an error it still searches the other mailboxes, and returns what it found there.
+// AnswersTo finds the answers to the messages in bySession. This map has the records of each session that owes answers. AnswersTo searches
+// the mailbox of each asker once. After an error it still searches the other mailboxes, and returns what it found there.
 func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
@@ -88,7 +88,7 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 		}
 	}
 	answers, sent := mail.HoldsAnswer(ids), mail.HoldsSender(names)
-	since := a.since - (24 * time.Hour).Seconds() // a clock may have been wrong
+	since := a.since - (24 * time.Hour).Seconds() // one day earlier, because a clock may have been wrong
 	found, err := reg.SearchOne(ctx, sid, inbox.Query{
 		Holds:   func(data []byte) bool { return answers(data) || sent(data) },
 		MayBeOf: func(ts float64) bool { return ts >= since },

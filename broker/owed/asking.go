@@ -161,8 +161,8 @@ func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 	return waits, err
 }
 
-// checkCircle returns a *CircleError if a question would cause a deadlock: the session asked waits already for the session asks, directly
-// or through others.
+// checkCircle returns a *CircleError if a question would cause a deadlock: the session in the argument asked already waits for the session
+// in the argument asks, directly or through others.
 func checkCircle(rows []registry.Row, waits []Wait, asks, asked string) error {
 	alias := func(sid string) string {
 		if i := registry.FindSID(rows, sid); i >= 0 {

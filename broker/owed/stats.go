@@ -15,15 +15,15 @@ import (
 	"c2c/sessions"
 )
 
-// Stats counts the obligations of a root (SPEC-091, milestone 4): all open ones, and some thousand closed ones, whose records are still
-// kept.
+// Stats counts the obligations of a root (SPEC-091, milestone 4): all open ones, and those closed ones whose records are still kept (some
+// thousand).
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`
 	Overdue  int            `json:"overdue"` // of the open ones
 	Over     map[string]int `json:"over"`    // closed ones by their state
 	Total    SurfaceStats   `json:"total"`
-	Surfaces []SurfaceStats `json:"surfaces"` // by surface_support of the asked session at that time
+	Surfaces []SurfaceStats `json:"surfaces"` // one for each surface_support of the asked session at the send
 }
 
 // SurfaceStats has the counts and the latencies of obligations. Each count is a part of the count before it. Only Observed may be

@@ -18,7 +18,7 @@ import (
 	"c2c/sessions/turns"
 )
 
-// Both lets two sessions go on; one and two are their aliases. held is the number of messages that become ready in this root. If one
+// Both lets two sessions go on; one and two are their aliases. The result held is how many messages of this root are released. If one
 // session is on another machine, Both sends an order there, and FromHost does the same on that machine.
 func Both(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
 	rows, err := reg.Rows(ctx)
@@ -91,7 +91,7 @@ func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) erro
 	return err
 }
 
-// remoteOf returns a row for a session on another machine, or nil if address is none or no mail has gone to that machine before.
+// remoteOf returns a row for a session on another machine, or nil if this is no such address, or if no mail has gone there before.
 func remoteOf(reg *sessions.Registry, address string) registry.Row {
 	r := sessions.RemoteRow(address)
 	if r == nil {

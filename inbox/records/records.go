@@ -68,9 +68,9 @@ func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error 
 	})
 }
 
-// Take moves the entries of a file with this name to the file of another directory, whatever they are. If a process is killed between the two
-// changes, the next Take adds no entry twice, unless the entry was changed meanwhile. If one of the two files is damaged, both
-// stay as they are.
+// Take moves all entries of a file to the file with the same name in another directory. The entries may be any JSON values. If the process
+// is killed after the first of the two changes, the next Take adds no entry twice, unless the entry was changed meanwhile. If one of the
+// two files is damaged, both stay as they are.
 func Take(ctx context.Context, to, from *atomicfile.Dir, name, lock string) error {
 	if _, err := from.Stat(name); err != nil {
 		return atomicfile.UnlessAbsent(err)
