@@ -6,7 +6,7 @@ import (
 )
 
 // AnswerAbsent answers a frame for a project that this host does not have. It ignores all other packets, and unpaired hosts. The sending
-// host then keeps its mail. It asks again every five minutes, and when a hello for the project comes.
+// host then keeps its mail. It asks again every five minutes, and when this host sends it a hello for the project.
 func AnswerAbsent(ctx context.Context, peers Peers, carrier Carrier, packet []byte) error {
 	from, h, _, err := check(peers, packet)
 	if err != nil || h.kind != Frame {

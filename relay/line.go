@@ -24,12 +24,12 @@ type Config struct {
 	Way     func(peer string) Way // how packets get to a peer; nil: the zero Way for all peers
 	Log     inbox.Log             // nil: no log
 	Now     func() time.Time      // nil: time.Now
-	// Fault is called between the steps of a change on disk, and before a packet is sent. A kill at each of these points leaves other files
-	// behind. If Fault returns an error, the relay stops there as if it were killed. Only tests set Fault.
+	// Fault is called between the steps of a change on disk, and before a packet is sent. At each of these points, a kill would leave the
+	// files in another state. If Fault returns an error, the relay stops there as if it were killed. Only tests set Fault.
 	Fault func(step string) error
 }
 
-// Way describes how packets get to a peer. The zero value means a link that the peer makes. This host may notice late that it has ended.
+// Way says how packets get to a peer. The zero value: the peer makes the link, and this host may notice late that the link has ended.
 type Way struct {
 	Hub   bool // a hub takes the packets, even while the peer sleeps; a link then means that the hub can be reached
 	Dials bool // this host dials the peer, so the carrier notices within a minute that the peer is gone
@@ -42,8 +42,8 @@ type Relay struct {
 
 	mu       sync.Mutex
 	lines    map[string]*line
-	fresh    []*line       // lines whose sender is not running yet: Run starts it
-	started  chan struct{} // wakes Run if there are fresh lines
+	fresh    []*line       // lines whose sender is not running yet; Run starts these senders
+	started  chan struct{} // signals Run that the field fresh has new lines
 	closed   bool
 	sessions []cache.Session
 	dropped  int // how many packets the method Packet has dropped
@@ -132,7 +132,7 @@ type line struct {
 	seen contact
 	told struct {
 		sync.Mutex
-		at map[string]time.Time // by text: when people were last shown this trouble
+		at map[string]time.Time // key: a text about a trouble; value: when people were last shown this text
 	}
 }
 
@@ -195,7 +195,7 @@ func (r *Relay) Link(peer string, up bool) {
 	}
 }
 
-// Look makes the relay check the outbox for a peer for new mail. It waits for no lock.
+// Look makes the relay look for new mail in the outbox for a peer. Look waits for no lock.
 func (r *Relay) Look(peer string) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.look()
@@ -279,7 +279,7 @@ type receipt struct {
 	refused []refusal
 }
 
-// answer sends a receipt for a frame. If there is no link to the peer, that is no error: the sender will ask again.
+// answer sends a receipt for a frame. If there is no link to the peer, answer returns nil: the peer will ask for the receipt again.
 func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error {
 	if err := l.fault("receipt"); err != nil {
 		return err

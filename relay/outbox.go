@@ -11,10 +11,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// reader is the name under which the relay reads an outbox. If the archive names this reader, the peer has stored the message.
+// reader is the name under which the relay reads an outbox. If the archive has this reader for a message, the peer has stored the message.
 const reader = "relay"
 
-// leaseSize limits the size of a lease. A lease takes whole files of the mailbox, until it has at least so many bytes.
+// leaseSize limits the size of a lease. A lease takes whole files of the mailbox, one after another, until it has at least leaseSize bytes.
 const leaseSize = 128 << 10
 
 // outbox is the mail that waits for a peer. The first messages are leased and have numbers.
@@ -22,21 +22,21 @@ type outbox struct {
 	l         *line
 	box       *inbox.Mailbox
 	head      head
-	recounted time.Time // when the last epoch was begun because of a receipt
-	checked   bool      // repair has run, or is not needed
+	recounted time.Time // when this host last began an epoch because of a receipt
+	checked   bool      // the method repair has run, or is not needed
 
 	leases  []*leased         // in the order of their numbers
 	frames  []frame           // the frames of these leases, without frames that the peer has stored in full
 	sent    int               // how many of the frames were sent
 	stored  uint64            // the highest number in the peer's receipts
-	at      hash              // the hash up to number stored
-	refused map[uint64]Reason // the refused numbers, from head.Next on
+	at      hash              // the hash up to the number in the field stored
+	refused map[uint64]Reason // key: the number of a refused message, at least head.Next; value: the reason
 }
 
 // leased is a lease whose messages have numbers.
 type leased struct {
 	*inbox.Lease
-	last  uint64 // the highest number
+	last  uint64 // the highest number of its messages
 	after hash   // the hash up to that number
 }
 
@@ -49,8 +49,8 @@ type frame struct {
 
 func (f frame) last() uint64 { return f.first + uint64(len(f.msgs)) - 1 }
 
-// open reads the head. It must not wait for the lock of the outbox, because the caller holds the lock of the Relay. So if there is no head,
-// the method sender.step begins the first epoch.
+// open reads the head. If there is none, the method sender.step later begins the first epoch: that needs the lock of the outbox, and open
+// must not wait for this lock, because the caller of open holds the lock of the Relay.
 func (o *outbox) open(l *line) (err error) {
 	o.l = l
 	if o.box, err = inbox.Open(l.Root, Outbox(l.peer), inbox.Config{Now: l.Now, Log: l.Log}); err != nil {
@@ -82,7 +82,7 @@ func (o *outbox) beginFirst(ctx context.Context) error {
 
 func (l *line) headName() string { return l.peer + ".head.json" }
 
-// beginEpoch begins a new epoch. Any message that waits now may have been sent in an earlier epoch.
+// beginEpoch begins a new epoch. MaybeStored counts all messages that wait now, because any of them may have been sent in an earlier epoch.
 func (o *outbox) beginEpoch(ctx context.Context, epoch uint64, why state) error {
 	ctx, end := brief(ctx)
 	defer end()
@@ -102,7 +102,7 @@ func (o *outbox) beginEpoch(ctx context.Context, epoch uint64, why state) error 
 	return nil
 }
 
-// recount begins a new epoch. The new epoch is greater than our last epoch, and greater than theirs, the epoch in the peer's receipt.
+// recount begins a new epoch. The new epoch is greater than our last one, and than the argument theirs, the epoch in the peer's receipt.
 func (o *outbox) recount(ctx context.Context, why state, theirs uint64) error {
 	o.restart()
 	if !o.checked {
@@ -128,7 +128,7 @@ func (o *outbox) release() {
 	o.leases = nil
 }
 
-// restart forgets everything except head, as if the process had just started.
+// restart forgets everything except the field head, as if the process had just started.
 func (o *outbox) restart() {
 	o.release()
 	o.frames, o.sent, o.refused, o.checked = nil, 0, map[uint64]Reason{}, o.head.Last == identity{}
@@ -173,9 +173,9 @@ func (o *outbox) leaseAll(ctx context.Context) (*inbox.Lease, error) {
 	return o.box.LeaseAll(ctx, reader, leaseSize)
 }
 
-// ahead returns the first frame of mail that is not leased yet. The frame is sent first and leased later (see take), because a lease costs
-// a sync. A kill in between does no harm: the messages still wait, and get the same numbers again. The result ok is false if the mail must
-// be leased first, or if there is no mail.
+// ahead returns the first frame of mail that is not leased yet. Its messages are sent first, and leased later by the method take, because a
+// lease costs a sync. A kill in between does no harm: the messages still wait, and get the same numbers again. The result ok is false if
+// the mail must be leased first, or if there is no mail.
 func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
 	if len(o.leases) > 0 || !o.checked {
 		return f, false, nil
@@ -271,8 +271,8 @@ func (o *outbox) framesOf(msgs []mail.Message, n uint64, at hash, limit int) (fr
 	return append(frames, f)
 }
 
-// hashAt returns the hash up to number, which must be at least o.stored. The peer may have stored messages that this host sent before a
-// kill, and that are not leased yet. Therefore hashAt first leases more of the outbox. The result ok is false if no message has the number.
+// hashAt returns the hash up to the argument number, which must be at least o.stored. The peer may have stored messages that this host sent
+// before a kill, and that are not leased yet. So it first leases more of the outbox. The result ok is false if no message has the number.
 func (o *outbox) hashAt(ctx context.Context, number uint64) (at hash, ok bool, err error) {
 	for more := true; more && err == nil; {
 		if n, _ := o.numbered(); n >= number {

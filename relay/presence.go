@@ -18,7 +18,7 @@ import (
 // mostStates limits the number of states in a packet, and of states that wait for a link.
 const mostStates = 1000
 
-// contactGap is the shortest time between two writes of the last contact with a peer.
+// contactGap is the shortest time between two writes to the cache of when a peer was last heard.
 const contactGap = time.Minute
 
 // inFlight is the longest time that a packet needs to arrive. A state that was sent within this time may not have arrived yet.
@@ -27,12 +27,12 @@ const inFlight = 5 * time.Second
 // hellos has the sessions and states that a sender sends besides mail. No receipt confirms such packets, and a carrier may notice late that
 // a link is dead. So on a new link the sender sends the sessions again, and the states that it sent after it had last heard the peer.
 type hellos struct {
-	serial   uint64 // the number of the last packet since the relay was started
+	serial   uint64 // the number of the last such packet; the first one since the start of the relay has number 1
 	sessions []cache.Session
-	told     bool // sessions was sent on this link
+	told     bool // the present sessions were sent on this link
 	knows    bool // the last hello named at least one session
 	states   []cache.State
-	unsure   []sentState // sent states that may be lost: since then the peer was not heard
+	unsure   []sentState // sent states that may be lost, because no packet of the peer has come since
 }
 
 type sentState struct {
@@ -99,7 +99,7 @@ func (l *line) lastHeard() time.Time {
 	return l.seen.at
 }
 
-// Announce sends the present sessions to all peers. Their field Active says how many seconds ago they were active. Call it only when
+// Announce sends the present sessions to all peers. Their field Active says how many seconds ago they were active. Call Announce only when
 // something has changed: each call costs a packet for each peer.
 func (r *Relay) Announce(sessions []cache.Session) {
 	sessions = slices.Clone(sessions[:min(len(sessions), cache.MaxSessions)])
@@ -123,7 +123,7 @@ func (r *Relay) Linked(peer string) bool {
 	return l != nil && l.out.isUp()
 }
 
-// Report sends a peer the states of its messages. At says how many seconds ago each began. Without a link, the newest mostStates wait.
+// Report sends a peer the states of its messages. Their field At is an age in seconds. Without a link, the newest mostStates wait.
 func (r *Relay) Report(peer string, states []cache.State) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.report(states)

@@ -27,12 +27,12 @@ type receiver struct {
 }
 
 // place is a place in the messages of a peer, up to which this host has tried to store them all. If a message could not be stored, the
-// receiver goes on with the later ones, from one frame to the next, but not with those of the same turn (see group). Then the place is ahead
-// of hw. After a restart the receiver begins at hw again.
+// receiver goes on with the later ones, from one frame to the next, but not with those of the same queue (see group). Then the place is
+// ahead of hw. After a restart the receiver begins at hw again.
 type place struct {
 	epoch, number uint64
 	hash          hash            // the hash up to number
-	waits         map[string]bool // the turns in which a message could not be stored
+	waits         map[string]bool // the queues in which a message could not be stored
 }
 
 func (in *receiver) open(l *line) (err error) {
@@ -84,7 +84,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	case h.number > begin.number+1:
 		return gap, nil
 	case h.count == 0 && (h.epoch > in.hw.Epoch || h.number > hw.Number+1):
-		return gap, nil // the sender asks: it sends the messages after hw again
+		return gap, nil // the frame only asks for a receipt; the answer gap makes the sender send the messages after hw again
 	case h.number+uint64(h.count) <= begin.number:
 		return fine, nil // the frame is a repetition
 	}
@@ -101,7 +101,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 		at = at.next(m.key)
 	}
 	if at != begin.hash && begin.number > hw.Number {
-		return gap, nil // it sends the messages after hw again, and then hw decides
+		return gap, nil // the sender sends the messages after hw again, and then they are compared with hw
 	}
 	if at != begin.hash {
 		in.l.tell("it sent other messages under numbers that it has used: do two machines use its key, or was it restored from a backup?")
@@ -110,7 +110,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	hw.Refused = slices.DeleteFunc(slices.Clone(hw.Refused), func(r refusal) bool { return r.Number < h.acked })
 	hw.Ahead = slices.Clone(hw.Ahead)
 	msgs = msgs[known:]
-	msgs = msgs[:min(uint64(len(msgs)), hw.Number+maxCount-begin.number)] // after a kill, the receiver looks for so many numbers by id
+	msgs = msgs[:min(uint64(len(msgs)), hw.Number+maxCount-begin.number)] // after a kill, only so many numbers are searched for by id
 	if len(msgs) == 0 {
 		return fine, nil
 	}
@@ -120,7 +120,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	return fine, in.store(ctx, from, h, hw, begin, msgs)
 }
 
-// store stores the messages after begin, and then records their numbers.
+// store stores the messages after the place begin, and then records their numbers.
 func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, begin place, msgs []incoming) error {
 	first := begin.number + 1
 	mayRepeat := first <= max(in.unsure, h.maybeStored)
@@ -199,15 +199,15 @@ func whyAnew(why state) string {
 	}
 }
 
-// deliver stores the messages that are not done yet. If it stores or refuses a message, it sets done. If it cannot store the mail of one
-// turn, it adds the turn to waits, goes on with the other turns, and then returns the error. It leaves out the mail of the turns in waits.
+// deliver stores the messages that are not done yet. If it stores or refuses one, it sets the field done. If it cannot store the mail of a
+// queue, it adds the queue to waits, goes on with the other queues, and then returns the error. It leaves out queues that are in waits.
 func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool, waits map[string]bool) (failed error) {
 	for _, g := range in.groups(from, msgs) {
-		if waits[g.turn] {
+		if waits[g.queue] {
 			continue
 		}
 		if err := in.deliverTo(ctx, g.to, g.msgs, mayRepeat); err != nil {
-			waits[g.turn] = true
+			waits[g.queue] = true
 			failed = errors.Join(failed, fmt.Errorf("deliver mail of host %q to %q: %w", in.l.peer, g.to, err))
 			continue
 		}
@@ -220,13 +220,13 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 
 // group has messages for one alias or room, which are delivered together.
 type group struct {
-	to   string
-	turn string // mail of one turn keeps its order: the mail for one alias, or all messages about rooms
-	msgs []*incoming
+	to    string
+	queue string // mail of one queue keeps its order; all mail for one alias is a queue, and all messages about rooms are one
+	msgs  []*incoming
 }
 
-// ofRooms is the turn of all messages about rooms, even of different rooms: a room may have been renamed, and another room may have got its
-// old name.
+// ofRooms is the queue of all messages about rooms, even of different rooms: a room may have been renamed, and another room may have got
+// its old name.
 const ofRooms = "#"
 
 // groups returns the messages that may be delivered. It refuses those that their sender may not send.
@@ -243,15 +243,15 @@ func (in *receiver) groups(from Peer, msgs []incoming) (all []*group) {
 			continue
 		}
 		name := strings.ToLower(m.To)
-		turn := name
+		queue := name
 		if isRoom {
 			if m.To != room {
 				room, runs = m.To, runs+1
 			}
-			name, turn = fmt.Sprint(runs, room), ofRooms // names of rooms are case-sensitive
+			name, queue = fmt.Sprint(runs, room), ofRooms // names of rooms are case-sensitive
 		}
 		if byName[name] == nil {
-			byName[name] = &group{to: m.To, turn: turn}
+			byName[name] = &group{to: m.To, queue: queue}
 			all = append(all, byName[name])
 		}
 		byName[name].msgs = append(byName[name].msgs, m)

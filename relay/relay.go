@@ -3,8 +3,8 @@
 //
 // The outbox for a paired host is the mailbox host-<peer> of a root. The relay numbers the waiting messages, puts them into signed packets
 // that only the receiving host can open, and gives the packets to a Carrier. The other host's relay stores the messages durably and in
-// their order, and answers with a receipt. Only then the messages leave the outbox. If the hosts disagree about what is stored, the sender
-// begins a new epoch, with number 1. Below the root, the directory relay has these files:
+// their order, and answers with a receipt. Only then the messages leave the outbox. If the hosts disagree about what is stored, the sending
+// host begins a new epoch: its numbers begin at 1 again. Below the root, the directory relay has these files:
 //
 //	<peer>.head.json  which messages have a receipt; see head
 //	<peer>.hw.json    which messages of the peer are stored; see highWater
@@ -50,8 +50,8 @@ type Handler interface {
 	Link(peer string, up bool)
 }
 
-// Peers has what the relay must know about this host and the paired hosts. The relay asks for each packet, so that a revocation counts at
-// once. Several goroutines may call the methods.
+// Peers has what the relay must know about this host and the paired hosts. The relay calls the methods again for each packet, so that a
+// revocation counts at once. Several goroutines may call them.
 type Peers interface {
 	Key() ed25519.PublicKey             // this host's public key, which names the host in packets
 	Sign(data []byte) []byte            // signs data as this host
@@ -67,7 +67,7 @@ type Peer interface {
 	Key() ed25519.PublicKey
 	Seal(plain []byte) ([]byte, error)
 	Revoked() bool
-	// MayReach reports whether the peer may write to an alias of a project. If alias is empty, one allowed alias is enough.
+	// MayReach reports whether the peer may write to an alias of a project; if alias is empty, whether it may write to at least one alias.
 	MayReach(project, alias string) bool
 }
 
@@ -75,10 +75,10 @@ type Peer interface {
 type Post interface {
 	// Deliver stores messages of a peer for one local alias, in this order and in one commit. Their sender is <alias>@<peer>, their session is
 	// r-<peer>.<session>, and their times are those of this host's clock. If Deliver returns Stored, they survive a power cut. Any other
-	// reason is final for all of them, and none is stored. If mayRepeat is set, some may be stored already, under their ids: Deliver must not
-	// store these twice. If mayRepeat is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. An alias such
-	// as #review is a room. The message asks for something there, such as a post or a join. For a room the relay does not ask MayReach:
-	// Deliver itself decides. Deliver waits for a lock only briefly: other projects' packets wait meanwhile.
+	// Reason means that it has refused all of them for good. If mayRepeat is set, some may be stored already, under their ids: Deliver must
+	// not store these twice. If mayRepeat is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. If alias
+	// is a room, such as #review, each message asks the room for something, such as a post or a join. For a room the relay does not call
+	// MayReach: Deliver itself decides. Deliver waits for a lock only briefly, because the packets of other projects wait meanwhile.
 	Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (Reason, error)
 
 	// Refused tells the sender of a message, durably, that the peer has refused the message for good. The relay may call it again for

@@ -20,7 +20,7 @@ const (
 	mostWaiting = 256              // the most receipts that wait until the method run handles them
 )
 
-// sender sends the outbox of one peer. The lock mu guards the fields from up to hellos. Only the method run uses the fields from outbox on.
+// sender sends the outbox of one peer. The lock mu guards the fields between mu and outbox; those from outbox on belong to the method run.
 type sender struct {
 	l    *line
 	wake chan struct{}
@@ -44,7 +44,7 @@ type sender struct {
 	pause   time.Duration // the time until the next question
 	asks    bool          // the pause is over, so ask for a receipt
 	barred  bool          // the peer no longer accepts packets of this host
-	knocked stamp         // the state of the outbox at the last knock
+	knocked stamp         // the time and size of the outbox's file when the method knock last looked at it
 }
 
 // confirmation says that the peer has stored or refused the messages of an epoch up to a number.
@@ -114,7 +114,7 @@ func (s *sender) run(ctx context.Context) error {
 		case errors.As(err, new(*stopped)):
 			return err
 		case err != nil:
-			if said != err.Error() { // a wait for a held lock ends every few seconds
+			if said != err.Error() { // log it only once: if a lock stays held, the same error comes every few seconds
 				said = err.Error()
 				s.l.Log.Warn("mail for a host waits", "host", s.l.peer, "err", err)
 			}
@@ -126,7 +126,7 @@ func (s *sender) run(ctx context.Context) error {
 			timer.Reset(s.pause)
 		case s.locked:
 			s.slower()
-		default: // no timer is needed, because no receipt is awaited: mail, a receipt or a link wakes the sender
+		default: // there is nothing to ask for, or nobody to ask, so no timer is needed: mail, a receipt or a link wakes the sender
 			timer.Stop()
 		}
 		if s.locked {
@@ -238,7 +238,7 @@ func (s *sender) step(ctx context.Context) error {
 // settle handles a receipt.
 func (s *sender) settle(ctx context.Context, rc receipt) error {
 	if rc.about != s.head.Epoch || rc.about == 0 {
-		return nil // the receipt is of an earlier epoch, or a repetition
+		return nil // the receipt answers no frame of the present epoch
 	}
 	switch rc.state {
 	case revoked:
@@ -287,7 +287,7 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 		s.quick++
 		s.attempt++
 		s.sent = 0
-		if len(s.leases) >= window { // the peer cannot store one of the messages: larger leases and frames bring more of the others
+		if len(s.leases) >= window { // the peer cannot store one of the messages: make larger leases and frames, which bring more of the others
 			s.restart()
 		}
 	}

@@ -24,16 +24,16 @@ type head struct {
 	MaybeStored uint64   `json:"doubt"`             // messages up to this number may be stored under numbers of an earlier epoch
 	Why         state    `json:"why"`               // the reason for this epoch
 	Run         uint64   `json:"run"`               // grows with each start of the relay; it orders the packets that carry no mail
-	Last        identity `json:"last"`              // the message before Next
+	Last        identity `json:"last"`              // the identity of the message before Next
 	Refused     []uint64 `json:"refused,omitempty"` // the refused numbers among the messages that are acknowledged together with Last
 }
 
 // highWater records which messages of a peer this host has stored. The relay writes it after it has stored the messages, and before it
-// sends the receipt. If a message cannot be stored yet, messages after it may be stored nevertheless.
+// sends the receipt. If a message cannot be stored yet, later messages may be stored nevertheless, see Ahead.
 type highWater struct {
 	Epoch   uint64    `json:"epoch"`
-	Number  uint64    `json:"number"`
-	Hash    hash      `json:"link"`
+	Number  uint64    `json:"number"`            // each message up to this number is stored or refused
+	Hash    hash      `json:"link"`              // the hash up to Number
 	Anew    bool      `json:"anew,omitempty"`    // the peer has begun a new epoch, and may not know yet that this host knows an earlier one
 	Ahead   []hash    `json:"ahead,omitempty"`   // for each later message that is stored or refused: the hash up to it
 	Refused []refusal `json:"refused,omitempty"` // refusals that the peer may not know of yet

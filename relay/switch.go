@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A Switch passes the packets of one carrier to the relays of several roots. It remembers which peers have a link, so that it can tell
-// relays that are added later.
+// A Switch passes the packets of one carrier to the relays of several roots. It remembers which peers have a link, because it must also
+// report these links to a relay that is added later.
 type Switch struct {
 	mu     sync.Mutex
 	relays map[string]*Relay // by project

@@ -26,7 +26,7 @@ import (
 type Sent struct {
 	Host string
 	Name string // the room's name, as the machine knows it
-	Read int64  // the posts up to this place in the history were sent
+	Read int64  // the place in the history up to which the posts were sent
 	List string // a hash of the list of members that was sent last; "": none was sent
 	// Join is a unique word for the join with which this record began. Old is the end of the history at that time: posts up to Old may have
 	// gone to a former copy.
@@ -112,7 +112,7 @@ func AreShared(root string) bool {
 	})
 }
 
-// HostsOf is Hosts for the room with this name.
+// HostsOf returns the result of Room.Hosts for the room with this name.
 func (st Store) HostsOf(name string) ([]Sent, error) {
 	r, err := st.Open(name)
 	if err != nil {
@@ -275,7 +275,7 @@ func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error 
 	return drop(ctx, r, host, cutoff, func(row registry.Row) error { return r.LeaveFrom(ctx, host, row.SID(), row.Alias()) })
 }
 
-// ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations: another machine may get its name.
+// ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations, because another machine may get its name.
 func ForgetHost(ctx context.Context, r *Room, host string) error {
 	isThere := func(alias string) bool {
 		_, on, remote := mail.SplitAddress(alias)
@@ -288,7 +288,7 @@ func ForgetHost(ctx context.Context, r *Room, host string) error {
 	return errors.Join(err, drop(ctx, r, host, math.MaxFloat64, func(row registry.Row) error { return endFrom(ctx, r, host, row.SID()) }))
 }
 
-// ForgetHostIn is ForgetHost for all rooms at home in the root at a path.
+// ForgetHostIn calls ForgetHost for all rooms in the root at a path, except copies.
 func ForgetHostIn(ctx context.Context, root, host string) error {
 	dir, err := atomicfile.Open(root)
 	if err != nil {

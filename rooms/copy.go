@@ -13,9 +13,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. The result already means that
-// the session is a member, and again means that it has asked before. A new copy is private until the home has sent the list of members,
-// because posts may come before the list.
+// Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. If the result already is set,
+// the session is a member; if again is set, it has asked before. A new copy is private until the home has sent the list of members, because
+// posts may come before the list.
 func (st Store) Ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
 	if _, host := HostOf(name); host == "" {
 		return false, false, fmt.Errorf("room %q is here", name)

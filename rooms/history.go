@@ -126,13 +126,13 @@ const (
 	maxRead  = 8 << 20
 )
 
-// Last returns the newest n posts for which match returns true, oldest first. If match is nil, all posts count. If n is 0, it returns
+// Last returns the newest n posts for which match returns true, oldest first. If match is nil, all posts count. If n is 0, it returns up to
 // maxShown posts.
 func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 	return LastHolding(r, n, func([]byte) bool { return true }, match)
 }
 
-// LastHolding is like Last, but parses only the lines for which the function holds returns true.
+// LastHolding is like Last, but parses a line only if the function holds returns true for it.
 func LastHolding(r *Room, n int, holds func(line []byte) bool, match func(Post) bool) (posts []Post, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -189,7 +189,7 @@ func PartBefore(r *Room, place int64, n int) (p Part, err error) {
 }
 
 // Since returns the posts after a place in the history, oldest first, and the place after the last post. If the history is shorter than
-// place, it is a new history, and Since returns none of its posts. Since reads at most maxRead bytes. After an error, end is place.
+// place, it is a new history, and Since returns none of its posts. Since reads at most maxRead bytes. After an error, end equals place.
 func (r *Room) Since(place int64) (posts []Post, end int64, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -235,8 +235,8 @@ func (r *Room) WithID(id string) ([]Post, error) {
 // tail is the number of bytes of a history that Append shows to its caller. If there is no whole post in them, it shows more.
 const tail = 128 << 10
 
-// Append adds one post, durably. Under the lock of the history, it calls write with the newest posts, newest first. If write returns no
-// post, Append adds nothing.
+// Append adds one post, durably. Under the lock of the history, it calls the function write with the newest posts, newest first. If write
+// returns no post, Append adds nothing.
 func (r *Room) Append(ctx context.Context, write func(last []Post) (*Post, error)) error {
 	return filelock.With(ctx, r.dir, historyLock, func() error {
 		if err := r.gone(); err != nil {

@@ -37,7 +37,7 @@ type Member struct {
 	Joined time.Time
 	Level  Level
 	Wish   string // for a member on another machine: the id of the message by which it has asked to join
-	Ours   bool   // it has joined with this program, which shows it new posts; other members use the OCaml c2c, and need a copy of each post
+	Ours   bool   // the member uses this program, which shows it new posts; other members use the OCaml c2c, and need a copy of each post
 }
 
 // Members lists the members, in the order in which they joined. It leaves out damaged rows.
@@ -114,9 +114,9 @@ func errFull(r *Room, count int) error {
 	return fmt.Errorf("room %q is full: %d members", r.Name, count)
 }
 
-// Join makes a session a member, and sets its place to the end of the history. The result already means that it was a member before. After
-// a kill, a second call completes the missing steps. If there is a member with the same alias, and the function left reports that this
-// member's session is gone, the new session takes over its row. If left is nil, no session counts as gone.
+// Join makes a session a member, and sets its place to the end of the history. If the result already is set, the session was a member
+// before. After a kill, a second call completes the missing steps. If there is a member with the same alias, and the function left reports
+// that this member's session is gone, the new session takes over its row. If left is nil, no session counts as gone.
 func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string) bool) (already bool, err error) {
 	if !mail.ValidName(sid) {
 		return false, fmt.Errorf("join room %q: session id %q is not a valid name", r.Name, sid)

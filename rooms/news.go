@@ -28,9 +28,9 @@ type News struct {
 
 	st     Store
 	sid    string
-	looked time.Time // when News has looked
+	looked time.Time // the time at which the method Store.News has looked
 	moved  []moved
-	part   bool // some rooms were left out
+	part   bool // rooms or posts were left out, so Seen must make the hook script look again
 }
 
 // RoomNews has the new posts of one room.
@@ -138,7 +138,7 @@ func (n *News) isNew(p Post, ask Ask) bool {
 	return true
 }
 
-// Until returns the news of one room. Seen of the result records only the posts of this room up to place, and the rooms that are gone.
+// Until returns the news of one room. The result's method Seen records only posts of this room up to place, and which rooms are gone.
 func (n News) Until(room string, place int64) News {
 	n.part = true
 	n.Rooms = slices.DeleteFunc(slices.Clone(n.Rooms), func(r RoomNews) bool { return r.Room != room })
@@ -272,7 +272,7 @@ func (p Post) Line(limit int, now time.Time) string {
 	return p.Head(now) + ": " + p.Message().FirstWords(limit)
 }
 
-// Head returns the post's time, in the time zone of now, and the result of Author.
+// Head returns the post's time, in the time zone of the argument now, and the result of Author.
 func (p Post) Head(now time.Time) string {
 	layout := "15:04Z07:00"
 	if now.Sub(p.Time()) > 12*time.Hour {

@@ -74,7 +74,7 @@ func (st Store) Of(sid string) (names []string, err error) {
 }
 
 // changePlaces edits a session's file of places under its lock. The argument at becomes the file's time. If at is zero, the file keeps its
-// time: the hook script compares times to see whether there are new posts.
+// time, because the hook script compares this time with those of the histories to see whether there are new posts.
 func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
 	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
 		all, err := st.places(sid)
@@ -137,8 +137,8 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 	})
 }
 
-// settle writes the present name of a renamed room into its members' files of places, and removes old from the former names. Then another
-// room can get the name old.
+// settle writes the present name of a renamed room into its members' files of places, and removes the name old from its former names. Then
+// another room can get this name.
 func (st Store) settle(ctx context.Context, old string) error {
 	name, err := st.Renamed(old)
 	if name == "" {

@@ -103,7 +103,7 @@ func (p Post) line() []byte {
 	return append(b, "}\n"...)
 }
 
-// mostWakes is the greatest count of wakes that is read from a file.
+// mostWakes limits the count of wakes that is read from a file: a greater count is taken as mostWakes.
 const mostWakes = 1 << 20
 
 var errNoPost = errors.New("no post: from_alias and content must be strings")

@@ -1,6 +1,6 @@
 // Package cache keeps the last reports of other machines in small files of a root, for c2c list and c2c status. Package relay writes the
-// files. The program c2c links this package, so it must import nothing large. For each peer (paired host), the directory relay below the
-// root has:
+// files. The program c2c links this package, so the package must import nothing large. For each peer (paired host), the directory relay
+// below the root has:
 //
 //	<peer>.seen.json   a Host; replaced under <peer>.seen.lock
 //	<peer>.states.log  a line for each State; rotated to <peer>.states.old
@@ -30,7 +30,7 @@ import (
 const (
 	MaxSessions = 500
 	maxFile     = 256 << 10
-	maxStates   = 3 * maxFile // older versions added a whole packet before they rotated the log
+	maxStates   = 3 * maxFile // more than maxFile, because older versions added a whole packet before they rotated the log
 	maxWord     = 64
 	maxTrouble  = 300
 )
@@ -121,7 +121,7 @@ func Paired(state string) (names, roots []string, err error) {
 	return names, roots, nil
 }
 
-// IsRelayed reports whether a relay carries mail of this root to a peer or from it.
+// IsRelayed reports whether a relay carries mail between this root and at least one peer.
 func IsRelayed(root *atomicfile.Dir) (bool, error) {
 	dir, err := root.Sub(directory, false)
 	if err != nil {
@@ -237,7 +237,7 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	// A log with these lines has at most maxFile bytes, or only the lines of one packet.
+	// Rotate first, so that the log with these lines then has at most maxFile bytes, or has only these lines.
 	if err := atomicfile.Rotate(dir, name, peer+".states.old", int64(maxFile-len(lines))); err != nil {
 		return err
 	}

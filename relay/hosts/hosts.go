@@ -61,7 +61,7 @@ var (
 	ErrInvitation = errors.New("no such invitation; it may have expired, or a wrong answer has ended it")
 )
 
-// MayReach reports whether the host may write to an alias of a project. If alias is empty, one allowed alias is enough.
+// MayReach reports whether the host may write to an alias of a project; if alias is empty, whether it may write to at least one alias.
 func (h Host) MayReach(project, alias string) bool {
 	return h.MayReachProject(project) &&
 		(alias == "" || slices.Contains(h.Aliases, Any) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }))

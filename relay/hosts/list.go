@@ -156,7 +156,7 @@ func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 	return added && err == nil, err
 }
 
-// Allow sets the projects and the aliases that a host may reach. A nil list is not changed. Errors: ErrUnknown, ErrRevoked.
+// Allow sets the projects and aliases that a host may reach. If a list is nil, Allow does not change it. Errors: ErrUnknown, ErrRevoked.
 func (l *List) Allow(ctx context.Context, name string, projects, aliases []string) (after Host, err error) {
 	err = l.changeHost(ctx, name, func(h *Host) error {
 		if h.Revoked != 0 {

@@ -21,7 +21,7 @@ import (
 // consumer is the name of the consumer with which a host reads its stream.
 const consumer = "relay"
 
-// StreamName returns the stream in which the packets for a host wait.
+// StreamName returns the name of the stream in which the packets for a host wait.
 func StreamName(host string) string { return "C2C_" + host }
 
 // Hub describes a hub, for its owner. It has no secrets.
@@ -126,7 +126,7 @@ accounts {
 			mailSubject(h.Fleet, "*", m.Name), subjectOf(h.Fleet) + "*.p." + m.Name + ".*",
 			"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer,
 			"$JS.ACK." + stream + "." + consumer + ".>",
-			"$JS.ACK.*.*." + stream + "." + consumer + ".*.*.*.*.*", // as newer servers may write it
+			"$JS.ACK.*.*." + stream + "." + consumer + ".*.*.*.*.*", // the subject of the line above, as newer servers may write it
 		}, Access{Host: m.Name}.inbox()))
 	}
 	b.WriteString("    ]\n  }\n}\n")
@@ -175,7 +175,7 @@ type ConsumerConfig struct {
 // Streams returns the streams that the hub must have. The owner may change their sizes and times. If a stream is full, the mail waits on
 // the sending host. If the hub drops a packet because of its age, the sending host still has the mail.
 func (h Hub) Streams() (all []Stream) {
-	// The server refuses a stream if its disk could not hold all streams when they are full. So all streams together get about 16 GiB.
+	// The server refuses a stream if its disk could not hold all streams when full. So all streams together get at most about 16 GiB.
 	size := min(max(16<<30/int64(max(len(h.Hosts), 1)), 16<<20), 256<<20)
 	for _, m := range h.Hosts {
 		all = append(all, Stream{

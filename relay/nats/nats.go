@@ -3,8 +3,8 @@
 //
 // The hosts of a hub are its fleet. Each host has a stream at the hub, C2C_<host>, which the hub's owner makes (see Hub). The host reads
 // the stream by one consumer. A packet is published under c2c.<fleet>.<to>.m.<from>. A host publishes its list of sessions under
-// c2c.<fleet>.<to>.p.<from>.<project> (in fact a hash of the project), where the hub keeps only the last list. The hub only checks that a
-// host has a key of the fleet. Therefore each packet has a signature of its host.
+// c2c.<fleet>.<to>.p.<from>.<project> (in fact a hash of the project), where the hub keeps only the last list. The hub lets each host
+// publish only in its own name (see ServerConfig), but the relay does not rely on that: each packet has a signature of its host.
 //
 // The package does not rely on JetStream to keep the order or to drop repeated packets, because JetStream may deliver a packet again, and
 // forgets old ids. The numbers of package relay take care of both. A packet is acknowledged at the hub when the handler has taken it. The
@@ -68,8 +68,8 @@ type Carrier struct {
 	mu     sync.Mutex
 	conn   *client.Conn // nil while Run does not run
 	up     bool
-	serial int // the number of the connection that is up
-	err    string
+	serial int    // the number of the connection that is up
+	err    string // why the hub cannot be reached
 	unread string // why nothing is received although the connection is up
 	ways   map[string]*way
 }
@@ -259,7 +259,7 @@ func (c *Carrier) keep(ctx context.Context, h relay.Handler) {
 	}
 }
 
-// tell reports changed links to the handler. If again is set, the caller must call tell again after the time later.
+// tell reports changed links to the handler. If again is set, the caller must call tell again after the time in the result later.
 func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	peers := c.cfg.Peers()
 	type news struct {

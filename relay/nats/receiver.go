@@ -16,7 +16,7 @@ const (
 	batchBytes = 4 << 20          // the most bytes of these packets together
 	batchTime  = 5 * time.Minute  // how long a request is valid
 	beat       = 10 * time.Second // the time between two heartbeats of the hub
-	mostQueued = 256              // the most packets and status messages that wait for run
+	mostQueued = 256              // the most packets and status messages that wait for the method run
 
 	lastDelay = 5 * time.Minute // if a packet was not taken, the longest time until the hub sends it again
 	mostTries = 30              // after so many tries the hub drops a packet; the sender repeats the mail until it has a receipt

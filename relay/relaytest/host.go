@@ -145,7 +145,7 @@ func (h *Host) Start() {
 	}
 }
 
-// Stop ends the relay. After that the relay writes nothing more, as if it were killed.
+// Stop ends the relay. When Stop returns, the relay writes nothing more.
 func (h *Host) Stop() {
 	if h.stop == nil {
 		return
@@ -165,7 +165,7 @@ func (h *Host) KillAfter(steps int) {
 	h.mu.Unlock()
 }
 
-// KillAt kills the relay when it reaches a step of relay.Config.Fault.
+// KillAt kills the relay when it reaches this step; see relay.Config.Fault.
 func (h *Host) KillAt(step string) {
 	h.mu.Lock()
 	h.at = step

@@ -61,7 +61,8 @@ func (n *Net) Cut(cut bool) {
 	n.tellAll()
 }
 
-// Serve passes the packets for a host whose relay does not run to the function take. If take is nil, that ends.
+// Serve is for a host whose relay does not run: it makes the net call the function take with each packet for the host. If take is nil, it
+// undoes that.
 func (n *Net) Serve(h *Host, take func(packet []byte) error) {
 	p := n.ports[h.Name]
 	p.mu.Lock()
@@ -77,7 +78,7 @@ func (n *Net) Sent() int {
 	return n.sent
 }
 
-// tellAll calls Link of each host's handler for all other hosts.
+// tellAll calls the method Link of each host's handler, once for each other host.
 func (n *Net) tellAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

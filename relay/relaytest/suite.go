@@ -100,7 +100,8 @@ func (h *Host) SendMany(peer, sender, to string, first, end int) {
 	h.Send(peer, msgs...)
 }
 
-// CheckOnce fails the test unless the alias has each of the count messages that sender has sent by SendMany exactly once, and in order.
+// CheckOnce fails the test unless the alias has each of the count messages that the alias sender has sent by SendMany exactly once, and in
+// order.
 func (h *Host) CheckOnce(alias, sender string, count int) {
 	h.tb.Helper()
 	msgs, err := h.Post.Mail(alias)

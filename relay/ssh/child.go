@@ -96,11 +96,11 @@ func (t *tail) String() string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
 }
 
-// Stdio is the work of RemoteCommand, which ssh runs at the other end. It copies from in to conn, a connection to the relay there, and from
-// conn to out, until one of the two ends.
+// Stdio is the work of RemoteCommand, which ssh runs at the other end. It copies data from the reader in to conn, which is a connection to
+// the relay there, and from conn to the writer out, until one of these two streams ends.
 func Stdio(conn net.Conn, in io.Reader, out io.Writer) error {
 	done := make(chan error, 2)
-	go func() { // this goroutine may stay blocked in reading in until the process ends
+	go func() { // this goroutine may wait for input until the process ends
 		_, err := io.Copy(conn, in)
 		done <- err
 	}()

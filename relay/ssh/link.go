@@ -121,7 +121,7 @@ func (c *Carrier) read(ctx context.Context, r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		// After an error, nothing more must be done: the sender gets no receipt, and so sends the packet again.
+		// After an error, read can go on: the other host gets no receipt, and so sends the packet again.
 		if err := c.handler.Packet(ctx, packet); err != nil && ctx.Err() == nil {
 			c.cfg.Log.Warn("a packet was not taken", "err", err)
 		}

@@ -3,12 +3,12 @@
 //
 // A host that can reach another host runs ssh, which runs `c2c relay --stdio` on the other host. That command (see Stdio) connects to the
 // socket of the relay there. Both ends prove their keys at the beginning of a link (see greet), so an ssh key alone does not make a machine
-// a paired host. Then packets follow. Before each packet stands its length in four bytes.
+// a paired host. Then packets follow, each of them after four bytes with its length.
 //
 // A Carrier keeps a link to each host that it can reach, even if it has no mail to send: the other host may have mail, and may be unable to
 // connect to this machine, for example because this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after
-// longer pauses of up to five minutes, and at once when there is a packet to send. While a link is up, the Carrier runs no timer; ssh
-// itself notices within a minute that a link is dead (ServerAliveInterval).
+// longer pauses of up to five minutes. A packet to send ends a pause, but not before its first second is over. While a link is up, the
+// Carrier runs no timer; ssh itself notices within a minute that a link is dead (ServerAliveInterval).
 package ssh
 
 import (
@@ -61,8 +61,8 @@ type Carrier struct {
 	cfg   Config
 	tasks sync.WaitGroup
 
-	// The lock reports is held while a link is added or removed, until the handler has been told. So the handler learns of the changes in
-	// their order. A goroutine that needs both locks takes reports first, then mu.
+	// A goroutine that adds or removes a link holds this lock until it has told the handler. So the handler learns of the changes in their
+	// order. A goroutine that needs both locks takes reports first, then mu.
 	reports sync.Mutex
 
 	mu      sync.Mutex
@@ -76,7 +76,7 @@ type way struct {
 	links  []*link // at most one dialled and one accepted; the newest is last
 	status Status
 	kick   chan struct{} // signals a packet to send
-	stop   func()        // ends dial; nil: this machine does not dial the host
+	stop   func()        // ends the method dial; nil: this machine does not dial the host
 }
 
 // New makes a Carrier that does nothing until Run.
@@ -127,7 +127,7 @@ func (c *Carrier) newest(peer string) *link {
 	return nil
 }
 
-// Run implements relay.Carrier. A Carrier runs once.
+// Run implements relay.Carrier. It may be called only once.
 func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -226,7 +226,7 @@ func (c *Carrier) dial(ctx context.Context, d Dial, kick <-chan struct{}) {
 	}
 }
 
-// wait waits for the time d, or until kick receives a value. It returns false if ctx has ended.
+// wait waits for the time d, or until the channel kick has a value. It returns false if ctx has ended.
 func wait(ctx context.Context, d time.Duration, kick <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

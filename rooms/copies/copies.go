@@ -58,7 +58,7 @@ type Options struct {
 	Patience  time.Duration // how long Receive waits, mostly for locks; 0: the default
 }
 
-// Waken is a session that got a post as a message, if no other session here got that post.
+// Waken is the session that got a post as a message. If several sessions here got the post, there is no Waken for it.
 type Waken struct {
 	SID     string
 	Message mail.Message

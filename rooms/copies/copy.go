@@ -17,7 +17,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// copied is a copy while posts are added to it.
+// copied has a copy of a room, and what is needed to add posts to it.
 type copied struct {
 	b       *broker.Broker
 	room    *rooms.Room
@@ -148,7 +148,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 	return wakes, blocked
 }
 
-// threadTime is how long a thread stays open to an agent that it has woken.
+// threadTime is the greatest age of a post by which an agent still counts as woken in the thread.
 const threadTime = time.Hour
 
 // read reads the members, and finds the sessions that recent posts have woken.
@@ -174,7 +174,7 @@ func (c *copied) read(ctx context.Context) (err error) {
 		return p.TS > since
 	})
 	if inbox.IsBlocked(err) {
-		return nil // AddCopies returns it, too
+		return nil // AddCopies will return the same error
 	}
 	return err
 }
@@ -203,7 +203,7 @@ func (c *copied) adopt(p *arrival) {
 }
 
 // give gives a post to the sessions here that it names, and to sessions at work in its thread. If a mailbox does not take the post, the
-// post stays new to this session in the room. After an error the caller tries again.
+// post stays new to the session in the room. After an error the caller tries again.
 func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error) {
 	for _, m := range c.members {
 		named := slices.Contains(p.To, m.SID)
@@ -241,8 +241,8 @@ func (c *copied) isAtWork(p rooms.Post, sid string) bool {
 	return i >= 0 && !sessions.IsPersonID(sid) && c.b.Prober().Now(c.b.Session(c.rows[i]), false).Does == sessions.Busy
 }
 
-// Refused is called when the other machine has refused the message m about a room for good. The result words is the text that the sender of
-// m has written, for a notice to the sender.
+// Refused is called when the other machine has refused the message m about a room for good. The argument isMember means that the sender may
+// still be a member. The result words is the text that the sender of m has written, for a notice to the sender.
 func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {
 	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()

@@ -24,10 +24,10 @@ import (
 // process may do this. Only one goroutine at a time may call Look.
 type Home struct {
 	b     *broker.Broker
-	known map[string]string // by room with members on other machines: the result of mark at the last Look; "": look again
-	order []string          // the rooms in known. Renamed rooms come first: their copies must learn the new name before a new room sends under the old one
-	said  map[string]string // by room: the last logged error, so that Look does not log it again
-	stale atomic.Bool       // known and order must be made anew
+	known map[string]string // key: a room with members on other machines; value: what the method mark returned at the last Look; "": look again
+	order []string          // the keys of known. Renamed rooms first: their copies must learn the new name before another room uses the old one
+	said  map[string]string // key: a room; value: the last logged error, so that Look does not log it again
+	stale atomic.Bool       // the fields known and order must be filled again
 }
 
 // NewHome returns the Home of a root.
@@ -47,9 +47,9 @@ type Rights interface {
 	MayReach(host, room string) bool // reports whether the host's sessions may be in the room
 }
 
-// Look puts the news of the rooms into the outboxes, and returns the directories to watch for more. Members on a machine that may not
-// be in a room lose their membership. Look logs errors; the next Look tries again. soon is true if rooms got other names all the time:
-// then some were not looked at, and the caller must call Look again in a moment.
+// Look puts the news of the rooms into the outboxes, and returns the directories to watch for more. Members on a machine that may not be in
+// a room lose their membership. Look logs errors; the next Look tries again. If the result soon is set, rooms got other names all the time,
+// so Look has left out some: then the caller must call Look again in a moment.
 func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string, soon bool) {
 	st := talk.StoreOf(h.b.Registry)
 	for range 8 {
@@ -64,7 +64,7 @@ func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string, soon boo
 	return dirs, true
 }
 
-// lookOnce returns gone if a room was archived or renamed meanwhile. It does not look at the rooms after it.
+// If a room was archived or renamed meanwhile, lookOnce stops at this room, leaves out the later ones, and sets the result gone.
 func (h *Home) lookOnce(ctx context.Context, st rooms.Store, rights Rights) (dirs []string, gone bool) {
 	for _, name := range h.order {
 		seen := h.known[name]
@@ -110,7 +110,7 @@ func (h *Home) mark(r *rooms.Room, rights Rights) (mark string) {
 	return mark + fmt.Sprintln(at, size) + rooms.Stamp(r)
 }
 
-// find makes known and order anew.
+// find fills the fields known and order again.
 func (h *Home) find(st rooms.Store) {
 	for range 8 { // if a room gets another name meanwhile, it may be missed: try again
 		if h.findOnce(st) {

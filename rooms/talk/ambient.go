@@ -117,8 +117,8 @@ func Passes(from sessions.Session, text string) bool {
 	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
 }
 
-// Ambient makes a post that wakes nobody. The program c2c itself makes only such posts. The result done is false if the post may wake or
-// reach more; then nothing was stored, and the caller must use Post.
+// Ambient makes a post that wakes nobody: the caller has checked that it names nobody. The program c2c itself makes only such posts. If
+// Ambient cannot make the post, such as one for another machine, it stores nothing, done is false, and the caller must use Post.
 func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
 	if _, host := rooms.HostOf(name); host != "" {
 		return r, false, nil

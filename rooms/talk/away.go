@@ -204,7 +204,7 @@ func CloseCopy(ctx context.Context, b *broker.Broker, room, host string) error {
 }
 
 // ToCopies puts messages about a room of this machine into the outbox for another machine. If a message brings a post, the caller sets
-// FromSession to the author's session. By it, c2c status finds the states that the other machine reports.
+// FromSession to the author's session. By this session, c2c status finds the states that the other machine reports.
 func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.Message) error {
 	box, err := b.Mailbox(sessions.HostPrefix + host)
 	if err != nil {
@@ -218,8 +218,8 @@ func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.M
 	return err
 }
 
-// hasAsked reports whether the author has asked to join a room of another machine, and waits. Such an author may post already: the home
-// gets the request first.
+// hasAsked reports whether the author has asked to join a room of another machine, and waits. Such an author may post already, because the
+// home gets the request to join before the post.
 func (p *posting) hasAsked() (bool, error) {
 	if _, host := rooms.HostOf(p.room.Name); host == "" {
 		return false, nil
@@ -258,8 +258,8 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 	return p.receipt, nil
 }
 
-// checkFar checks the targets on other machines. In a room of another machine, all targets count as such. For them c2c keeps no deadline.
-// If the post does not ring, they get no message: the post comes with their next turn.
+// checkFar checks the targets on other machines. In a room of another machine, all targets count as such. For them c2c keeps no deadline,
+// so a post with one is an error. If the post does not ring, they are no targets, and see it in their next turn.
 func (p *posting) checkFar() error {
 	_, home := rooms.HostOf(p.room.Name)
 	far := func(m one) bool { return home != "" || isFar(m.SID, m.alias) }

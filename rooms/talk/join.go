@@ -45,9 +45,9 @@ func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string
 	if err != nil {
 		return false, err
 	}
-	already, err = r.Join(ctx, s.ID, s.Alias, func(sid string) bool { // a session with another alias now is not gone
+	already, err = r.Join(ctx, s.ID, s.Alias, func(sid string) bool { // reports whether a former holder of the alias has left
 		i := registry.FindSID(rows, sid)
-		return i < 0 || strings.EqualFold(rows[i].Alias(), s.Alias)
+		return i < 0 || strings.EqualFold(rows[i].Alias(), s.Alias) // a session that now has another alias has not left
 	})
 	if err == nil && !already {
 		reg.Events.Record(ctx, "room_join", "room_id", name, "alias", s.Alias)
@@ -179,7 +179,7 @@ func MayRead(r *rooms.Room, s sessions.Session) error {
 	return IsMember(r, s)
 }
 
-// Rename renames a room. The present members keep their places.
+// Rename renames a room. Its members stay members, and keep how far they have read.
 func Rename(ctx context.Context, reg *sessions.Registry, s sessions.Session, old, name string) error {
 	if err := StoreOf(reg).Rename(ctx, old, name); err != nil {
 		return err
@@ -312,7 +312,7 @@ func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sess
 // JSON returns posts in the form of a list in JSON.
 func JSON(posts []rooms.Post) []json.RawMessage { return marked(posts, "") }
 
-// Old is like JSON, for posts that are older than a member's join.
+// Old is like JSON, but marks the posts as older than a member's join.
 func Old(posts []rooms.Post) []json.RawMessage { return marked(posts, `,"old":true`) }
 
 func marked(posts []rooms.Post, mark string) []json.RawMessage {

@@ -26,7 +26,7 @@ import (
 type Draft struct {
 	Room    string
 	To      string       // a member that the post wakes as if the text named this member; "": none
-	Message mail.Message // its text, kind and tag; its id, if the author chose it; in InReplyTo the id of the post that it answers
+	Message mail.Message // the post's text, kind and tag; its id, if the author chose one; InReplyTo: the id of the post that it answers
 	Wake    bool         // the post wakes all members; only a person may set this
 	Reason  string       // the reason for waking all members, shown to them
 	Limit   int          // the limit of the loop guard, see LimitOf; 0: the default
@@ -264,10 +264,10 @@ func (p *posting) findNamed() (names []string, all bool) {
 	return names, p.draft.Named.All
 }
 
-// findStrangers finds the names in the text that no member has: in Strangers those of other sessions, in Unknown all others.
+// findStrangers finds names in the text that no member has: it puts those of other sessions into Strangers, and all others into Unknown.
 func (p *posting) findStrangers() {
 	if p.draft.Named != nil {
-		return // the author's machine has found the names
+		return // the author's machine has found the strangers already
 	}
 	text, registered := p.draft.Message.Content, func(alias string) bool { return len(sessions.Holders(p.rows, alias)) > 0 }
 	p.receipt.Strangers, _ = rooms.Mentions(text, func(alias string) bool { return p.member(alias) == nil && registered(alias) })
@@ -293,10 +293,10 @@ func (p *posting) isTarget(sid string) bool {
 	return slices.ContainsFunc(p.targets, func(m one) bool { return m.SID == sid })
 }
 
-// threadTime is how long a thread stays open to an agent that it has woken.
+// threadTime is the greatest age of a post by which an agent still counts as woken in the thread.
 const threadTime = time.Hour
 
-// findAtWork adds the agents that were woken in the thread and are still at work. So they see new posts of the thread until they are idle.
+// findAtWork makes targets of agents that were woken in the thread and are still at work. They see its new posts until they are idle.
 func (p *posting) findAtWork() error {
 	if p.replied.ID == "" {
 		return nil
