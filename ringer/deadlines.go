@@ -24,8 +24,8 @@ const (
 	tryLockAgain = 30 * time.Second
 )
 
-// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls it; only the process that gets the lock
-// does the work, for all.
+// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls checkDeadlines; only the process that
+// gets the lock does the work, for all.
 func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -67,7 +67,7 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 		files = checker.Files()
 		waiting, nerr := notify.Check(ctx, b.Registry, func(ctx context.Context, text string) error { return desktop.Show(ctx, getenv, text) })
 		switch {
-		case errors.Is(nerr, notify.ErrUnsent): // perhaps for days, and this is every two seconds
+		case errors.Is(nerr, notify.ErrUnsent): // no warning: this may last for days, and each warning would come again after two seconds
 			log.Debug("requests for notices are checked later", "err", nerr)
 		case nerr != nil && ctx.Err() == nil:
 			log.Warn("requests for notices are checked later", "err", nerr)

@@ -47,7 +47,7 @@ type Ringer struct {
 	// Hooked reports whether our hooks have run in the session that the client calls clientID; nil: not known.
 	Hooked func(clientID string) bool
 	Gap    time.Duration // the shortest time between two rings for a message, doubled after each ring; zero: the default of wake/watch
-	// Counted, if set, is called after a ring on a stream, with the outcome of the ring and the number of messages.
+	// Counted, if set, is called for messages to a session with a stream: with their outcome (see wake.Ring) and their number.
 	Counted func(outcome string, messages int)
 	Log     *slog.Logger
 }

@@ -27,8 +27,8 @@ type Scope struct {
 	// while a message is on its way.
 	byProcess bool
 	changed   <-chan struct{} // signals that the sessions or their mail may have changed; nil: the ringer watches the registry
-	// bells, if set, returns the bells of the sessions that have one, by session id. The ringer then rings only these sessions, and ways
-	// gets each session with its bell.
+	// bells, if set, returns the bells of the sessions that have one, by session id. The ringer then rings only these sessions, and
+	// passes each with its bell to the function ways.
 	bells func() map[string]wake.Doorbell
 	// lockPerRing means that the ringer takes a session's ring lock only for the time of a ring. So an MCP server in the session's client,
 	// which keeps the lock while it runs, takes precedence.
@@ -47,7 +47,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	c, ok := clients.Find(name)
 	profile, _ := client.Find(name)
 	scope.byProcess = profile.Open == nil
-	scope.client, scope.process, scope.bell = c, pid, profile.Typed // the ring lock shows it for the other clients
+	scope.client, scope.process, scope.bell = c, pid, profile.Typed // for the other clients, the held ring lock shows senders the same
 	registered := map[string]bool{}                                 // open sessions, by the client's id
 	scope.ways = func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		p.Inside = true

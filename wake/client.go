@@ -18,7 +18,7 @@ type Client struct {
 	Begin func(context.Context, Start) (id string, args []string, err error)
 	// NeedsNoServer means that c2c can reach a session in which the client has started no server of c2c.
 	NeedsNoServer bool
-	Ways          func(RingContext, Session) (Ways, error)
+	Ways          func(RingContext, Session) (Ways, error) // returns how c2c may reach a session
 	// Peers returns an object that shows c2c's aliases to the client's own tool for messages to other sessions. It returns nil if that tool
 	// is off. The field Peers is nil if the client has no such tool. The function store stores a message to an alias.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
@@ -66,7 +66,7 @@ type RingContext struct {
 	Getenv func(string) string
 	Config string                                       // the directory of the client's configuration
 	Inside bool                                         // the client started this process, so our environment comes from the client
-	Push   func(busy func(context.Context) bool) Method // the own method of this MCP server inside the client; nil: there is none
+	Push   func(busy func(context.Context) bool) Method // makes this MCP server's own method to reach the client; nil: the server has none
 	Box    *inbox.Mailbox
 	Served func() bool // reports whether an MCP server or a plugin of ours runs in the client
 	// Failed returns why and when the session's model failed, or "" if it has answered since. Failed is nil if c2c cannot know.
@@ -92,7 +92,7 @@ type Session struct {
 // Ways says how c2c may reach a session, and how c2c learns what the session does. Methods has the best method first. Busy reports whether
 // the session works now; Busy is nil if c2c cannot know. Until ctx ends, Follow calls the function tell whenever the session begins to do
 // something else. The argument does is a word that package client defines, or "" if not known. Follow is nil if the client reports no
-// changes. By names the method that Follow uses.
+// changes. The field By has the name of the method that Follow uses.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool

@@ -84,9 +84,9 @@ type Doorbell interface {
 
 // A Carrier hands the messages themselves to an idle client.
 type Carrier interface {
-	// Carry hands over msgs in this order, the oldest first, but perhaps only the first few. It returns the handles of the messages that
-	// the client provably has. It returns at the latest when ctx ends. The caller offers the other messages again. If Carry returns neither
-	// a handle nor an error, it could carry nothing and has rung instead.
+	// Carry hands over msgs in this order, the oldest first, but perhaps only the first few. It returns Message.Handle of each
+	// message that the client provably has. It returns at the latest when ctx ends. The caller offers the other messages again. If Carry
+	// returns neither a handle nor an error, it could carry nothing and has rung instead.
 	Carry(ctx context.Context, msgs []mail.Message) (had []string, err error)
 }
 

@@ -9,7 +9,7 @@ import (
 
 const (
 	firstGap   = 15 * time.Second // the time from the first ring for a message to the second; then the time doubles
-	maxGap     = 10 * time.Minute
+	maxGap     = 10 * time.Minute // the greatest time between two rings: the time does not double beyond it
 	minGap     = time.Second / 2  // the least time between any two rings, so that a burst of messages causes only a few rings
 	busyLook   = time.Second / 10 // the first time between two checks of a busy session with mail, because its turn may end soon
 	BusyLook   = 2 * time.Second  // the longest time between two such checks: the time doubles from busyLook on

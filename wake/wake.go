@@ -21,7 +21,7 @@ const (
 	Away       = "away"       // no terminal shows the session
 	Refused    = "refused"    // the client's person does not let other sessions write to it
 	Held       = "held"       // the client holds the ring until its person accepts it
-	Failed     = "failed"
+	Failed     = "failed"     // c2c could not reach the client
 )
 
 // Ring records an attempt to ring for waiting mail, or why c2c did not ring. The recorded facts of a session and the output of every --json
@@ -33,7 +33,7 @@ type Ring struct {
 	Oldest  string    `json:"oldest,omitempty"` // id of the oldest message that waited
 	From    string    `json:"from,omitempty"`   // the sender of that message: two senders may use one id
 	Count   int       `json:"count,omitempty"`  // number of messages that waited
-	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest message; the next ringer of the session counts on from here
+	Tries   int       `json:"tries,omitempty"`  // number of rings in a row for the oldest message; only DecideOnce sets it and reads it
 	Cause   string    `json:"cause,omitempty"`  // why there was no ring
 	RingID  string    `json:"trace_id,omitempty"`
 	// Began: the client got mail while no turn ran, so it has begun a turn.

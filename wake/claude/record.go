@@ -21,7 +21,7 @@ type record struct {
 	offset int64
 }
 
-// maxRecord is how many bytes of a record c2c reads at most, and maxRecordLine is the longest line, because a line may hold a picture.
+// maxRecord is how many bytes of a record c2c reads at most. maxRecordLine is the longest line that it reads; a line may hold a picture.
 const (
 	maxRecord     = 16 << 20
 	maxRecordLine = 4 << 20

@@ -22,8 +22,8 @@ var embedded = map[string]bool{
 }
 
 // Begin begins a thread in the daemon. It returns the thread's id, and the arguments with which Codex shows the thread. If no daemon runs,
-// Begin starts one. A terminal can show only a thread with at least one item. So Begin adds an item that tells the model its alias, and
-// that the terminal does not show.
+// Begin starts one. A terminal can show only a thread with at least one item. So Begin adds an item, which tells the model its alias.
+// The terminal does not show this item.
 //
 // The terminal itself could begin the thread, but then c2c could not find this thread. Codex does not report which thread a terminal has
 // begun, and two terminals may begin one at the same time.

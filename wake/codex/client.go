@@ -18,7 +18,7 @@ func ways(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		st, err := server.State(ctx)
 		return err == nil && (st == Busy || st == Waiting)
 	}
-	follow := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended} // its own, because another goroutine uses server
+	follow := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended} // a second Server, because another goroutine uses the first
 	return wake.Ways{Busy: busy, Follow: follow.Follow, By: wake.ByServer, Methods: []wake.Method{
 		{Name: wake.ByServer, Carrier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: bell}}}, nil
 }

@@ -96,7 +96,7 @@ func noAnswer(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 }
 
-// socketOf returns the path to which Codex's link to its socket leads. It refuses a socket that another user could have put there.
+// socketOf follows Codex's link to its socket, and returns the socket's path. It refuses a socket that another user could have put there.
 func socketOf(home string) (string, error) {
 	link := filepath.Join(home, "app-server-control", "app-server-control.sock")
 	path, err := filepath.EvalSymlinks(link)

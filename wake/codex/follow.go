@@ -74,7 +74,7 @@ func (s *Server) follow(ctx context.Context, v *view) (connected bool) {
 		return false
 	}
 	defer c.close()
-	// Read the state after connecting, so that no change is missed: it includes all changes before the answer.
+	// Read the state after connecting, so that no change is missed: the answer includes all changes before it.
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
 		connected = true
@@ -89,20 +89,20 @@ func (s *Server) follow(ctx context.Context, v *view) (connected bool) {
 // view is what Follow reports of a thread: what the thread does, or that no terminal shows it.
 type view struct {
 	tell func(does string)
-	idle chan struct{} // gets a value when the thread is idle: look which terminals there are
+	idle chan struct{} // gets a value when the thread is idle, to make watchTerminals look for terminals
 
 	mu     sync.Mutex
 	state  string
-	away   bool // no terminal could show it at the last look
-	unsaid bool // the state is idle, and is told after the next look
+	away   bool // at the last look there was no terminal that could show the thread
+	unsaid bool // the thread is idle, but this is not reported yet: the next look decides whether to report idle or away
 }
 
-// does tells what the thread does now.
+// The method does takes the thread's new state, and reports it.
 func (v *view) does(state string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state = state
-	// A terminal may have opened since the last look, and "away" would end what others wait for.
+	// Look before "away" is reported: a new terminal may be there, and after "away" package notify tells others that the session has ended.
 	if v.unsaid = v.away && state == client.Idle; !v.unsaid {
 		v.say()
 	}
@@ -114,7 +114,7 @@ func (v *view) does(state string) {
 	}
 }
 
-// shows records whether a terminal may show the thread, and reports a change if the thread is idle.
+// The method shows records whether a terminal may show the thread, and reports a change if the thread is idle.
 func (v *view) shows(terminal bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -133,9 +133,9 @@ func (v *view) say() {
 	v.tell(v.state)
 }
 
-// watchTerminals tells v when the last terminal of the app-server has ended. It looks anew when the thread is idle, because a
-// terminal that opens the thread ends it and begins it again. A thread for which there was no terminal yet is not away: one may
-// be about to open it.
+// watchTerminals tells v when the last terminal of the app-server has ended. It looks again each time the thread is idle: when a terminal
+// opens the thread, the app-server ends the thread, begins it again, and reports it as idle. A thread for which there was no terminal yet
+// is not away, because a terminal may be about to open it.
 func (s *Server) watchTerminals(ctx context.Context, v *view) {
 	look, wait := s.processes, s.ended
 	if look == nil {

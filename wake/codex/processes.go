@@ -12,7 +12,7 @@ const openTime = 2 * time.Second
 // process is one of this user's processes that belongs to Codex.
 type process struct {
 	pid      int
-	threads  map[string]time.Time // those that it has open for writing, and since when; a client of the daemon has none
+	threads  map[string]time.Time // the threads that it has open for writing, and since when; a client of the daemon has none
 	client   bool                 // it has files open that show a Codex program with our CODEX_HOME: see processOf
 	terminal bool                 // it runs on a terminal
 	args     []string             // its command line

@@ -49,7 +49,7 @@ func processOf(pid int, home string) process {
 		switch {
 		case folder == locks:
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok {
-				if info, err := os.Stat(link); err == nil { // after an error, the process has closed the file meanwhile
+				if info, err := os.Stat(link); err == nil { // an error means that the process has closed the file meanwhile
 					p.threads[thread] = info.ModTime()
 				}
 			}

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// maxContext is how many bytes of one piece of untrusted context Codex passes on to its model. Codex counts bytes in all languages.
+	// maxContext is how many bytes Codex passes on to its model from one piece of untrusted context. Codex counts bytes in all languages.
 	maxContext = 4000
-	// receiptTime is how long Codex may keep our line waiting, for example behind a long command. If c2c gives up before
-	// Codex does, the mail comes twice.
+	// receiptTime is how long Codex may keep our line waiting, for example behind a long command. If c2c stops waiting
+	// and Codex takes the line later, the mail comes twice.
 	receiptTime = 10 * time.Minute
 	// receiptFirst is the first time between two checks for the receipt. The time doubles, up to receiptMost times receiptFirst.
 	receiptFirst = 50 * time.Millisecond
@@ -70,7 +70,7 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	err := c.call(ctx, "thread/read", map[string]string{"threadId": s.Thread}, &read)
 	var said *serverError
 	if errors.As(err, &said) && said.Code == unknownThread {
-		return NotLoaded, nil // the app-server does not know the thread; for a thread on disk it answers notLoaded
+		return NotLoaded, nil // the app-server knows no such thread; a thread that is only on disk has the status notLoaded
 	}
 	if err != nil {
 		return Unknown, err
@@ -125,8 +125,8 @@ func line(msgs []mail.Message, carried int) string {
 	return text
 }
 
-// begin starts a turn, or adds to the running turn. If ids has the ids of messages, the turn carries these, and begin waits for the
-// receipt.
+// begin starts a turn, or adds to the running turn. If ids is not empty, the argument carried has the messages with these ids, and
+// begin waits for the receipt.
 func (s *Server) begin(ctx context.Context, visible, carried string, ids ...string) ([]string, error) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -188,8 +188,8 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 // each thread has a terminal. If there are fewer, a terminal has just ended, and attended returns wake.ErrAway until Codex unloads the
 // thread of that terminal.
 //
-// Only threads with a lock file count. A thread without such a file is short-lived, and no terminal shows it. (Therefore attended does not
-// ask the app-server for its threads: each turn leaves a short-lived one, and each question would take 50 ms.)
+// Only threads with a lock file count. A thread without such a file is short-lived, and no terminal shows it. (attended does not ask
+// the app-server which threads are short-lived: each turn leaves one, and each question takes 50 ms.)
 func (s *Server) attended(ctx context.Context, c *conn) error {
 	if s.Unattended {
 		return nil

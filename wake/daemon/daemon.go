@@ -1,7 +1,7 @@
 // Package daemon starts and stops background processes of c2c, such as the wake daemon of a root.
 //
 // The process that holds the lock on <name>.lock is the daemon. It writes its process id into <name>.pid and its reports into <name>.log.
-// After a crash both files stay, so they do not prove that a daemon runs. The daemon ends when somebody removes <name>.pid.
+// After a crash all three files stay, so no file proves that a daemon runs. The daemon ends when somebody removes <name>.pid.
 package daemon
 
 import (
@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	maxLog   = 1 << 20 // bytes; when a daemon starts, a larger log is emptied
-	stopTime = 10 * time.Second
+	maxLog   = 1 << 20               // bytes; when a daemon starts, a larger log is emptied
+	stopTime = 10 * time.Second      // how long Stop waits for the end of the daemon
 	lookTime = 10 * time.Millisecond // the time between two checks whether the daemon runs
 )
 
@@ -36,7 +36,7 @@ type Daemon struct {
 	Dir          *atomicfile.Dir // the directory of its files; nil if the directory does not exist, so that no daemon runs
 	Name         string          // the prefix of the names of its files
 	What         string          // the daemon's name for people
-	Verb         string          // the command of c2c whose start and stop handle this daemon
+	Verb         string          // the command of c2c with the subcommands start and stop for this daemon
 	ExtraPIDFile string          // the path of a second file for its process id; empty: none
 	// Prepare, if set, is called with the lock held, before other processes can see that the daemon runs. If Prepare fails,
 	// the daemon does not run.
@@ -208,7 +208,7 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		// Ignore an error: an old pid file is there, and the daemon will replace it.
+		// Ignore an error: it may come from an old pid file, which the daemon will replace.
 		if pid, err := d.PID(); err == nil && pid == cmd.Process.Pid {
 			return pid, nil
 		}

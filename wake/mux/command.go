@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	commandTime = 2 * time.Second
-	maxOutput   = 1 << 20 // bytes; a screen of 500 by 200 characters of four bytes needs less than half
+	commandTime = 2 * time.Second // how long tmux or screen may take for one command
+	maxOutput   = 1 << 20         // bytes; a screen of 500 by 200 characters of four bytes needs less than half
 )
 
 // command is the program tmux or screen, with the arguments that every call has.

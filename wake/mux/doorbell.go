@@ -48,7 +48,7 @@ type typist struct {
 	terminal
 }
 
-// Ring types the text of n into the client's prompt; see screen.Type. If a person has just pressed a key, Ring may wait for ten seconds.
+// Ring types the text of n into the client's prompt; see screen.Type. After a person's key, Ring may wait ten seconds: see foreground.
 func (b *Doorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.now == nil {
 		b.now = time.Now

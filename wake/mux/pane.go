@@ -69,7 +69,7 @@ func Here(getenv func(string) string) (Pane, error) {
 // maxSocket is the longest path of a socket that the kernel accepts, in bytes.
 const maxSocket = 107
 
-// valid returns an error for a pane whose ID or Socket tmux or screen could take for an option, another target or a format.
+// valid returns an error if tmux or screen could take the pane's ID or Socket for an option, for another target or for a format.
 func (p Pane) valid() error {
 	if p.Socket == "" || len(p.Socket) > maxSocket || !utf8.ValidString(p.Socket) || strings.ContainsFunc(p.Socket, unicode.IsControl) {
 		return errors.New("the name of its socket is empty or invalid")

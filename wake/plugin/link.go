@@ -36,7 +36,7 @@ type fromPlugin struct {
 	Failed  string   `json:"failed"`  // why the session's model gave no answer
 	Call    string   `json:"call"`    // the id of a tool call that is about to change the files in Edits, and waits for an answer
 	Edits   []string `json:"edits"`   // absolute paths of files
-	News    bool     `json:"news"`    // a turn is about to begin, which may have the new posts of rooms; Call is the id of this question
+	News    bool     `json:"news"`    // the plugin asks for new posts of rooms, for a turn about to begin; Call is the question's id
 }
 
 // toPlugin is a line to the plugin.
@@ -44,11 +44,11 @@ type toPlugin struct {
 	Session string     `json:"session,omitempty"`
 	SID     string     `json:"sid,omitempty"` // the id of the session's mailbox, in the answer to a line that names a session
 	Mail    []mailItem `json:"mail,omitempty"`
-	Begin   bool       `json:"begin,omitempty"` // mail waits, and the client has no session yet
-	Call    string     `json:"call,omitempty"`  // set in the answer to a line with this Call; so are Warning and Refusal
-	Warning string     `json:"warning,omitempty"`
-	Refusal string     `json:"refusal,omitempty"`
-	News    *mailItem  `json:"news,omitempty"` // in the answer to a line with News: what to put beside the message that begins the turn
+	Begin   bool       `json:"begin,omitempty"`   // asks the client to begin a session: mail waits, and it has none yet
+	Call    string     `json:"call,omitempty"`    // set in an answer to a line with a Call: the id from that line
+	Warning string     `json:"warning,omitempty"` // what the model gets with the result of the change; see Link.Edits
+	Refusal string     `json:"refusal,omitempty"` // why the session must not make the change
+	News    *mailItem  `json:"news,omitempty"`    // in the answer to a line with News: what to put beside the message that begins the turn
 }
 
 // mailItem is one message, or a text about new posts. Its key is the same in each offer, and contains no text of the sender.
@@ -79,9 +79,9 @@ type Link struct {
 	named chan struct{} // closed when the plugin has named its first session
 
 	mu       sync.Mutex
-	shown    string
-	sessions map[string]*session
-	ended    bool
+	shown    string              // the session that the client shows to the person
+	sessions map[string]*session // by the client's id
+	ended    bool                // the client has ended the input of Run
 }
 
 // The kinds of work that a plugin reports: see Link.Worked.
@@ -93,7 +93,7 @@ const (
 
 // The reports of a plugin about the answers of a session's model.
 const (
-	Answered   = "seen"
+	Answered   = "seen" // the model has answered
 	WillAnswer = "told" // the plugin will report each answer
 )
 
@@ -103,10 +103,10 @@ type session struct {
 	does    string          // "" until the plugin has reported it
 	tells   int             // how often the plugin has reported a value for does
 	has     map[string]bool // for each key of the last offer, whether the model has it
-	refused string
-	news    string        // the key of the last text of News that the plugin got
-	seen    func()        // to be called when the model has that text; nil: there is none
-	changed chan struct{} // closed and replaced at every change
+	refused string          // why the client did not take the last offer
+	news    string          // the key of the last text of News that the plugin got
+	seen    func()          // to be called when the model has that text; nil: there is none
+	changed chan struct{}   // closed and replaced at every change
 }
 
 // New makes a link that writes to out. The function mailboxOf finds or makes the mailbox of a session.
@@ -162,7 +162,7 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	return nil
 }
 
-// report records what the plugin reports about a session. It returns the function to call if the session's model has the text of News.
+// report records what the plugin reports about a session. If the session's model now has the text of News, it returns the function to call.
 func (l *Link) report(s fromPlugin) (seen func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -334,8 +334,8 @@ func (l *Link) Begin(ctx context.Context, id string) error {
 	return context.Cause(ctx)
 }
 
-// Follow returns a function that, until ctx ends, calls tell each time the plugin reports what the session does. It may pass the same word
-// to tell twice, because another process may have recorded a change in between.
+// Follow returns a function that, until ctx ends, calls tell for each report of the plugin about what the session does. It does so even if
+// a report has the same word as the last one, because another process may have recorded another state in between.
 func (l *Link) Follow(id string) func(ctx context.Context, tell func(does string)) {
 	return func(ctx context.Context, tell func(does string)) {
 		told := 0

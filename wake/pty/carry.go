@@ -21,7 +21,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 		return nil, t.typeLine(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
 	}
 	gone := false
-	if stood { // Enter came late or never. If the line is gone by now, do not type it again: the client took it, or the person removed it.
+	if stood { // c2c has no proof that the client took the line; if it is gone now (taken, or removed by the person), do not type it again
 		if gone, err = p.isWithout(ctx, line); err != nil {
 			return nil, fmt.Errorf("%w: %w", wake.ErrHeld, err)
 		}

@@ -60,7 +60,7 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
-// waitUntilStill waits a moment for a client that is drawing to stop. Otherwise c2c would hold the ring back, and try again only two
+// waitUntilStill waits until the client stops drawing, but only a moment. Otherwise c2c would hold the ring back, and try again only two
 // seconds later.
 func (t *Terminal) waitUntilStill(ctx context.Context) {
 	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
@@ -97,7 +97,7 @@ func (t *Terminal) Types() bool { return screen.Knows(t.client) }
 // Joins reports whether c2c can type a line that joins the running turn.
 func (t *Terminal) Joins() bool { return screen.JoinKey(t.client) != "" }
 
-// typist types into the terminal for screen.Type. The caller holds the keys lock.
+// typist types into the terminal for screen.Type. The caller holds the lock Terminal.keys.
 type typist struct {
 	t     *Terminal
 	enter string // the key that sends the line

@@ -57,9 +57,9 @@ type Terminal struct {
 	screen      *screen.Screen
 	pressed     time.Time     // when the person's last key came
 	drawn       time.Time     // when the client last drew
-	drew        chan struct{} // has room for one value: the client has drawn
+	drew        chan struct{} // gets a value when the client has drawn; has room for one
 	ended       bool          // the client has ended
-	pastedAlone string        // the last line that Carry has seen alone in the prompt
+	pastedAlone string        // the line that Carry has typed and then seen in the prompt with no other text; "" once the client took it
 }
 
 // Start starts the client. The caller must then call Run or Abandon.
@@ -69,8 +69,8 @@ func Start(cfg Config) (*Terminal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
 	}
-	// Notify comes before the start. Otherwise the client would also ignore a signal that this process ignores, such as SIGHUP under nohup,
-	// and so would outlive its terminal.
+	// Call signal.Notify before the start. Otherwise the client would also ignore a signal that this process ignores, such as SIGHUP under
+	// nohup, and so would outlive its terminal.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	master, err := pty.StartWithSize(cmd, size)

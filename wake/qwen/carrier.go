@@ -85,8 +85,8 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 const lookEvery = time.Second / 20
 
 // pack joins the first messages into one text, as many as fit whole into maxCarry. The result n is the number of these messages, and from
-// names their senders. The last line says how to answer, because the client does not show its model the tools of c2c at first. It is not
-// the first line: the client shows its person only how the text begins.
+// names their senders. The text ends with a line that says how to answer, because at first the client does not show its model the tools of
+// c2c. This line comes last, because the client shows its person only how the text begins.
 func pack(msgs []mail.Message) (text, from string, n int) {
 	var names []string
 	for _, m := range msgs {

@@ -47,9 +47,9 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	return w, nil
 }
 
-// repeated is the beginning of some names of model errors, as the client's hook reports them. After such an error the client (0.24.4) adds
-// the text from its socket to its history once more, and asks the model again. It does so several times a second, until the model answers.
-// It would do so for any sender.
+// repeated: the client's hook reports why the model failed. If this reason begins with repeated, the client (0.24.4) adds the text from its
+// socket to its history once more, and asks the model again. It does so several times a second, until the model answers. It would do so for
+// any sender.
 const repeated = "invalid_request"
 
 // pause is the time after such an error in which c2c sends nothing over the socket. A prompt of the person still brings the mail.

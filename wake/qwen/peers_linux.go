@@ -33,15 +33,15 @@ import (
 type peers struct {
 	records string // the directory of the client's records
 	self    peerRecord
-	take    func(*peer, *net.UnixConn)
-	slots   chan struct{} // has one value for each open connection
+	take    func(*peer, *net.UnixConn) // reads a message to the peer from the connection
+	slots   chan struct{}              // has one value for each open connection
 	serving sync.WaitGroup
 	shown   map[string]*peer // by name
 }
 
 // peer is one alias that the client shows.
 type peer struct {
-	name, id, file string
+	name, id, file string // the alias, the session id in its record, and the name of the record
 	token          string
 	listener       net.Listener
 }
@@ -167,8 +167,8 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 	return files, theirs, err
 }
 
-// lives reports whether the process that wrote a record still runs. known is false if c2c cannot find out: the record comes from another
-// machine, or was written in another PID namespace since the last boot.
+// lives reports whether the process that wrote a record still runs. The result known is false if c2c cannot find out: the record comes
+// from another machine, or was written in another PID namespace since the last boot.
 func (p *peers) lives(r peerRecord) (lives, known bool) {
 	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
 	if theirs, _, _ := strings.Cut(r.ProcStart, ":"); boot != theirs {

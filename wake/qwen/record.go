@@ -57,7 +57,7 @@ func (r *record) open() (*os.File, error) {
 	return f, nil
 }
 
-// shows returns the messages in msgs that the client has given to its model since the last call.
+// The method shows returns the messages in msgs that the client has given to its model since the last call.
 func (r *record) shows(msgs []mail.Message) (shown []mail.Message, err error) {
 	f, err := r.open()
 	if f == nil {

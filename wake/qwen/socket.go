@@ -17,7 +17,7 @@ import (
 type Socket struct {
 	Path    string
 	Token   string
-	Session func() string // the client's id for its current session
+	Session func() string // returns the client's id for its current session
 }
 
 // FromEnv finds the socket of the session that started this program. If there is no socket, the error says why.

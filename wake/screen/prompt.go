@@ -7,7 +7,7 @@ import (
 )
 
 // Prompt returns the text that a person has typed into a client's prompt and not sent, without the client's own hints there. It returns an
-// error if the screen shows anything but a prompt that waits for input. Otherwise a key could answer a dialog or join a turn. It also
+// error if the screen shows anything but a prompt that waits for input, because then a key could answer a dialog or join a turn. It also
 // returns an error for a client or a layout that c2c does not know.
 func Prompt(client string, s *Screen) (draft string, err error) {
 	if !s.pasting {
@@ -39,8 +39,8 @@ func JoinKey(client string) string { return layouts()[client].join }
 
 // A layout describes how a client draws its prompt.
 type layout struct {
-	read func(*Screen) (string, error) // does the work of Prompt; during a turn: errTurn, and the draft if join is set
-	join string                        // see JoinKey
+	read func(*Screen) (string, error) // does the work of Prompt; while a turn runs it returns errTurn, and if join is set also the draft
+	join string                        // the key that sends a line into the running turn; "": there is none
 	word string                        // the beginning of words that act as commands anywhere in a prompt; "": there are none
 }
 
@@ -90,7 +90,7 @@ func (s *Screen) typed(first, end, left, right int) string {
 	return strings.Trim(strings.Join(lines, "\n"), " \u00a0\n")
 }
 
-// ruled finds the two rules around a row.
+// ruled finds the rule above a row and the rule below it.
 func (s *Screen) ruled(row int) (top, bottom int, ok bool) {
 	top, bottom = row, row
 	for top >= 0 && !rule(s.Line(top)) {

@@ -22,9 +22,9 @@ type Cell struct {
 type Screen struct {
 	parser     *ansi.Parser
 	rows, cols int
-	shown      *page
+	shown      *page // main or alt
 	main, alt  *page
-	pen        Cell
+	pen        Cell // how the next character is drawn
 	wraps      bool // the next character goes to the beginning of the next line
 	pasting    bool // the client asked for brackets around a paste, to distinguish a paste from typed keys
 	hidden     bool // the cursor is hidden
@@ -33,15 +33,15 @@ type Screen struct {
 // page is the main screen or the alternate one.
 type page struct {
 	cells       [][]Cell
-	row, col    int
-	saved       [2]int
-	top, bottom int // the scrolling region, bottom excluded
+	row, col    int    // the place of the cursor
+	saved       [2]int // the place that the client has saved, to move the cursor back to it
+	top, bottom int    // the scrolling region, bottom excluded
 }
 
 // New returns an empty screen.
 func New(rows, cols int) *Screen {
 	s := &Screen{parser: ansi.NewParser()}
-	s.parser.SetDataSize(1 << 10) // enough, because nothing reads titles
+	s.parser.SetDataSize(1 << 10) // how many bytes of a title the parser keeps; nothing reads titles
 	s.parser.SetHandler(ansi.Handler{
 		Print: s.print, Execute: s.execute, HandleCsi: s.csi, HandleEsc: s.esc,
 	})

@@ -31,8 +31,8 @@ type Terminal interface {
 //
 // Type returns wake.ErrHeld if it has typed nothing, and wake.ErrUncaptured if it has typed, but the client did not take the line. A line
 // that was pasted and not sent stays in the prompt as a draft. The next call of Type does not paste the line again, but presses Enter when
-// the prompt waits for input. If the prompt still shows the text of an earlier ring, Type sends that text instead of line: it is still true
-// that mail waits.
+// the prompt waits for input. If line is the text of a ring and the prompt still shows the text of an earlier ring, Type sends the earlier
+// text: it is still true that mail waits.
 func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
 	pasted, err := idle(ctx, t, prompt, line)
 	if err != nil {
@@ -104,8 +104,8 @@ func waitAfterPaste(ctx context.Context, t Terminal, wanted func(*Screen) error)
 	return err
 }
 
-// idle returns an error if Type must not type now. If the prompt already shows the line, or the text of an earlier ring, idle returns what
-// it shows, so that Type only presses Enter.
+// idle returns an error if Type must not type now. If the prompt already shows the line, or an earlier ring in place of a ring, idle
+// returns the text in the prompt, and Type only presses Enter.
 func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error), line string) (pasted string, err error) {
 	if err := t.Idle(ctx); err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error),
 	return "", errors.New("a draft stands in its prompt")
 }
 
-// mark wraps err in kind, unless err is wake.ErrUnreachable.
+// mark wraps err in the error kind, unless err is wake.ErrUnreachable.
 func mark(kind, err error) error {
 	if err == nil || errors.Is(err, wake.ErrUnreachable) {
 		return err

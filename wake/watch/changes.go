@@ -14,8 +14,8 @@ const (
 	unlocked = 100 * time.Millisecond
 )
 
-// Changes reports when a writer has closed a file. All watchers of a process share one Changes, because the kernel gives a
-// user only 128 watch instances. Only a Receipt uses a Changes of its own while it waits.
+// Changes reports when a writer has closed a file. All watchers of a ringer share one Changes, because the kernel gives a
+// user only 128 watch instances. A Receipt uses a Changes of its own, but only while it waits.
 type Changes struct {
 	source source
 
@@ -41,7 +41,7 @@ type subscription struct {
 	changed chan struct{} // has room for one value: many changes count as one
 	every   time.Duration // the time between two checks if no event comes
 	changes *Changes
-	ids     []int
+	ids     []int // of the watched files and directories, as the method add of the source has returned them
 }
 
 // NewChanges starts to watch. If the system has no watch left, the subscribers check once a second.

@@ -13,10 +13,10 @@ type Files struct {
 	every  time.Duration
 
 	mu      sync.Mutex
-	dirs    map[int]string
-	changed map[string]bool
-	lost    bool
-	told    chan struct{} // has room for one value
+	dirs    map[int]string  // the path of each directory, by the number that the source's method addTimes has returned
+	changed map[string]bool // the files for the next call of Take
+	lost    bool            // the system lost events, so any file may have changed
+	told    chan struct{}   // see the method Told; has room for one value
 }
 
 // NewFiles returns a Files that watches nothing yet.

@@ -34,7 +34,7 @@ type Watcher struct {
 	// Borrow takes the right to ring, and release gives it back after one ring. The result ok is false while another process has this
 	// right. Borrow is nil if this process has the right already.
 	Borrow func() (release func() error, ok bool, err error)
-	Record func(context.Context, wake.Ring)
+	Record func(context.Context, wake.Ring) // if set, stores a ring, or why there was none
 	// Report, if set, is called with the outcome of messages: at each ring for all messages that may wake a session, and once for each
 	// message that was coalesced or filtered. The argument of type wake.Ring has the ring's RingID and Method, and for a coalesced message
 	// those of the last ring.
@@ -176,7 +176,7 @@ func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy b
 	return r, cause, err
 }
 
-// record calls Record for a ring that differs from the last ring. Otherwise Record would get the same ring each second.
+// record calls Record for each ring. If there was no ring, it calls Record only once for the same mail and outcome, not each second.
 func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	if r.Outcome != wake.Rang && r.Outcome == w.last.Outcome && r.Method == w.last.Method && r.SameMail(w.last) {
 		return

@@ -117,7 +117,7 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return inbox.Handles(msgs), nil
 }
 
-// text returns what the agent passes to its model as its user's words. It never begins with a slash, which would make it a command.
+// text returns what the agent passes to its model as its user's words. The text does not begin with a slash, so it is no command.
 func text(msgs []mail.Message) string {
 	var out strings.Builder
 	out.WriteString(mail.Preface(msgs))
@@ -334,7 +334,7 @@ func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	return false, a.await(ctx, w)
 }
 
-// offer records that a text is on its way to the agent. The event with the name event will show that the agent has taken it.
+// offer records that a text is on its way to the agent. The argument event is the name of the event that will show that the agent has it.
 func (a *agent) offer(event string) *words {
 	w := &words{event: event}
 	a.update(func() { a.words = w })
