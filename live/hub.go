@@ -13,7 +13,7 @@ import (
 )
 
 // ErrBehind means that the hub has dropped the update that a follower needs next. The follower must call Now again, and then Follow with
-// the number of that snapshot.
+// the number of the snapshot that Now has returned.
 var ErrBehind = errors.New("the next updates are no longer kept")
 
 // The limits of the data that a Hub keeps for its followers.

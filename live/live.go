@@ -4,7 +4,7 @@
 // A View only reads files. It sleeps until the kernel reports a change; if the system has no file watch left, it polls once a second. A
 // View takes no lock and writes nothing, so it neither hands a message over nor marks a message as read.
 //
-// Each message is reported once as Stored, and the messages of a sender are reported in the order of sending. Both hold even for a message
+// Each message is reported once as Stored, and the messages of a sender are reported in the order of sending. This is so even for a message
 // that was read before the View saw it, except for an ephemeral message: no file has that message any more, so it is not reported.
 package live
 
@@ -105,15 +105,15 @@ type View struct {
 	b     *broker.Broker
 	files *watch.Files
 
-	boxes    map[string]*inbox.Observer
-	rooms    map[string]int64   // by room name: the place up to which the room's history was read
-	awaits   map[string]awaited // by session id
+	boxes    map[string]*inbox.Observer // by session id
+	rooms    map[string]int64           // by room name: the place up to which the room's history was read
+	awaits   map[string]awaited         // by session id: the sessions whose model still has to answer mail
 	sessions []Session
 	nextList time.Time // earliest time of the next list of sessions
 	stale    bool      // the list of sessions is out of date
-	soon     bool      // look again within a second: a directory was removed, the root may be next, and no event reports the removal of an open root
+	soon     bool      // look again within a second: a directory was removed, perhaps the root is next, and no event reports that
 	dead     map[mail.Fingerprint]bool
-	begun    bool
+	begun    bool // the first look is over
 
 	done    map[mail.Fingerprint]bool // the messages that left a mailbox last, at most maxDone
 	order   []mail.Fingerprint        // the keys of done, oldest first
@@ -248,8 +248,8 @@ func (v *View) watch(dir string) {
 	}
 }
 
-// sort finds what look must read again after programs have closed the files in changed: the mailboxes in boxes, the last answers of the
-// sessions in answers, the list of sessions, and the dead letters.
+// sort finds what the method look must read again after programs have closed the files in the argument changed: the mailboxes of the
+// sessions in boxes, the last answers of the sessions in answers, the list of sessions (list), and the dead letters (dead).
 func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []string, list, dead bool) {
 	boxes = map[string]bool{}
 	for path := range changed {
@@ -288,7 +288,7 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 // gave the latest answer that this View has reported (told).
 type awaited struct{ handed, told time.Time }
 
-// answers reports those of the sessions whose model has answered its mail.
+// answers reports which of the given sessions have a model that has answered since the last report.
 func (v *View) answers(sids []string) {
 	for _, sid := range sids {
 		is, awaits := v.awaits[sid]

@@ -64,7 +64,7 @@ func (v *View) listRooms(names map[string]bool) {
 		if _, known := v.rooms[name]; !known && v.begun {
 			v.rooms[name] = 0
 		} else if !known {
-			v.rooms[name] = math.MaxInt64 // the end of its history: older posts are not reported
+			v.rooms[name] = math.MaxInt64 // the end of its history, so this View reports no older posts
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (v *View) deadLetters(ctx context.Context) error {
 // backlog adds to the pending events the messages that were read already, and then keeps only the events of the newest messages.
 func (v *View) backlog(ctx context.Context) error {
 	events := map[mail.Fingerprint][]Event{}
-	var found, kept []Event // found: Stored events; kept: all other events
+	var found, kept []Event // found: the Stored events; kept: the events of no message, and in the end all events to report
 	add := func(e Event) {
 		if e.What == Stored && events[e.Fingerprint] == nil {
 			found = append(found, e)
@@ -151,8 +151,8 @@ func (v *View) backlog(ctx context.Context) error {
 	return nil
 }
 
-// history calls f with the newest messages that were read. It begins with the mailbox that has changed last, and stops when the remaining
-// mailboxes cannot have newer messages.
+// history calls the function f with the newest messages that were read. It begins with the mailbox that has changed last, and stops
+// when the remaining mailboxes cannot have newer messages.
 func (v *View) history(ctx context.Context, f func(sid string, r archive.Record)) error {
 	type used struct {
 		sid  string

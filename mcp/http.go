@@ -99,7 +99,7 @@ func (h *HTTP) sweepNowAndThen() {
 	}
 }
 
-// ServeHTTP answers a request. The caller has checked that the sender may send requests.
+// ServeHTTP answers a request. The caller has checked that the client may send requests.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// A write deadline stays in force for later requests on the same connection, so clear it.
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
@@ -268,7 +268,7 @@ func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	return all
 }
 
-// Surfaces counts the clients that have a mailbox. The result full counts the clients that have a bell, degraded all others.
+// Surfaces counts the clients that have a mailbox. The result full is the number of those with a bell, degraded of those without.
 func (h *HTTP) Surfaces() (full, degraded int) {
 	count := func(rings bool) {
 		if rings {

@@ -6,7 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// agreed holds the facts on which a client and c2c have agreed at initialize. mcp-go calls the methods of agreed.
+// agreed holds the facts on which a client and c2c have agreed at initialize. mcp-go calls the exported methods.
 type agreed struct {
 	id string
 

@@ -17,7 +17,7 @@ import (
 	"c2c/sse"
 )
 
-// answer writes the answer to a POST: as JSON, or as a stream if a notification comes first. Only one goroutine uses it.
+// answer writes the answer to a POST: as JSON, or as a stream if a notification comes before the answer. Only one goroutine uses it.
 type answer struct {
 	*host
 	w http.ResponseWriter
@@ -48,8 +48,8 @@ func (a *answer) json(status int, v any) error {
 	return out.Flush() // without this, net/http keeps up to 4 KiB until the handler has returned, and a write error is lost
 }
 
-// notify sends a notification. The first notification begins the stream. If the client hangs up before it, notify does
-// nothing: the client has no event id, and so could not resume the stream.
+// notify sends a notification. The first notification begins the stream. If the client has hung up before the stream began,
+// notify does nothing: the client has no event id, and so could not resume the stream.
 func (a *answer) notify(s *httpSession, n mcp.JSONRPCNotification) {
 	b, err := json.Marshal(n)
 	if err != nil || a.events == nil && a.r.Context().Err() != nil {

@@ -17,12 +17,12 @@ import (
 	"c2c/wake"
 )
 
-// progress counts which of the notifications in a stream are written, so that Ring knows when to return.
+// progress records how many notifications were put into a stream and how many are written, so that Ring knows when to return.
 type progress struct {
 	gone chan struct{} // closed: the stream has ended
 
 	mu      sync.Mutex
-	put     int           // the number of the last notification
+	put     int           // the number of the last notification that was put into the stream
 	written int           // the number of the last written event
 	moved   chan struct{} // closed and replaced when written changes
 }
@@ -139,8 +139,8 @@ func (l *listener) ping(out *sse.Stream) error {
 
 const pingName = "c2c-ping-"
 
-// pingAnswered takes the id of a request that the client has answered. If the request was a ping of this stream, it records
-// the answer. The result first is true for the first answered ping of the stream.
+// pingAnswered takes the id of a request that the client has answered. If the request was a ping of this stream,
+// pingAnswered records the answer. The result first is true for the first answered ping of the stream.
 func (l *listener) pingAnswered(id string) (first bool) {
 	if !strings.HasPrefix(id, pingName+l.name+"-") {
 		return false

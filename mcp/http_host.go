@@ -34,7 +34,7 @@ type HTTPConfig struct {
 	Process func(*http.Request) int
 	// Conn returns the connection of a request. If Conn returns nil, an answer counts as written when the answer is flushed.
 	Conn func(*http.Request) net.Conn
-	// CountStream counts a request as a stream of events, see serve.CountStream; nil: streams are not counted.
+	// CountStream counts a request as a stream of events, see serve.CountStream; nil: HTTP does not count them.
 	CountStream func(*http.Request) (ctx context.Context, leave func())
 	Sessions    *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
 	Limits      HTTPLimits
@@ -44,7 +44,7 @@ type HTTPConfig struct {
 // HTTPLimits limits the memory that clients can make the transport use, and the times for which the transport waits. Each
 // comment ends with the default, which zero stands for.
 type HTTPLimits struct {
-	Body     int64         // bytes of one message, where 256 KiB of text may be 1.5 MiB of JSON; 2 MiB
+	Body     int64         // the most bytes of one message (256 KiB of text may be 1.5 MiB of JSON); 2 MiB
 	Sessions int           // open sessions; 256
 	Calls    int           // tool calls of a session that may wait while one runs; 16
 	Requests int           // requests of a session at the same time; 64
@@ -105,7 +105,7 @@ func (h *host) LockBinding() (unlock func()) {
 	return h.binding.Unlock
 }
 
-// connection describes the connection to a client. noBell explains why c2c cannot ring on it; "" means that c2c can.
+// connection describes the connection to a client. The argument noBell explains why c2c cannot ring on it; "" means that c2c can.
 func (h *host) connection(noBell, rootBy, protocol string) tools.Connection {
 	return tools.Connection{Transport: sessions.TransportHTTP, Why: tools.HTTPWhy, Protocol: protocol, RootBy: rootBy, URL: h.cfg.URL, NoBell: noBell}
 }

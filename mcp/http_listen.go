@@ -71,7 +71,7 @@ func (s *httpSession) closeListener(l *listener) {
 	s.changes.notify(s.rootNow())
 }
 
-// pingAnswered takes the id of a response from the client. The response may answer a ping on the open stream.
+// pingAnswered takes the id of a response from the client. The first response to a ping on the open stream makes the stream a bell.
 func (s *httpSession) pingAnswered(id string) {
 	if l := s.openListener(); l != nil && l.pingAnswered(id) {
 		s.changes.notify(s.rootNow())

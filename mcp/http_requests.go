@@ -41,7 +41,7 @@ func (s *httpSession) forgetRequests(all requests) {
 	}
 }
 
-// refused makes a request that c2c does not handle. The answer to the request is refusal.
+// refused makes a request that c2c does not handle. The argument refusal is the answer to the request.
 func refused(m rpc.Message, refusal *mcp.JSONRPCError) *httpRequest {
 	return &httpRequest{Message: m, written: new(tools.Written), resp: refusal, err: errors.New("refused")}
 }

@@ -30,7 +30,7 @@ type httpSession struct {
 
 	pending sync.Map // the requests under way: *pendingCall by id
 
-	deciding sync.Mutex // held while decide runs, instead of mu, because decide may take a while
+	deciding sync.Mutex // held while the method decide runs; mu is not held then, because decide may take a while
 	decided  bool       // the root and the client's process are known
 
 	mu       sync.Mutex
@@ -79,8 +79,8 @@ func (s *httpSession) rootNow() string {
 	return s.root
 }
 
-// decide finds the client's root and process at the first tool call. If the root was removed since, a later call finds them
-// again, because c2c makes a root only for a request that names the client's directory.
+// decide finds the client's root and process at the first tool call. If the root was removed since, a later call
+// finds both again, because only cfg.Root, which gets the client's directory from the request, makes a root.
 func (s *httpSession) decide(r *http.Request) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
@@ -208,7 +208,7 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// accepts reports whether the session accepts a request. While the client's process lives, it rejects requests of other processes.
+// accepts reports whether the session accepts a request. While the client's process lives, the session rejects those of other processes.
 func (s *httpSession) accepts(r *http.Request) bool {
 	kept, _ := s.record()
 	if kept.PID == 0 || s.hasEnded(kept.process) {

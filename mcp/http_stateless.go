@@ -59,7 +59,7 @@ func hasSessions(ctx context.Context) bool {
 	return known
 }
 
-// noteFailure records in Written the error that an answer reports. The transport has no other means to see that error.
+// noteFailure records, in the request's tools.Written, the error that an answer reports. The transport cannot see it in another way.
 func noteFailure(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		s, ok := ctx.Value(tools.WrittenKey{}).(*tools.Written)

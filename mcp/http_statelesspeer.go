@@ -81,7 +81,7 @@ func (p *statelessPeer) leave() {
 	p.used = p.table.cfg.Now()
 }
 
-// makeRoom evicts the process that has not called for the longest time. The caller holds the lock.
+// makeRoom evicts the process whose last call is the longest ago. It spares processes with requests under way. The caller holds the lock.
 func (t *statelessPeers) makeRoom() bool {
 	oldest := ""
 	for key, p := range t.byKey {
@@ -96,7 +96,7 @@ func (t *statelessPeers) makeRoom() bool {
 	return true
 }
 
-// sweep drops processes that have ended or have not called for limits.Bound.
+// sweep drops processes that have ended, and those whose last call is longer ago than limits.Bound.
 func (t *statelessPeers) sweep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +136,7 @@ func (t *statelessPeers) close() {
 	}
 }
 
-// Taken always returns false: a process has only one peer for each root.
+// Taken reports whether another connection has the session. None can have it, because a process has only one peer for each root.
 func (p *statelessPeer) Taken(string) bool { return false }
 
 // Bind notifies the ringers if the peer has another session of c2c than before.

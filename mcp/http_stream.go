@@ -89,7 +89,7 @@ func (st *stream) after(n int) (events [][]byte, more <-chan struct{}) {
 	return events, more
 }
 
-// endedBefore reports whether the stream ended before limit.
+// endedBefore reports whether the stream ended before the time in the argument limit.
 func (st *stream) endedBefore(limit time.Time) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -112,7 +112,7 @@ func (r *requestStreams) begin() *stream {
 	return st
 }
 
-// forget drops streams that ended before limit.
+// forget drops the streams that ended before the time in the argument limit.
 func (r *requestStreams) forget(limit time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

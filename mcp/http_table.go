@@ -202,7 +202,7 @@ func (b binder) others(sid string) []*httpSession {
 }
 
 // Bind writes the mailbox of an MCP session to the session's record, and takes the mailbox away from MCP sessions that their
-// client has left behind. If the calls themselves name a session of c2c, Bind only writes the record, and only once.
+// client has left behind. If the calls themselves name their session of c2c, Bind only writes the record, at the first such call.
 func (b binder) Bind(sid string, named bool) error {
 	s := b.s
 	s.mu.Lock()

@@ -16,7 +16,7 @@ type turn struct {
 	turns *turns
 
 	mu    sync.Mutex
-	waits bool // counted in turns.waiting
+	waits bool // the POST still waits, and turns.waiting includes it
 	has   bool // the POST has the turn now
 }
 

@@ -198,7 +198,7 @@ type runningCalls struct {
 	hungUp chan struct{} // closed: the calls that have yielded must end
 }
 
-// answer returns when the call is answered, or has yielded its turn.
+// answer begins the call r. It returns when the call is answered, or has yielded its turn.
 func (a *runningCalls) answer(t *stdio, r *request) {
 	yielded, done := make(chan struct{}), make(chan struct{})
 	yield := sync.OnceFunc(func() { close(yielded) })
@@ -224,7 +224,7 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 	})
 }
 
-// answer handles r and writes the answer. If the handler has called OnWritten, answer reports to the handler whether the
+// answer handles r and writes its answer. If the handler has called OnWritten, the handler then gets a report whether the
 // answer was written.
 func (t *stdio) answer(r *request) {
 	if r.isBatch {

@@ -43,8 +43,8 @@ func (m *Stateless) Attach(t *tools.Tools) {
 	m.t, m.changed = t, make(chan struct{}, 1)
 }
 
-// answers reports whether m answers a request: the request names a revision without MCP sessions, and c2c does not know the
-// client.
+// answers reports whether m answers a request. It returns true if the request names a revision without MCP sessions, and
+// c2c does not know the client.
 func (m *Stateless) answers(msg rpc.Message) bool {
 	return m != nil && m.t != nil && msg.ID != nil && bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) &&
 		rpc.IsStateless(msg.Version()) && !m.knows(msg)

@@ -19,7 +19,7 @@ const isReset = 7
 
 // tcpAcked waits until the kernel at the other end of a connection has acknowledged all written bytes. c2c cannot find
 // out more, because MCP has no receipt for an answer. If conn is nil or is not a socket, tcpAcked returns at once. It
-// returns ErrStalled after limit, and ErrHungUp if the other end has refused data.
+// returns ErrStalled after the time limit, and ErrHungUp if the other end has refused data.
 func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

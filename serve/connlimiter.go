@@ -127,7 +127,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// listener hands the connections of a listener to the limiter.
+// listener is a net.Listener that adds each new connection to the limiter.
 type listener struct {
 	net.Listener
 	limiter *connLimiter
@@ -196,7 +196,7 @@ func (c *conn) stranger() bool {
 // Stranger reports whether a request comes, or may come, from another user of this machine; root is no stranger.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
-// ConnOf returns the connection of a request, nil if it is not known. From the connection a caller can learn how much of an
+// ConnOf returns the connection of a request, nil if c2c does not know it. From the connection a caller can learn how much of an
 // answer the client's kernel has acknowledged.
 func ConnOf(r *http.Request) net.Conn {
 	c := connOf(r)

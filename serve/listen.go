@@ -26,7 +26,7 @@ const (
 )
 
 // The range in which c2c looks for a free port. It is below the ephemeral ports of Linux and macOS, which the system gives to outgoing
-// connections. Otherwise such a connection could take the daemon's port during a restart, for example that of a waiting client.
+// connections. Otherwise such a connection, for example that of a waiting client, could take the daemon's port during a restart.
 const firstFree, lastFree = 10_000, 32_767
 
 // TakenError reports that another program listens at the port.

@@ -40,7 +40,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	open, closed := s.connections.size()
 	gauge(w, "c2c_http_start_time_seconds", "Start of the daemon, in seconds since 1970.", s.counts.start.Unix())
 	gauge(w, "c2c_http_connections", "Open connections.", int64(open))
-	gauge(w, "c2c_http_streams", "Answers under way on streams.", int64(s.open.size()))
+	gauge(w, "c2c_http_streams", "Open streams.", int64(s.open.size()))
 	gauge(w, "c2c_http_roots", "Open roots.", int64(s.roots.size()))
 	header(w, "c2c_http_connections_full_total", "Connections that were closed because there were too many.", "counter")
 	fmt.Fprintf(w, "c2c_http_connections_full_total %d\n", closed)

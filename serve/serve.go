@@ -6,7 +6,7 @@
 // One daemon serves all roots of a user. No other part of c2c needs the daemon. The daemon has these files in the state directory:
 //
 //	http-mcp-token   the key of programs that use c2c's tools; made at the first start and kept
-//	http-mcp.json    where the daemon listens; removed when the daemon ends, or after a kill by a later command (Reap)
+//	http-mcp.json    where the daemon listens; removed when the daemon ends; if it was killed, a later command removes the file (Reap)
 //	http/port        the port of the last run: the daemon uses it again, because clients remember the URL
 //	http/http-mcp.lock  held while http-mcp.json is written or removed
 //

@@ -38,7 +38,7 @@ const share = 8
 // explained at type stream. The function findProcess finds the visitor's process; the search takes a while.
 func (s *streams) enter(r *http.Request, who Visitor, stands bool, findProcess func() int, still func() bool) (ctx context.Context, leave func()) {
 	one := &stream{group: group{who: who}, still: still, stands: stands}
-	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // while there are few streams, a short answer needs no process
+	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // while there are few streams, search only for standing ones
 		one.process = findProcess()
 	}
 	s.mu.Lock()

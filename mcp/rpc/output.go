@@ -12,7 +12,7 @@ import (
 
 // The reasons why an answer was not written, or why a request ended early.
 var (
-	ErrStalled   = errors.New("client does not read its answers") // within the limit
+	ErrStalled   = errors.New("client does not read its answers") // the time limit of the transport has passed
 	ErrStopping  = errors.New("server is stopping")
 	ErrCancelled = errors.New("the client cancelled the request")
 	ErrHungUp    = errors.New("the client has hung up")

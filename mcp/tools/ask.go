@@ -20,7 +20,7 @@ import (
 
 const (
 	ToolAsk = "ask"
-	// askWait is the default of the argument wait_seconds: clients made with the MCP SDK end a call after 60 s. askMost is its limit.
+	// askWait is the default of the argument wait_seconds: clients made with the MCP SDK end a call after 60 s. askMost limits the argument.
 	askWait, askMost = 50, 600 // seconds
 	// progressEvery is the default of Config.Progress: how often c2c notifies a client that a call goes on. Some clients then
 	// restart the timeout of the call.
@@ -71,7 +71,7 @@ func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Que
 	return c.noAnswer(ctx, q, err.Error()), nil
 }
 
-// await waits for the answer. If no answer comes within limit, it returns nil.
+// await waits for the answer. If no answer comes within the time limit, it returns nil.
 func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Duration) (a *broker.Answer, err error) {
 	file, err := q.Changed()
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop f
 	return func() { cancel(); <-done }
 }
 
-// handAnswer returns the answer as the tool's result. The answer counts as read once the result is written. An answer that is
+// handAnswer returns the answer as the tool's result. When the result is written, the answer counts as read. An answer that is
 // too long for a result stays in the mailbox, and poll_inbox hands it over in parts.
 func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Question, a *broker.Answer) (any, error) {
 	text, err := ToJSON(a.Message)
@@ -165,7 +165,7 @@ type outcome struct {
 	Note     string `json:"note"`
 }
 
-// noAnswer returns the result of ask when no answer came. It is never an error: the question was sent, and a model that
+// noAnswer returns the result of ask when no answer came. The result is never an error: the question was sent, and a model that
 // sees an error would send it again.
 func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
 	var st explain.MessageStatus

@@ -61,7 +61,7 @@ func (c *toolCall) mailbox(ctx context.Context) (s sessions.Session, box *inbox.
 	return s, box, err
 }
 
-// own returns an error if the argument session_id is not the caller's id. The argument proves nothing, because a model wrote it.
+// own returns an error if the argument session_id is not the id of the caller's session: a model wrote the argument, so it proves nothing.
 func (c *toolCall) own(s sessions.Session) error {
 	if sid := c.req.GetString("session_id", ""); sid != "" && sid != s.ID {
 		return fmt.Errorf("session_id %q is not yours, which is %q: leave the argument out", sid, s.ID)

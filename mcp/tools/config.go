@@ -11,8 +11,8 @@ import (
 
 // Config holds the facts and functions that the tools need from their program.
 type Config struct {
-	// Open opens the broker. The requests initialize (except for RegisterEarly) and tools/list do not call it: clients start throw-away
-	// copies of their servers, and such a copy must leave no trace. Warnings that the broker logs go into the next answer.
+	// Open opens the broker. It is not called for a request initialize (except for RegisterEarly) or tools/list: clients start
+	// throw-away copies of their servers, and such a copy must leave no trace. Warnings that the broker logs go into the next answer.
 	Open func(log inbox.Log) (*broker.Broker, error)
 	// Client is the AI program that has started this server, according to c2c's own configuration. The program also gives
 	// itself a name at initialize. If c2c knows that name, that name takes precedence.

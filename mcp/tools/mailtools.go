@@ -220,7 +220,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 }
 
 // ackOnWritten acknowledges the first n messages of a lease once the answer is written, and releases the others. If the
-// client has not got the answer, or has got a part but not the last part, it releases all.
+// client has not got the answer, or has got a part of a long message but not the last part, all of them wait again.
 func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)

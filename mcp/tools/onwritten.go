@@ -35,11 +35,11 @@ func WithTurn(ctx context.Context, yield func()) context.Context {
 // request, the server shuts down, or the answer reports an error. "Written" means handed to the operating system: for a
 // pipe, c2c cannot find out whether the client reads the answer.
 //
-// report runs after the request's context has ended, and must be quick: the transport
-// waits for report before it ends, and before it starts the next tool call, unless
-// this call has yielded its turn. A handler calls OnWritten at most once, and from
-// its own goroutine. If the transport does not support reports, OnWritten returns
-// false, and report is never called.
+// The function report is called after the request's context has ended, and must be
+// quick: the transport waits for its end before the transport itself ends, and before
+// it starts the next tool call, unless this call has yielded its turn. A handler calls
+// OnWritten at most once, from its own goroutine. If the transport does not support
+// reports, OnWritten returns false, and report is never called.
 func OnWritten(ctx context.Context, report func(error)) bool {
 	s, ok := ctx.Value(WrittenKey{}).(*Written)
 	if ok {

@@ -58,8 +58,8 @@ func (p part) MarshalJSON() ([]byte, error) {
 }
 
 // Parts cuts a message into pieces of at most room bytes each. It drops fields that c2c does not know. It shortens fields
-// that are too long; only a file written by hand can have such fields. If room is small, it shortens fields until a quarter
-// of room is left for the content.
+// that are too long; only a file written by hand can have such fields. If there is little room, it shortens the
+// fields further, until a quarter of the room is left for the content.
 func Parts(m mail.Message, room int) []part {
 	m.Extra, m.GuardHops, m.GuardChain = nil, 0, ""
 	content := m.Content
@@ -148,9 +148,9 @@ func (c *toolCall) lastThatFit(n int, sizeOf func(i int) int) (first int) {
 	return first
 }
 
-// listing answers with the first entries of all, as many as fit. The text left follows the number of the entries that were
-// left out; before is the number of those that the caller has left out. If an entry is longer than half the answer, and the
-// function message is set, listing shows only the first part of the entry's message, and adds the sentence cut.
+// listing answers with the first entries of the list all, as many as fit, and adds how many were left out, with the text left after
+// the number. This number includes the argument before: the entries that the caller has left out. If an entry is longer than half
+// the answer, and the function message is set, listing shows only the first part of its message, and adds the sentence cut.
 func listing[T any](c *toolCall, all []T, before int, left string, message func(T) mail.Message, cut string) (*mcp.CallToolResult, error) {
 	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {

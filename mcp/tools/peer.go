@@ -71,8 +71,8 @@ type Peer struct {
 type otherClients interface {
 	// Taken reports whether another connection now has the session.
 	Taken(sid string) bool
-	// Bind records the session that a call has found for its connection, before the answer is written. named reports
-	// whether the call itself named the session.
+	// Bind records the session that a call has found for its connection, before the answer is written. The argument named
+	// tells whether the call itself named the session.
 	Bind(sid string, named bool) error
 	// LockBinding keeps other connections from looking for their first session. The caller must call unlock.
 	LockBinding() (unlock func())
@@ -309,8 +309,8 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 // maxClientName bounds the name of a client that c2c does not know.
 const maxClientName = 32
 
-// ClientName returns c2c's name of a client. It uses the name that the client gives itself (info), or else the name in c2c's
-// configuration. If c2c does not know such a client, ClientName makes a name, never "", because "" means a plain shell.
+// ClientName returns c2c's name of a client. It looks for the name that the client gives itself (info), or else for the name in c2c's
+// configuration. If c2c does not know that name, ClientName makes a name from it; the result is never "", which means a plain shell.
 func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name

@@ -42,9 +42,9 @@ type Relay struct {
 	srv  *server.MCPServer
 
 	mu       sync.Mutex
-	declared bool
-	queue    []asking // requests that the goroutine has not taken yet
-	runs     bool
+	declared bool           // the client has been asked to report its dialogs
+	queue    []asking       // requests that the goroutine has not taken yet
+	runs     bool           // the goroutine has been started
 	changes  *watch.Changes // watches files for the goroutine; nil while no request is open
 	came     chan struct{}  // receives a value when a request comes; has room for one value
 	ctx      context.Context
@@ -55,9 +55,9 @@ type Relay struct {
 }
 
 const (
-	maxAsking      = 64 // requests that wait for the goroutine
-	relayGap       = 50 * time.Millisecond
-	relayRetry     = time.Second
+	maxAsking      = 64                      // requests that wait for the goroutine
+	relayGap       = 50 * time.Millisecond   // the shortest time between two looks at the requests
+	relayRetry     = time.Second             // the time until another try, after an error
 	closingTime    = 2 * time.Second         // for recording that the client has ended; without the record, the request's free lock shows that
 	recordDelay    = 3 * time.Second         // within this time after a request the client records that it waits
 	betweenDialogs = 1500 * time.Millisecond // see answered
@@ -272,7 +272,7 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Dura
 	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
 	now, err := a.store.Get(ctx, a.Session, a.ID)
-	how := permission.SettledGone // Settle ignores how for a request that has already ended
+	how := permission.SettledGone // for a request that has already ended, Settle ignores this
 	switch {
 	case errors.Is(err, permission.ErrUnknown):
 	case err != nil:
@@ -337,7 +337,7 @@ func (r *Relay) tell(q permission.Request) error {
 	return err
 }
 
-// leave records in the open requests that their client has ended.
+// leave writes into the open requests that their client has ended.
 func (r *Relay) leave(open []*asked) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closingTime)
 	defer cancel()

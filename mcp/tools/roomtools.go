@@ -270,7 +270,7 @@ func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered,
 // maxNews bounds the new posts of rooms in an answer of poll_inbox, in bytes.
 const maxNews = 3 << 10
 
-// addNews adds the new posts of the session's rooms to an answer. It records the posts as seen once the answer is written.
+// addNews adds the new posts of the session's rooms to an answer. When the answer is written, it records the posts as seen.
 func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.CallToolResult, room int) {
 	w, ok := ctx.Value(WrittenKey{}).(*Written)
 	if !s.Facts.InRooms || !ok {

@@ -137,7 +137,7 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 	}
 }
 
-// uninstalled answers each call of a client that still runs the server of an uninstalled c2c.
+// uninstalled is the answer to each call of a client that still runs the server of an uninstalled c2c.
 const uninstalled = "c2c was uninstalled while this session ran: its mail waits. Tell your user that c2c install sets c2c up again"
 
 // isArray reports whether the first text of an answer is a JSON array.

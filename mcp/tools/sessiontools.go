@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// sweepGrace is how long a session must have ended before the tool sweeps it.
+// sweepGrace is the time from the end of a session until the tool may sweep it.
 const sweepGrace = 7 * 24 * time.Hour
 
 func (c *toolCall) register(ctx context.Context) (any, error) {

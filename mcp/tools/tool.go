@@ -169,7 +169,7 @@ func (t Tool) Check(arguments any) error {
 	return errors.New(t.Name + ": " + strings.Join(all, "; "))
 }
 
-// takes names the arguments that tools/list shows; "" if there are none.
+// takes returns a list of the arguments that tools/list shows, as the end of a sentence; "" if there are none.
 func (t Tool) takes() string {
 	var names []string
 	for _, a := range t.arguments {

@@ -13,9 +13,10 @@
 //
 // An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
 // archive, where all other streams read it. The id of an event shows how far its reader has come in the archive, and in the updates of
-// the root's hub (live.Hub). Therefore a reader that reconnects and sends the id (Last-Event-ID) misses nothing:
+// the root's hub (live.Hub). Therefore a reader that reconnects and sends the id (Last-Event-ID) misses nothing. The last part
+// of an id is there only if the reader already has one message after the place in the archive:
 //
-//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message after that place that the reader already has>]
+//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of that message>]
 //
 // With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels reference, "Full example".
 package events

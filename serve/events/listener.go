@@ -29,10 +29,10 @@ type listener struct {
 	out  *sse.Stream
 	text bool
 
-	at      position
-	written string // the last written event id
-	fresh   bool   // the client has no update of the present hub yet
-	start   live.Snapshot
+	at      position      // how far the client has come
+	written string        // the last written event id
+	fresh   bool          // the client has no update of the present hub yet
+	start   live.Snapshot // the state of the root when the stream began
 
 	sessions []byte            // the sessions as last written
 	asked    map[string]string // the last written state of each permission request, by session and id

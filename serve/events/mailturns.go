@@ -51,7 +51,7 @@ func (t *mailTurns) freed() int {
 
 // isEmpty reports whether a mailbox in which the caller has found no mail is still empty. The argument before is the result of
 // freed before the caller looked. If a stream has given up its turn since then, that stream may have put mail back: isEmpty
-// returns false, and the caller must look again. While another stream has the turn, isEmpty returns true: wake shows when it ends.
+// returns false, and the caller must look again. While another stream has the turn, isEmpty returns true; wake shows when to try again.
 func (t *mailTurns) isEmpty(box mailbox, before int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 type position struct {
 	epoch string
 	n     uint64 // the last update of the hub
-	place int64  // a place in the sender's archive
+	place int64  // the client has all messages before this place in the sender's archive
 	had   string // the id of a message that the client already has, although it comes after place in the archive; "": none
 }
 

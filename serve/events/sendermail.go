@@ -124,9 +124,9 @@ func (p *senderMail) count() {
 	}
 }
 
-// first writes a message that is not in the archive yet. It skips the message if the client has it already: that happens
+// fromMailbox writes a message that is not in the archive yet. It skips the message if the client has it already: that happens
 // when a daemon ended after it had written the message and before it archived the message.
-func (p *senderMail) first(m mail.Message) error {
+func (p *senderMail) fromMailbox(m mail.Message) error {
 	if p.had != "" && m.ID == p.had {
 		p.had = ""
 		return nil
@@ -151,7 +151,7 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	}
 	msgs := lease.Messages[:min(len(lease.Messages), batch)]
 	for _, m := range msgs {
-		if err := p.first(m); err != nil {
+		if err := p.fromMailbox(m); err != nil {
 			lease.Release()
 			return 0, err
 		}

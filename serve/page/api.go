@@ -175,7 +175,7 @@ func (p *Page) thread(c *call) (any, error) {
 // whole is a message with its full text, and with all facts about its delivery.
 type whole struct {
 	mailView
-	Way   []string `json:"way"`
+	Way   []string `json:"way"`             // the history of the message in sentences
 	Keeps string   `json:"keeps,omitempty"` // why the receiver has not read the message
 	Do    string   `json:"do,omitempty"`    // what the person can do to get it read
 }

@@ -26,7 +26,7 @@ type ask struct {
 	Until   int64              `json:"until"`
 }
 
-// followAsks calls the function show with the open requests of a root: at once and after each change, until ctx ends or show fails.
+// followAsks calls the function show with the open requests of a root: at once and after each change, until ctx ends or the call fails.
 func followAsks(ctx context.Context, requests *serve.Requests, show func([]ask) error) error {
 	var before []ask
 	for {

@@ -228,7 +228,7 @@ func (g grant) hasKey(key string) (has bool) {
 	return has
 }
 
-const maxCookies = 16 // how many cookies of a request find tries
+const maxCookies = 16 // how many cookies of a request the method find tries
 
 // cookies returns the values of cookies that may belong to a login. A browser sends the cookies of all roots to each port.
 func (p *Page) cookies(r *http.Request) (values []string) {
@@ -287,7 +287,7 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]string{"key": key})
 }
 
-// take uses up a code. If several requests come with the same code, only the one that removes its file succeeds.
+// take uses up a code. If several requests come with the same code, only the request that removes the code's file succeeds.
 func (p *Page) take(code string) (who Who, ok bool, err error) {
 	dir, err := p.files.Sub(codesDir, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -152,7 +152,7 @@ func postOf(m mail.Message) mailView {
 	return one
 }
 
-// seen records that the person has seen a room up to a place in its history.
+// seen handles POST /api/rooms/seen: it records that the person has seen a room up to a place in its history.
 func (p *Page) seen(c *call) (any, error) {
 	var asked struct {
 		Room  string `json:"room"`

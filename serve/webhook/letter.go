@@ -23,7 +23,7 @@ type letter struct {
 }
 
 // letter makes a message from a request. If the body is a JSON object and c2c knows all its members, the members are the message's
-// fields. Any other body is the text of the message. This is so even for another JSON object: its members may not fit into the fields.
+// fields. Any other body, such as a JSON object with other members, is the text of the message as it is.
 func (q *request) letter() (l letter, err error) {
 	l.To, l.Kind, l.ChatID = q.to, q.query["kind"], q.query["chat_id"]
 	l.Path, l.Method, l.Identity = q.path, http.MethodPost, q.identity

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// knock answers the request if nobody here has allowed the person behind the bridge yet. The first answer to this person contains a code.
+// knock answers a request of a person behind a bridge whom nobody here has allowed yet. The first answer to this person contains a code.
 // knock does not read the message.
 func (h *Hooks) knock(ctx context.Context, q *request) (said, error) {
 	code, first, err := h.cfg.Senders.Knock(ctx, q.sender, q.identity)

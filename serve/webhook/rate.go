@@ -52,7 +52,7 @@ func (r *rates) takeBad() bool {
 	return r.bad.Take(badKeys, r.now())
 }
 
-// forget drops unused buckets when there are many buckets: a new bucket has all its turns, too. The caller holds the lock.
+// forget drops unused buckets when there are many: an unused bucket has all its turns, as a new one has. The caller holds the lock.
 func (r *rates) forget(now time.Time) {
 	if len(r.all) < maxBuckets {
 		return

@@ -70,7 +70,7 @@ func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) err
 		}
 		serve.AdmitSender(r)
 	default:
-		return refuse(http.StatusForbidden, "this kind of key may not send mail: c2c senders allow makes one that may")
+		return refuse(http.StatusForbidden, "this kind of key may not send mail; make one that may: c2c senders allow")
 	}
 	if err := q.address(r); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (q *request) address(r *http.Request) error {
 	}
 	to, ok := q.sender.MayWrite(alias)
 	if !ok {
-		return refuse(http.StatusForbidden, "this sender may not write to this alias: c2c senders allow permits it")
+		return refuse(http.StatusForbidden, "this sender may not write to this alias; to permit it: c2c senders allow")
 	}
 	q.to = to
 	return nil
@@ -131,7 +131,7 @@ func (h *Hooks) nobody() error {
 		h.cfg.Log.Error("no sender outside can write, because the list of senders cannot be read", "err", err)
 	}
 	h.cfg.Log.Info("a request from outside has no known key")
-	return refuse(http.StatusUnauthorized, "this path needs the token or the signature of a sender: c2c senders allow makes one")
+	return refuse(http.StatusUnauthorized, "this path needs the token or the signature of a sender; to make one: c2c senders allow")
 }
 
 // readBody reads the whole body, within the limit of the route.
@@ -152,8 +152,8 @@ func (q *request) readBody(r *http.Request) (err error) {
 	return nil
 }
 
-// mediaOf returns the media type of a body. It refuses the types of files. It lets unknown types pass, because letter checks
-// that the body is text.
+// mediaOf returns the media type of a body. It refuses the types of files. It lets unknown types pass, because the method
+// letter checks later that the body is text.
 func mediaOf(h http.Header) (string, error) {
 	given := h.Values("Content-Type")
 	if len(given) == 0 {

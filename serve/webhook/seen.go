@@ -31,11 +31,11 @@ const (
 // errOtherBody: c2c has already accepted a signed request with the same id and a different body.
 var errOtherBody = errors.New("another request with this id was accepted before")
 
-// once calls the function store if the request is new, and remembers the request if store succeeds. again is true for a
-// repeated request: its sender has not read our first answer, so the sender must not get an error. If the daemon is killed
-// after store and before the line is written, the mailbox recognizes the id of a repeated request. once handles the requests of
-// a sender one after another, so only one of two equal requests is stored.
-func (s *seen) once(from senders.Sender, proof string, body []byte, store func() error) (again bool, err error) {
+// storeOnce calls the function store if the request is new, and remembers the request if store succeeds. The result again is
+// true for a repeated request: its sender has not read our first answer, so the sender must not get an error. If the daemon is
+// killed after store and before the line is written, the mailbox recognizes the id of a repeated request. storeOnce handles the
+// requests of a sender one after another, so only one of two equal requests is stored.
+func (s *seen) storeOnce(from senders.Sender, proof string, body []byte, store func() error) (again bool, err error) {
 	own := s.lockOf(from.Name)
 	own.Lock()
 	defer own.Unlock()

@@ -32,7 +32,7 @@ func TestARequestThatAnOlderVersionTookIsTakenAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &seen{dir: dir, all: map[string]*sync.Mutex{}}
-			again, err := s.once(from, "proof", []byte("{}"), func() error { t.Error("stored again"); return nil })
+			again, err := s.storeOnce(from, "proof", []byte("{}"), func() error { t.Error("stored again"); return nil })
 			if err != nil || !again {
 				t.Errorf("%s with %q: again %t, %v", file, line, again, err)
 			}
@@ -63,7 +63,7 @@ func FuzzSeenFile(f *testing.F) {
 		store := func() error { stored++; return nil }
 		from := senders.Sender{Name: "ci", Scheme: senders.GitHub}
 		for _, body := range []string{"a", "a", "b"} {
-			again, err := s.once(from, "proof", []byte(body), store)
+			again, err := s.storeOnce(from, "proof", []byte(body), store)
 			if stored != 1 {
 				t.Fatalf("%q: stored %d times", data, stored)
 			}

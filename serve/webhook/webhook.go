@@ -194,7 +194,7 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	}
 	if q.proof != "" {
 		var again bool
-		again, err = h.seen.once(q.sender, q.proof, q.body, store)
+		again, err = h.seen.storeOnce(q.sender, q.proof, q.body, store)
 		receipt.Duplicate = receipt.Duplicate || again
 	} else {
 		err = store()
