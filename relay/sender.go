@@ -189,14 +189,12 @@ func (s *sender) step(ctx context.Context) error {
 	}
 	if there && s.absent {
 		s.absent = false
-		s.attempt++
-		s.quick, s.pause, s.asks = 0, firstPause, s.sent > 0
+		s.tryAnew()
 	}
 	s.noteLink(ctx, up && (s.l.Way(s.l.peer).Hub || !s.l.isSilent()))
 	if relinked {
-		s.attempt++
-		s.quick, s.pause, s.barred = 0, firstPause, false
-		s.asks = s.sent > 0
+		s.barred = false
+		s.tryAnew()
 	}
 	peer, ok := s.l.Peers.Peer(s.l.peer)
 	if !ok || peer.Revoked() || s.barred {
@@ -233,6 +231,12 @@ func (s *sender) step(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// tryAnew begins with short pauses again, because the peer may answer now.
+func (s *sender) tryAnew() {
+	s.attempt++
+	s.quick, s.pause, s.asks = 0, firstPause, s.sent > 0
 }
 
 // settle handles a receipt.

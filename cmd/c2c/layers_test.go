@@ -96,7 +96,7 @@ var layers = []layer{
 	{"relay/nats", "carries packets between hosts through a hub with NATS JetStream; writes what a hub is configured by",
 		880, "github.com/nats-io/nats.go github.com/nats-io/nkeys relay relay/hosts"},
 	{"relay", "mail to other machines: outboxes, numbered frames, receipts; the carrier interface",
-		2450, "inbox inbox/atomicfile inbox/filelock inbox/mail relay/cache relay/hosts"},
+		2515, "inbox inbox/atomicfile inbox/filelock inbox/mail relay/cache relay/hosts"},
 	{"relay/cache", "what was last heard of other machines, for c2c list and c2c status",
 		300, "inbox/atomicfile inbox/filelock inbox/mail"},
 	{"relay/hosts", "which machines are paired: keys, what each may reach, invitations, revocation",

@@ -106,10 +106,13 @@ func (l *Lock) reopen() (removed bool, err error) {
 	return true, nil
 }
 
-// A process that waits tries again after firstPause, and then after longer and longer pauses, up to maxPause.
+// A process that waits tries again after firstPause, and then after longer and longer pauses, up to shortPause. When it has waited for
+// longAfter, the holder is probably suspended. Then the pauses grow up to longPause.
 const (
 	firstPause = 500 * time.Microsecond
-	maxPause   = 8 * time.Millisecond
+	shortPause = 4 * time.Millisecond
+	longAfter  = time.Second
+	longPause  = 32 * time.Millisecond
 )
 
 // Wait waits for the lock until ctx ends. After an error the lock file is closed.
@@ -135,7 +138,8 @@ func (l *Lock) Wait(ctx context.Context) error {
 // It tries again and again. A wait in the kernel (F_OFD_SETLKW) would end sooner, but Go cannot interrupt it: it would keep a thread and a
 // descriptor after ctx has ended, and a suspended process may hold a lock for days.
 func (l *Lock) WaitUnless(ctx context.Context, stop func() bool) (held bool, err error) {
-	for pause := firstPause; !stop(); pause = min(pause*3/2, maxPause) {
+	began, most := time.Now(), shortPause
+	for pause := firstPause; !stop(); pause = min(pause*3/2, most) {
 		if held, err = l.Try(); held || err != nil {
 			return held, err
 		}
@@ -143,6 +147,9 @@ func (l *Lock) WaitUnless(ctx context.Context, stop func() bool) (held bool, err
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return false, nil
+		}
+		if time.Since(began) > longAfter {
+			most = longPause
 		}
 	}
 	return false, nil
