@@ -37,8 +37,8 @@ func (a *app) flush() error {
 	return nil
 }
 
-// handOver is flush for an answer with mail. Afterwards the caller archives the mail, so the answer must not get lost: if the output is a
-// file, handOver also syncs it, and if the standard output was closed, it returns an error.
+// handOver does the same as flush, for an answer with mail. Afterwards the caller archives the mail, so the answer must not get lost:
+// handOver also syncs an output file, and returns an error if the standard output was closed when this process started.
 func (a *app) handOver() error {
 	f, ok := a.stdout.(*answer).to.(*os.File)
 	if ok && closed(f) {
@@ -54,9 +54,9 @@ func (a *app) handOver() error {
 }
 
 // shellRoom is for a command in a client's shell. room is the number of bytes of output that the shell passes on to the model; 0: no such
-// shell reads the output, or it passes on everything. A line with fewer bytes than the result line counts as so many bytes. If the output
-// is a file, a shell reads it only if standard error is the same file. The argument above is the client of this process's session.
-func (a *app) shellRoom(above string) (room, line int) {
+// shell reads the output, or it passes on everything. A line of fewer than minLine bytes counts as minLine bytes. If the output is a
+// file, a shell reads it only if standard error is the same file. The argument above is the client of this process's session.
+func (a *app) shellRoom(above string) (room, minLine int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {
 		info, err := out.Stat()

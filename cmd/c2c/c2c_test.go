@@ -80,10 +80,10 @@ func TestWhoSendsIsAskedInOneLine(t *testing.T) {
 	}{
 		{"", "send amber hello", exitFailed, "c2c: who sends? add --from NAME\nc2c: hint: c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name, nor does a person's terminal outside of containers and sandboxes\n"},
 		{"", "poll-inbox", exitFailed, "c2c: for whom? add --session-id NAME\nc2c: hint: c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name, nor does a person's terminal outside of containers and sandboxes\n"},
-		{"", "send amber hello --from deploy", exitNoAlias, "c2c: no such alias \"deploy\"\nc2c: hint: c2c register --session-id deploy deploy makes it, once; c2c list shows all of this project\n"},
+		{"", "send amber hello --from deploy", exitNoAlias, "c2c: no such alias \"deploy\"\nc2c: hint: to make this session: c2c register --session-id deploy deploy; to list sessions: c2c list\n"},
 		{"", "send amber hello --from ambr", exitNoAlias, "c2c: no such alias \"ambr\"\nc2c: hint: did you mean \"amber\"? c2c list shows all of this project\n"},
-		{"zzz", "send amber hello", exitNoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: this name is in C2C_MCP_SESSION_ID, which takes a session id, not an alias; c2c register makes a session with that id, once\n"},
-		{"zzz", "whoami", exitNoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: this name is in C2C_MCP_SESSION_ID, which takes a session id, not an alias; c2c register makes a session with that id, once\n"},
+		{"zzz", "send amber hello", exitNoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: C2C_MCP_SESSION_ID has this name, but takes a session id; to make a session with this id, run (once): c2c register\n"},
+		{"zzz", "whoami", exitNoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: C2C_MCP_SESSION_ID has this name, but takes a session id; to make a session with this id, run (once): c2c register\n"},
 	} {
 		if _, errs, code := run(t, root, tc.session, strings.Fields(tc.args)...); code != tc.code || errs != tc.says {
 			t.Errorf("%q %s: exit %d, %s", tc.session, tc.args, code, errs)

@@ -64,12 +64,12 @@ func (a *app) open() (*broker.Broker, error) {
 	})})
 }
 
-// caller describes on whose behalf a command acts. The argument explicit is a name that the person has typed, or ""; it takes precedence.
+// caller describes on whose behalf a command acts. The argument explicit is a session that the person has named, or "".
 func (a *app) caller(explicit string) callers.Caller {
 	return callers.Caller{Explicit: explicit, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
 }
 
-// acting returns the session for which the command acts. It does not find out whether the session's client lives (Caller.Brief).
+// acting returns the session for which the command acts. With Caller.Brief it does not find out whether the session's client lives.
 func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	caller := c.caller(c.session)
 	caller.Brief = true
@@ -107,17 +107,17 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	return s, nil
 }
 
-// adviseRegister adds to the error a hint how to register the unknown session. name is what the person has typed, or "".
+// adviseRegister adds to the error a hint how to register the unknown session. The argument name is the name that was typed, or "".
 func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	switch {
 	case name == "":
-		return cli.WithHint(err, "this name is in C2C_MCP_SESSION_ID, which takes a session id, not an alias; c2c register makes a session with that id, once")
+		return cli.WithHint(err, "C2C_MCP_SESSION_ID has this name, but takes a session id; to make a session with this id, run (once): c2c register")
 	case len(err.Closest) > 0: // the name is mistyped
 		return err
 	case sessions.CheckAlias(name) != nil:
 		return err
 	}
-	return cli.WithHint(err, fmt.Sprintf("c2c register --session-id %[1]s %[1]s makes it, once; c2c list shows all of this project", name))
+	return cli.WithHint(err, fmt.Sprintf("to make this session: c2c register --session-id %[1]s %[1]s; to list sessions: c2c list", name))
 }
 
 // findC2cd returns the path of c2cd, which is in the same directory as this program.

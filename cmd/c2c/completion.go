@@ -14,7 +14,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// completion prints the script of a shell.
+// completion prints the completion script for a shell.
 func completion(c *call, _ *cli.Flags) action {
 	return func(context.Context) error {
 		script, ok := cli.CompletionScript(strings.Join(c.words, " "))
@@ -39,7 +39,7 @@ func (a *app) complete(ctx context.Context, words []string) {
 const offerTime = 500 * time.Millisecond
 
 // offer lists the aliases, the rooms or the message ids of the root, for the line that the person is typing. Other sessions chose these
-// words, and a word might mean something to the shell. Therefore offer leaves out each word that has not the form of an alias.
+// words, and a word might mean something to the shell. Therefore offer leaves out each word that does not have the form of an alias.
 func (a *app) offer(ctx context.Context, kind string) (choices []cli.Choice) {
 	if a.needRoot() != nil {
 		return nil

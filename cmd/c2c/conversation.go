@@ -173,7 +173,7 @@ func (c *call) table(all []broker.Mail, row func(broker.Mail) []string) {
 		c.printf("(no messages)\n")
 	}
 	var lines [][]string
-	var widths []int // of the columns
+	var widths []int // the width of each column
 	for _, m := range all {
 		cells := row(m)
 		for i, cell := range cells {

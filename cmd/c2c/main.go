@@ -76,8 +76,7 @@ func main() {
 	widen(-1)
 	cwd, _ := os.Getwd() // without a working directory, only an absolute root works
 	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd, lockWait}
-	// There is no signal handler: a kill at any time loses nothing, and a
-	// handler would slow down the start of every hook.
+	// There is no signal handler: a kill at any time loses nothing, and a handler would slow down the start of every hook.
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }
 

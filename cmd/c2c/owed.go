@@ -54,8 +54,8 @@ func (c *call) printOwed(s explain.MessageStatus) {
 	}
 }
 
-// letGoOn lets two agents continue after the loop guard has stopped them. Only a person may do this: a model that reads in a text of c2c
-// how to continue would run this command, too.
+// letGoOn lets two agents continue after the loop guard has stopped them. Only a person may do this: if a text
+// of c2c tells a model about this command, the model runs it.
 func letGoOn(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) != 2 {

@@ -115,7 +115,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 	}
 }
 
-// maxCounted is how many bytes of the waiting mail c2c reads at most, to count or to offer messages.
+// maxCounted bounds how many bytes of waiting mail c2c reads in order to count the messages, or to offer their ids.
 const maxCounted = 1 << 20
 
 // check is poll-inbox --check. It returns errNothing if no mail waits. With --json it prints how many messages wait, and from whom.
@@ -158,7 +158,7 @@ func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) 
 type waiting struct {
 	Count int      `json:"count"`
 	From  []string `json:"from"`  // aliases, at most a few
-	Watch string   `json:"watch"` // a file whose time changes when mail comes
+	Watch string   `json:"watch"` // a file whose modification time changes when mail comes
 }
 
 func peekInbox(c *call, _ *cli.Flags) action {

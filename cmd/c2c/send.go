@@ -16,7 +16,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// draft is the message that the options of send and send-all describe.
+// draft is the message that the options of send, reply, ask or send-all describe.
 type draft struct {
 	file    string
 	tags    map[string]*bool
@@ -51,7 +51,7 @@ func (d *draft) complete(c *call, words []string) (err error) {
 	return err
 }
 
-// send completes the message, and then calls the function do with the sender. Only do has a time limit: it may take long to read the body.
+// send completes the message, and then calls the function do with the sender. The function do has a time limit; reading the body has none.
 func (d *draft) send(ctx context.Context, c *call, words []string, do func(context.Context, sessions.Session) error) error {
 	if err := d.complete(c, words); err != nil {
 		return err
@@ -110,8 +110,8 @@ func send(c *call, f *cli.Flags) action {
 	}
 }
 
-// meantToSend returns a hint for a first word that is not an alias: the command that the person may have meant. "" means that it has no
-// special advice.
+// meantToSend returns a hint for a first word that is not an alias: the command that the person may have meant, or "" if it
+// finds no such command.
 func (c *call) meantToSend(ctx context.Context) string {
 	to := c.words[0]
 	several := strings.ContainsAny(strings.Trim(to, " ,;"), " ,;")

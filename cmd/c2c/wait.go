@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// lookAgain is the time between two checks if no writer closes the lock file. Mail may become ready without a writer: its time has
-	// come, or a reader that had leased it was killed.
+	// lookAgain is the time between two checks if no writer closes the lock file. Mail may become ready without a writer: the time at which
+	// it may be handed over has come, or a reader that had leased it was killed.
 	lookAgain = time.Second
 	// unwatchedLook is the time between two checks if the system cannot watch files.
 	unwatchedLook = 100 * time.Millisecond
@@ -37,8 +37,9 @@ func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error
 	return err
 }
 
-// until calls the function check until check returns true or an error, or until ctx ends. It calls check at once, then from time to time,
-// and when a writer has closed the lock file. As check closes this file, too, until also looks whether the mailbox's stamp has changed.
+// until calls the function check again and again, and returns when check returns true or an error, or when ctx ends. It calls check at
+// once, then from time to time, and when a writer has closed the lock file. The function check closes this file, too. Therefore a close
+// counts only if the mailbox's stamp has changed.
 func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp, error), check func() (bool, error)) error {
 	closed, watched, stop := c.watchLock(lock)
 	defer stop()
@@ -51,8 +52,8 @@ func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp
 	return checkAgain(ctx, closed, tick.C, stamp, check)
 }
 
-// watchLock sends on the channel closed when a writer closes a lock file of the root, until stop is called. watched is false if the
-// system cannot report that a file was closed.
+// watchLock returns a channel that gets a value when a writer closes a lock file of the root. The caller ends this with the function stop.
+// watched is false if the system cannot report that a file was closed.
 func (c *call) watchLock(lock string) (closed <-chan struct{}, watched bool, stop func()) {
 	one := make(chan struct{}, 1) // several closes count as one
 	watch := inotify.Open(func(int, string) {

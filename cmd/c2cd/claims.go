@@ -123,7 +123,7 @@ func (k claiming) list(ctx context.Context) error {
 	return k.print(all, func(c claims.Claim) string {
 		line := c.Alias + ": " + c.Shown() + claims.Reason(c)
 		if c.Worktree != "" {
-			line += ", in " + mail.Message{Content: c.Worktree}.FirstWords(200) // a directory can have any name
+			line += ", in " + mail.Message{Content: c.Worktree}.FirstWords(200) // one line, even if the directory's name has several
 		}
 		if c.Free() {
 			line += ", free: its session is gone; if the session comes back, it has the claim again until " + c.Gone.Add(claims.Grace).Local().Format(time.TimeOnly)
@@ -138,7 +138,7 @@ const maxEvent = 16 << 20
 // mostHolders bounds how many claims on one file a model sees.
 const mostHolders = 3
 
-// said returns a sentence that says who has claimed a file. If quotes is false, the sentence has no words that the holder has written.
+// said returns a sentence that says who has claimed a file. If the argument quotes is false, it leaves out the words that the holder wrote.
 func said(h claims.Claim, path string, quotes bool) string {
 	since := h.At.Local().Format("15:04")
 	if !quotes {
@@ -156,8 +156,8 @@ const (
 )
 
 // warnOfClaims answers a client's event before a tool call. It reads the event from standard input, and reports which sessions have claimed
-// the files that the call would change. If sid is set, c2c hook has called it: then it prints which sessions have claimed paths, for the
-// session sid. An error here never stops the tool call.
+// the files that the call would change. If sid is set, c2c hook has started this command: then warnOfClaims reads no
+// event, and prints which sessions other than sid have claimed the files in paths. An error here never stops the tool call.
 func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []string) error {
 	editor := callers.Caller{Explicit: sid, Getenv: c.getenv}
 	if sid == "" {

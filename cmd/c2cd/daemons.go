@@ -57,7 +57,7 @@ func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON 
 // errDown means that a daemon does not run, or does not answer. c2cd does not print it, because the status shows it already.
 var errDown = errors.New("no daemon")
 
-// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that the exit status tells a script.
+// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that a script can test the exit status.
 func (a *app) printStatus(st printer, up, asJSON bool) error {
 	if asJSON {
 		if err := cli.JSON(a.stdout, st); err != nil {

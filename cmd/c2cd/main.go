@@ -72,7 +72,7 @@ func findC2C() string {
 
 func (a *app) main(ctx context.Context, args []string) int {
 	out := &mail.VisibleWriter{W: a.stdout}
-	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // the other verbs write lines of a protocol, or pass on a client's output
+	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // these four write lines of a protocol, or pass on a client's output
 		a.stdout, a.stderr = out, &mail.VisibleWriter{W: a.stderr}
 	}
 	err := fmt.Errorf("%w: c2cd <verb>; people type c2c, which runs it", errUsage)
@@ -171,7 +171,7 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 // call is one run of a verb.
 type call struct {
 	*app
-	*cli.Flags // bound by the verb
+	*cli.Flags // the verb's method binds the options
 	args       []string
 }
 

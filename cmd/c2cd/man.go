@@ -6,7 +6,7 @@ import (
 	"c2c/cmd/man"
 )
 
-// man writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb; with - the page of c2c to standard output.
+// man writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb. With - it writes only c2c.1, to standard output.
 func (a *call) man() error {
 	words, err := a.words()
 	if err != nil {

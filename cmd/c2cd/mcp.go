@@ -76,7 +76,7 @@ func (a *call) mcp(ctx context.Context) error {
 			once.Do(func() {
 				if scope, known := ringer.Server(name, parent, push); known {
 					stop = a.startRinging(ctx, scope)
-				} else { // this server runs for long, so it acts on the deadlines; then commands need not
+				} else { // this server cannot ring; but it runs for long, so it acts on the deadlines
 					stop = a.ringer(scope).StartChecking(ctx)
 				}
 			})

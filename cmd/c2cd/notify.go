@@ -22,7 +22,7 @@ import (
 type asking struct {
 	*call
 	b    *broker.Broker
-	by   sessions.Session
+	by   sessions.Session // the session that asks for notices
 	json bool
 }
 
@@ -119,7 +119,7 @@ func (a asking) cancel(ctx context.Context, alias string) error {
 // lookGap is the shortest time between two checks of a command that waits.
 const lookGap = 100 * time.Millisecond
 
-// await waits for the notice, takes it and prints it. If this process is killed, the notice stays mail.
+// await waits for the notice, takes it and prints it. If this process is killed, the notice comes as mail.
 func (a asking) await(ctx context.Context, r notify.Request) error {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "c2c: waiting until %s; Ctrl-C ends that\n", awaited(r))

@@ -43,7 +43,7 @@ func (a *call) plugin(ctx context.Context) error {
 	return link.Run(ctx, a.stdin)
 }
 
-// editTime bounds how long a tool call of the client waits for claims, and a prompt for posts.
+// editTime bounds how long a tool call waits for the search for claims, and how long a prompt waits for the search for new posts.
 const editTime = 2 * time.Second
 
 // maxNews bounds the text about new posts in rooms, in bytes.
@@ -57,7 +57,7 @@ type pluginSessions struct {
 	alias  string // the alias that the project proposes, or empty
 
 	b      *broker.Broker
-	served map[string]func() error // by session id: releases its server lock
+	served map[string]func() error // by session id: the function that releases the session's server lock
 }
 
 // open returns the broker of the root. It opens a new one if the root was removed and made again.
@@ -73,7 +73,7 @@ func (p *pluginSessions) open() (*broker.Broker, error) {
 	return b, err
 }
 
-// meet finds or makes the mailbox of a session.
+// meet finds or makes the mailbox of a session. It is called for each line of the plugin that only names a session.
 func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err error) {
 	b, err := p.open()
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 		return s.ID, err
 	}
 	release, err := b.Locks.Serve(s.ID)
-	if release != nil { // nil: prune holds the lock for a moment; the plugin's next line calls meet again
+	if release != nil { // nil: prune holds the lock for a moment; meet tries again when the plugin names the session again
 		p.served[s.ID] = release
 	}
 	return s.ID, err
@@ -97,7 +97,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 func (p *pluginSessions) worked(sid, how string) {
 	b, err := p.open()
 	if err != nil {
-		return // meet reports the error, when the plugin's next line names a session
+		return // meet reports the error when the plugin names a session again
 	}
 	switch how {
 	case plugin.ByTool, plugin.ByPrompt:
@@ -114,7 +114,7 @@ func (p *pluginSessions) worked(sid, how string) {
 func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) {
 	b, err := p.open()
 	if err != nil {
-		return // meet reports the error, when the plugin's next line names a session
+		return // meet reports the error when the plugin names a session again
 	}
 	switch {
 	case failed != "":
@@ -133,7 +133,7 @@ func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) 
 func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) (text string, refused bool) {
 	b, err := p.open()
 	if err != nil || !claims.There(b.Registry) {
-		return "", false // meet reports the error, when the plugin's next line names a session
+		return "", false // meet reports the error when the plugin names a session again
 	}
 	ctx, cancel := context.WithTimeout(ctx, editTime)
 	defer cancel()
@@ -153,11 +153,11 @@ func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) 
 	return "c2c: " + text + edited, false
 }
 
-// news finds the posts that are new to a session. The function seen records that its model has them.
+// news finds the posts that are new to a session. The function seen records that the session's model has these posts.
 func (p *pluginSessions) news(ctx context.Context, sid string) (text string, seen func()) {
 	b, err := p.open()
 	if err != nil || processes.Uninstalled(p.app.getenv, p.client, p.pid) {
-		return "", nil // the next line that names a session reports the error
+		return "", nil // meet reports the error when the plugin names a session again
 	}
 	ctx, cancel := context.WithTimeout(ctx, editTime)
 	defer cancel()
@@ -166,14 +166,14 @@ func (p *pluginSessions) news(ctx context.Context, sid string) (text string, see
 		return "", nil
 	}
 	news, err := talk.News(ctx, b.Registry, s, false)
-	if err != nil { // the posts of the other rooms do not depend on it
+	if err != nil { // go on: news may still have the posts of other rooms
 		p.app.log.Warn("new posts are not known", "session", sid, "err", err)
 	}
 	seen = func() {
 		ctx, cancel := context.WithTimeout(context.Background(), editTime)
 		defer cancel()
 		if err := news.Seen(ctx); err != nil {
-			p.app.log.Warn("that posts were seen was not recorded", "session", sid, "err", err)
+			p.app.log.Warn("could not record the seen posts", "session", sid, "err", err)
 		}
 	}
 	if news.OnlyGone() {

@@ -55,7 +55,7 @@ func (a *call) migrateRoot(ctx context.Context) error {
 }
 
 func (a *call) mergeRoot(ctx context.Context, root, other string, dry bool) (merge.Merged, error) {
-	if filepath.Base(other) != "broker" { // then the word names the directory above the root
+	if filepath.Base(other) != "broker" { // the word names the directory above the root
 		other = filepath.Join(other, "broker")
 	}
 	if !filepath.IsAbs(other) {

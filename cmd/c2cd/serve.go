@@ -19,7 +19,7 @@ import (
 type httpDaemon struct {
 	*httpd.Daemon
 	a   *app
-	dir string // the daemon's working directory; clients that name no directory get the root of this one
+	dir string // the daemon's working directory; clients that name no directory get the root of this directory
 }
 
 // serve runs the verbs of c2c serve.

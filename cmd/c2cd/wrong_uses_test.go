@@ -82,10 +82,10 @@ var wrongUses = []wrongUse{
 	{"c2c send '*' hi", 4, "c2c send-all writes to everybody", "c2c send-all hi"},
 	{"c2c send birch hi", 1, "this session's own alias", "c2c list"},
 	{"c2c ask birch hi", 1, "this session's own alias", "c2c list"},
-	{"c2c send amber hi --from ghost", 4, "makes it, once", "c2c register --session-id ghost ghost"},
+	{"c2c send amber hi --from ghost", 4, "to make this session", "c2c register --session-id ghost ghost"},
 	{"C2C_MCP_SESSION_ID= c2c send amber hi", 1, "who sends? add --from NAME", "c2c register --session-id NAME NAME"},
 	{"C2C_MCP_SESSION_ID= c2c poll-inbox", 1, "for whom? add --session-id NAME", "c2c poll-inbox --session-id NAME"},
-	{"C2C_MCP_SESSION_ID=ghost2 c2c whoami", 4, "c2c register makes a session with that id", "C2C_MCP_SESSION_ID=ghost2 c2c register"},
+	{"C2C_MCP_SESSION_ID=ghost2 c2c whoami", 4, "to make a session with this id", "C2C_MCP_SESSION_ID=ghost2 c2c register"},
 	// The text.
 	{"c2c send amber", 2, "no body", "c2c send amber 'The build is green again.'"},
 	{"echo hi | c2c send amber", 2, "- for standard input", "echo hi | c2c send amber -"},

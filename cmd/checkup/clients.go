@@ -56,7 +56,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 	return append(report, c.checkRunning(ctx, present)...), nil
 }
 
-// checkRunning names clients that run in a terminal here without a session. It skips clients whose sessions share a process.
+// checkRunning names clients that run in a terminal in this project, and have no session. It skips clients whose sessions share a process.
 func (c Checkup) checkRunning(ctx context.Context, present []string) (report []doctor.Finding) {
 	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
 		p, _ := client.Find(name)

@@ -93,8 +93,8 @@ func ownPrograms(getenv func(string) string) []procstat.Program {
 	})
 }
 
-// Served names the clients in which programs of c2c still run, such as "claude (process 12)". It names a c2c start only if no such
-// client runs in it.
+// Served names the clients in which programs of c2c still run, such as "claude (process 12)". It also names each
+// process of c2c start, unless one of these clients runs below it.
 func Served(getenv func(string) string) (clients []string) {
 	var pids, starts []int
 	for _, p := range ownPrograms(getenv) {

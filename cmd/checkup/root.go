@@ -84,7 +84,7 @@ func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) doctor.F
 func (c Checkup) checkRoots() (found []doctor.Finding) {
 	root, others, err := project.Roots(c.Getenv, c.Cwd)
 	if err != nil {
-		return nil // checkRoot reports it
+		return nil // checkRoot reports this error
 	}
 	for _, other := range others {
 		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "second root", Path: other,
@@ -97,7 +97,7 @@ func (c Checkup) checkRoots() (found []doctor.Finding) {
 func checkSurfaces(ctx context.Context, b *broker.Broker) (found []doctor.Finding) {
 	all, err := b.Sessions(ctx)
 	if err != nil {
-		return nil // checkRoot reports it
+		return nil // checkRoot reports this error
 	}
 	for _, s := range all {
 		support, why := b.Prober().Surface(s)

@@ -28,7 +28,7 @@ var settings = [][2]string{
 
 func (c Checkup) checkSettings() []doctor.Finding {
 	all := slices.Clone(settings)
-	var unset, dirs []string // variables of the clients, on one line
+	var unset, dirs []string // the clients' variables that are not set, and their defaults; the report has one line for all
 	for _, p := range client.All() {
 		for _, s := range [][2]string{{p.ConfigEnv, filepath.Join("~", p.ConfigDir)}, {p.ConfigParentEnv, filepath.Join("~", filepath.Dir(p.ConfigDir))}} {
 			switch {
@@ -48,7 +48,7 @@ func (c Checkup) checkSettings() []doctor.Finding {
 	_, err := strconv.Atoi(strings.TrimSpace(c.Getenv(talk.WakesVariable)))
 	noNumber := map[string]bool{loops.HopsVariable: limits.Hops == 0, talk.WakesVariable: err != nil}
 	for _, s := range all {
-		var unset []string // variables that share a line
+		var unset []string // those variables of s that are not set; they share a line
 		for _, name := range strings.Split(s[0], ", ") {
 			switch v := c.Getenv(name); {
 			case v == "":

@@ -10,8 +10,8 @@ import (
 // Choice is a word that completion offers, and what the word means.
 type Choice struct{ Word, Says string }
 
-// Complete lists the completions of the last word; words are all words after c2c. If files is true, the shell completes file names
-// instead. If the last word names an alias, a message, a received message or a room, Complete gets the choices of this kind from find.
+// Complete lists the completions of the last word. The argument words has all words after c2c. If files is true, the shell completes file
+// names instead. If an alias, a message, a received message or a room is expected, the function find returns the choices of this kind.
 func Complete(words []string, find func(kind string) []Choice) (choices []Choice, files bool) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -75,8 +75,8 @@ func joined(words []string) (out []string) {
 	return out
 }
 
-// expected returns the kind of the last word: a kind as in Verb.First, or "verb", "topic" or "option". kept is the beginning of the last
-// word that completion does not replace, such as --kind=.
+// expected returns the kind of the last word: a kind as in Verb.First, or "verb", "topic" or "option". Completion replaces the last word,
+// except a part at its beginning such as --kind=. The result kept is this part.
 func expected(words []string) (kind, kept string) {
 	last, rest := words[len(words)-1], words[:len(words)-1]
 	if len(rest) == 0 {
@@ -112,7 +112,7 @@ func expected(words []string) (kind, kept string) {
 	switch {
 	case strings.HasPrefix(last, "-"):
 		return "option", ""
-	case taken == 0, v.First == "alias" && taken < strings.Count(v.Args, "<"): // handover has two aliases
+	case taken == 0, v.First == "alias" && taken < strings.Count(v.Args, "<"): // c2c handover takes two aliases
 		return v.First, ""
 	case taken == 1:
 		return v.Second, ""

@@ -153,7 +153,7 @@ func Report(w io.Writer, f Failure, args []string) {
 	if wantsJSON(args) {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
-		enc.Encode(f) // an error here has no reader
+		enc.Encode(f) // nobody can be told of an error of Encode
 		return
 	}
 	words := f.Message

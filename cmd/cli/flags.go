@@ -42,7 +42,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 			panic(f.verb.Name + " does not bind its option " + o.Name)
 		}
 	}
-	given := map[string][2]string{} // from the main name of an option to its name and value as they were typed
+	given := map[string][2]string{} // key: the main name of an option; value: the name and the value that were typed
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]

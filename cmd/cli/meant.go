@@ -15,8 +15,8 @@ all a
 alias name
 from as sender session`
 
-// MeantBy searches lines such as meantOptions for word, but not in the first word of each line. It returns the first word of the line that
-// has word; "" if no line has it.
+// MeantBy searches lines such as meantOptions for the argument word, but not in the first word of each line. It returns the first word of
+// the line in which it finds the argument; "" if no line has it.
 func MeantBy(lines, word string) string {
 	for line := range strings.Lines(lines) {
 		if words := strings.Fields(line); slices.Contains(words[1:], word) {
@@ -26,8 +26,8 @@ func MeantBy(lines, word string) string {
 	return ""
 }
 
-// WithExample adds to a mistake in the command line a hint with the example that begins as the typed words do. An example of another
-// form would mislead, so a form without an example gets none.
+// WithExample adds a hint to an error about the command line: an example that begins with as many of the typed words as possible, at
+// least with two. Any other example would mislead. Without such an example, the hint only names the help.
 func WithExample(err error, typed []string) error {
 	words := slices.DeleteFunc(slices.Clone(typed), isOption)
 	if !errors.Is(err, ErrUsage) || errors.As(err, new(hinted)) || len(words) < 2 {

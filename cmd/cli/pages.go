@@ -18,7 +18,7 @@ func Pages() map[string][]byte {
 
 func inDocs(title string) string { return "## " + title + "\n\n" }
 
-// OverviewPage returns a page with all verbs, and with the topics of the help. Each verb is a link; the argument link is its format.
+// OverviewPage returns a page with all verbs, and with the topics of the help. The argument link is the format of the link for a verb.
 func OverviewPage(heading func(string) string, link string) string {
 	var out strings.Builder
 	for _, g := range table {

@@ -19,7 +19,7 @@ type Verb struct {
 	Everyday bool   // the short help (Overview) has a line for the verb
 	C2cd     bool   // the verb is in c2cd
 	Args     string // the arguments, as the help shows them; "" for none
-	First    string // the kind of the first word: alias, client, file, message, received (message); or a list of the possible words
+	First    string // the kind of the first word: alias, client, file, message, received (message that came here); or all possible words
 	Second   string // the kind of the second word: room
 	Short    string // the description, in a few words
 	Long     string // the long description, in lines of at most 80 columns, each with a line end
@@ -133,10 +133,10 @@ func fill(text string) string {
 	return strings.NewReplacer("{client}", names[0], "{clients}", strings.Join(names, ", "), "{wire}", strings.Join(client.Wire(), " ")).Replace(text)
 }
 
-// Here returns the name of a client whose program is on the PATH, for a command to try; the first client if there is none.
+// Here returns the client that an example names on this machine: one whose program is on the PATH, or else the first client.
 func Here() string {
 	all := client.All()
-	for i := range all { // a profile is large
+	for i := range all { // no copies: a profile is large
 		if _, err := child.LookPath(cmp.Or(all[i].Program, all[i].Name), os.Getenv); err == nil {
 			return all[i].Name
 		}
@@ -144,7 +144,7 @@ func Here() string {
 	return all[0].Name
 }
 
-// fillHere is fill for an example to try on this machine.
+// fillHere replaces {client} in an example, so that a person can try the example on this machine.
 func fillHere(example string) string { return strings.ReplaceAll(example, "{client}", Here()) }
 
 // DidYouMean returns a hint that names the most similar word in words; "" if none is similar.

@@ -34,7 +34,7 @@ func (e *event) sawEdit() (refused bool, err error) {
 	return false, nil
 }
 
-// showNote answers with the note alone, because the client's plugin brings the mail.
+// showNote answers with the note alone, without mail.
 func (e *event) showNote() error {
 	if e.Note == "" {
 		return nil

@@ -136,8 +136,8 @@ func (e *event) concernsUs() bool {
 // lasting has the errors that come again until a person removes their cause.
 var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
-// showTrouble shows an error in the hook's answer if a person must repair something, because nobody sees a hook's standard error. If it is
-// another error, or if the answer to this event may not have such a text, showTrouble returns the error.
+// showTrouble is for an error after which a person must repair something. Nobody sees a hook's standard error, so showTrouble shows the
+// error in the hook's answer. It returns any other error, and also this one if the answer to the event may not have such a text.
 func (e *event) showTrouble(cause error) error {
 	says := ""
 	switch {
@@ -208,7 +208,7 @@ func (e *event) findAgent(dropped bool) (shows bool, err error) {
 // tellsUnseen reports whether there is mail that only the model has seen so far, and that this answer can show to the person.
 func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen()) > 0 }
 
-// ringByFile answers an event of the client's file watcher: it rings the session, unless another process rings it.
+// ringByFile answers an event of the client's file watcher: it rings the session, unless another process rings the session.
 func (e *event) ringByFile(ctx context.Context) error {
 	if client.OneShot(e.s.Client, e.pid) {
 		return nil

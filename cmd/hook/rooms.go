@@ -40,7 +40,8 @@ func (e *event) addNews(ctx context.Context) rooms.News {
 }
 
 // announceNews says in the answer to the person's prompt that there are new posts. c2c's plugin in the client cannot put the posts into the
-// prompt, and the text of a hook has more authority there than the posts may have. A prompt with mail of the plugin has the posts already.
+// prompt, and the text of a hook has more authority there than the posts may have. If the plugin has begun the turn with mail, it has put
+// the posts there, too, and announceNews does nothing.
 func (e *event) announceNews(ctx context.Context) {
 	if !e.s.Facts.InRooms || !e.TellsTrouble() || strings.Contains(string(e.Prompt), "<c2c ") {
 		return

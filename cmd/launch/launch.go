@@ -32,8 +32,8 @@ type Launcher struct {
 // startTime bounds the registration of a new session.
 const startTime = 10 * time.Second
 
-// Begin makes a client begin a session, and gives the session the alias. A window shows the session only when the client is started with
-// the arguments args.
+// Begin makes a client begin a session, and gives the session the alias. No window shows the session yet: to show it, the caller starts
+// the client with the returned args.
 func (l Launcher) Begin(ctx context.Context, c wake.Client, s wake.Start) (args []string, err error) {
 	b, err := l.Open()
 	if err != nil {
@@ -87,7 +87,7 @@ func isTaken(err error) error {
 }
 
 // Run runs a client until it ends, and returns the client's exit status. If alias is not "", it first registers a session with this alias.
-// If full is set, c2c types whole messages, not only the text of a ring.
+// If the argument full is set, c2c types whole messages, not only the text of a ring.
 func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
@@ -97,7 +97,8 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 		}
 		variable := "C2C_MCP_SESSION_ID"
 		if p, _ := client.Find(name); p.Plugin {
-			variable = client.StartEnv // the shells of the client's other sessions inherit it
+			// Not C2C_MCP_SESSION_ID: the shells of the client's other sessions would inherit it, and would pass for this session.
+			variable = client.StartEnv
 		}
 		env = append(env, variable+"="+sid)
 	}
@@ -132,7 +133,7 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 	return t.Run()
 }
 
-// Register registers the session of a client's process, under an alias unless it is "".
+// Register registers the session of a client's process. Unless alias is "", the session gets this alias.
 func (l Launcher) Register(ctx context.Context, c callers.Caller, alias string) (sid string, err error) {
 	b, err := l.Open()
 	if err != nil {

@@ -7,7 +7,7 @@ import "strings"
 // more.
 func roff(markdown string) string {
 	var out strings.Builder
-	afterHeading, gap, literal := false, false, false // before this line came: a heading; an empty line; a literal line
+	afterHeading, gap, literal := false, false, false // the last line was a heading; an empty line followed it; it was literal
 	for line := range strings.Lines(markdown) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" {

@@ -33,7 +33,7 @@ type Lines struct {
 	id string // the session of Alias, if it has one
 }
 
-// Find finds the session of Alias; Alias may also be the id of a session. It returns false if Alias is set and no session has it.
+// Find finds the session of Alias; Alias may also be the id of a session. It returns false if Alias is set and it finds no session.
 func (m *Lines) Find(sessions []live.Session) bool {
 	for _, s := range sessions {
 		if m.Alias != "" && (s.ID == m.Alias || s.ID == m.id || strings.EqualFold(s.Alias, m.Alias)) {
@@ -47,8 +47,8 @@ func (m *Lines) Find(sessions []live.Session) bool {
 // Ready prints an event which says that Lines prints all events from now on.
 func (m *Lines) Ready() error { return m.event("monitor.ready", "") }
 
-// isMine reports whether a message is for the session of Alias. It also compares names, because the mailbox may belong to no session in
-// the list.
+// isMine reports whether a message is for the session of Alias. Without an Alias, it is true for each message. It also compares names,
+// because the mailbox may belong to no session in the list.
 func (m *Lines) isMine(e live.Event) bool {
 	return m.Alias == "" || e.SessionID == cmp.Or(m.id, m.Alias) || strings.EqualFold(e.Message.To, m.Alias)
 }
@@ -123,7 +123,7 @@ func (m *Lines) mail(e live.Event) error {
 		"session_id", e.SessionID, "by", e.By, "reason", e.Why)
 }
 
-// words describe an event for a person.
+// words has, for each kind of event, the text for a person.
 var words = map[string]string{live.Handed: "handed", live.Back: "waits again", live.Read: "read", live.Dead: "dead letter"}
 
 // others reports whether Lines follows more than the mail of one session.

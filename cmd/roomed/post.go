@@ -52,7 +52,7 @@ func newDraft(f *cli.Flags) *draft {
 	return d
 }
 
-// Post runs c2c post. c2c send and c2c reply run it for each post that may wake somebody.
+// Post runs the verb c2c post. The verbs c2c send and c2c reply start c2c post for each post that may wake somebody.
 func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	c := &call{Program: p, Flags: cli.NewFlags(v)}
 	c.BoolVar(&c.json, "json")

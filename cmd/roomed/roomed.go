@@ -27,7 +27,7 @@ type Program struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) string
-	Open   func() (*broker.Broker, error) // the root of this directory
+	Open   func() (*broker.Broker, error) // opens the root of this directory
 	Wait   time.Duration                  // how long to wait for another process's lock
 }
 
@@ -41,11 +41,12 @@ type call struct {
 	session string
 	words   []string
 
-	limit, old int
-	private    bool
+	limit, old int  // the options --limit and --history
+	private    bool // the option --private
 }
 
-// verbs has the verbs below c2c rooms. takes are the words that a verb needs, most is the greatest number of words, do is the function.
+// verbs has the verbs below c2c rooms. The field takes names the words that a verb needs, most is the greatest number of words, and do runs
+// the verb.
 var verbs = map[string]struct {
 	takes string
 	most  int
@@ -65,7 +66,7 @@ var verbs = map[string]struct {
 	"send":    {"ROOM", 1 << 10, (*call).send},
 }
 
-// sample makes an example of what a verb takes.
+// sample replaces the names in the field takes by examples.
 var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "NAME", "board", "WORDS", "build")
 
 // Run runs c2c rooms.
@@ -320,7 +321,7 @@ func messages(posts []rooms.Post, room string) (all []mail.Message) {
 	return all
 }
 
-// invite invites the sessions one after the other. After an error, those before it stay invited.
+// invite invites the sessions one after the other. If one fails, the sessions before it stay invited.
 func (c *call) invite(ctx context.Context, s sessions.Session) error {
 	for _, alias := range c.words[1:] {
 		r, err := talk.Invite(ctx, c.b, s, c.words[0], alias)

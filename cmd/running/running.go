@@ -48,7 +48,7 @@ func Unknown(ctx context.Context, getenv func(string) string, names []string) (a
 			clients = append(clients, Client{names[i], t.PID, t.Folder})
 		}
 	}
-	known := map[string][]sessions.Session{} // from a directory to all sessions in its project
+	known := map[string][]sessions.Session{} // key: a directory; value: all sessions in its project
 	for _, c := range clients {
 		if _, looked := known[c.Folder]; !looked {
 			known[c.Folder] = sessionsOf(ctx, getenv, c.Folder)
@@ -67,9 +67,9 @@ func Unknown(ctx context.Context, getenv func(string) string, names []string) (a
 // family has the parent of each process that has a terminal.
 type family map[int]int
 
-// isBelow reports whether a process is the process above or a descendant of it.
+// isBelow reports whether the process pid is the process with the id above, or a descendant of it.
 func (f family) isBelow(pid, above int) bool {
-	for n := 0; pid != 0 && n <= len(f); n++ { // not for ever: ids may have been used again while /proc was read
+	for n := 0; pid != 0 && n <= len(f); n++ { // bounded: an id may be used again, and then the parents may form a circle
 		if pid == above {
 			return true
 		}
@@ -78,7 +78,7 @@ func (f family) isBelow(pid, above int) bool {
 	return false
 }
 
-// runs reports whether a process runs a program: its file has the program's name, or an interpreter runs a script with that name.
+// runs reports whether a process runs a program: the started file has the program's name, or an interpreter runs a script of that name.
 func runs(t procstat.Terminal, program string) bool {
 	if filepath.Base(t.Args[0]) == program {
 		return true

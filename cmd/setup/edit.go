@@ -32,7 +32,7 @@ func (e *editor) edit(names []string, tellAll bool) (done []string, failed error
 	for _, name := range names {
 		var p *install.Plan
 		err := install.ErrChanged
-		for range maxPlans { // a running client writes its files, too
+		for range maxPlans { // try again: a running client may write its files in between
 			if !errors.Is(err, install.ErrChanged) {
 				break
 			}

@@ -17,7 +17,7 @@ import (
 	"c2c/serve"
 )
 
-// forHTTP is OverHTTP for c2c install --http. It returns an error if no client is named, or if c2c cannot set up a named one over HTTP.
+// forHTTP calls OverHTTP for c2c install --http. It returns an error if no client is named, or one that c2c cannot set up over HTTP.
 func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
 	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
@@ -114,7 +114,7 @@ func (s Setup) TellOverHTTP(effect, cure string) {
 	}
 }
 
-// tellDaemonRuns is for the end of an uninstall from all clients. If the HTTP daemon still runs, it says so.
+// tellDaemonRuns is for the end of an uninstall from all clients. If the HTTP daemon still runs, tellDaemonRuns says so.
 func (s Setup) tellDaemonRuns() error {
 	d, err := httpd.Open(s.Getenv, false)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"c2c/process/child"
 )
 
-// tellNext ends an install with a command to try: c2c start with a client whose program is found, or c2c doctor if none is found. unasked
-// means that models call c2c's tools without asking.
+// tellNext ends an install with a command to try: c2c start with a client whose program is found, or c2c doctor if none is found. The
+// argument unasked means that models call c2c's tools without asking.
 func (s Setup) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"
 	switch found, err := child.LookPath(c2c, s.Getenv); {
@@ -50,8 +50,8 @@ func sameFile(one, other string) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-// launches reports whether script, the c2c in the PATH, is a launcher of npm that starts program. It searches for the npm package of
-// program in each directory node_modules above the script.
+// launches reports whether the file script (the c2c in the PATH) is a launcher of npm that starts the file program. It searches for
+// program's npm package in each directory node_modules above the script.
 func launches(script, program string) bool {
 	real, err := filepath.EvalSymlinks(script)
 	if own, perr := filepath.EvalSymlinks(program); perr == nil {

@@ -111,7 +111,7 @@ func (s Setup) Uninstall(o install.Options, r Request) error {
 	if state, _ := project.StateDir(s.Getenv); len(named) == 0 && !r.DryRun && err == nil {
 		if _, missing := os.Stat(state); missing == nil {
 			first := ""
-			if open := checkup.Served(s.Getenv); len(open) > 0 { // or they write it anew
+			if open := checkup.Served(s.Getenv); len(open) > 0 { // otherwise they make the directory again
 				first = "; first close " + strings.Join(open, ", ") + ", where c2c still runs"
 			}
 			fmt.Fprintf(s.Stdout, "the mail stays in %s until you delete that directory%s\n", state, first)

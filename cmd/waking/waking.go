@@ -53,7 +53,7 @@ type Target struct {
 	Alias      string    `json:"alias"`
 	Pane       string    `json:"pane,omitempty"`
 	Unattended bool      `json:"unattended,omitempty"`
-	LastRing   wake.Ring `json:"last_ring,omitzero"` // by the daemon or by another ringer
+	LastRing   wake.Ring `json:"last_ring,omitzero"` // the last ring, by the daemon or by another ringer
 }
 
 // Look finds out whether the daemon of a root runs, and which sessions it may ring.

@@ -85,8 +85,8 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	return errors.Join(err, failed)
 }
 
-// bridge makes the bridge to the agent. The bridge calls the function tell at each change of the agent's state. env is added to the
-// agent's environment.
+// bridge makes the bridge to the agent. The bridge calls the function tell at each change of the agent's state. The agent's
+// environment also gets the variables env.
 func (d *Daemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 	env = slices.Concat(client.Clean(os.Environ()), env, []string{"C2C_MCP_BROKER_ROOT=" + d.Broker.Root()})
 	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Env: env, Approve: d.Approve, Version: broker.Version, OnState: tell})
