@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/sessions"
@@ -276,6 +277,31 @@ func TestWhoMayDecideIsToldOfRequestsAndHowTheyEnd(t *testing.T) {
 	if got := again.want("permission", "verdict"); got["request_id"] != "cdefg" {
 		t.Errorf("%v", got)
 	}
+}
+
+// Mail waits for a sender, and a suspended process holds the lock of the sender's mailbox.
+func TestALockedMailboxHoldsUpOnlyItsMail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, desk := w.session("amber"), w.outside("desk")
+	w.answer(amber, desk, "m-1", "waits")
+	lk, err := filelock.Acquire(t.Context(), w.b.Dir(), desk.ID+".inbox.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lk.Release()
+	w.serve()
+	s := w.listen("desk", "")
+	for _, id := range []string{"abcde", "bcdef"} { // the stream may write the first one before it looks for mail
+		if err := w.store.Ask(t.Context(), permission.Request{ID: id, Session: amber.ID, Alias: "amber", Tool: "Run", Input: "ls"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.want("permission", "reply"); got["request_id"] != id {
+			t.Errorf("%v", got)
+		}
+	}
+	lk.Release()
+	wantIDs(t, w.listen("desk", "").replies(1), "m-1") // no stream holds its turn
 }
 
 func TestWhatIsNotShownInFullIsSaid(t *testing.T) {

@@ -73,12 +73,15 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	}
 }
 
-// ready reports whether mail waits that the stream can hand over now. It takes the mailbox's lock only if mail waits.
+// ready reports whether mail waits that the stream can hand over now. It takes the mailbox's lock only if mail waits. The same goroutine
+// writes all other events, and a suspended process may hold that lock for days: ready and hand wait at most sessions.KeepWait for it.
 func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	if some, err := p.box.Waiting(); err != nil || !some {
 		return false, err
 	}
-	return p.box.Ready(ctx)
+	brief, cancel := context.WithTimeout(ctx, sessions.KeepWait)
+	defer cancel()
+	return p.box.Ready(brief)
 }
 
 // trouble logs an error, and makes deliver leave the mailbox alone for mailGap.
@@ -144,7 +147,9 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	if ok, err := p.fromArchive(); err != nil || !ok {
 		return 0, err
 	}
-	lease, err := p.box.Lease(ctx, sessions.ByEvents, 1)
+	brief, cancel := context.WithTimeout(ctx, sessions.KeepWait)
+	lease, err := p.box.Lease(brief, sessions.ByEvents, 1)
+	cancel()
 	if err != nil {
 		p.trouble(ctx, err)
 		return 0, nil
@@ -156,7 +161,7 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 			return 0, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	if err := lease.Ack(ctx, inbox.Handles(msgs)...); err != nil {
 		p.trouble(ctx, err) // c2c may deliver the mail again, with the same ids

@@ -35,7 +35,7 @@ const (
 	codesDir  = "login"
 	loginsDir = "page"
 
-	maxKeys   = 8       // browser tabs of one login; a further tab logs out the oldest
+	maxTabs   = 8       // browser tabs of one login; a further tab logs out the oldest
 	maxFile   = 8 << 10 // bytes
 	maxKey    = 64      // characters
 	maxLogins = 64      // a further login ends the login that would expire first
@@ -56,7 +56,13 @@ type Who struct {
 type grant struct {
 	Who
 	Expires time.Time `json:"expires"`
-	Keys    []string  `json:"keys,omitempty"` // only in a login: the SHA-256 of each tab's key, the newest last
+	Tabs    []tabKey  `json:"tabs,omitempty"` // only in a login; the newest last
+}
+
+// tabKey is the key of one tab. It is as proven as the tab's own link: an agent may have planted or read the cookie that the tabs share.
+type tabKey struct {
+	Hash     string `json:"hash"` // SHA-256
+	Unproven bool   `json:"unproven,omitempty"`
 }
 
 // NewCode makes the code of a link. The link opens the page once, within codeTime. The argument files is the directory serve.FilesDir.
@@ -199,7 +205,7 @@ func (p *Page) dirOf(r *http.Request) string {
 	return g.Dir
 }
 
-// find returns the login of a request, and its cookie.
+// find returns the login of a request as its tab has it, and its cookie.
 func (p *Page) find(r *http.Request) (cookie string, g grant, ok bool) {
 	keys := r.Header[http.CanonicalHeaderKey(KeyHeader)]
 	if len(keys) != 1 || len(keys[0]) > maxKey {
@@ -211,21 +217,23 @@ func (p *Page) find(r *http.Request) (cookie string, g grant, ok bool) {
 	}
 	defer dir.Close()
 	for _, cookie := range p.cookies(r) {
-		if g, ok := read(dir, cookie, p.now()); ok && g.hasKey(keys[0]) {
+		g, ok := read(dir, cookie, p.now())
+		if tab, has := g.tab(keys[0]); ok && has {
+			g.Unproven = tab.Unproven
 			return cookie, g, true
 		}
 	}
 	return "", grant{}, false
 }
 
-func (g grant) hasKey(key string) (has bool) {
+func (g grant) tab(key string) (tab tabKey, has bool) {
 	sum := []byte(hash(key))
-	for _, one := range g.Keys {
-		if subtle.ConstantTimeCompare(sum, []byte(one)) == 1 {
-			has = true
+	for _, one := range g.Tabs {
+		if subtle.ConstantTimeCompare(sum, []byte(one.Hash)) == 1 {
+			tab, has = one, true
 		}
 	}
-	return has
+	return tab, has
 }
 
 const maxCookies = 16 // how many cookies of a request the method find tries
@@ -324,13 +332,12 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	g := grant{Who: who}
 	for _, old := range p.cookies(r) {
 		if was, ok := read(dir, old, now); ok && was.Root == who.Root {
-			g.Keys, cookie = was.Keys, old
-			g.Unproven = g.Unproven && was.Unproven // an earlier link may have proved that a person uses this browser
+			g.Tabs, cookie = was.Tabs, old
 		}
 	}
 	cookie, key = cmp.Or(cookie, newKey(32)), newKey(32)
-	g.Keys = append(g.Keys, hash(key))
-	g.Keys = g.Keys[max(0, len(g.Keys)-maxKeys):]
+	g.Tabs = append(g.Tabs, tabKey{hash(key), who.Unproven})
+	g.Tabs = g.Tabs[max(0, len(g.Tabs)-maxTabs):]
 	g.Expires = now.Add(loginTime).UTC().Truncate(time.Second)
 	return cookie, key, write(dir, cookie, g)
 }
