@@ -218,7 +218,7 @@ func TestALargeOutboxBehindALockedMailboxCostsLittle(t *testing.T) {
 		b.Start()
 		a.Send("devbox", message("ash", "cedar", 1000), message("ash", "birch", 0))
 		settled()
-		for n := range 250 {
+		for n := range 150 {
 			m := message("ash", "cedar", n)
 			m.Content = strings.Repeat("x", 60<<10)
 			a.Send("devbox", m)
