@@ -111,6 +111,7 @@ type Event struct {
 	ErrorMessage   any            `json:"error_message"`
 	ErrorDetails   any            `json:"error_details"`
 	Note           string         `json:"-"` // a sentence of c2c for the model, to put into the answer
+	ownNote        string         // the part of Note that the client's protocol has made
 	Watch          string         `json:"-"` // a file that the answer asks the client to watch
 	Now            time.Time      `json:"-"`
 	Carried        []mail.Message `json:"-"` // mail that the client got with its prompt and does not show to its person; see CarriesMail
@@ -171,6 +172,7 @@ func Parse(client string, r io.Reader) (Event, error) {
 	}
 	if e.protocol.note != nil {
 		e.Note = e.protocol.note(e)
+		e.ownNote = e.Note
 	}
 	return e, nil
 }
@@ -304,4 +306,9 @@ func (e Event) Pointer(state string) string {
 		return ""
 	}
 	return PointerPath(state, e.SessionID)
+}
+
+// DropOwnNote removes the part of Note that the client's protocol has made, and keeps what was added to it.
+func (e *Event) DropOwnNote() {
+	e.Note = strings.TrimPrefix(strings.TrimPrefix(e.Note, e.ownNote), "\n")
 }

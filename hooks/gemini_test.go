@@ -170,3 +170,17 @@ func TestNoSubagentOfGeminiIsGivenMail(t *testing.T) {
 		}
 	}
 }
+
+// A warning of a claimed file must stay when the dropped mail itself is shown again.
+func TestOnlyTheNoteOfTheClientIsDropped(t *testing.T) {
+	for _, added := range []string{"", "\na warning"} {
+		e := Event{Note: geminiNote + added, ownNote: geminiNote}
+		if e.DropOwnNote(); e.Note != strings.TrimPrefix(added, "\n") {
+			t.Errorf("left is %q", e.Note)
+		}
+	}
+	e := Event{Note: "a warning"}
+	if e.DropOwnNote(); e.Note != "a warning" {
+		t.Errorf("left is %q", e.Note)
+	}
+}

@@ -30,7 +30,7 @@ type shower struct {
 func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
 	e.Now = time.Now()
 	if len(dropped) > 0 {
-		e.Note = "" // the note would say that mail was dropped, but this answer shows the mail again
+		e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
 	}
 	if err := e.findCarried(ctx); err != nil {
 		return err
