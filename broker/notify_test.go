@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/processes"
+	"c2c/sessions/registry"
 )
 
 // asks has amber ask about birch.
@@ -313,6 +315,70 @@ func TestADamagedRegistryEndsNoRequest(t *testing.T) {
 	}
 }
 
+// removesRow removes a session's row, as a sweep does. The session's facts stay.
+func (w *world) removesRow(sid string) {
+	w.t.Helper()
+	if err := w.Change(w.t.Context(), func(rows []registry.Row) ([]registry.Row, error) {
+		return slices.DeleteFunc(rows, func(r registry.Row) bool { return r.SID() == sid }), nil
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A row that was removed comes back only if its session does. A damage of the registry before the request has lost nothing that the
+// request is about.
+func TestARequestAboutASessionWhoseRowWasRemovedIsAnswered(t *testing.T) {
+	w := newTableWorld(t)
+	w.writeRegistry("{\x00broken")
+	amber := w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
+	w.pass(time.Second)
+	for _, c := range []callers.Caller{{Explicit: "shell"}, {Client: "gemini", ClientID: "b1", PID: 20}} {
+		fir := w.register("fir", c)
+		if _, now, err := notify.Ask(t.Context(), w.Registry, amber, "fir", notify.Done, false); err != nil || now != nil {
+			t.Fatalf("ask: %+v, %v", now, err)
+		}
+		delete(w.table, c.PID)
+		w.removesRow(fir.ID)
+		if got := w.check(amber.ID); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "fir has ended") {
+			t.Errorf("%+v: notices %q", c, got)
+		}
+		if all, err := notify.List(w.Registry); err != nil || len(all) != 0 {
+			t.Errorf("%+v: requests %+v, %v", c, all, err)
+		}
+	}
+}
+
+func TestARequestOfASessionWhoseRowWasRemovedIsDropped(t *testing.T) {
+	w := newTableWorld(t)
+	amber, _, _ := w.asks(notify.Idle)
+	delete(w.table, 10)
+	w.removesRow(amber.ID)
+	if got := w.check(amber.ID); len(got) != 0 {
+		t.Errorf("notices %q", got)
+	}
+	if all, err := notify.List(w.Registry); err != nil || len(all) != 0 {
+		t.Errorf("requests %+v, %v", all, err)
+	}
+}
+
+// c2c knows no process of a session that was made in a shell.
+func TestADamagedRegistryEndsNoRequestOfOrAboutASessionWithoutAProcess(t *testing.T) {
+	w := newTableWorld(t)
+	amber, fir := w.register("amber", callers.Caller{Explicit: "amber"}), w.register("fir", callers.Caller{Explicit: "fir"})
+	if _, now, err := notify.Ask(t.Context(), w.Registry, amber, "fir", notify.Done, false); err != nil || now != nil {
+		t.Fatalf("ask: %+v, %v", now, err)
+	}
+	w.writeRegistry("{\x00broken")
+	if got := w.check(amber.ID); len(got) != 0 {
+		t.Errorf("notices %q", got)
+	}
+	w.register("fir", callers.Caller{Explicit: "fir"})
+	if err := notify.SaidDone(t.Context(), w.Registry, fir.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.toldOnce(amber.ID, "fir says that it is done")
+}
+
 func TestWhoSaysDoneAfterADamageOfTheRegistryIsHeard(t *testing.T) {
 	w := newTableWorld(t)
 	amber, birch, _ := w.asks(notify.Done)
@@ -352,6 +418,36 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 	}
 	w.toldOnce(amber.ID, "says that it is done")
 	w.toldOnce(cedar.ID, "is idle")
+}
+
+// Each try at a locked mailbox takes seconds. The process that acts on deadlines checks every few seconds.
+func TestALockedMailboxIsNotTriedAtEachCheck(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, _ := w.asks(notify.Idle)
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := notify.NewChecker(w.Registry, nil)
+	if _, err := c.Check(t.Context()); !errors.Is(err, notify.ErrUnsent) {
+		t.Errorf("the first check: %v", err)
+	}
+	if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 1 { // no error: it has not tried
+		t.Errorf("the next check: %+v wait, %v", waiting, err)
+	}
+	w.pass(2 * time.Minute)
+	if _, err := c.Check(t.Context()); !errors.Is(err, notify.ErrUnsent) {
+		t.Errorf("a check later: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(2 * time.Minute)
+	if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 0 {
+		t.Errorf("the mailbox is free: %+v wait, %v", waiting, err)
+	}
+	w.toldOnce(amber.ID, "is idle")
 }
 
 // The answer is that of the moment in which it was true, also if it is sent later.

@@ -55,6 +55,7 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 // check acts on each deadline until ctx ends or the root is gone. The caller holds the lock.
 func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
 	checker := deadlines.NewChecker(b.Registry)
+	asked := notify.NewChecker(b.Registry, func(ctx context.Context, text string) error { return desktop.Show(ctx, getenv, text) })
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
 			return nil, 0, errRootGone
@@ -65,9 +66,9 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 			wait, err = 0, nil
 		}
 		files = checker.Files()
-		waiting, nerr := notify.Check(ctx, b.Registry, func(ctx context.Context, text string) error { return desktop.Show(ctx, getenv, text) })
+		waiting, nerr := asked.Check(ctx)
 		switch {
-		case errors.Is(nerr, notify.ErrUnsent): // no warning: this may last for days, and each warning would come again after two seconds
+		case errors.Is(nerr, notify.ErrUnsent): // no warning: this may last for days, and each warning would come again after a minute
 			log.Debug("requests for notices are checked later", "err", nerr)
 		case nerr != nil && ctx.Err() == nil:
 			log.Warn("requests for notices are checked later", "err", nerr)

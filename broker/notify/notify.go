@@ -32,6 +32,9 @@ const (
 
 	// maxRequests bounds the requests of a root.
 	maxRequests = 256
+	// retryAfter is how long a Checker sends no notice to a session after a notice could not be sent to it. If a suspended process holds
+	// the lock of its mailbox, each try waits for sessions.KeepWait.
+	retryAfter = time.Minute
 )
 
 // Values of Request.When: the state of the session for which a request waits.
@@ -85,7 +88,7 @@ type News struct {
 // ErrFull says that too many requests wait.
 var ErrFull = errors.New("too many requests for a notice wait in this project")
 
-// ErrUnsent says that some notices could not be sent yet. The next Check tries again.
+// ErrUnsent says that some notices could not be sent now. A later Check tries again.
 var ErrUnsent = errors.New("a notice is sent later")
 
 // Ask stores a request: the session asker wants one notice about the session with this alias. If there is news already, Ask returns it and
@@ -118,7 +121,7 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 	if s.Process != 0 {
 		r.PID, r.Start = s.Process, row.Integer("pid_start_time")
 	}
-	if news := r.look(reg, row); news != nil {
+	if news := r.look(reg, row, false); news != nil {
 		return r, news, nil
 	}
 	err = file(reg).Change(ctx, func(all []Request) ([]Request, error) {
@@ -140,15 +143,16 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 	return r, nil, err
 }
 
-// rowOf returns the row of a session, or nil if the session is gone. A damaged registry may have lost the row; the session registers again
-// with its next call. Until then rowOf makes the row from the session's facts, which stay when a row is lost.
-func rowOf(reg *sessions.Registry, rows []registry.Row, sid string) (r registry.Row) {
+// rowOf returns the row of a session. If the session has no row, rowOf makes one from its facts, which stay when a row goes; nil: nothing
+// is known of the session. gone means that c2c has removed the row, which it does only if it does not see the session's client live. Otherwise
+// a damage of the registry has lost the row since the time in the argument since, and the session registers again with its next call.
+func rowOf(reg *sessions.Registry, rows []registry.Row, sid string, since time.Time) (r registry.Row, gone bool) {
 	if i := registry.FindSID(rows, sid); i >= 0 {
-		return rows[i]
+		return rows[i], false
 	}
 	f := reg.Facts.Of(sid)
 	if !f.OnDisk() {
-		return nil
+		return nil, true
 	}
 	r.SetText("session_id", sid)
 	r.SetText("alias", f.Alias)
@@ -156,17 +160,22 @@ func rowOf(reg *sessions.Registry, rows []registry.Row, sid string) (r registry.
 		r.SetInteger("pid", int64(f.PID))
 		r.SetInteger("pid_start_time", f.StartTime)
 	}
-	return r
+	state := reg.State(r)
+	return r, (state == sessions.Absent || state == sessions.Unknown) && !reg.DamagedSince(since)
 }
 
-// look returns the news for which the request waits, or nil. It updates r with what the session does now.
-func (r *Request) look(reg *sessions.Registry, row registry.Row) *News {
+// look returns the news for which the request waits, or nil. It updates r with what the session does now. For row and gone see rowOf.
+func (r *Request) look(reg *sessions.Registry, row registry.Row, gone bool) *News {
+	removed := &News{Gone, r.Alias + " has ended: its session is not registered any more."}
 	if row == nil {
-		return &News{Gone, r.Alias + " has ended: its session is not registered any more."}
+		return removed
 	}
 	s := reg.Session(row)
-	if s.State == sessions.Absent {
+	switch {
+	case s.State == sessions.Absent:
 		return r.ended(s, row)
+	case gone:
+		return removed
 	}
 	start := row.Integer("pid_start_time")
 	same := s.Process == 0 || r.PID == 0 || s.Process == r.PID && start == r.Start
@@ -225,7 +234,7 @@ type Show func(ctx context.Context, text string) error
 // SaidDone sends the notices of all requests that wait until this session says that it is done. It returns an error only if the requests
 // could not be changed. A notice that cannot be sent now is sent by a later Check.
 func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
-	all, err := answer(ctx, reg, func(r *Request, _ registry.Row) *News {
+	all, err := answer(ctx, reg, func(r *Request, _ registry.Row, _ bool) *News {
 		if r.SID != sid || r.When != Done {
 			return nil
 		}
@@ -234,25 +243,42 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show
 	if err != nil {
 		return err
 	}
-	if _, err := send(ctx, reg, show, all); err != nil {
+	if _, err := NewChecker(reg, show).send(ctx, all); err != nil {
 		reg.Log.Warn("the session has said that it is done", "session", sid, "err", err)
 	}
 	return nil
 }
 
+// Checker sends notices. It remembers to which sessions it could send none.
+type Checker struct {
+	reg   *sessions.Registry
+	show  Show
+	again map[string]time.Time // when to try again to send a notice to a session
+}
+
+// NewChecker makes a Checker that remembers nothing yet.
+func NewChecker(reg *sessions.Registry, show Show) *Checker {
+	return &Checker{reg, show, map[string]time.Time{}}
+}
+
 // Check sends the notices that are due, and returns the requests that still wait. If there is no request, it costs one system call.
-// The error is ErrUnsent if only some notices could not be sent.
-func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
-	all, err := answer(ctx, reg, func(r *Request, row registry.Row) *News { return r.look(reg, row) })
+// The error is ErrUnsent if it has tried to send some notices and could not.
+func (c *Checker) Check(ctx context.Context) (waiting []Request, err error) {
+	all, err := answer(ctx, c.reg, func(r *Request, row registry.Row, gone bool) *News { return r.look(c.reg, row, gone) })
 	if err != nil {
 		return all, err
 	}
-	return send(ctx, reg, show, all)
+	return c.send(ctx, all)
+}
+
+// Check is Checker.Check for a process that checks only once.
+func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
+	return NewChecker(reg, show).Check(ctx)
 }
 
 // answer calls look for each request that has no news yet, records the news that look returns, and returns all requests. Recorded news is
 // final, even if the notice can only be sent later.
-func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, registry.Row) *News) (all []Request, err error) {
+func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, row registry.Row, gone bool) *News) (all []Request, err error) {
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -262,13 +288,13 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, reg
 			return before, err
 		}
 		for _, r := range before {
-			if rowOf(reg, rows, r.By) == nil {
+			if _, gone := rowOf(reg, rows, r.By, r.At); gone {
 				continue // the session that asked is gone
 			}
-			row := rowOf(reg, rows, r.SID)
+			row, gone := rowOf(reg, rows, r.SID, r.At)
 			r.Alias = cmp.Or(row.Alias(), mail.SafeAlias(r.Alias)) // the alias may have changed since
 			if r.News == (News{}) {
-				if news := look(&r, row); news != nil {
+				if news := look(&r, row, gone); news != nil {
 					r.News = *news
 				}
 			}
@@ -282,20 +308,21 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, reg
 // send sends the notices of the requests that have news, and then removes these requests. After a kill in between, the notice is sent
 // again, which does no harm because it has the same id. While send waits for a mailbox, it holds no lock of the requests, because a
 // suspended process may hold that mailbox's lock for days.
-func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request) (waiting []Request, err error) {
-	sent, locked := map[string]bool{}, map[string]bool{}
+func (c *Checker) send(ctx context.Context, all []Request) (waiting []Request, err error) {
+	reg, sent := c.reg, map[string]bool{}
 	for _, r := range all {
-		if r.News == (News{}) || locked[r.By] {
+		if r.News == (News{}) || reg.Now().Before(c.again[r.By]) {
 			continue
 		}
 		brief, end := context.WithTimeout(ctx, sessions.KeepWait)
 		serr := notice.Send(brief, reg, r.By, mail.Message{To: cmp.Or(reg.AliasOf(ctx, r.By), reg.Facts.Of(r.By).Alias), ID: r.NoticeID(), Content: r.News.Text}, notice.Asked)
 		end()
 		if serr != nil { // the other notices are sent all the same
-			err, locked[r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), true
+			err, c.again[r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), reg.Now().Add(retryAfter)
 			continue
 		}
 		sent[r.ID] = true
+		delete(c.again, r.By)
 	}
 	if len(sent) == 0 {
 		return all, err
@@ -315,10 +342,10 @@ func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request)
 		return rest, nil
 	})
 	for _, text := range shown {
-		if cerr != nil || show == nil {
+		if cerr != nil || c.show == nil {
 			break
 		}
-		if err := show(ctx, text); err != nil {
+		if err := c.show(ctx, text); err != nil {
 			reg.Log.Warn("a notification of the desktop was not shown", "err", err)
 		}
 	}

@@ -134,9 +134,9 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 	}
 	changes := watch.NewChanges()
 	defer changes.Close()
-	errTold := errors.New("told")
+	checker, errTold := notify.NewChecker(a.b.Registry, nil), errors.New("told")
 	err = changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
-		waiting, err := notify.Check(ctx, a.b.Registry, nil)
+		waiting, err := checker.Check(ctx)
 		if err != nil && !errors.Is(err, notify.ErrUnsent) {
 			return nil, 0, err
 		}
