@@ -165,7 +165,7 @@ func TestASenderIsToldThatNothingRingsItsReceiver(t *testing.T) {
 			if client == "qwen" { // its server rings it
 				return ""
 			}
-			return "birch " + state + "; nothing rings it: its next turn brings the message"
+			return "birch " + state + "; c2c knows of nothing that rings it: its next turn brings the message"
 		}
 		w.rang(birch.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
 		note("its state is not known", waits("runs"))

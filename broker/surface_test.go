@@ -30,10 +30,17 @@ func (w *world) wantSurface(what, sid, want string) {
 	}
 }
 
+// terminal is the number of the process of c2c start, see bell.
+const terminal = 40
+
 // bell says that c2c start rings the process of a session.
 func (w *world) bell(sid string) {
 	w.t.Helper()
-	if err := w.Facts.Change(w.t.Context(), sid, func(f *facts.Facts) { f.Bell = true }); err != nil {
+	p, err := w.Processes.Find(w.starts(terminal))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.Facts.Change(w.t.Context(), sid, func(f *facts.Facts) { f.RingerPID, f.RingerStart = p.PID, p.Start }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -75,6 +82,10 @@ func TestSurfaceSupportSaysWhetherMailWakesASession(t *testing.T) {
 		w.rang(s.ID, wake.Ring{Outcome: wake.Uncaptured, Method: wake.ByTerminal})
 		w.wantSurface("its terminal did not take the last", s.ID, sessions.SurfaceDegraded)
 		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
+		w.ends(terminal)
+		w.wantSurface("c2c start was killed, and its client runs on", s.ID, sessions.SurfaceDegraded)
+		w.bell(s.ID)
+		w.wantSurface("another c2c start", s.ID, sessions.SurfaceFull)
 		w.attach(callers.Caller{Client: "cursor", ClientID: transport, PID: w.starts(n)})
 		w.wantSurface("it was started again, without c2c start", s.ID, sessions.SurfaceDegraded)
 	}

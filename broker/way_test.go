@@ -59,24 +59,28 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		},
 			want: "birch is idle (0 s); the message is deferrable and wakes nobody: the next turn brings it"},
 		"nobody rings": {do: func(w *world, birch sessions.Session, _ mail.Message) {},
-			want: "birch runs; nothing rings it: its next turn brings the message", cure: "no server of c2c runs in it: c2c doctor"},
+			want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "no server of c2c runs in it: c2c doctor"},
 		"its server rings nobody": {do: func(w *world, birch sessions.Session, _ mail.Message) { w.hold(locks.ServerLock(birch.ID)) },
-			want: "birch runs; nothing rings it: its next turn brings the message", cure: "c2c doctor tells more"},
+			want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "c2c doctor tells more"},
 		"only a terminal could ring": {client: "gemini", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(locks.ServerLock(birch.ID))
-		}, want: "birch is idle (0 s); nothing rings it: its next turn brings the message", cure: "start it with c2c start gemini, or run c2c wake attach in its pane"},
+		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "start it with c2c start gemini, or run c2c wake attach in its pane"},
 		"a terminal that is gone rang before": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.bell(birch.ID)
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", PID: w.starts(20)})
-		}, want: "birch runs; nothing rings it: its next turn brings the message", cure: "start it with c2c start kimi"},
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "start it with c2c start kimi"},
+		"c2c start was killed": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.bell(birch.ID)
+			w.ends(terminal)
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "start it with c2c start kimi"},
 		"c2c start rings": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) { w.bell(birch.ID) },
 			want: "birch runs; it is about to be rung"},
 		"nothing types into its pane": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			if err := w.SetPane(w.t.Context(), birch.ID, "tmux:%0:/tmp/x"); err != nil {
 				w.t.Fatal(err)
 			}
-		}, want: "birch runs; nothing rings it: its next turn brings the message", cure: "c2c wake start"},
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "c2c wake start"},
 		"its client has not begun": {client: "copilot", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) {}, want: "birch runs; nothing of c2c has run in its client yet", cure: "a dialog may wait in its terminal"},
 		"nobody rings a client over HTTP": {do: func(w *world, _ sessions.Session, _ mail.Message) {
 			w.attach(callers.Caller{Client: "qwen", PID: w.pid(20), Transport: sessions.TransportHTTP})

@@ -71,7 +71,7 @@ func TestDiagnosticsTellOfAServerThatTheClientHasStarted(t *testing.T) {
 	amber.want("register", `{"alias":"amber"}`)
 	wantDiagnostics(t, "stdio", amber.want("runtime_diagnostics", `{}`), map[string]string{
 		"transport": "stdio", "transport_why": "the client has started…", "root": amber.root, "protocol": "2025-11-25", "daemon_url": "<nil>", "mcp_session": "<nil>",
-		"surface_support": "degraded", "surface_why": "it is not woken; mail comes …"})
+		"surface_support": "degraded", "surface_why": "c2c knows of nothing that wakes it; mail comes …"})
 }
 
 func TestDiagnosticsCountTheBellsOfTheirSession(t *testing.T) {

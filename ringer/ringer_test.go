@@ -145,20 +145,41 @@ func TestAClientInTheShellOfAnotherIsNotRungByItsTerminal(t *testing.T) {
 	}
 }
 
-// c2c start rings its client as long as that runs. A sender may rely on it before the first ring.
-func TestASessionThatATerminalOfOursShowsHasABell(t *testing.T) {
-	r, b, s, rings := typing(t)
-	r.Scope = Terminal(os.Getpid(), rings, false, nil)
-	defer r.Start(t.Context())()
-	changes := watch.NewChanges()
-	defer changes.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := changes.Until(ctx, filepath.Join(b.Root(), "sessions", s.ID+".lock"), func() (bool, error) {
-		s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.ID})
-		return s.HasBell(), err
-	}); err != nil {
-		t.Errorf("it has none: %v", err)
+// A sender may rely on c2c start, and on the server in a client that is else rung only in its terminal, before the first ring, and no longer
+// when they have ended: the client may run on.
+func TestASessionHasABellAsLongAsItsRingerRuns(t *testing.T) {
+	for _, client := range []string{"claude", "kimi"} {
+		r, b, s, rings := typing(t)
+		if client == "claude" {
+			r.Scope = Terminal(os.Getpid(), rings, false, nil)
+		} else {
+			ways := r.Scope.ways
+			if _, err := b.Attach(t.Context(), callers.Caller{Explicit: s.ID, Client: client, PID: os.Getpid()}); err != nil {
+				t.Fatal(err)
+			}
+			r.Scope, _ = Server(client, os.Getpid(), nil)
+			r.Scope.ways = ways
+		}
+		now := func(ctx context.Context) (sessions.Session, error) {
+			return callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.ID})
+		}
+		stop := r.Start(t.Context())
+		defer stop()
+		changes := watch.NewChanges()
+		defer changes.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := changes.Until(ctx, filepath.Join(b.Root(), "sessions", s.ID+".lock"), func() (bool, error) {
+			s, err := now(ctx)
+			return s.HasBell() && b.Prober().HasBell(s), err
+		}); err != nil {
+			t.Fatalf("%s has none: %v", client, err)
+		}
+		stop()
+		s, err := now(ctx)
+		if support, why := b.Prober().Surface(s); err != nil || s.HasBell() || support != sessions.SurfaceDegraded {
+			t.Errorf("the ringer of %s has ended: bell %v, %s, %s, %v", client, s.HasBell(), support, why, err)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ type Scope struct {
 	// lockPerRing means that the ringer takes a session's ring lock only for the time of a ring. So an MCP server in the session's client,
 	// which keeps the lock while it runs, takes precedence.
 	lockPerRing bool
-	// bell means that this process rings a session as long as the session's process runs, so that senders may count on it.
+	// bell means that this process records that it rings a session, so that senders may count on it; see sessions.Session.HasBell.
 	bell bool
 	// client is the client that has started this MCP server, and process is the id of the client's process. The ringer needs them for
 	// Peers (see wake.Client), and to notice that c2c was uninstalled.

@@ -106,9 +106,7 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 		return err
 	}
 	if w.Scope.bell && s.Process != 0 {
-		if err := w.b.Facts.Change(ctx, s.SID, func(f *facts.Facts) { f.Bell = f.PID == s.Process }); err != nil && ctx.Err() == nil {
-			w.Log.Debug("senders are not told that the session is rung", "session", s.SID, "err", err)
-		}
+		defer w.recordBell(ctx, s)()
 	}
 	if follow != nil && !w.Scope.lockPerRing {
 		ctx, stop := context.WithCancel(ctx)
@@ -124,4 +122,30 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 	}
 	r.watcher = watcher
 	return watcher.Run(ctx, w.changes)
+}
+
+// recordBell records that this process rings the session. The function remove takes that back; if this process is killed instead, its start
+// time shows that. The terminal of a client outlives the server in it, so it takes the server's place, and a server takes nobody's place.
+func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func()) {
+	change := func(ctx context.Context, edit func(*facts.Facts)) {
+		if err := w.b.Facts.Change(ctx, s.SID, edit); err != nil && ctx.Err() == nil {
+			w.Log.Debug("senders are not told whether the session is rung", "session", s.SID, "err", err)
+		}
+	}
+	self, err := w.b.Processes.Find(w.b.Processes.Self())
+	if err != nil { // a sandbox hides it
+		return func() {}
+	}
+	change(ctx, func(f *facts.Facts) {
+		if f.PID == s.Process && (w.Scope.lockPerRing || f.RingerPID == 0) {
+			f.RingerPID, f.RingerStart = self.PID, self.Start
+		}
+	})
+	return func() {
+		change(context.WithoutCancel(ctx), func(f *facts.Facts) {
+			if f.RingerPID == self.PID && f.RingerStart == self.Start {
+				f.RingerPID, f.RingerStart = 0, 0
+			}
+		})
+	}
 }

@@ -53,9 +53,12 @@ func (s Session) HasMod() bool {
 	return s.Process != 0 && s.Facts.ModStart != 0 && s.Facts.ModStart == s.Facts.StartTime
 }
 
-// HasBell reports whether something rings the session's process as long as that runs: c2c start, or in a client that is else rung only in
-// its terminal (client.Profile.Typed), c2c's server.
-func (s Session) HasBell() bool { return s.Facts.Bell && s.State == Alive && s.PID == s.Facts.PID }
+// HasBell reports whether a process has recorded that it rings the session's process: c2c start, or in a client that is else rung only in
+// its terminal (client.Profile.Typed), c2c's server. HasBell costs no system call, so it does not see that the process was killed since
+// then: Prober.HasBell sees that. What an older c2c start rings, nothing has recorded.
+func (s Session) HasBell() bool {
+	return s.Facts.RingerPID != 0 && s.State == Alive && s.PID == s.Facts.PID
+}
 
 // Unseen returns the ids of messages that the client has given to the model, but not shown to the user yet.
 func (s Session) Unseen() []string { return s.Facts.Unseen }

@@ -48,10 +48,11 @@ func (s Session) Outlook(n Now) string {
 	return ""
 }
 
-// Unrung says what happens to a message for a session that nothing rings.
-const Unrung = "nothing rings it: its next turn brings the message"
+// Unrung says what happens to a message for a session of which nothing has recorded that it rings it. It may be rung all the same, see
+// HasBell.
+const Unrung = "c2c knows of nothing that rings it: its next turn brings the message"
 
-// OnlyTyped reports whether only a line typed into its terminal could wake a session, and c2c may type nowhere.
+// OnlyTyped reports whether only a line typed into its terminal could wake a session, and c2c knows of nothing that may type there.
 func (s Session) OnlyTyped() bool {
 	return client.Typed(s.Client) && s.Pane == "" && !s.HasBell()
 }

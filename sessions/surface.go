@@ -22,7 +22,7 @@ func (look Prober) Surface(s Session) (support, why string) {
 	case look.held(locks.RingLock(s.ID)):
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
 	// These hold the ring lock only while they ring. So the last ring shows whether they reach the session.
-	case s.HasBell() && (last.Outcome == wake.Rang || last.Method != wake.ByTerminal):
+	case (last.Outcome == wake.Rang || last.Method != wake.ByTerminal) && look.HasBell(s):
 		return SurfaceFull, "c2c start rings it"
 	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(locks.WakeLock):
 		return SurfaceFull, "the wake daemon types into its pane"
@@ -31,5 +31,14 @@ func (look Prober) Surface(s Session) (support, why string) {
 	case s.Facts.Transport == TransportHTTP:
 		return SurfaceDegraded, "its client has no stream of events open, or does not answer there: mail waits until the client calls a tool"
 	}
-	return SurfaceDegraded, "it is not woken; mail comes with its next turn"
+	return SurfaceDegraded, "c2c knows of nothing that wakes it; mail comes with its next turn"
+}
+
+// HasBell reports whether a process rings the session's process, as Session.HasBell says, and runs now.
+func (look Prober) HasBell(s Session) bool {
+	if !s.HasBell() || s.Process == 0 { // the ringer of a process that c2c cannot see, c2c cannot see either
+		return false
+	}
+	p, err := look.processes.Find(s.Facts.RingerPID)
+	return err == nil && p.Start == s.Facts.RingerStart
 }

@@ -249,7 +249,7 @@ func unrung(reg *sessions.Registry, s sessions.Session, wakes bool) string {
 		return noSign + ": " + lookThere
 	case s.Client == "":
 		return "it was registered in a shell, and no client has it: c2c poll-inbox --session-id " + s.Alias + " takes the mail"
-	case s.OnlyTyped():
+	case client.Typed(s.Client) && !isRung(reg, &s):
 		return sessions.Unrung + "; " + toBeRung(reg, &s)
 	case !wakes && s.Pane == "" && !known:
 		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/broker/notice"
+	"c2c/client"
 	"c2c/format"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -178,9 +179,9 @@ func notBegun(reg *sessions.Registry, s *sessions.Session) bool {
 	return s.Started && s.State == sessions.Alive && !reg.Locks.HasServer(s.ID) && !reg.Locks.HasRinger(s.ID)
 }
 
-// isRung reports whether a process is there that rings a session.
+// isRung reports whether a process is there of which c2c knows that it rings a session.
 func isRung(reg *sessions.Registry, s *sessions.Session) bool {
-	return reg.Locks.HasRinger(s.ID) || s.HasBell() || s.Pane != "" && reg.Locks.Held(locks.WakeLock)
+	return reg.Locks.HasRinger(s.ID) || reg.Prober().HasBell(*s) || s.Pane != "" && reg.Locks.Held(locks.WakeLock)
 }
 
 // toBeRung returns what a person can do so that mail wakes a session that nothing rings now.
@@ -188,7 +189,7 @@ func toBeRung(reg *sessions.Registry, s *sessions.Session) string {
 	switch {
 	case s.Pane != "":
 		return "c2c wake start rings it in its pane"
-	case s.OnlyTyped():
+	case client.Typed(s.Client):
 		return "mail wakes it only if you start it with c2c start " + s.Client + ", or run c2c wake attach in its pane of tmux or screen"
 	case reg.Locks.HasServer(s.ID):
 		return "c2c doctor tells more"

@@ -236,13 +236,13 @@ func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
 		}
 		defer release()
 		got := c.line("warning  session amber: mail waits since")
-		if want := "; nothing rings it: its next turn brings the message; mail wakes it only if you start it with c2c start " + client + ", or run c2c wake attach in its pane of tmux or screen"; !strings.HasSuffix(got, want) {
+		if want := "; c2c knows of nothing that rings it: its next turn brings the message; mail wakes it only if you start it with c2c start " + client + ", or run c2c wake attach in its pane of tmux or screen"; !strings.HasSuffix(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}
-		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "it is not woken") {
+		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "c2c knows of nothing that wakes it") {
 			t.Error(got)
 		}
-		if err := c.b.Facts.Change(t.Context(), id, func(f *facts.Facts) { f.Bell = true }); err != nil {
+		if err := c.b.Facts.Change(t.Context(), id, func(f *facts.Facts) { f.RingerPID, f.RingerStart = f.PID, f.StartTime }); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "it wakes the session: c2c start rings it") {

@@ -236,7 +236,9 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {
-			f.Bell = f.Bell && f.PID == a.process.PID && f.StartTime == a.process.Start
+			if f.PID != a.process.PID || f.StartTime != a.process.Start {
+				f.RingerPID, f.RingerStart = 0, 0
+			}
 			f.PID, f.StartTime, f.Namespace, f.StartedBy = a.process.PID, a.process.Start, reg.Processes.Namespace(), a.startedBy
 		}
 		if sessions.IsPersonID(a.sid) && a.Caller.User != nil && a.Caller.User.looked().Terminal {

@@ -21,15 +21,17 @@ type Facts struct {
 	Client    string   `json:"client,omitempty"`
 	ClientIDs []string `json:"client_ids,omitempty"`
 	// The session's process has the id PID in the PID namespace Namespace, and started at StartTime. A person has only a namespace.
-	PID       int       `json:"pid,omitempty"`
-	StartTime int64     `json:"pid_start_time,omitempty"`
-	Namespace string    `json:"pid_namespace,omitempty"`
-	Started   bool      `json:"started,omitempty"`  // c2c start made this session, and its client has not reported its own id for it yet
-	Named     bool      `json:"named,omitempty"`    // its alias was chosen, or the alias from the configuration was tried already
-	Proposed  bool      `json:"proposed,omitempty"` // its alias comes from a project's file
-	Bell      bool      `json:"bell,omitempty"`     // something rings the process PID as long as it runs, see Session.HasBell
-	Pane      string    `json:"pane,omitempty"`
-	LastRing  wake.Ring `json:"last_ring,omitzero"`
+	PID       int    `json:"pid,omitempty"`
+	StartTime int64  `json:"pid_start_time,omitempty"`
+	Namespace string `json:"pid_namespace,omitempty"`
+	Started   bool   `json:"started,omitempty"`  // c2c start made this session, and its client has not reported its own id for it yet
+	Named     bool   `json:"named,omitempty"`    // its alias was chosen, or the alias from the configuration was tried already
+	Proposed  bool   `json:"proposed,omitempty"` // its alias comes from a project's file
+	// The process RingerPID, which started at RingerStart, rings the process PID as long as both run; see Session.HasBell.
+	RingerPID   int       `json:"ringer_pid,omitempty"`
+	RingerStart int64     `json:"ringer_start,omitempty"`
+	Pane        string    `json:"pane,omitempty"`
+	LastRing    wake.Ring `json:"last_ring,omitzero"`
 	// Unattended: see Session.Unattended.
 	Unattended bool `json:"unattended,omitempty"`
 	// Turn is the last reported state of the session's turn, or "". It was reported at TurnAt; TurnBy is the source of the report.

@@ -80,10 +80,6 @@ func (f *Facts) member(name string) any {
 		return &f.LastRing
 	case "unattended":
 		return &f.Unattended
-	case "failure":
-		return &f.Failure
-	case "failed_at":
-		return &f.FailedAt
 	case "transport":
 		return &f.Transport
 	case "transport_at":
@@ -92,8 +88,10 @@ func (f *Facts) member(name string) any {
 		return &f.Conversation
 	case "mod_start_time":
 		return &f.ModStart
-	case "bell":
-		return &f.Bell
+	case "ringer_pid":
+		return &f.RingerPID
+	case "ringer_start":
+		return &f.RingerStart
 	case "unseen":
 		return &f.Unseen
 	case "dropped":
@@ -118,6 +116,10 @@ func (f *Facts) memberOfTurn(name string) any {
 		return &f.TurnAt
 	case "turn_by":
 		return &f.TurnBy
+	case "failure":
+		return &f.Failure
+	case "failed_at":
+		return &f.FailedAt
 	}
 	return nil
 }
