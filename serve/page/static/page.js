@@ -679,7 +679,7 @@
   function sessionFacts(s) {
     const more = [];
     if (s.ring) more.push('last ring: ' + s.ring + (s.ring_at ? ', ' + short(s.ring_at) : ''));
-    if (s.surface) more.push(s.surface === 'full' ? 'mail rings it' : 'nothing rings it: it sees mail when it next does something');
+    if (s.surface) more.push(s.surface === 'full' ? 'mail rings it' : 'c2c knows of nothing that rings it: its next turn brings its mail');
     if (s.last_read) more.push('last read mail ' + short(s.last_read));
     if (s.handed) more.push(count(s.handed, 'message', 'messages') + ' handed');
     return more;
