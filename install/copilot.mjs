@@ -28,7 +28,7 @@ let rested = () => {} // told when none does
 let putting = Promise.resolve() // one offer after the other: a c2c that was killed may have made the same one
 const asking = new Map() // of each question to c2c, by its id: who waits for the answer
 const patience = 3000 // ms, for an answer
-let postKey // of the last posts of rooms that c2c has given
+let postKey // of the last posts of rooms that were sent
 let wait = 1000 // ms, before c2c is started again
 
 let does // what the session does now
@@ -124,7 +124,6 @@ async function newPosts(said) {
   const news = told?.news
   if (!news) return
   if (said.some((text) => text.includes(news.text))) return void say({ has: [news.key] }) // no c2c may have heard it
-  postKey = news.key
   return news
 }
 
@@ -144,6 +143,7 @@ async function put(mail) {
     if (posts) fresh.push(posts)
     const id = await session.send({ prompt: fresh.map((m) => m.text).join("\n"), mode: "immediate" })
     sent.set(id, fresh.map((m) => m.key))
+    if (posts) postKey = posts.key // not before: what was not sent never comes to the model, and nothing may wait for it
     if (early.has(id)) enter(sent.get(id))
   } catch (e) {
     say({ refused: String(e?.message ?? e).slice(0, 200) })

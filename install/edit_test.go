@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -154,6 +155,48 @@ console.log((await conversation()).join("|"))`
 	cmd := exec.Command("node", "test.mjs")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil || strings.Trim(string(out), "|\n") != "one||two" {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
+// The posts of rooms that were in a message that Copilot did not take come with the same mail when c2c offers it again.
+func TestCopilotGetsThePostsAgainThatItDidNotTake(t *testing.T) {
+	need.Tools(t, "node")
+	dir := t.TempDir()
+	const sdk = `let sent = 0
+const session = {
+  sessionId: "s", workspacePath: ".", on: () => {},
+  send: async ({ prompt }) => {
+    console.log(prompt)
+    if (++sent === 2) process.exit(0)
+    throw new Error("busy")
+  },
+}
+export const joinSession = async () => session`
+	const c2c = `import { createInterface } from "node:readline"
+const say = (line) => console.log(JSON.stringify(line))
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const heard = JSON.parse(line)
+  if (heard.shown || heard.refused) say({ mail: [{ key: "m", text: "<c2c >mail</c2c>" }] })
+  if (heard.news) say({ call: heard.call, news: { key: "p", text: "posts" } })
+})`
+	for name, text := range map[string]string{
+		"test.mjs": string(copilotExtension),
+		"c2c.mjs":  c2c,
+		"c2c":      "#!/bin/sh\nexec node c2c.mjs\n",
+		"node_modules/@github/copilot-sdk/package.json": `{"type":"module","exports":{"./extension":"./extension.js"}}`,
+		"node_modules/@github/copilot-sdk/extension.js": sdk,
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("node", "test.mjs")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	const want = "<c2c >mail</c2c>\nposts\n"
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != want+want {
 		t.Errorf("%v, %s", err, out)
 	}
 }

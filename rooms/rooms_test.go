@@ -622,6 +622,49 @@ func TestTheDigestIsBounded(t *testing.T) {
 	}
 }
 
+// What has no space in the digest stays new, and comes before newer posts of other rooms.
+func TestRoomsWithoutSpaceInTheDigestComeTheNextTime(t *testing.T) {
+	t.Parallel()
+	st := store(t)
+	const rooms = 12
+	var all []*Room
+	for i := range rooms {
+		r := st.must(t, fmt.Sprintf("room-%02d-%s", i, strings.Repeat("x", 50)))
+		r.join(t, "amber", "birch")
+		all = append(all, r)
+	}
+	late := all[rooms-1]
+	late.post(t, "amber", "first word")
+	for range 2 {
+		for _, r := range all[:rooms-1] {
+			r.post(t, "amber", strings.Repeat("words ", 20))
+		}
+		n, err := st.News("birch", Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := n.Text(2000)
+		if err := n.Seen(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text, "first word") {
+			t.Errorf("the room whose post has waited longest is not there:\n%s", text)
+		}
+		next, err := st.News("birch", Ask{})
+		if err != nil || len(next.Rooms) == rooms || !strings.Contains(text, "words words") {
+			t.Errorf("%d rooms are new after\n%s%v", len(next.Rooms), text, err)
+		}
+		for _, room := range n.Rooms {
+			isNew := slices.ContainsFunc(next.Rooms, func(r RoomNews) bool { return r.Room == room.Room })
+			if strings.Contains(text, room.Room) == isNew {
+				t.Errorf("%s is still new: %v, after\n%s", room.Room, isNew, text)
+			}
+		}
+		st.take(t, "birch")
+		late.post(t, "amber", "first word")
+	}
+}
+
 func FuzzPost(f *testing.F) {
 	for _, s := range []string{`{"ts":1.5,"from_alias":"a","content":"b"}`, `{"ts":1,"from_alias":"a","content":"b","to_sessions":["x",7],"wakes":-3,"message_id":"../x"}`,
 		`{"from_alias":"a","content":"b","wakes":1e9,"thread":null,"from_person":"true"}`, `{`, ``, "{}\n", `{"content":"\ud800","from_alias":""}`} {

@@ -156,7 +156,7 @@ var layers = []layer{
 	{"sessions/registry", "registry.json: a row for each session, in the format of the OCaml c2c",
 		450, "inbox inbox/atomicfile inbox/fields inbox/filelock sessions/eventlog"},
 	{"rooms", "rooms on disk: members, one history for each room, and how far each member has read",
-		3010, "inbox inbox/atomicfile inbox/fields inbox/filelock inbox/mail sessions/facts sessions/registry"},
+		3035, "inbox inbox/atomicfile inbox/fields inbox/filelock inbox/mail sessions/facts sessions/registry"},
 	{"project", "finds the root of a directory: where the mail of its project is kept",
 		650, "format inbox/atomicfile inbox/digest process/child"},
 	{"format", "writes times, durations and counts for people",

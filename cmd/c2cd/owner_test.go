@@ -76,7 +76,7 @@ func TestAnAliasOfAnotherProjectIsSaidToBeThere(t *testing.T) {
 func TestASessionIDInTheEnvironmentIsNoAlias(t *testing.T) {
 	s := newShell(t)
 	s.want("c2c register ghost --session-id s-1; c2c send ghost for-s-1")
-	s.refused("export C2C_MCP_SESSION_ID=ghost; c2c poll-inbox", "takes a session id, not an alias")
+	s.refused("export C2C_MCP_SESSION_ID=ghost; c2c poll-inbox", "takes a session id")
 	if out := s.want("export C2C_MCP_SESSION_ID=ghost; c2c register >&2; c2c poll-inbox; c2c whoami --json"); strings.Contains(out, "for-s-1") ||
 		!strings.Contains(out, `"session_id": "ghost"`) {
 		t.Error(out)

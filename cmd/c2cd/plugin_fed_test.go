@@ -287,3 +287,46 @@ func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
 	}
 	wants("")
 }
+
+// If there are posts of more rooms than one text has space for, the other rooms come with the next turns.
+func TestAPluginGetsThePostsOfManyRoomsBitByBit(t *testing.T) {
+	f := newFed(t)
+	f.start("")
+	sid := f.say(`{"session":"ses-1","shown":true}`).SID
+	amber, err := callers.Resolve(t.Context(), f.b.Registry, callers.Caller{Explicit: sid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	birch, err := f.b.Register(t.Context(), callers.Caller{Explicit: "birch"}, "birch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rooms = 12
+	for i := range rooms {
+		room := fmt.Sprint("room-", i)
+		for _, s := range []sessions.Session{birch, amber} {
+			if _, err := talk.Join(t.Context(), f.b, s, room, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := talk.Post(t.Context(), f.b, birch, talk.Draft{Room: room, Message: mail.Message{Content: "ambient"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := ""
+	for range rooms {
+		news := f.say(`{"session":"ses-1","call":"q","news":true}`).News
+		if news.Key == "" {
+			break
+		}
+		got += news.Text
+		if _, err := io.WriteString(f.in, `{"session":"ses-1","has":["`+news.Key+`"]}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range rooms {
+		if n := strings.Count(got, fmt.Sprintf("room=\"room-%d\"", i)); n != 1 {
+			t.Errorf("the posts of room-%d come %d times", i, n)
+		}
+	}
+}

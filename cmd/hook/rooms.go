@@ -33,9 +33,6 @@ func (e *event) addNews(ctx context.Context) rooms.News {
 	if text != "" {
 		e.Note = strings.TrimPrefix(e.Note+"\n"+text, "\n")
 	}
-	if text == "" && len(news.Rooms) > 0 { // there is no space for the posts, so they stay new
-		return rooms.News{}
-	}
 	return news
 }
 
