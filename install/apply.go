@@ -18,7 +18,7 @@ var ErrChanged = errors.New("changed meanwhile, run again")
 
 // Apply carries out the plan. If another plan was applied after this plan was made, Apply first makes the plan again. Before it writes
 // the first file, it checks that every file still has the content for which the plan was made; it checks each file again right before it
-// writes the file. On an error it restores the files that it has written. Callers may test for ErrChanged.
+// replaces the file. On an error it restores the files that it has written. Callers may test for ErrChanged.
 func (p *Plan) Apply() error {
 	unlock, err := p.lock()
 	if err != nil {
@@ -64,7 +64,11 @@ func (p *Plan) apply() error {
 		if err = p.do(c); err == nil {
 			continue
 		}
-		for _, done := range slices.Backward(steps[:i+1]) { // also the last step, which may be written and not yet synced
+		written := steps[:i+1] // also the last step, which may be written and not yet synced
+		if errors.Is(err, ErrChanged) {
+			written = steps[:i]
+		}
+		for _, done := range slices.Backward(written) {
 			err = errors.Join(err, p.undo(done))
 		}
 		removeDirs(dirs)
@@ -152,7 +156,7 @@ func (p *Plan) do(c Change) error {
 		if err := p.makeDirs(filepath.Dir(c.target)); err != nil {
 			return err
 		}
-		return atomicfile.Rewrite(c.target, c.After, c.Mode)
+		return atomicfile.Rewrite(c.target, c.After, c.Mode, c.unchanged)
 	case c.Before != nil:
 		return atomicfile.Remove(c.target)
 	}

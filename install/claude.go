@@ -65,11 +65,12 @@ func claudeFiles(o Options) []target {
 	script := filepath.Join(dir, "hooks", claudeScript)
 	// Without AlwaysLoad the model sees our tools only after it has searched for them with ToolSearch.
 	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
+	project := top(o.Project)
 	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{part: "hook script", content: o.HookScript}},
 		{path: filepath.Join(dir, "settings.json"), editor: claudeSettings{claudeHooks(script), o.Ask}},
 		{path: claudeState(o), editor: server, other: o.InProject},
-		{path: filepath.Join(top(o.Project), ".mcp.json"), mode: 0o644, editor: server, other: !o.InProject, with: "--project"},
+		{path: filepath.Join(project, ".mcp.json"), mode: 0o644, editor: server, other: !o.InProject, project: project},
 	}, claudeModFiles(o, dir)...)
 }
 

@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -95,10 +96,20 @@ func followLink(path string) (string, error) {
 			return "", fmt.Errorf("read %s: too many symbolic links", path)
 		}
 		if !filepath.IsAbs(link) {
-			link = filepath.Join(filepath.Dir(target), link)
+			link = filepath.Dir(target) + "/" + link // without Join: what ".." means depends on links
 		}
-		target = link
+		dir, name := filepath.Split(link)
+		target = filepath.Join(realPath(dir), name)
 	}
+}
+
+// realPath is filepath.EvalSymlinks for a path whose last elements may be missing.
+func realPath(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil || path == filepath.Dir(path) {
+		return cmp.Or(real, path)
+	}
+	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 }
 
 // blank reports whether data holds only white space, or an empty object without a comment.

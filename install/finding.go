@@ -24,7 +24,11 @@ func (t target) part() string {
 
 // broken returns a problem that another `c2c install` repairs.
 func (t target) broken(part, what string) doctor.Finding {
-	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+" repairs it")
+	with := ""
+	if t.project != "" {
+		with = " --project"
+	}
+	return problem(t.client, part, t.path, what+"; c2c install "+t.client+with+" repairs it")
 }
 
 // good returns a finding that our part is in place.

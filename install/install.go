@@ -115,6 +115,10 @@ func (p *Plan) add(t target) error {
 	if err != nil {
 		return err
 	}
+	old := p.journal.find(t.path)
+	if err := t.mayAdd(f, old); err != nil {
+		return err
+	}
 	after, err := t.editor.add(t.path, f.data)
 	if err != nil {
 		return err
@@ -132,7 +136,7 @@ func (p *Plan) add(t target) error {
 	if err := f.checkWritable(); err != nil {
 		return err
 	}
-	r, err := nextRecord(p.journal.find(t.path), t, f)
+	r, err := nextRecord(old, t, f)
 	if err != nil {
 		return err
 	}
@@ -223,7 +227,7 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 // remove plans to remove our part from t, if it is there. f is t's file.
 func (p *Plan) remove(t target, f *file) (err error) {
 	r := p.journal.find(t.path)
-	if f.data == nil || r != nil && r.untouched(f.data) {
+	if f.data == nil || r != nil && r.untouched(f.data) || r == nil && t.outside(f) {
 		return nil
 	}
 	c := f.change(nil, f.mode)

@@ -23,13 +23,14 @@ func opencodeFiles(o Options) []target {
 	command := []string{o.Binary, "mcp"}
 	plugin := scriptEditor{part: "plugin", content: runs(opencodePlugin, o.Binary)}
 	server := serverEditor{key: "mcp", entry: opencodeEntry{"local", command, true, map[string]string{"C2C_MCP_CLIENT_TYPE": OpenCode}}, command: command}
-	project, with := filepath.Join(top(o.Project), ".opencode"), "--project"
+	project := top(o.Project)
+	inProject := filepath.Join(project, ".opencode")
 	shared := !o.InProject || o.SharedPlugin
 	return []target{
 		{path: filepath.Join(dir, "plugins", "c2c.ts"), mode: 0o644, editor: plugin, other: !shared},
-		{path: filepath.Join(project, "plugins", "c2c.ts"), mode: 0o644, editor: plugin, other: shared, with: with},
+		{path: filepath.Join(inProject, "plugins", "c2c.ts"), mode: 0o644, editor: plugin, other: shared, project: project},
 		{path: opencodeConfig(dir), editor: server, other: o.InProject},
-		{path: opencodeConfig(project), mode: 0o644, editor: server, other: !o.InProject, with: with},
+		{path: opencodeConfig(inProject), mode: 0o644, editor: server, other: !o.InProject, project: project},
 	}
 }
 

@@ -1,6 +1,8 @@
 package install
 
 import (
+	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,7 +45,7 @@ type target struct {
 	mode       fs.FileMode // the mode of a new file; 0: 0600
 	private    bool        // only the owner may read the file, whatever its mode was
 	other      bool        // the file belongs to a scope that was not requested: c2c adds nothing there, but checks it and removes our part
-	with       string      // the option of c2c install for this scope, or empty
+	project    string      // the top of the project, if the file is only for this project; otherwise empty
 	editor     editor
 }
 
@@ -152,6 +154,27 @@ func (t target) find() (part, error) {
 		return part{}, err
 	}
 	return t.editor.find(f)
+}
+
+// mayAdd returns an error if our part must not be put into f, which is t's file. r is the undo record of t, or nil.
+func (t target) mayAdd(f *file, r *record) error {
+	switch {
+	case t.outside(f):
+		return fmt.Errorf("edit %s: a link leads out of the project, to %s; put a file in the place of the link, or install without --project", t.path, f.target)
+	case t.editor.kind() == kindScript && r == nil && !blank(f.data) && !bytes.Contains(f.data, []byte("c2c")) && !hasOurs(t.editor, f.data):
+		return fmt.Errorf("write %s: what is there is not from c2c; move it away, then run again", t.path)
+	}
+	return nil
+}
+
+// outside reports whether a link leads from t, a file of a project, to f, a file outside of the project. A repository can contain links,
+// and its author must not choose which file of the person c2c edits.
+func (t target) outside(f *file) bool {
+	if t.project == "" {
+		return false
+	}
+	below, err := filepath.Rel(realPath(t.project), realPath(f.target))
+	return err != nil || !filepath.IsLocal(below)
 }
 
 // held reports whether the file has a part that this c2c (not the OCaml c2c) has written.

@@ -108,8 +108,8 @@ func without(lines []string, id string) (left []string) {
 
 // editAuthorized edits the lines of authorized_keys. It writes the file only if they have changed.
 func editAuthorized(path string, edit func(lines []string) []string) error {
-	data, err := atomicfile.ReadForeign(path, maxAuthKey)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	data, err := readAuthorized(path)
+	if err != nil {
 		return err
 	}
 	var lines []string
@@ -127,7 +127,21 @@ func editAuthorized(path string, edit func(lines []string) []string) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	return atomicfile.Rewrite(path, []byte(after), mode)
+	return atomicfile.Rewrite(path, []byte(after), mode, func() error {
+		if now, err := readAuthorized(path); err != nil || bytes.Equal(now, data) {
+			return err
+		}
+		return fmt.Errorf("edit %s: another program has changed it meanwhile; run this again", path)
+	})
+}
+
+// readAuthorized returns the content of authorized_keys, which may be missing.
+func readAuthorized(path string) ([]byte, error) {
+	data, err := atomicfile.ReadForeign(path, maxAuthKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return data, err
 }
 
 // Exchange is the request that `c2c relay add` sends to c2c on the other host, through ssh.

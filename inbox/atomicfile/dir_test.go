@@ -302,7 +302,7 @@ func TestRewriteGivesTheModeAndLeavesOtherProgramsFilesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mode := range []os.FileMode{0o644, 0o600} {
-		if err := Rewrite(path, []byte("{}"), mode); err != nil {
+		if err := Rewrite(path, []byte("{}"), mode, func() error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
@@ -372,5 +372,30 @@ func TestTheSizeOfAFileMovesNoReader(t *testing.T) {
 	data, rerr := ReadAll(h)
 	if size != 4 || err != nil || rerr != nil || string(data) != "1234" {
 		t.Errorf("%d bytes, %v, and then %q, %v", size, err, data, rerr)
+	}
+}
+
+// Another program may replace its file while we write the new content: then the program's version stays.
+func TestRewriteChecksWhenTheNewContentIsReady(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "settings.json")
+	changed := errors.New("changed meanwhile")
+	err := Rewrite(path, []byte("ours"), 0o644, func() error {
+		temps, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".c2c.tmp.*"))
+		if err != nil || len(temps) != 1 {
+			t.Fatalf("temporary files are %v, %v", temps, err)
+		}
+		info, err := os.Stat(temps[0])
+		if data, rerr := os.ReadFile(temps[0]); string(data) != "ours" || err != nil || rerr != nil || info.Mode() != 0o644 {
+			t.Errorf("the temporary file has %q, %v, %v, %v", data, info, err, rerr)
+		}
+		return errors.Join(os.WriteFile(path, []byte("theirs"), 0o600), changed)
+	})
+	if !errors.Is(err, changed) {
+		t.Errorf("Rewrite returns %v", err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if data, rerr := os.ReadFile(path); string(data) != "theirs" || len(entries) != 1 || err != nil || rerr != nil {
+		t.Errorf("the file has %q, and beside it are %v: %v, %v", data, entries, err, rerr)
 	}
 }

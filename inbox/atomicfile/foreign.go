@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,13 +19,17 @@ const foreign = ".c2c"
 
 // Rewrite is Write for another program's file, in a directory that need not be private. It sets the file's mode. It keeps the owner,
 // because after c2c ran as root the user must still be able to write the file. The file must not be a symbolic link.
-func Rewrite(path string, data []byte, mode fs.FileMode) error {
+//
+// Rewrite calls check when the new content is synced, right before that replaces the file. If check returns an error, the file stays, and
+// Rewrite returns the error. The other program may have changed its file while the content was synced, and that change would be lost.
+func Rewrite(path string, data []byte, mode fs.FileMode, check func() error) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return d.replace(filepath.Base(path), TempName(foreign), data, func(f *Handle) error {
+	var refused error
+	err = d.replace(filepath.Base(path), TempName(foreign), data, func(f *Handle) error {
 		old, err := os.Stat(path)
 		if err == nil {
 			st := old.Sys().(*syscall.Stat_t)
@@ -33,8 +38,16 @@ func Rewrite(path string, data []byte, mode fs.FileMode) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a new file is ours
 			return err
 		}
-		return unix.Fchmod(int(f.Fd()), uint32(mode.Perm()))
+		if err := unix.Fchmod(int(f.Fd()), uint32(mode.Perm())); err != nil {
+			return err
+		}
+		if err := f.sync(); err != nil {
+			return err
+		}
+		refused = check()
+		return refused
 	})
+	return cmp.Or(refused, err)
 }
 
 // Remove deletes another program's file, and syncs its directory.

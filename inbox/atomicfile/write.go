@@ -29,7 +29,7 @@ func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 // but perhaps does not survive a power cut. After any other error the old content is still there. Any number of processes may write at
 // once; the last one wins. Write also removes temporary files that dead writers left.
 func (d *Dir) Write(name string, data []byte) error {
-	err := d.replace(name, TempName(name), data, nil)
+	err := d.replace(name, TempName(name), data, (*Handle).sync)
 	if err == nil {
 		d.sweep(name)
 	}
@@ -52,12 +52,12 @@ func (d *Dir) sweep(name string) {
 
 // Replace is Write for a caller that holds the lock of the file. It also removes the temporary file that a dead writer left.
 func (d *Dir) Replace(name string, data []byte) error {
-	err := d.replace(name, lockedTemp(name), data, nil)
+	err := d.replace(name, lockedTemp(name), data, (*Handle).sync)
 	if errors.Is(err, fs.ErrExist) {
 		if err := d.RemoveLeftover(name); err != nil {
 			return err
 		}
-		err = d.replace(name, lockedTemp(name), data, nil)
+		err = d.replace(name, lockedTemp(name), data, (*Handle).sync)
 	}
 	return err
 }
@@ -74,8 +74,8 @@ func (d *Dir) RemoveLeftover(name string) error {
 	return err
 }
 
-// replace writes tmp, calls prepare, syncs tmp, and renames it to name.
-func (d *Dir) replace(name, tmp string, data []byte, prepare func(*Handle) error) error {
+// replace writes tmp, calls finish, which syncs tmp, and renames tmp to name. If finish returns an error, the old file stays.
+func (d *Dir) replace(name, tmp string, data []byte, finish func(*Handle) error) error {
 	err := d.change("write", name, func() error {
 		fd, err := d.descriptor(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 		if err != nil {
@@ -83,11 +83,8 @@ func (d *Dir) replace(name, tmp string, data []byte, prepare func(*Handle) error
 		}
 		f := newHandle(fd, tmp)
 		_, err = f.Write(data)
-		if err == nil && prepare != nil {
-			err = prepare(f)
-		}
 		if err == nil {
-			err = f.sync()
+			err = finish(f)
 		}
 		err = errors.Join(err, f.Close())
 		if err == nil {
