@@ -82,8 +82,8 @@ func patched(patch string) (names []string) {
 	return names
 }
 
-// Edits returns the absolute path of the file that the event's tool call changes. The result before says whether the call is still to
-// come. path is "" if the event names no such file, or if the client's protocol has no editors.
+// Edits returns the absolute path of the file that the event's tool call changes. The result before is true if the call is still
+// to come. The path is "" if the event names no such file, or if the client's protocol lists no tools that edit files.
 func (e Event) Edits() (path string, before bool) {
 	if !slices.Contains(e.protocol.editors, e.Tool) {
 		return "", false

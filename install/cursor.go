@@ -9,7 +9,7 @@ import (
 // Cursor is Cursor's name in package client.
 const Cursor = "cursor"
 
-// cursor configures Cursor, after the pages mcp and agent/hooks of its documentation.
+// cursor configures Cursor as the pages "mcp" and "agent/hooks" of Cursor's documentation say.
 func cursor() setup {
 	return setup{name: Cursor, files: cursorFiles, overHTTP: true,
 		notes: func(Options) []string {

@@ -199,7 +199,7 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 		return s, nil, nil, err
 	}
 	j, err := readJournal(o.StateDir)
-	// Call isLocked after readJournal: an install that holds the lock now may edit files that this plan reads later.
+	// First readJournal, then isLocked: so a running install either holds the lock now, or changes the journal later, which renew sees.
 	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
@@ -233,7 +233,7 @@ func (p *Plan) remove(t target, f *file) (err error) {
 	c := f.change(nil, f.mode)
 	if r != nil && hash(f.data) == r.AfterSHA256 {
 		c.After = r.original()
-		if f.mode == r.AfterMode { // a mode that a person has changed since stays
+		if f.mode == r.AfterMode { // otherwise a person has changed the mode: keep it
 			c.Mode = r.Mode
 		}
 	} else if c.After, err = stripped(t, f.data, r); errors.Is(err, errEdited) {

@@ -17,7 +17,7 @@ type Mail struct {
 
 	State string    // Queued, Rung, Handed, Read or Dead of package sessions; or Posted
 	At    time.Time // when the message got this state
-	// HandedAt is set if c2c knows only the model's newest answer after the hand-over (At): the message was read between HandedAt and At.
+	// HandedAt is the time of the hand-over if c2c does not know when the message was read. Then At is the model's newest answer after it.
 	HandedAt time.Time
 	By       string // the reader, or the method of the ring
 	Why      string // the reason, for a dead letter

@@ -9,7 +9,7 @@ import (
 )
 
 // Authors finds the session that wrote a message. A message always has the alias that its sender had when it sent the message. It has the
-// id of the sender's session only if the sender chose the message's id.
+// id of the sender's session only if the sender chose the message's id, because two sessions may choose the same id.
 type Authors struct {
 	reg  *Registry
 	Rows []registry.Row
@@ -27,7 +27,7 @@ type known struct {
 type holder struct {
 	own    registry.Row // its row; nil: no session or several have the alias
 	since  float64      // own has had the alias since this time
-	chosen float64      // when own, or the session from which it took over, chose the alias; 0: not known. Older messages are not from own
+	chosen float64      // when the session, or the one before it, chose the alias: older messages are of others; 0: not known
 }
 
 // formerHolder is a session that had an alias.

@@ -15,7 +15,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// EditsFile lists the latest edits of files that nobody has claimed. It is written only in a project with claims.
+// EditsFile lists the latest edits of files that nobody has claimed. It is written only in a project with claims
+// on other files.
 const EditsFile = "edits.json"
 
 const (

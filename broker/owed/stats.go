@@ -23,7 +23,7 @@ type Stats struct {
 	Overdue  int            `json:"overdue"` // of the open ones
 	Over     map[string]int `json:"over"`    // closed ones by their state
 	Total    SurfaceStats   `json:"total"`
-	Surfaces []SurfaceStats `json:"surfaces"` // one for each surface_support of the asked session at the send
+	Surfaces []SurfaceStats `json:"surfaces"` // one for each value of surface_support that receivers had when the message was sent
 }
 
 // SurfaceStats has the counts and the latencies of obligations. Each count is a part of the count before it. Only Observed may be

@@ -137,7 +137,7 @@ func (e *event) concernsUs() bool {
 var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
 // showTrouble is for an error after which a person must repair something. Nobody sees a hook's standard error, so showTrouble shows the
-// error in the hook's answer. It returns any other error, and also this one if the answer to the event may not have such a text.
+// error in the hook's answer. It returns the cause if a person need not repair anything, or if the answer may not have such a text.
 func (e *event) showTrouble(cause error) error {
 	says := ""
 	switch {

@@ -1,4 +1,4 @@
-// Package setup runs c2c install and c2c uninstall. It lets package install plan and make the edits of the clients' configuration, and
+// Package setup runs c2c install and c2c uninstall. Package install plans and makes the edits of the clients' configuration; package setup
 // prints the result and what is left to do.
 package setup
 
@@ -111,7 +111,7 @@ func (s Setup) Uninstall(o install.Options, r Request) error {
 	if state, _ := project.StateDir(s.Getenv); len(named) == 0 && !r.DryRun && err == nil {
 		if _, missing := os.Stat(state); missing == nil {
 			first := ""
-			if open := checkup.Served(s.Getenv); len(open) > 0 { // otherwise they make the directory again
+			if open := checkup.Served(s.Getenv); len(open) > 0 { // these programs would make a deleted directory again
 				first = "; first close " + strings.Join(open, ", ") + ", where c2c still runs"
 			}
 			fmt.Fprintf(s.Stdout, "the mail stays in %s until you delete that directory%s\n", state, first)

@@ -30,7 +30,7 @@ type Config struct {
 	Left io.Writer
 }
 
-// The screen shows backlog messages at first. It keeps at most maxMails messages, and at most maxFlow bytes of each.
+// At first the screen shows the newest messages, at most backlog. It keeps at most maxMails messages, and at most maxFlow bytes of each.
 const (
 	backlog  = 300
 	maxMails = 2000
@@ -71,7 +71,8 @@ type worker struct {
 	results chan func()
 }
 
-// mailView is a message on the screen. The flow and the pane in front share the fate of a message, so its state is the same in both.
+// mailView is a message on the screen. The flow and the pane in front have the same
+// pointer in the field fate of a message, so both show the same state.
 type mailView struct {
 	mail.Message
 	fate *live.Mail
@@ -91,7 +92,7 @@ type pane struct {
 	thread   bool // new answers join it
 }
 
-// shown is the selection and the area at the last time when show has moved a pane's view to the selection.
+// shown has the selection and the area that a pane had when the method show last scrolled it.
 type shown struct {
 	selected *mailView
 	view     area

@@ -30,7 +30,7 @@ func (r *backReader) read(file *atomicfile.Handle, start int64, f func(lines []b
 		return false, err
 	}
 	start = max(0, start, end-atomicfile.MaxFile)
-	part := 0 // buf[:part] is the rest of a line that begins before end
+	part := 0 // buf[:part] is the end of a line whose beginning lies before the offset end, and is not read yet
 	size := int64(cmp.Or(r.size, blockSize))
 	for step := size; end > start; {
 		begin := max(start, end-step)

@@ -13,7 +13,7 @@ import (
 
 // Take merges the records of another archive into this one, in the order of their times. It writes the records of both archives into
 // new files, whose places are after all present places. So a search that starts at an earlier place still finds every record that was
-// archived after that. Then Take removes the files that it has replaced.
+// archived after that place. Then Take removes the files that it has replaced.
 func (s *Store) Take(ctx context.Context, source *Store) error {
 	other, err := source.open()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Store) Take(ctx context.Context, source *Store) error {
 		}
 		var gone []string
 		for _, base := range own.bases {
-			if base == own.base { // an empty file, which the first new file has replaced
+			if base == own.base { // this file was empty, so the first new file has its name, and has replaced it
 				continue
 			}
 			if err := own.old.Remove(partName(base)); err != nil {

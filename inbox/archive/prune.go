@@ -95,7 +95,7 @@ func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err
 	if dir == nil || len(gone) == 0 {
 		return p, nil
 	}
-	// Leave an empty file at the place where the next file begins, so that places keep their meaning.
+	// Leave an empty file whose name is the place where the next file begins. Otherwise places would be counted from 0 again.
 	last, err := newPartName(a.base)
 	if err == nil {
 		err = a.old.Append(last, nil)

@@ -17,7 +17,7 @@ import (
 var ErrTerminal = errors.New("an agent may have opened this terminal")
 
 // terminal is the chain of processes behind the terminal of this process: the leader of the process session, the leader's parent, and so
-// on. An agent can open a terminal (script, tmux), leave its client's processes (setsid) and empty its environment. But no agent can open a
+// on. An agent can open a terminal (script, tmux), detach from its client (setsid) and empty its environment. But no agent can open a
 // terminal that is older than its client, or one that a program of another user opens, for example at a login.
 type terminal []opener
 
@@ -63,7 +63,7 @@ func terminalHere(reg *sessions.Registry) (t terminal) {
 		if len(t) > 0 || p.PID == leader {
 			uid, name, _ := procstat.Owner(p.PID)
 			t = append(t, opener{p, name, uid != os.Getuid(), procstat.HasTerminal(p.PID, number)})
-		} else if p.Parent == leader && leader == 1 { // process 1 of a container, where ancestors ends
+		} else if p.Parent == leader && leader == 1 { // process 1 of a container: the function ancestors leaves it out
 			t = append(t, opener{Process: processes.Process{PID: 1}})
 		}
 	}

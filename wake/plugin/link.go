@@ -44,7 +44,7 @@ type toPlugin struct {
 	Session string     `json:"session,omitempty"`
 	SID     string     `json:"sid,omitempty"` // the id of the session's mailbox, in the answer to a line that names a session
 	Mail    []mailItem `json:"mail,omitempty"`
-	Begin   bool       `json:"begin,omitempty"`   // asks the client to begin a session: mail waits, and it has none yet
+	Begin   bool       `json:"begin,omitempty"`   // asks the client to begin a session, because mail waits and the client has no session yet
 	Call    string     `json:"call,omitempty"`    // set in an answer to a line with a Call: the id from that line
 	Warning string     `json:"warning,omitempty"` // what the model gets with the result of the change; see Link.Edits
 	Refusal string     `json:"refusal,omitempty"` // why the session must not make the change

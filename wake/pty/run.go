@@ -59,7 +59,7 @@ type Terminal struct {
 	drawn       time.Time     // when the client last drew
 	drew        chan struct{} // gets a value when the client has drawn; has room for one
 	ended       bool          // the client has ended
-	pastedAlone string        // the line that Carry has typed and then seen in the prompt with no other text; "" once the client took it
+	pastedAlone string        // the line that Carry typed and that then was the whole text of the prompt; "" when the client has taken it
 }
 
 // Start starts the client. The caller must then call Run or Abandon.
