@@ -5,14 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/fields"
 	"c2c/inbox/mail"
 	"c2c/sessions/registry"
@@ -99,12 +95,11 @@ func (r *Room) Hosts() (all []Sent, err error) {
 
 // AreShared reports whether the root at a path has a room with members on other machines. If it cannot find out, it returns true.
 func AreShared(root string) bool {
-	dir, err := atomicfile.Open(root)
+	st, err := openStore(root)
 	if err != nil {
 		return true
 	}
-	defer dir.Close()
-	st := Store{Root: dir, Now: time.Now, Log: inbox.NoLog}
+	defer st.Root.Close()
 	names, err := st.Names()
 	return err != nil || slices.ContainsFunc(names, func(name string) bool {
 		hosts, err := st.HostsOf(name)
@@ -273,45 +268,6 @@ func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 // DropHost ends the membership of all sessions of a machine that have joined up to the time cutoff.
 func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error {
 	return drop(ctx, r, host, cutoff, func(row registry.Row) error { return r.LeaveFrom(ctx, host, row.SID(), row.Alias()) })
-}
-
-// ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations, because another machine may get its name.
-func ForgetHost(ctx context.Context, r *Room, host string) error {
-	isThere := func(alias string) bool {
-		_, on, remote := mail.SplitAddress(alias)
-		return remote && strings.EqualFold(on, host)
-	}
-	meta, err := r.Meta()
-	if err == nil && slices.ContainsFunc(meta.Invited, isThere) {
-		err = r.ChangeMeta(ctx, func(m *Meta) { m.Invited = slices.DeleteFunc(m.Invited, isThere) })
-	}
-	return errors.Join(err, drop(ctx, r, host, math.MaxFloat64, func(row registry.Row) error { return endFrom(ctx, r, host, row.SID()) }))
-}
-
-// ForgetHostIn calls ForgetHost for all rooms in the root at a path, except copies.
-func ForgetHostIn(ctx context.Context, root, host string) error {
-	dir, err := atomicfile.Open(root)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	st := Store{Root: dir, Now: time.Now, Log: inbox.NoLog}
-	names, err := st.Names()
-	for _, name := range names {
-		if _, home := HostOf(name); home != "" {
-			continue
-		}
-		r, oerr := st.OpenOrGone(ctx, name)
-		if errors.Is(oerr, ErrNoRoom) {
-			continue
-		}
-		if oerr == nil {
-			oerr = ForgetHost(ctx, r, host)
-			r.Close()
-		}
-		err = errors.Join(err, oerr)
-	}
-	return err
 }
 
 func drop(ctx context.Context, r *Room, host string, cutoff float64, end func(registry.Row) error) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -208,6 +209,43 @@ func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 		return err
 	}
 	return r.Invite(ctx, alias)
+}
+
+// ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations, because another machine may get its name.
+func ForgetHost(ctx context.Context, r *Room, host string) error {
+	isThere := func(alias string) bool {
+		_, on, remote := mail.SplitAddress(alias)
+		return remote && strings.EqualFold(on, host)
+	}
+	meta, err := r.Meta()
+	if err == nil && slices.ContainsFunc(meta.Invited, isThere) {
+		err = r.ChangeMeta(ctx, func(m *Meta) { m.Invited = slices.DeleteFunc(m.Invited, isThere) })
+	}
+	return errors.Join(err, drop(ctx, r, host, math.MaxFloat64, func(row registry.Row) error { return endFrom(ctx, r, host, row.SID()) }))
+}
+
+// ForgetHostIn calls ForgetHost for all rooms in the root at a path, except copies.
+func ForgetHostIn(ctx context.Context, root, host string) error {
+	st, err := openStore(root)
+	if err != nil {
+		return err
+	}
+	defer st.Root.Close()
+	names, err := st.Names()
+	for _, name := range names {
+		if _, home := HostOf(name); home != "" {
+			continue
+		}
+		r, oerr := st.OpenOrGone(ctx, name)
+		if errors.Is(oerr, ErrNoRoom) {
+			continue
+		}
+		if oerr == nil {
+			oerr = errors.Join(ForgetHost(ctx, r, host), r.Close())
+		}
+		err = errors.Join(err, oerr)
+	}
+	return err
 }
 
 // SetLevel sets the level of a member.

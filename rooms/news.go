@@ -238,12 +238,11 @@ func (n News) anew(m moved) bool {
 	return h.size <= m.read
 }
 
-// words is the number of characters of a post that the digest shows.
-const words = 280
-
-// leastShare is the space for one room in the digest, in bytes, if there are many rooms: enough for the words of a post or two. The rooms
-// for which no space is left come the next time.
-const leastShare = 500
+const (
+	DigestSize = 2 << 10 // bounds the text about new posts that comes with other mail or with a prompt, in bytes
+	words      = 280     // the number of characters of a post that the digest shows
+	leastShare = 500     // the space for one room if there are many, in bytes: enough for a post or two. The other rooms come the next time
+)
 
 // Text returns the digest for a model, in at most limit bytes. It returns "" if nothing is new, or if there is no space. Seen then
 // leaves the posts of a room new if there was no space for the room.

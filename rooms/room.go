@@ -109,12 +109,18 @@ func (st Store) Any() bool {
 
 // Exist reports whether the root at a path has rooms. It does not make the root.
 func Exist(root string) bool {
-	dir, err := atomicfile.Open(root)
+	st, err := openStore(root)
 	if err != nil {
 		return false
 	}
-	defer dir.Close()
-	return Store{Root: dir}.Any()
+	defer st.Root.Close()
+	return st.Any()
+}
+
+// openStore opens the root at a path, for work on its rooms alone. The caller closes the Root of the result.
+func openStore(root string) (Store, error) {
+	dir, err := atomicfile.Open(root)
+	return Store{Root: dir, Now: time.Now, Log: inbox.NoLog}, err
 }
 
 // Names lists the rooms, sorted. It leaves out files, and directories whose name is not valid for a room.

@@ -10,6 +10,7 @@ import (
 	"c2c/claims"
 	"c2c/client"
 	"c2c/ringer"
+	"c2c/rooms"
 	"c2c/rooms/talk"
 	"c2c/sessions/callers"
 	"c2c/sessions/processes"
@@ -45,9 +46,6 @@ func (a *call) plugin(ctx context.Context) error {
 
 // editTime bounds how long a tool call waits for the search for claims, and how long a prompt waits for the search for new posts.
 const editTime = 2 * time.Second
-
-// maxNews bounds the text about new posts in rooms, in bytes.
-const maxNews = 2 << 10
 
 // pluginSessions are the mailboxes of one client process.
 type pluginSessions struct {
@@ -179,7 +177,7 @@ func (p *pluginSessions) news(ctx context.Context, sid string) (text string, see
 	if news.OnlyGone() {
 		seen()
 	}
-	return news.Text(maxNews), seen
+	return news.Text(rooms.DigestSize), seen
 }
 
 func (p *pluginSessions) leave() {

@@ -242,20 +242,27 @@ func TestAProjectsFileAndAPluginTakeNobodysName(t *testing.T) {
 	}
 }
 
-// New posts of rooms are given to a turn that begins, until the plugin says that the model has them. A c2c that is killed before that
-// gives them again.
-func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
-	f := newFed(t)
+// fedInRooms starts the plugin's c2c for the session amber. The session birch has no client.
+func fedInRooms(t *testing.T) (f *fed, amber, birch sessions.Session) {
+	t.Helper()
+	f = newFed(t)
 	f.start("")
 	sid := f.say(`{"session":"ses-1","shown":true}`).SID
 	amber, err := callers.Resolve(t.Context(), f.b.Registry, callers.Caller{Explicit: sid})
 	if err != nil {
 		t.Fatal(err)
 	}
-	birch, err := f.b.Register(t.Context(), callers.Caller{Explicit: "birch"}, "birch")
+	birch, err = f.b.Register(t.Context(), callers.Caller{Explicit: "birch"}, "birch")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f, amber, birch
+}
+
+// New posts of rooms are given to a turn that begins, until the plugin says that the model has them. A c2c that is killed before that
+// gives them again.
+func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
+	f, amber, birch := fedInRooms(t)
 	const asks = `{"session":"ses-1","call":"q","news":true}`
 	wants := func(word string) string {
 		t.Helper()
@@ -290,17 +297,7 @@ func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
 
 // If there are posts of more rooms than one text has space for, the other rooms come with the next turns.
 func TestAPluginGetsThePostsOfManyRoomsBitByBit(t *testing.T) {
-	f := newFed(t)
-	f.start("")
-	sid := f.say(`{"session":"ses-1","shown":true}`).SID
-	amber, err := callers.Resolve(t.Context(), f.b.Registry, callers.Caller{Explicit: sid})
-	if err != nil {
-		t.Fatal(err)
-	}
-	birch, err := f.b.Register(t.Context(), callers.Caller{Explicit: "birch"}, "birch")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, amber, birch := fedInRooms(t)
 	const rooms = 12
 	for i := range rooms {
 		room := fmt.Sprint("room-", i)

@@ -9,9 +9,6 @@ import (
 	"c2c/wake"
 )
 
-// maxNews bounds the text about new posts in rooms that an answer may have, in bytes.
-const maxNews = 2 << 10
-
 // mayHaveNews reports whether the session is in a room, and the answer to this event may have posts.
 func (e *event) mayHaveNews() bool {
 	return e.s.Facts.InRooms && (e.TellsTrouble() || e.Often() && e.ShowsMail())
@@ -29,7 +26,7 @@ func (e *event) addNews(ctx context.Context) rooms.News {
 	}
 	news, err := talk.News(ctx, e.b.Registry, e.s, !begins)
 	e.warn(err) // the mail does not depend on the posts
-	text := news.Text(min(maxNews, e.Limit()/4))
+	text := news.Text(min(rooms.DigestSize, e.Limit()/4))
 	if text != "" {
 		e.Note = strings.TrimPrefix(e.Note+"\n"+text, "\n")
 	}

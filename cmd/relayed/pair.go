@@ -138,10 +138,7 @@ func editAuthorized(path string, edit func(lines []string) []string) error {
 // readAuthorized returns the content of authorized_keys, which may be missing.
 func readAuthorized(path string) ([]byte, error) {
 	data, err := atomicfile.ReadForeign(path, maxAuthKey)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return data, err
+	return data, atomicfile.UnlessAbsent(err)
 }
 
 // Exchange is the request that `c2c relay add` sends to c2c on the other host, through ssh.
