@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"c2c/sessions/callers"
@@ -20,5 +21,52 @@ func TestAClientThatCannotBeSeenProvesNothing(t *testing.T) {
 	s.Facts.Namespace = "pid:[2] boot machine"
 	if err := callers.ProveTerminal(w.Registry, s); err != nil {
 		t.Errorf("of another namespace: %v", err)
+	}
+}
+
+// Any program may set the variable from which a hook takes the client's process.
+func TestAVariableNamesOnlyAClientAboveTheHook(t *testing.T) {
+	w := newTableWorld(t) // the hook is 100, below 90
+	c := callers.Caller{Client: "claude", ClientID: "c-1", PIDFromEnv: true, PID: 10}
+	if s := w.attach(c); s.Process != 0 {
+		t.Errorf("bound to %d, which is not above the hook", s.Process)
+	}
+	victim := w.attach(callers.Caller{Client: "claude", ClientID: "c-2", PID: 20})
+	c.PID, c.ClientID = 20, "c-3"
+	if s := w.attach(c); s.ID == victim.ID {
+		t.Error("a conversation came into the session of another process")
+	}
+	c.PID, c.ClientID = 90, "c-2"
+	if s := w.attach(c); s.ID != victim.ID || s.Process != 90 {
+		t.Errorf("resumed above the hook: %s with %d, want %s", s.ID, s.Process, victim.ID)
+	}
+}
+
+// A session knows its former processes as long as they may run, so that a younger process does not make its client younger.
+func TestAFormerProcessCountsWhileItRuns(t *testing.T) {
+	w := newTableWorld(t)
+	binds := func(pid int, want ...int64) {
+		t.Helper()
+		s := w.attach(callers.Caller{Client: "claude", ClientID: "c-1", PID: pid})
+		if got := callers.Starts(w.Registry, s); !slices.Equal(got, want) {
+			t.Errorf("bound to %d: the processes started at %v, want %v", pid, got, want)
+		}
+	}
+	binds(20, 2)
+	binds(30, 3, 2)
+	binds(90, 6, 2)
+	w.Processes = elsewhere{w.table}
+	w.attach(callers.Caller{Client: "claude", ClientID: "c-1", PID: 30}) // from a container, which does not see 20
+	w.Processes = w.table
+	binds(90, 6, 2)
+	binds(10, 1, 2)
+	delete(w.table, 90)
+	binds(20, 2, 1)
+	delete(w.table, 10)
+	binds(30, 3, 2)
+	delete(w.table, 30) // the later window is closed, and the first one still runs
+	s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Client: "claude", ClientID: "c-1"})
+	if err != nil || s.Process != 0 || !slices.Equal(callers.Starts(w.Registry, s), []int64{2}) {
+		t.Errorf("after the later window has ended: %v, %d, %v", err, s.Process, callers.Starts(w.Registry, s))
 	}
 }

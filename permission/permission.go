@@ -53,6 +53,9 @@ type Request struct {
 	Input       string  `json:"input_preview"`     // the part of the input that the client shows
 	Partial     bool    `json:"partial,omitempty"` // Input is not the whole input
 	State       State   `json:"state"`
+	PID         int     `json:"pid,omitempty"` // the client's process; 0: not known
+	StartTime   int64   `json:"pid_start_time,omitempty"`
+	Namespace   string  `json:"pid_namespace,omitempty"`
 	AskedAt     float64 `json:"asked_at"` // in seconds, like all times
 	ExpiresAt   float64 `json:"expires_at"`
 	By          string  `json:"by,omitempty"`      // the name of the person or sender that decided
@@ -233,10 +236,11 @@ func elided(text string) bool {
 	return slices.ContainsFunc([]string{"⋯", "(value unserializable)", "(unserializable)", "(value hidden:"}, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
-// Same reports whether two requests ask for the same tool call.
+// Same reports whether two requests ask for the same tool call of the same process.
 func (r Request) Same(other Request) bool {
 	r, other = r.shown(), other.shown()
-	return r.Tool == other.Tool && r.Description == other.Description && r.Input == other.Input && r.Partial == other.Partial
+	return r.Tool == other.Tool && r.Description == other.Description && r.Input == other.Input && r.Partial == other.Partial &&
+		r.PID == other.PID && r.StartTime == other.StartTime && r.Namespace == other.Namespace
 }
 
 // countOf counts the open requests of a session, or of all sessions if session is "".

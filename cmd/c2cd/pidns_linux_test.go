@@ -1,10 +1,10 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -33,13 +33,19 @@ func isolated(t *testing.T) string {
 func TestASessionInAnotherPIDNamespaceIsNotTakenForAbsent(t *testing.T) {
 	inside := isolated(t)
 	s := newShell(t)
-	sleep := exec.Command("sleep", "1000")
-	if err := sleep.Start(); err != nil {
+	client := s.command(`printf '{"hook_event_name":"SessionStart","session_id":"uuid-1"}' | C2C_MCP_SESSION_ID=amber CLAUDE_PID=$$ c2c hook >&2
+		echo ready; exec sleep 1000`)
+	out, err := client.StdoutPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { sleep.Process.Kill(); sleep.Wait() }()
-	s.want(`printf '{"hook_event_name":"SessionStart","session_id":"uuid-1"}' |
-		C2C_MCP_SESSION_ID=amber CLAUDE_PID=` + strconv.Itoa(sleep.Process.Pid) + ` c2c hook >&2`)
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { client.Process.Kill(); client.Wait() }()
+	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
+		t.Fatal(err)
+	}
 	state := func(list string) string {
 		for line := range strings.Lines(list) {
 			if f := strings.Fields(line); f[0] == "amber" {

@@ -16,6 +16,7 @@ import (
 	"c2c/permission"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/wake/watch"
 )
 
@@ -76,7 +77,11 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 		return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoRight))
 	}
 	if asked, err := store.Find(ctx, words[0]); err == nil { // if Find fails, Decide returns the error
-		if err := c.proven(ctx, b, asked.Session); err != nil {
+		err := c.proven(ctx, b, asked.Session)
+		if err == nil && asked.PID != 0 && processes.SameNamespace(asked.Namespace, b.Processes.Namespace()) {
+			err = callers.ProveTerminalOlder(b.Registry, asked.Alias, asked.StartTime) // the session may be bound to another process by now
+		}
+		if err != nil {
 			err = cli.WithHint(err, "answer in its own dialog, in a terminal that was open before it, or on a page that was opened there")
 			return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoProof))
 		}
@@ -95,7 +100,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	return c.showSent(ctx, store, r, *asJSON)
 }
 
-// proven returns nil if this terminal is older than the clients of these sessions (without sids: of all sessions that have a process); see
+// proven returns nil if this terminal is older than the clients of these sessions (without sids: of all sessions whose clients run); see
 // callers.ProveTerminal.
 func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) error {
 	all, err := b.Sessions(ctx)
@@ -103,7 +108,7 @@ func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) err
 		return err
 	}
 	all = slices.DeleteFunc(all, func(s sessions.Session) bool {
-		return len(sids) > 0 && !slices.Contains(sids, s.ID) || len(sids) == 0 && s.Process == 0
+		return len(sids) > 0 && !slices.Contains(sids, s.ID) || len(sids) == 0 && len(callers.Starts(b.Registry, s)) == 0
 	})
 	return callers.ProveTerminal(b.Registry, all...)
 }

@@ -224,6 +224,9 @@ func (r *Relay) ask(a asking) *asked {
 	}
 	r.peer.Remember(b, s)
 	a.Session, a.Alias = s.ID, s.Alias
+	if p, err := b.Processes.Find(r.peer.Process()); err == nil {
+		a.PID, a.StartTime, a.Namespace = p.PID, p.Start, b.Processes.Namespace()
+	}
 	r.client = a.caller.Client
 	now := time.Now()
 	a.AskedAt, a.ExpiresAt = mail.Seconds(now), mail.Seconds(now.Add(cmp.Or(r.Lifetime, permission.Lifetime)))

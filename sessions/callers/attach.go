@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 
 	"c2c/client"
 	"c2c/inbox/mail"
@@ -56,6 +57,7 @@ type Attachment struct {
 // Arrive finds or makes the session of the caller. own is the row of this session. due has the ids of the sessions whose mail must still be
 // moved to it.
 func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own registry.Row, due []string, err error) {
+	c = c.withProcessAbove(reg)
 	a := &Attachment{Caller: c, Alias: alias, client: c.Client, id: c.ClientID}
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		rows, err := BindRow(ctx, reg, rows, a)
@@ -236,6 +238,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {
+			f.FormerProcesses = formerProcesses(reg, *f, a)
 			if f.PID != a.process.PID || f.StartTime != a.process.Start {
 				f.RingerPID, f.RingerStart = 0, 0
 			}
@@ -252,6 +255,48 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.Proposed = a.optional && a.Caller.Proposed
 		}
 	})
+}
+
+// maxFormer is the largest number of facts.Facts.FormerProcesses.
+const maxFormer = 8
+
+// formerProcesses returns the processes that the facts of a session keep when it is bound to another process. Any program of the user can
+// bind a session to a process that is younger than its client, so that a terminal seems to be older than the client. See ProveTerminal.
+func formerProcesses(reg *sessions.Registry, f facts.Facts, a *Attachment) []facts.Process {
+	now := facts.Process{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}
+	was := facts.Process{PID: f.PID, StartTime: f.StartTime, Namespace: f.Namespace}
+	if was == now || was.PID == 0 {
+		return f.FormerProcesses
+	}
+	if runs, visible := running(reg, was); runs && visible {
+		reg.Log.Warn("a session gets another process while its former process runs", "sid", a.sid, "pid", now.PID, "former", was.PID)
+	}
+	var kept []facts.Process
+	for _, p := range append(slices.Clone(f.FormerProcesses), was) {
+		i := slices.IndexFunc(kept, func(k facts.Process) bool { return processes.SameNamespace(k.Namespace, p.Namespace) })
+		switch runs, _ := running(reg, p); {
+		case !runs || p == now:
+		case i >= 0:
+			if p.StartTime < kept[i].StartTime {
+				kept[i] = p
+			}
+		case len(kept) < maxFormer:
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// running reports whether a process may still run, and whether c2c can see that.
+func running(reg *sessions.Registry, was facts.Process) (runs, visible bool) {
+	if !processes.SameNamespace(was.Namespace, reg.Processes.Namespace()) {
+		return true, false
+	}
+	p, err := reg.Processes.Find(was.PID)
+	if err != nil {
+		return !errors.Is(err, processes.ErrNoProcess), false
+	}
+	return p.Start == was.StartTime, true
 }
 
 // DeadLetterFile has the dead letters, one per line: messages that were not read in time, or whose session is gone.

@@ -38,6 +38,8 @@ type Caller struct {
 	Getenv func(string) string
 	// PID is the client's process, if the caller knows it. If PID is zero, Resolve searches the ancestors.
 	PID int
+	// PIDFromEnv means that PID comes from a variable, which any program may set. No session is bound to such a process unless it is above us.
+	PIDFromEnv bool
 	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, for
 	// example if c2c cannot see the client's process.
 	Last string
@@ -63,6 +65,22 @@ type Caller struct {
 func (c Caller) Looked() Caller {
 	p, _ := client.Find(c.Client)
 	_, c.serves = p.Server(c.PID, c.Getenv)
+	return c
+}
+
+// withProcessAbove returns c without its PID if PID comes from a variable, and is not a process above ours. If c2c cannot see the process,
+// PID stays: a sandbox may hide the client, and no session is bound to a hidden process.
+func (c Caller) withProcessAbove(reg *sessions.Registry) Caller {
+	if _, err := reg.Processes.Find(c.PID); !c.PIDFromEnv || err != nil {
+		return c
+	}
+	for p := range ancestors(reg, reg.Processes.Self()) {
+		if p.Parent == c.PID {
+			return c
+		}
+	}
+	reg.Log.Warn("a variable names a client process that is not above this process", "client", c.Client, "pid", c.PID)
+	c.PID = 0
 	return c
 }
 

@@ -37,15 +37,49 @@ type opener struct {
 func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) error {
 	t := terminalHere(reg)
 	for _, s := range sessionList {
-		if s.Facts.Namespace != "" && !processes.SameNamespace(s.Facts.Namespace, reg.Processes.Namespace()) {
-			continue // its agent cannot reach terminals of this namespace
+		starts := Starts(reg, s)
+		if len(starts) == 0 && isHere(reg, s) {
+			starts = []int64{0} // c2c cannot see the process, and no terminal is older than 0. An agent of another namespace cannot reach terminals here.
 		}
-		p, _ := reg.Processes.Find(s.Process) // if c2c cannot see the process, Start is 0, and no terminal is older
-		if !t.isOlder(p.Start) {
-			return fmt.Errorf("%w: none of its processes is older than the session %s", ErrTerminal, s.Alias)
+		if err := t.prove(s.Alias, starts...); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// ProveTerminalOlder returns nil only if the terminal of this process is older than a process of the session alias that started at the time
+// start.
+func ProveTerminalOlder(reg *sessions.Registry, alias string, start int64) error {
+	return terminalHere(reg).prove(alias, start)
+}
+
+func (t terminal) prove(alias string, starts ...int64) error {
+	for _, start := range starts {
+		if !t.isOlder(start) {
+			return fmt.Errorf("%w: none of its processes is older than the session %s", ErrTerminal, alias)
+		}
+	}
+	return nil
+}
+
+// Starts returns the start times of the session's process, and of its former processes that still run. It leaves out those that c2c cannot
+// see.
+func Starts(reg *sessions.Registry, s sessions.Session) (all []int64) {
+	if p, err := reg.Processes.Find(s.Process); err == nil && s.Process != 0 && isHere(reg, s) {
+		all = append(all, p.Start)
+	}
+	for _, p := range s.Facts.FormerProcesses {
+		if runs, visible := running(reg, p); runs && visible {
+			all = append(all, p.StartTime)
+		}
+	}
+	return all
+}
+
+// isHere reports whether the session's process may be in our PID namespace.
+func isHere(reg *sessions.Registry, s sessions.Session) bool {
+	return s.Facts.Namespace == "" || processes.SameNamespace(s.Facts.Namespace, reg.Processes.Namespace())
 }
 
 // terminalHere returns the chain for this process. It returns nil if this process is not below the leader of its process session: then the
