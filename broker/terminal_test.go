@@ -3,6 +3,7 @@ package broker_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"c2c/sessions/callers"
@@ -54,6 +55,11 @@ func TestAFormerProcessCountsWhileItRuns(t *testing.T) {
 	}
 	binds(20, 2)
 	binds(30, 3, 2)
+	lines, err := w.Events.Tail(t.Context(), 1)
+	if want := `"event":"rebind","session_id":"` + w.attach(callers.Caller{Client: "claude", ClientID: "c-1", PID: 30}).ID + `","pid":"30","former_pid":"20"}`; err != nil ||
+		len(lines) != 1 || !strings.HasSuffix(string(lines[0]), want) {
+		t.Errorf("broker.log ends with %s, %v, want %s", lines, err, want)
+	}
 	binds(90, 6, 2)
 	w.Processes = elsewhere{w.table}
 	w.attach(callers.Caller{Client: "claude", ClientID: "c-1", PID: 30}) // from a container, which does not see 20

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strconv"
 
 	"c2c/client"
 	"c2c/inbox/mail"
@@ -238,7 +239,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {
-			f.FormerProcesses = formerProcesses(reg, *f, a)
+			f.FormerProcesses = formerProcesses(ctx, reg, *f, a)
 			if f.PID != a.process.PID || f.StartTime != a.process.Start {
 				f.RingerPID, f.RingerStart = 0, 0
 			}
@@ -262,14 +263,14 @@ const maxFormer = 8
 
 // formerProcesses returns the processes that the facts of a session keep when it is bound to another process. Any program of the user can
 // bind a session to a process that is younger than its client, so that a terminal seems to be older than the client. See ProveTerminal.
-func formerProcesses(reg *sessions.Registry, f facts.Facts, a *Attachment) []facts.Process {
+func formerProcesses(ctx context.Context, reg *sessions.Registry, f facts.Facts, a *Attachment) []facts.Process {
 	now := facts.Process{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}
 	was := facts.Process{PID: f.PID, StartTime: f.StartTime, Namespace: f.Namespace}
 	if was == now || was.PID == 0 {
 		return f.FormerProcesses
 	}
 	if runs, visible := running(reg, was); runs && visible {
-		reg.Log.Warn("a session gets another process while its former process runs", "sid", a.sid, "pid", now.PID, "former", was.PID)
+		reg.Events.Record(ctx, "rebind", "session_id", a.sid, "pid", strconv.Itoa(now.PID), "former_pid", strconv.Itoa(was.PID))
 	}
 	var kept []facts.Process
 	for _, p := range append(slices.Clone(f.FormerProcesses), was) {
