@@ -182,31 +182,34 @@ func known(t *testing.T, h *relaytest.Host, peer string) []cache.Session {
 
 // What could not be recorded while another process held the lock of the record is recorded later: no receipt tells the peer of it.
 func TestAHostIsKnownAfterTheLockOfItsRecordWasHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, a, b := pair(t, 1)
-		dir, err := a.Root().Sub(relay.Directory, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer dir.Close()
-		lock, err := filelock.Acquire(t.Context(), dir, "devbox.seen.lock")
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Start()
-		b.Start()
-		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
-		time.Sleep(time.Minute)
-		if err := lock.Release(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		if host, err := cache.Get(a.Root(), "devbox"); err != nil || !host.Linked || len(host.Sessions) != 1 {
-			t.Errorf("of devbox is known %+v, %v", host, err)
-		}
-		a.Stop()
-		b.Stop()
-	})
+	_, a, b := pair(t, 1)
+	dir, err := a.Root().Sub(relay.Directory, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, "devbox.seen.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Start()
+	b.Start()
+	b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+	sent := 0
+	sendAnother := func() {
+		b.Send("laptop", message("oak", "cedar", sent))
+		relaytest.Await(t, a, b, func() bool { return b.Drained("laptop") })
+		sent++
+	}
+	sendAnother()
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	for len(known(t, a, "devbox")) == 0 {
+		sendAnother()
+	}
+	a.Stop()
+	b.Stop()
 }
 
 // Each message is large, so that the leases of the outbox fill the window. A part of the first lease is stored.

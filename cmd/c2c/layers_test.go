@@ -222,7 +222,7 @@ var layers = []layer{
 	{"inbox/fields", "reads JSON objects field by field, and keeps the fields that it does not know",
 		250, ""},
 	{"inbox/filelock", "locks between goroutines, processes and programs that use lockf (OFD locks)",
-		300, "golang.org/x/sys inbox/atomicfile"},
+		366, "golang.org/x/sys inbox/atomicfile"},
 	{"inbox/records", "a short list in a JSON file, changed under a lock",
 		120, "inbox/atomicfile inbox/filelock"},
 	{"inbox/private", "a list in a file that only its user may read, and that a person repairs; changed under a lock",

@@ -1,7 +1,7 @@
 // Package filelock locks files, so that only one goroutine or process at a time reads and writes the data that a lock file
 // protects. It also excludes programs that use lockf.
 //
-// The lock is a record lock of an open file description (F_OFD_SETLK) on a file beside the data. Two other kinds of locks are not
+// The lock is a record lock of an open file description (F_OFD_SETLKW) on a file beside the data. Two other kinds of locks are not
 // enough. A lock of flock(2) does not exclude lockf, which the OCaml c2c uses. A plain POSIX lock does not exclude other
 // goroutines, and it vanishes when the process closes any descriptor of the file. The kernel releases the lock when its holder
 // dies, so no crash leaves one behind. Only the holder of a lock may remove its file; a process that gets the lock of a removed
@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -104,55 +103,6 @@ func (l *Lock) reopen() (removed bool, err error) {
 	l.f.Close()
 	l.f = f
 	return true, nil
-}
-
-// A process that waits tries again after firstPause, and then after longer and longer pauses, up to shortPause. When it has waited for
-// longAfter, the holder is probably suspended. Then the pauses grow up to longPause.
-const (
-	firstPause = 500 * time.Microsecond
-	shortPause = 4 * time.Millisecond
-	longAfter  = time.Second
-	longPause  = 32 * time.Millisecond
-)
-
-// Wait waits for the lock until ctx ends. After an error the lock file is closed.
-func (l *Lock) Wait(ctx context.Context) error {
-	held, err := l.WaitUnless(ctx, func() bool { return false })
-	if held {
-		return nil
-	}
-	l.Release()
-	l.f = nil
-	if err != nil {
-		return err
-	}
-	err = fmt.Errorf("%w (%v)", ErrTimeout, context.Cause(ctx))
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // a caller that cancels does not need the name of the holder
-		err = fmt.Errorf("%w%s", err, holder(l.Path()))
-	}
-	return fmt.Errorf("lock %q: %w", l.Path(), err)
-}
-
-// WaitUnless waits for the lock until ctx ends, or until stop returns true. It does not close the lock file.
-//
-// It tries again and again. A wait in the kernel (F_OFD_SETLKW) would end sooner, but Go cannot interrupt it: it would keep a thread and a
-// descriptor after ctx has ended, and a suspended process may hold a lock for days.
-func (l *Lock) WaitUnless(ctx context.Context, stop func() bool) (held bool, err error) {
-	began, most := time.Now(), shortPause
-	for pause := firstPause; !stop(); pause = min(pause*3/2, most) {
-		if held, err = l.Try(); held || err != nil {
-			return held, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return false, nil
-		}
-		if time.Since(began) > longAfter {
-			most = longPause
-		}
-	}
-	return false, nil
 }
 
 // Release closes the file, and so releases the lock if it is held.
