@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"c2c/client"
@@ -90,11 +91,12 @@ func (s *Server) follow(ctx context.Context, v *view) (connected bool) {
 type view struct {
 	tell func(does string)
 	idle chan struct{} // gets a value when the thread is idle, to make watchTerminals look for terminals
+	late atomic.Bool   // a state has come since the last look began: the look may have missed a terminal that has just opened the thread
 
-	mu     sync.Mutex
-	state  string
-	away   bool // at the last look there was no terminal that could show the thread
-	unsaid bool // the thread is idle, but this is not reported yet: the next look decides whether to report idle or away
+	mu    sync.Mutex
+	state string
+	said  string // what was reported last
+	away  bool   // at the last look there was no terminal that could show the thread
 }
 
 // The method does takes the thread's new state, and reports it.
@@ -102,9 +104,11 @@ func (v *view) does(state string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state = state
+	v.late.Store(true)
 	// Look before "away" is reported: a new terminal may be there, and after "away" package notify tells others that the session has ended.
-	if v.unsaid = v.away && state == client.Idle; !v.unsaid {
-		v.say()
+	if !v.away || state != client.Idle {
+		v.said = state
+		v.tell(state)
 	}
 	if state == client.Idle {
 		select {
@@ -114,23 +118,18 @@ func (v *view) does(state string) {
 	}
 }
 
-// The method shows records whether a terminal may show the thread, and reports a change if the thread is idle.
+// The method shows takes what a look has found: whether a terminal may show the thread. If the thread is idle, it reports a change.
 func (v *view) shows(terminal bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	changed := v.away == terminal || v.unsaid
-	v.away, v.unsaid = !terminal, false
-	if changed && v.state == client.Idle {
-		v.say()
+	if !terminal && v.state == client.Idle && v.late.Load() {
+		return // the next look, which is due already, decides
 	}
-}
-
-func (v *view) say() {
-	if v.away && v.state == client.Idle {
-		v.tell(client.Away)
-		return
+	v.away = !terminal
+	if does := map[bool]string{true: client.Idle, false: client.Away}[terminal]; v.state == client.Idle && does != v.said {
+		v.said = does
+		v.tell(does)
 	}
-	v.tell(v.state)
 }
 
 // watchTerminals tells v when the last terminal of the app-server has ended. It looks again each time the thread is idle: when a terminal
@@ -143,6 +142,7 @@ func (s *Server) watchTerminals(ctx context.Context, v *view) {
 	}
 	for seen := false; ctx.Err() == nil; {
 		var pids []int
+		v.late.Store(false)
 		for _, p := range look(s.Home) {
 			if p.client && p.terminal && len(p.threads) == 0 {
 				pids = append(pids, p.pid)

@@ -68,14 +68,15 @@ func TestWhatAThreadDoesIsToldWheneverItChanges(t *testing.T) {
 type followed struct {
 	t     *testing.T
 	say   chan string    // the app-server tells a new state
-	looks chan []process // the terminals that the next look finds
+	begun chan bool      // a look at the terminals begins
+	looks chan []process // the terminals that this look finds
 	ended chan bool      // a terminal ends
 	told  chan string
 }
 
 // follow follows an idle thread, which the app-server refuses to read for the first few times.
 func follow(t *testing.T, refuses int) *followed {
-	f := &followed{t: t, say: make(chan string), looks: make(chan []process), ended: make(chan bool), told: make(chan string)}
+	f := &followed{t: t, say: make(chan string), begun: make(chan bool), looks: make(chan []process), ended: make(chan bool), told: make(chan string)}
 	home := listen(t, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)
 		if err != nil {
@@ -111,6 +112,10 @@ func follow(t *testing.T, refuses int) *followed {
 	s := &Server{Home: home, Thread: "thread-1",
 		processes: func(string) []process {
 			select {
+			case <-f.begun:
+			case <-ctx.Done():
+			}
+			select {
 			case terminals := <-f.looks:
 				return append(terminals, daemon)
 			case <-ctx.Done():
@@ -144,11 +149,18 @@ func follow(t *testing.T, refuses int) *followed {
 func (f *followed) want(step, word string) {
 	f.t.Helper()
 	if got := <-f.told; got != word {
-		f.t.Errorf("%s: told %q, want %q", step, got, word)
+		f.t.Fatalf("%s: told %q, want %q", step, got, word)
 	}
 }
 
+// terminals lets one look at the terminals begin and end.
 func (f *followed) terminals(pids ...int) {
+	f.begun <- true
+	f.finds(pids...)
+}
+
+// finds ends a look that has begun.
+func (f *followed) finds(pids ...int) {
 	var all []process
 	for _, pid := range pids {
 		all = append(all, process{pid: pid, client: true, terminal: true})
@@ -192,6 +204,46 @@ func TestATerminalThatEndsBeforeTheFirstStateIsNotForgotten(t *testing.T) {
 	f.terminals()
 	f.terminals()
 	f.want("the state at last", client.Away)
+}
+
+// A look that began before the thread was idle may have missed a terminal that has opened the thread since.
+func TestOnlyALookThatBeganSinceTheThreadIsIdleSaysAway(t *testing.T) {
+	f := follow(t, 0)
+	f.terminals(2)
+	f.want("begun", client.Idle)
+	f.terminals(2)
+	f.ended <- true
+	f.begun <- true
+	f.say <- "active"
+	f.want("a turn during the look", client.Busy)
+	f.say <- "idle"
+	f.want("its end during the look", client.Idle)
+	f.finds()
+	f.say <- "active"
+	f.want("another turn", client.Busy)
+	f.terminals(3)
+	f.say <- "idle"
+	f.want("its end", client.Idle)
+	f.terminals()
+	f.want("the look after it", client.Away)
+}
+
+func TestAnEarlierLookDoesNotSayThatAThreadIsStillAway(t *testing.T) {
+	var told []string
+	v := view{tell: func(does string) { told = append(told, does) }, idle: make(chan struct{}, 1)}
+	look := func(terminal bool, meanwhile func()) {
+		v.late.Store(false)
+		meanwhile()
+		v.shows(terminal)
+	}
+	nothing := func() {}
+	look(false, nothing)
+	look(false, func() { v.does(client.Idle) })
+	look(true, nothing)
+	look(false, nothing)
+	if want := []string{client.Idle, client.Away}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
 }
 
 func TestTheDirectoryOfAThreadThatAPersonSees(t *testing.T) {
