@@ -117,10 +117,7 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 	case s.Client == "" && s.Process == 0 && when != Done:
 		return r, nil, fmt.Errorf("%q was made in a shell and has no process: c2c can see only that it says done (--when done)", s.Alias)
 	}
-	r = Request{ID: mail.NewID(reg.Now()), By: asker.ID, SID: s.ID, Alias: s.Alias, When: when, At: reg.Now().UTC(), ClientID: s.ClientID(), Desktop: desktop}
-	if s.Process != 0 {
-		r.PID, r.Start = s.Process, row.Integer("pid_start_time")
-	}
+	r = Request{ID: mail.NewID(reg.Now()), By: asker.ID, SID: s.ID, Alias: s.Alias, When: when, At: reg.Now().UTC(), Desktop: desktop}
 	if news := r.look(reg, row, false); news != nil {
 		return r, news, nil
 	}
@@ -179,14 +176,13 @@ func (r *Request) look(reg *sessions.Registry, row registry.Row, gone bool) *New
 	}
 	start := row.Integer("pid_start_time")
 	same := s.Process == 0 || r.PID == 0 || s.Process == r.PID && start == r.Start
-	id := s.ClientID()
 	switch {
-	case same && r.ClientID != "" && id != r.ClientID:
+	case same && r.ClientID != "" && s.ClientID() != r.ClientID:
 		return &News{Cleared, r.Alias + " has begun another conversation (/clear): its client runs, and what it had in mind is gone."}
 	case !same:
 		return &News{Gone, r.Alias + " has ended, and was started again since."}
 	}
-	r.ClientID = id
+	r.ClientID = s.ClientID()
 	if s.Process != 0 {
 		r.PID, r.Start = s.Process, start
 	}
@@ -277,13 +273,12 @@ func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Re
 }
 
 // answer calls look for each request that has no news yet, records the news that look returns, and returns all requests. Recorded news is
-// final, even if the notice can only be sent later.
+// final, even if the notice can only be sent later. If nothing has changed, answer does not take the lock: the processes that wait for news
+// watch the lock file, so each check would cause the next one.
 func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, row registry.Row, gone bool) *News) (all []Request, err error) {
-	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	err = file(reg).Change(ctx, func(before []Request) ([]Request, error) {
-		rows, err := reg.Rows(ctx) // read under the lock: so a session that has just registered and asked is in the rows
+	edit := func(before []Request) ([]Request, error) {
+		all = nil
+		rows, err := reg.Rows(ctx) // read after the requests: so a session that has just registered and asked is in the rows
 		if err != nil {
 			return before, err
 		}
@@ -301,7 +296,17 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, r
 			all = append(all, r)
 		}
 		return all, nil
-	})
+	}
+	before, err := file(reg).Read()
+	if err == nil {
+		if len(before) > 0 {
+			_, err = edit(before)
+		}
+		if err != nil || slices.Equal(before, all) {
+			return all, err
+		}
+	}
+	err = file(reg).Change(ctx, edit) // sets a damaged file aside
 	return all, err
 }
 
