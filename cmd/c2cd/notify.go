@@ -124,30 +124,12 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "c2c: waiting until %s; Ctrl-C ends that\n", awaited(r))
 	}
-	box, err := a.b.Mailbox(a.by.ID)
-	if err != nil {
-		return err
-	}
-	lock, err := a.b.Locks.Watchable(box.LockName())
-	if err != nil {
-		return err
-	}
 	changes := watch.NewChanges()
 	defer changes.Close()
-	checker, errTold := notify.NewChecker(a.b.Registry, nil), errors.New("told")
-	err = changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
-		waiting, err := checker.Check(ctx)
-		if err != nil && !errors.Is(err, notify.ErrUnsent) {
-			return nil, 0, err
-		}
-		told, coming, err := a.take(ctx, box, r)
-		switch {
-		case told:
-			return nil, 0, errors.Join(errTold, err)
-		case err == nil && !coming && !slices.ContainsFunc(waiting, func(other notify.Request) bool { return other.ID == r.ID }):
-			return nil, 0, fmt.Errorf("c2c does not wait any more until %s: the request was cancelled", awaited(r))
-		}
-		return append(notify.Files(a.b.Registry, waiting), lock), notify.CheckEvery / 4, err
+	checker := notify.NewChecker(a.b.Registry, nil)
+	err := changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
+		files, err := a.look(ctx, checker, r)
+		return files, notify.CheckEvery / 4, err
 	})
 	switch {
 	case errors.Is(err, errTold):
@@ -158,9 +140,37 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 	return err
 }
 
+// errTold says that the notice was printed.
+var errTold = errors.New("told")
+
+// look checks the requests once, and returns the files to watch until the next look.
+func (a asking) look(ctx context.Context, checker *notify.Checker, r notify.Request) (files []string, err error) {
+	waiting, err := checker.Check(ctx)
+	if err != nil && !errors.Is(err, notify.ErrUnsent) {
+		return nil, err
+	}
+	files = notify.Files(a.b.Registry, waiting)
+	// A request is removed after its notice was sent. So look for the notice only then: a look into the mailbox takes its lock.
+	if slices.ContainsFunc(waiting, func(other notify.Request) bool { return other.ID == r.ID }) {
+		return files, nil
+	}
+	told, coming, err := a.take(ctx, r)
+	switch {
+	case told:
+		err = errors.Join(errTold, err)
+	case err == nil && !coming:
+		err = fmt.Errorf("c2c does not wait any more until %s: the request was cancelled", awaited(r))
+	}
+	return files, err
+}
+
 // take prints the notice if it has come, and acknowledges it. coming means that another reader of this session has the notice, but may still
 // put it back.
-func (a asking) take(ctx context.Context, box *inbox.Mailbox, r notify.Request) (told, coming bool, err error) {
+func (a asking) take(ctx context.Context, r notify.Request) (told, coming bool, err error) {
+	box, err := a.b.Mailbox(a.by.ID)
+	if err != nil {
+		return false, false, err
+	}
 	isNotice := func(m mail.Message) bool { return m.ID == r.NoticeID() && m.IsNotice() }
 	l, err := box.LeaseOnly(ctx, "notify", isNotice)
 	if err != nil {
