@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -276,7 +275,7 @@ func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Re
 // final, even if the notice can only be sent later. If nothing has changed, answer does not take the lock: the processes that wait for news
 // watch the lock file, so each check would cause the next one.
 func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, row registry.Row, gone bool) *News) (all []Request, err error) {
-	edit := func(before []Request) ([]Request, error) {
+	err = file(reg).ChangeSeldom(ctx, func(before []Request) ([]Request, error) {
 		all = nil
 		rows, err := reg.Rows(ctx) // read after the requests: so a session that has just registered and asked is in the rows
 		if err != nil {
@@ -296,17 +295,7 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, r
 			all = append(all, r)
 		}
 		return all, nil
-	}
-	before, err := file(reg).Read()
-	if err == nil {
-		if len(before) > 0 {
-			_, err = edit(before)
-		}
-		if err != nil || slices.Equal(before, all) {
-			return all, err
-		}
-	}
-	err = file(reg).Change(ctx, edit) // sets a damaged file aside
+	})
 	return all, err
 }
 
@@ -383,10 +372,7 @@ func Withdraw(ctx context.Context, reg *sessions.Registry, asked Request) error 
 }
 
 func cancel(ctx context.Context, reg *sessions.Registry, match func(Request) bool) (removed int, err error) {
-	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	err = file(reg).Change(ctx, func(all []Request) ([]Request, error) {
+	err = file(reg).ChangeSeldom(ctx, func(all []Request) ([]Request, error) {
 		kept := slices.DeleteFunc(slices.Clone(all), match)
 		removed = len(all) - len(kept)
 		return kept, nil

@@ -68,6 +68,22 @@ func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error 
 	})
 }
 
+// ChangeSeldom is Change for an edit that usually changes nothing. It takes the lock only if edit has changed the list, and then calls edit
+// once more, with the list as it is then. If the list is empty, ChangeSeldom does nothing.
+func (f File[T]) ChangeSeldom(ctx context.Context, edit func([]T) ([]T, error)) error {
+	before, err := f.Read()
+	if err == nil && len(before) == 0 {
+		return nil
+	}
+	if err == nil {
+		after, err := edit(slices.Clone(before))
+		if err != nil || slices.Equal(before, after) {
+			return err
+		}
+	}
+	return f.Change(ctx, edit) // sets a damaged file aside
+}
+
 // Take moves all entries of a file to the file with the same name in another directory. The entries may be any JSON values. If the process
 // is killed after the first of the two changes, the next Take adds no entry twice, unless the entry was changed meanwhile. If one of the
 // two files is damaged, both stay as they are.

@@ -1,6 +1,8 @@
 package records
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 )
 
 type entry struct {
@@ -47,6 +50,50 @@ func TestTheFileExistsOnlyWhileThereIsAnEntry(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Error(err)
+	}
+}
+
+func TestAnEditThatChangesNothingTakesNoLock(t *testing.T) {
+	t.Parallel()
+	f, _ := open(t)
+	if err := f.Change(t.Context(), add("a")); err != nil {
+		t.Fatal(err)
+	}
+	held, err := filelock.Acquire(t.Context(), f.Dir, f.Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.ChangeSeldom(ctx, func(all []entry) ([]entry, error) { return all, nil }); err != nil {
+		t.Error(err)
+	}
+	if err := f.ChangeSeldom(ctx, add("b")); !errors.Is(err, filelock.ErrTimeout) {
+		t.Errorf("an edit that changes something: %v", err)
+	}
+}
+
+func TestAnEditWithoutTheLockLosesNoOther(t *testing.T) {
+	t.Parallel()
+	f, _ := open(t)
+	if err := f.ChangeSeldom(t.Context(), add("nobody")); err != nil { // an empty list stays empty
+		t.Error(err)
+	}
+	if err := f.Change(t.Context(), add("a")); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	err := f.ChangeSeldom(t.Context(), func(all []entry) ([]entry, error) {
+		if calls++; calls == 1 {
+			if err := f.Change(t.Context(), add("b")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return add("c")(all)
+	})
+	if all, rerr := f.Read(); err != nil || rerr != nil || !slices.Equal(all, []entry{{Name: "a"}, {Name: "b"}, {Name: "c"}}) {
+		t.Errorf("%v, %v, %v", all, err, rerr)
 	}
 }
 
