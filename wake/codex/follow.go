@@ -126,7 +126,11 @@ func (v *view) shows(terminal bool) {
 		return // the next look, which is due already, decides
 	}
 	v.away = !terminal
-	if does := map[bool]string{true: client.Idle, false: client.Away}[terminal]; v.state == client.Idle && does != v.said {
+	does := client.Idle
+	if !terminal {
+		does = client.Away
+	}
+	if v.state == client.Idle && does != v.said {
 		v.said = does
 		v.tell(does)
 	}
