@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/merge"
 	"c2c/broker/notice"
 	"c2c/broker/notify"
 	"c2c/broker/owed"
@@ -24,6 +23,7 @@ import (
 	"c2c/e2e/need"
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/merge"
 	"c2c/project"
 	"c2c/rooms/talk"
 	"c2c/sessions"

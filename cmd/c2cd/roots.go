@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"c2c/broker"
-	"c2c/broker/merge"
 	"c2c/cmd/cli"
 	"c2c/format"
+	"c2c/merge"
 	"c2c/project"
 )
 

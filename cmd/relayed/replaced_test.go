@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/broker/merge"
 	"c2c/inbox/mail"
+	"c2c/merge"
 	"c2c/relay"
 	"c2c/relay/hosts"
 	"c2c/rooms/copies"
