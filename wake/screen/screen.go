@@ -49,9 +49,13 @@ func New(rows, cols int) *Screen {
 	return s
 }
 
+// maxSide is the largest number of lines, and of columns. Any program can give a terminal 65,535 of both, which would take 64 GB. The copy of
+// a larger terminal is wrong, so c2c types nothing there.
+const maxSide = 1000
+
 // clear empties both pages and shows the main one.
 func (s *Screen) clear(rows, cols int) {
-	s.rows, s.cols, s.wraps = max(rows, 1), max(cols, 1), false
+	s.rows, s.cols, s.wraps = min(max(rows, 1), maxSide), min(max(cols, 1), maxSide), false
 	s.main, s.alt = newPage(s.rows, s.cols), newPage(s.rows, s.cols)
 	s.shown = s.main
 }

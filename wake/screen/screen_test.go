@@ -176,6 +176,15 @@ func TestACapturedScreenHasTheSamePrompt(t *testing.T) {
 	}
 }
 
+func TestAHugeTerminalTakesLittleMemory(t *testing.T) {
+	s := New(1<<16-1, 1<<16-1)
+	s.Resize(1<<16-1, 1<<16-1)
+	s.Write([]byte("\x1b[60000;60000Hx\n\x1b[?1049hy"))
+	if cells := s.Rows() * len(s.Line(0)); cells > 1<<20 {
+		t.Errorf("%d cells", cells)
+	}
+}
+
 func TestAResizeForgetsThePicture(t *testing.T) {
 	s := recorded(t, "claude-idle")
 	s.Resize(30, 80)
