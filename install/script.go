@@ -51,7 +51,7 @@ func (e scriptEditor) find(f *file) (part, error) {
 	return p, nil
 }
 
-// runs returns a script of ours with the path of the program c2c in it.
+// runs returns a script of ours whose constant c2c is the path of the program c2c.
 func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
 
 // constant returns a script of ours with another value for one constant. In the unchanged script, the value of each such constant is its

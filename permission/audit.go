@@ -21,7 +21,8 @@ func (l line) pairs() []string {
 	return []string{"id", l.ID, "session_id", l.Session, "alias", l.Alias, "tool", l.Tool, "verdict", l.verdict, "by", l.by, "via", l.via, "proof", l.proof, "result", l.result}
 }
 
-// refuse records in the audit why a verdict does not count. The argument r is the request of the verdict, empty if it is not known.
+// refuse records in the audit why a verdict does not count. The argument r is the request that the verdict answers; it is
+// empty if c2c does not know the request.
 func (d *files) refuse(id string, r Request, v Verdict, why error) error {
 	if r.ID == "" {
 		r = Request{ID: id}
@@ -53,7 +54,8 @@ func reason(err error) string {
 	return "refused: unknown"
 }
 
-// audit appends a line to the audit and syncs it. It also queues the line for the log, which is not synced.
+// audit appends a line to the audit and syncs it. It also keeps the line for broker.log, to which others write it later,
+// without a sync.
 func (d *files) audit(l line) error {
 	pairs := l.pairs()
 	for i := 1; i < len(pairs); i += 2 {

@@ -26,12 +26,12 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 		err = reg.Facts.Change(ctx, sid, func(f *facts.Facts) {
 			last := f.LastRing
 			if last.Method == ByHook && last.Outcome == wake.Rang && last.SameMail(ring) && ring.Outcome != wake.Rang {
-				return // keep the last ring: a hook has announced the mail during the turn, while the ringer tried in vain
+				return // keep what the hook has recorded: it has announced this mail already, so a failed ring for the same mail does not matter
 			}
 			f.LastRing = ring
 		})
 	}
-	if ring.Outcome == wake.Refused { // the senders of the mail must get a notice
+	if ring.Outcome == wake.Refused { // some process must look now, and send a notice to the senders of the mail
 		reg.Due.LookBy(reg.Now())
 	}
 	reg.Events.Record(ctx, "ring", "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
@@ -49,7 +49,8 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 	})
 }
 
-// SetMod records that a mod or plugin of ours runs in a session's process.
+// SetMod records that a mod or plugin of ours runs in a session's process. A later process of the session does not count: the record has the
+// time when this one started.
 func (reg *Registry) SetMod(ctx context.Context, s Session) error {
 	if s.Facts.ModStart == s.Facts.StartTime {
 		return nil // the mod reports this each time it looks for mail
@@ -86,7 +87,7 @@ func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	defer cancel()
 	err := reg.Locks.With(ctx, locks.RingLock(sid), func() error { return nil })
 	if errors.Is(err, filelock.ErrTimeout) {
-		return nil // the session's own server holds the lock, and does not type
+		return nil // no ring by typing holds the lock so long. So the session's own server holds it, which does not type
 	}
 	return err
 }

@@ -20,7 +20,7 @@ type MessageStatus struct {
 	ID        string        `json:"message_id"`
 	State     string        `json:"state"`              // Queued, Rung, Handed, Read, Dead or Expired
 	At        time.Time     `json:"at"`                 // when the message got this state; UTC. See also HandedAt
-	HandedAt  time.Time     `json:"handed_at,omitzero"` // when it was handed over, if c2c knows only that it was read between this time and At
+	HandedAt  time.Time     `json:"handed_at,omitzero"` // the time of its hand-over, if c2c knows only that it was read between that time and At; else zero
 	By        string        `json:"by,omitempty"`       // the reader, or the method that rang
 	SessionID string        `json:"session_id"`         // the session in whose mailbox it is
 	From      string        `json:"from_alias"`
@@ -35,11 +35,11 @@ type MessageStatus struct {
 	Held      bool          `json:"held,omitempty"`      // the loop guard holds it until NotBefore, or until one side works
 	owed.Asked
 	shown       bool            // a reader has handed over all of it
-	dropped     bool            // the client has dropped it since then
+	dropped     bool            // the client has dropped it after the hand-over
 	StoredAt    time.Time       `json:"stored_at,omitzero"`
 	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if it is not this machine
 	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine stored it
-	Way         []string        `json:"way,omitempty"`           // its history in sentences, with local times
+	Way         []string        `json:"way,omitempty"`           // what has happened to it: sentences with local times
 	Receiver    *sessions.Now   `json:"receiver_now,omitempty"`  // the receiver's present state, while the message waits
 	Why         string          `json:"why,omitempty"`           // a sentence why it is not read yet
 	Do          string          `json:"do,omitempty"`            // what a person can do about it
@@ -85,11 +85,13 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 		return st
 	}
 	ring := reg.Facts.Of(sid).LastRing
-	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client still keeps it from its model
+	// held: the client has the message, but has not given it to its model yet.
+	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method
 	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Queued && !held {
 		return st
 	}
-	if !loops.OpensAt(reg, sid, m).IsZero() || m.Held == "" && ring.At.Before(mail.FromSeconds(m.OpensAt())) { // rung for other messages
+	// If the message could not be handed over yet, the ring was for other messages.
+	if !loops.OpensAt(reg, sid, m).IsZero() || m.Held == "" && ring.At.Before(mail.FromSeconds(m.OpensAt())) {
 		return st
 	}
 	st.State, st.LastRing = sessions.Queued, ring
@@ -98,7 +100,7 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 		st.State, st.At, st.By = sessions.Rung, ring.At.UTC(), ring.Method
 	case held:
 		st.At, st.By = m.Time().UTC(), ""
-	case ring.Outcome == sessions.Handed && ring.IsFor(m): // some parts of the message were handed over, not all
+	case ring.Outcome == sessions.Handed && ring.IsFor(m): // the message is long: some parts were handed over, and the last was not
 		st.State, st.At, st.By = sessions.Handed, ring.At.UTC(), ring.Method
 	}
 	return st

@@ -9,8 +9,8 @@ import (
 	"c2c/sessions"
 )
 
-// TakeAll moves all records of another root into this one. After a kill, some closed records may be in this root twice, but they count
-// once.
+// TakeAll moves all records of another root into this one. If the process is killed meanwhile, this root may have some closed records
+// twice; they count once.
 func TakeAll(ctx context.Context, reg, other *sessions.Registry) error {
 	reg.Due.LookBy(reg.Now())
 	from, err := other.SubIfThere(Directory)

@@ -1,6 +1,6 @@
 // Package resume lets two sessions write to each other again after the loop guard has stopped them. A person gives this order. It is
-// recorded as work of both sessions. The guard holds a message only while neither its sender nor its receiver has worked, so it releases
-// all messages between the two.
+// recorded as work of both sessions. The guard holds a message only while neither its sender nor its receiver has worked, so
+// after this record it releases all messages between the two.
 package resume
 
 import (
@@ -54,7 +54,7 @@ func Both(ctx context.Context, reg *sessions.Registry, one, two string) (held in
 			return 0, err
 		}
 	}
-	// A reader of an older version, if one runs, hands over held mail only after this directory is gone.
+	// If a c2c of an older version still runs, it hands over held mail only after loops.OldDirectory is gone.
 	if err := new(archive.Pruned).Remove(reg.Dir(), loops.OldDirectory, false); err != nil {
 		reg.Log.Warn("a running c2c of an older version may keep messages held", "err", err)
 	}
@@ -91,7 +91,7 @@ func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) erro
 	return err
 }
 
-// remoteOf returns a row for a session on another machine, or nil if this is no such address, or if no mail has gone there before.
+// remoteOf returns a row for a session on another machine, or nil if address is not on another machine, or if no mail was ever sent there.
 func remoteOf(reg *sessions.Registry, address string) registry.Row {
 	r := sessions.RemoteRow(address)
 	if r == nil {

@@ -48,7 +48,7 @@ func (c *call) openPage(ctx context.Context) error {
 		return fmt.Errorf("make a link: %w", err)
 	}
 	if unproven {
-		fmt.Fprintln(c.stderr, "c2c: this terminal is younger than a session here, so an agent may have opened it: its page shows permission requests and answers none")
+		fmt.Fprintln(c.stderr, "c2c: perhaps an agent opened this terminal: it is younger than a session here. So you cannot answer permission requests on its page")
 	}
 	link := fmt.Sprintf("http://127.0.0.1:%d/login#%s", at.Port, code)
 	if !*onlyPrint {
@@ -84,7 +84,7 @@ func (d *httpDaemon) running() (at serve.At, err error) {
 // browsers lists the programs that open a link, by operating system.
 var browsers = map[string][]string{"darwin": {"open"}, "linux": {"xdg-open", "sensible-browser", "wslview"}}
 
-// browseTime is how long c2c waits for such a program to fail. Most of them become the browser and keep running.
+// browseTime is how long c2c waits for such a program to fail. Most of them run as long as the browser.
 const browseTime = 3 * time.Second
 
 // browse gives a link to the person's browser. Other users of this machine may see the link among the program's arguments, but the page

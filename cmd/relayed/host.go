@@ -22,10 +22,10 @@ import (
 
 type clock = func() time.Time
 
-// lookGap is the shortest time between two checks for changes. So one check serves all senders that write at the same time.
+// lookGap is the shortest time between two checks for changes, so that one check serves all senders that write at about the same time.
 const lookGap = time.Millisecond
 
-// Settings are the variables that the relay obeys.
+// Settings returns the names of the environment variables that the relay reads.
 func Settings() []string {
 	return []string{loops.HopsVariable, talk.WakesVariable, "SSH_AUTH_SOCK"}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // tellNext ends an install with a command to try: c2c start with a client whose program is found, or c2c doctor if none is found. The
-// argument unasked means that models call c2c's tools without asking.
+// argument unasked means that the clients let their models call c2c's tools without asking the person.
 func (s Setup) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"
 	switch found, err := child.LookPath(c2c, s.Getenv); {

@@ -97,8 +97,8 @@ func (e *editor) newLine() {
 	e.insert('\n')
 }
 
-// layout breaks the text into lines that fit into the given columns, and returns the cursor's position. It also breaks within words, so
-// that text before the cursor does not move because of text after the cursor.
+// layout breaks the text into lines that fit into the given columns, and returns the cursor's position. It breaks lines within words,
+// too: otherwise a word that grows behind the cursor could move to the next line, with the text before the cursor.
 func (e *editor) layout(columns int) (lines []string, row, col int) {
 	line, used, at := "", 0, 0
 	text, state := string(e.text), -1

@@ -63,7 +63,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned
 	return p, err
 }
 
-// pruneParts is Prune for a caller that holds the archive's lock. If dir is nil, pruneParts only counts, and needs no lock.
+// pruneParts removes old parts from the directory dir; the caller holds the archive's lock. If dir is nil, it only counts what it would
+// remove, and needs no lock.
 func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -95,7 +96,8 @@ func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err
 	if dir == nil || len(gone) == 0 {
 		return p, nil
 	}
-	// Leave an empty file whose name is the place where the next file begins. Otherwise places would be counted from 0 again.
+	// A part's name says how many bytes were archived before it. Leave an empty file with the name of the next part: otherwise the count would
+	// begin at 0 again.
 	last, err := newPartName(a.base)
 	if err == nil {
 		err = a.old.Append(last, nil)

@@ -21,8 +21,8 @@ func TempName(name string) string {
 	return name + tempMark + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
-// IsTemp reports whether name belongs to a temporary file, which has not replaced its file yet. If all writers of a file hold its lock,
-// a process that holds the lock and sees such a name knows that a dead process has left it.
+// IsTemp reports whether name belongs to a temporary file, which has not replaced its file yet. If a file is only
+// written under its lock, a process that holds the lock may take such a file for one that a dead process has left.
 func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 
 // Write replaces the file. When it returns nil, the new content survives a power cut. After a *SyncError the new content is in place,
@@ -187,7 +187,7 @@ func (d *Dir) replaceByCopy(name string) error {
 }
 
 // The method append opens a file and calls the function write. If the file has further hard links, append first replaces it by a copy,
-// because a write must not change a backup.
+// because a further link may be a person's backup, which a write must not change.
 func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
 	f, info, err := d.open(name, flag)
 	if err != nil {

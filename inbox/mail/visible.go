@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// unseen has the characters that reorder or break a line, or show nothing. It does not have the joiners, which several scripts need.
+// unseen has the characters that reorder or break a line, or show nothing. It leaves out the
+// zero-width joiners, which several writing systems need.
 var unseen = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x00ad, 0x00ad, 1}, {0x061c, 0x061c, 1}, {0x200b, 0x200b, 1}, {0x200e, 0x200f, 1}, {0x2028, 0x202e, 1},
 		{0x2060, 0x206f, 1}, {0xfeff, 0xfeff, 1}, {0xfff9, 0xfffb, 1}},
@@ -30,7 +31,7 @@ func Visible(text, keep string) string {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRuneInString(text)
 		switch {
-		case r == utf8.RuneError && n == 1: // terminals may take the byte 0x9B for ESC [
+		case r == utf8.RuneError && n == 1: // a byte that is not UTF-8; some terminals take 0x9B for ESC [
 			fmt.Fprintf(&b, `\u%04x`, text[0])
 		case hidden(r) && r > '\uffff':
 			high, low := utf16.EncodeRune(r)

@@ -11,8 +11,8 @@ import (
 	"c2c/sessions"
 )
 
-// wantedOf returns the claims that a call wants to make or release. The paths are absolute, because a server does not always
-// know the folder of its client.
+// wantedOf returns the claims that a call wants to make or release. The model must give absolute paths, because a
+// server does not always know the folder of its client.
 func wantedOf(c *toolCall) claims.Wanted {
 	w := claims.Wanted{Paths: c.req.GetStringSlice("paths", nil), Task: c.req.GetString("task", ""), Why: c.req.GetString("why", "")}
 	if len(w.Paths) > 0 {

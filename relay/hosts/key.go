@@ -40,7 +40,7 @@ type Key struct {
 var ErrKeyLost = errors.New("the key of this machine is gone, and other machines know this machine by that key")
 
 // LoadKey reads the key of this host. The first time, it makes the key. A damaged key is an error. A missing key is an error if hosts are
-// paired with this one: LoadKey makes no new key then, because with a new key they would take this machine for another host.
+// paired with this one: LoadKey makes no new key then, because the paired hosts would take a machine with a new key for another host.
 func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	k, err := ReadKey(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func newKey(sign ed25519.PrivateKey, open *age.HybridIdentity) *Key {
 }
 
 func (k *Key) text() []byte {
-	return fmt.Appendf(nil, "# The secret key of this host, for mail between machines. Nobody else may have it, and no other machine.\n%s%s\n%s\n",
+	return fmt.Appendf(nil, "# The secret key of this host, for mail between machines. Keep it secret, and do not copy it to another machine.\n%s%s\n%s\n",
 		signs, base64.StdEncoding.EncodeToString(k.sign.Seed()), k.open)
 }
 
@@ -140,8 +140,8 @@ func readPrivate(dir *atomicfile.Dir, name string, limit int64) ([]byte, error) 
 // Public returns the public half of the key.
 func (k *Key) Public() Public { return k.public }
 
-// Sign signs data. The data must begin with its purpose, because this host signs everything with one key, and no signature may fit another
-// purpose.
+// Sign signs data. The data must begin with its purpose, because this host signs everything with one key, and a signature for one purpose
+// must not be valid for another.
 func (k *Key) Sign(data []byte) []byte { return ed25519.Sign(k.sign, data) }
 
 // Open decrypts data that was sealed for this host. If the result has more than limit bytes, it returns an error.
