@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -10,12 +11,12 @@ import (
 
 // A row has both texts or none, in each form. They name every message, and sentence fills in all that stands in braces.
 func TestEveryReasonHasItsTexts(t *testing.T) {
-	seen := map[string]bool{}
+	seen, hasTexts := map[string]bool{}, map[string]bool{}
 	for _, k := range kinds {
 		if seen[k.reason] || k.status == "" {
 			t.Errorf("row %q: reason twice, or no status", k.reason)
 		}
-		seen[k.reason] = true
+		seen[k.reason], hasTexts[k.reason] = true, k.text.one != ""
 		for _, form := range []texts{k.text, k.remote, k.why} {
 			if (form.one == "") != (form.several == "") {
 				t.Errorf("%s: one text of two: %q", k.reason, form)
@@ -39,6 +40,21 @@ func TestEveryReasonHasItsTexts(t *testing.T) {
 						t.Errorf("%s: %s", k.reason, text)
 					}
 				}
+			}
+		}
+	}
+	source, err := os.ReadFile("kinds.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	toSenders, _, _ := strings.Cut(string(source), "\n)\n\n// These are reasons for the notices that ring.")
+	_, toSenders, _ = strings.Cut(toSenders, "\nconst (\n")
+	if lines := strings.Split(toSenders, "\n"); len(lines) < 2 {
+		t.Errorf("kinds.go has the reasons %q", lines)
+	} else {
+		for _, line := range lines {
+			if _, value, _ := strings.Cut(line, `"`); !hasTexts[value[:max(0, strings.IndexByte(value, '"'))]] {
+				t.Errorf("no texts for %s", line)
 			}
 		}
 	}

@@ -78,8 +78,10 @@ func (b *Doorbell) open() (terminal, error) {
 		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	case b.Pane.Kind == Screen:
 		return newScreen(path, b.Getenv("SCREENDIR"), b.Pane, b.Process)
+	case b.Pane.Kind == Tmux:
+		return newTmux(path, b.Pane, b.Process), nil
 	}
-	return newTmux(path, b.Pane, b.Process), nil
+	return nil, fmt.Errorf("%w: c2c types into no pane of %s", wake.ErrUnreachable, b.Pane.Kind)
 }
 
 // Idle implements screen.Terminal.
