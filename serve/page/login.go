@@ -196,7 +196,7 @@ func removeAll(files *atomicfile.Dir, of string) (err error) {
 // Person finds the logged-in person: the request must have the cookie of a login, and the key of one of that login's tabs.
 func (p *Page) Person(r *http.Request) (v serve.Visitor, ok bool) {
 	_, g, ok := p.find(r)
-	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root}, ok
+	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root, Unproven: g.Unproven}, ok
 }
 
 // dirOf returns the directory of the project that the page of a request shows.

@@ -197,6 +197,39 @@ func TestASharedCookieMakesNoAgentsLinkProven(t *testing.T) {
 	}
 }
 
+// An agent's request passes the check of the login, and its tab is gone when the body of the verdict comes.
+func TestATabThatIsGoneMakesNoAgentsLinkProven(t *testing.T) {
+	for name, end := range map[string]func(*tab){
+		"logged out": func(agent *tab) { agent.do("POST", "/api/logout", nil) },
+		"pushed out by later tabs": func(agent *tab) {
+			for range maxTabs {
+				agent.login(agent.l.code(agent.l.who()))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			ask := permission.Request{ID: "abcde", Session: l.amber.ID, Alias: l.amber.Alias, Tool: "Bash", Input: "x"}
+			if err := permission.Open(l.b.Dir(), l.clock.now).Ask(t.Context(), ask); err != nil {
+				t.Fatal(err)
+			}
+			unproven := l.who()
+			unproven.Unproven = true
+			agent := l.tab()
+			if status, body := agent.login(l.code(unproven)); status != http.StatusOK {
+				t.Fatalf("%d %s", status, body)
+			}
+			status := agent.slowly("POST", "/api/decide", map[string]any{"id": ask.ID, "session": ask.Session, "allow": true}, func() { end(agent) })
+			if status != http.StatusForbidden {
+				t.Errorf("the verdict is answered %d", status)
+			}
+			if all, err := permission.Open(l.b.Dir(), l.clock.now).List(t.Context()); err != nil || len(all) != 1 || all[0].State != permission.StateOpen {
+				t.Errorf("%+v, %v", all, err)
+			}
+		})
+	}
+}
+
 func TestALoginEnds(t *testing.T) {
 	l := newLab(t)
 	one, two := l.loggedIn(), l.loggedIn()

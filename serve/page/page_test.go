@@ -170,17 +170,65 @@ func (tab *tab) request(method, path string, body any) *http.Response {
 	tab.l.t.Helper()
 	var data io.Reader
 	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			tab.l.t.Fatal(err)
-		}
-		data = bytes.NewReader(text)
+		data = bytes.NewReader(tab.json(body))
 	}
+	resp, err := http.DefaultClient.Do(tab.prepared(method, path, data))
+	if err != nil {
+		tab.l.t.Fatal(err)
+	}
+	for _, c := range resp.Cookies() {
+		if tab.cookies[c.Name] = c.Value; c.MaxAge < 0 {
+			delete(tab.cookies, c.Name)
+		}
+	}
+	return resp
+}
+
+func (tab *tab) json(v any) []byte {
+	tab.l.t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		tab.l.t.Fatal(err)
+	}
+	return text
+}
+
+// slowly sends a request, and does meanwhile between the first byte of its body and the rest. By then the handler reads the body: only
+// then does the server say that it wants the body.
+func (tab *tab) slowly(method, path string, body any, meanwhile func()) (status int) {
+	tab.l.t.Helper()
+	text := tab.json(body)
+	data, write := io.Pipe()
+	r := tab.prepared(method, path, data)
+	r.Header.Set("Expect", "100-continue")
+	client := http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Hour}}
+	defer client.CloseIdleConnections()
+	answered := make(chan int, 1)
+	go func() {
+		defer close(answered)
+		resp, err := client.Do(r)
+		if err != nil {
+			tab.l.t.Error(err)
+			return
+		}
+		resp.Body.Close()
+		answered <- resp.StatusCode
+	}()
+	write.Write(text[:1])
+	meanwhile()
+	write.Write(text[1:])
+	write.Close()
+	return <-answered
+}
+
+// prepared is a request with all that the tab sends along.
+func (tab *tab) prepared(method, path string, data io.Reader) *http.Request {
+	tab.l.t.Helper()
 	r, err := http.NewRequestWithContext(tab.l.t.Context(), method, tab.l.url+path, data)
 	if err != nil {
 		tab.l.t.Fatal(err)
 	}
-	if body != nil {
+	if data != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	for name, value := range tab.cookies {
@@ -192,16 +240,7 @@ func (tab *tab) request(method, path string, body any) *http.Response {
 	for name, values := range tab.header {
 		r.Header[name] = values
 	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		tab.l.t.Fatal(err)
-	}
-	for _, c := range resp.Cookies() {
-		if tab.cookies[c.Name] = c.Value; c.MaxAge < 0 {
-			delete(tab.cookies, c.Name)
-		}
-	}
-	return resp
+	return r
 }
 
 func (tab *tab) do(method, path string, body any) (status int, text string) {
