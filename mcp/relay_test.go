@@ -152,7 +152,7 @@ func TestVerdictReachesTheClient(t *testing.T) {
 		if q.Alias != "amber" || q.Tool != "Bash" || q.Description != "show" || q.Input != "date" || q.ExpiresAt-q.AskedAt < 500 {
 			t.Errorf("asked %+v", q)
 		}
-		if _, err := r.store.Decide(t.Context(), tc.id, permission.Verdict{Allow: tc.allow, By: "max", Via: "terminal"}); err != nil {
+		if _, err := r.store.Decide(t.Context(), tc.id, permission.Verdict{Allow: tc.allow, By: "max", Via: "terminal", Proof: "login"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.read(); got.Method != tools.PermissionVerdict || string(got.Params) != tc.want {
@@ -171,7 +171,7 @@ func TestAnswerInTheTerminalEndsARequest(t *testing.T) {
 	r.record("busy", time.Now().Add(6*time.Second)) // so it counts also if the relay has not seen it wait
 	r.await("abcde", inState(permission.StateTerminal))
 	var decided *permission.DecidedError
-	if _, err := r.store.Decide(t.Context(), "abcde", permission.Verdict{Allow: true, By: "max"}); !errors.As(err, &decided) {
+	if _, err := r.store.Decide(t.Context(), "abcde", permission.Verdict{Allow: true, By: "max", Proof: "login"}); !errors.As(err, &decided) {
 		t.Errorf("a verdict behind it: %v", err)
 	}
 	// The next one is open, although the first has ended so.

@@ -35,7 +35,7 @@ func TestAVerdictThatTheAuditDoesNotHaveIsForged(t *testing.T) {
 			f["state"], f["at"], f["sent_at"] = "allowed", f["asked_at"], f["asked_at"]
 		},
 		"denied, changed": func(l *lab, f map[string]any) {
-			l.Decide(context.Background(), "abcde", Verdict{By: "max", Via: "page"})
+			l.Decide(context.Background(), "abcde", Verdict{By: "max", Via: "page", Proof: "login"})
 			f["state"], f["by"], f["via"], f["at"] = "allowed", "max", "page", f["asked_at"]
 		},
 		"another time": func(l *lab, f map[string]any) {
@@ -143,7 +143,7 @@ func TestWhatIsShownInPartTakesAVerdictThatSaysSo(t *testing.T) {
 	r := request("s1", "abcde")
 	r.Description = strings.Repeat("x", maxText+1)
 	l.Ask(t.Context(), r)
-	if _, err := l.Decide(t.Context(), "abcde", Verdict{By: "max"}); err != nil {
+	if _, err := l.Decide(t.Context(), "abcde", Verdict{By: "max", Proof: "login"}); err != nil {
 		t.Errorf("denied: %v", err)
 	}
 	l.ask("s1", "bcdef")

@@ -73,7 +73,7 @@ type Verdict struct {
 	Allow    bool
 	Partial  bool     // the verdict counts even if only a part of the request was shown
 	By, Via  string   // for example "max", "page"
-	Proof    string   // evidence that a person gave the verdict, for example "older terminal"
+	Proof    string   // evidence that a person gave the verdict, for example "older terminal"; without it, no verdict counts
 	Sessions []string // ids of the sessions for which the verdict counts; nil: all
 }
 
@@ -262,7 +262,9 @@ func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, er
 		if err != nil {
 			return err
 		}
-		r, err = find(all, id, v)
+		if r, err = find(all, id, v); err == nil && v.Proof == "" {
+			err = ErrNoProof // also if the caller found no request to prove something about, because the request has come just now
+		}
 		if err == nil && v.Allow && r.Partial && !v.Partial {
 			err = &PartialError{r}
 		}

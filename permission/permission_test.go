@@ -122,7 +122,7 @@ func (l *lab) wantAudit(want ...string) {
 	}
 }
 
-var yes = Verdict{Allow: true, By: "max", Via: "terminal"}
+var yes = Verdict{Allow: true, By: "max", Via: "terminal", Proof: "login"}
 
 func TestVerdictIsKeptAndSent(t *testing.T) {
 	l, ctx := newLab(t), t.Context()
@@ -148,9 +148,21 @@ func TestVerdictIsKeptAndSent(t *testing.T) {
 	l.wantAudit("asked", "allow max recorded", "allow max sent")
 
 	l.ask("s2", "bcdef")
-	if r, err := l.Decide(ctx, "bcdef", Verdict{By: "ci"}); err != nil || r.State != StateDenied {
+	if r, err := l.Decide(ctx, "bcdef", Verdict{By: "ci", Proof: "login"}); err != nil || r.State != StateDenied {
 		t.Errorf("decided %+v, %v", r, err)
 	}
+}
+
+// c2c allow looks the request up first, to prove that a person decides it. A request that comes after this look must not be decided.
+func TestAVerdictWithoutProofDoesNotCount(t *testing.T) {
+	l := newLab(t)
+	l.ask("s1", "abcde")
+	for _, allow := range []bool{true, false} {
+		if _, err := l.Decide(t.Context(), "abcde", Verdict{Allow: allow, By: "max", Via: "terminal"}); !errors.Is(err, ErrNoProof) || l.one().State != StateOpen {
+			t.Errorf("%v; the request is %s", err, l.one().State)
+		}
+	}
+	l.wantAudit("asked", "allow max refused: no proof", "deny max refused: no proof")
 }
 
 func TestVerdictThatDoesNotCountIsToldWhy(t *testing.T) {
@@ -175,14 +187,14 @@ func TestVerdictThatDoesNotCountIsToldWhy(t *testing.T) {
 	if err := decide("abcde", Verdict{Allow: true, By: "ci", Sessions: []string{}}); !errors.Is(err, ErrNoRight) {
 		t.Errorf("of no session: %v", err)
 	}
-	if err := l.Refuse(ctx, "abcde", Verdict{By: "ci"}, ErrNoRight); err != nil {
+	if err := l.Refuse(ctx, "abcde", Verdict{By: "ci", Proof: "login"}, ErrNoRight); err != nil {
 		t.Errorf("without a right: %v", err)
 	}
 	l.ask("s2", "abcde")
 	if err := decide("abcde", yes); !errors.As(err, &several) || !slices.Equal(several.Names, []string{"s1-alias/abcde", "s2-alias/abcde"}) {
 		t.Errorf("of two: %v", err)
 	}
-	if err := decide("S1-alias/abcde", Verdict{By: "max"}); err != nil {
+	if err := decide("S1-alias/abcde", Verdict{By: "max", Proof: "login"}); err != nil {
 		t.Errorf("named: %v", err)
 	}
 	if err := decide("s1/abcde", yes); !errors.As(err, &decided) || decided.Request.State != StateDenied {
@@ -222,7 +234,7 @@ func TestFirstAnswerWins(t *testing.T) {
 				won <- ErrUnknown
 				return
 			}
-			_, err := store.Decide(context.Background(), "abcde", Verdict{Allow: i%2 == 0, By: fmt.Sprint("p", i)})
+			_, err := store.Decide(context.Background(), "abcde", Verdict{Allow: i%2 == 0, By: fmt.Sprint("p", i), Proof: "login"})
 			won <- err
 		})
 	}
@@ -350,7 +362,7 @@ func TestHostileRequestIsBounded(t *testing.T) {
 	if err := l.Ask(ctx, request("s1", "zzzzz")); !errors.Is(err, ErrFull) {
 		t.Errorf("one more of a session: %v", err)
 	}
-	if _, err := l.Decide(ctx, "abcde", Verdict{Allow: true, Partial: true, By: "max"}); err != nil {
+	if _, err := l.Decide(ctx, "abcde", Verdict{Allow: true, Partial: true, By: "max", Proof: "login"}); err != nil {
 		t.Fatal(err)
 	}
 	l.ask("s1", "zzzzz") // what is over does not count
@@ -501,7 +513,7 @@ func TestAuditIsBoundedAndLogged(t *testing.T) {
 	if err := os.WriteFile(l.file(auditFile), make([]byte, maxAudit), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Decide(ctx, strings.Repeat("x\x1b", 1000), Verdict{By: strings.Repeat("é", 1000), Via: "page"}); !errors.Is(err, ErrUnknown) {
+	if _, err := l.Decide(ctx, strings.Repeat("x\x1b", 1000), Verdict{By: strings.Repeat("é", 1000), Via: "page", Proof: "login"}); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
 	if info, err := os.Stat(l.file(auditFile)); err != nil || info.Size() > 1000 {

@@ -259,7 +259,7 @@ func TestWhoMayDecideIsToldOfRequestsAndHowTheyEnd(t *testing.T) {
 	if got := s.want("permission", "verdict"); got["request_id"] != "bcdef" {
 		t.Errorf("%v", got)
 	}
-	if _, err := w.store.Decide(t.Context(), "abcde", permission.Verdict{Allow: true, By: "dana", Via: "page"}); err != nil {
+	if _, err := w.store.Decide(t.Context(), "abcde", permission.Verdict{Allow: true, By: "dana", Via: "page", Proof: "login"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.want("permission", "verdict"); got["request_id"] != "abcde" || got["state"] != "allowed" || got["by"] != "dana" {
