@@ -27,17 +27,13 @@ const (
 // checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls checkDeadlines; only the process that
 // gets the lock does the work, for all.
 func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	return background(ctx, func(ctx context.Context) {
 		survive.Loop(ctx, r.Log, "check deadlines", func() {
 			if err := r.checkWhenLocked(ctx, b, changes); err != nil && ctx.Err() == nil {
 				r.Log.Warn("this process cannot check deadlines", "err", err)
 			}
 		})
-	}()
-	return func() { cancel(); <-done }
+	})
 }
 
 func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes *watch.Changes) error {

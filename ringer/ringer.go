@@ -58,11 +58,16 @@ func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, 
 // start calls the function work in a goroutine until stop is called. When work returns, for example because the root was replaced, start
 // calls it again after a pause. The argument name is the name of the work in the log.
 func (r *Ringer) start(ctx context.Context, name string, work func(context.Context) error) (stop func()) {
+	return background(ctx, func(ctx context.Context) { r.run(ctx, name, work) })
+}
+
+// background calls the function work in a goroutine. The function stop ends the context of work, and waits until work has returned.
+func background(ctx context.Context, work func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.run(ctx, name, work)
+		work(ctx)
 	}()
 	return func() { cancel(); <-done }
 }

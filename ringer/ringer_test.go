@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -160,27 +161,56 @@ func TestASessionHasABellAsLongAsItsRingerRuns(t *testing.T) {
 			r.Scope, _ = Server(client, os.Getpid(), nil)
 			r.Scope.ways = ways
 		}
-		now := func(ctx context.Context) (sessions.Session, error) {
-			return callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.ID})
-		}
 		stop := r.Start(t.Context())
 		defer stop()
-		changes := watch.NewChanges()
-		defer changes.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := changes.Until(ctx, filepath.Join(b.Root(), "sessions", s.ID+".lock"), func() (bool, error) {
-			s, err := now(ctx)
-			return s.HasBell() && b.Prober().HasBell(s), err
-		}); err != nil {
-			t.Fatalf("%s has none: %v", client, err)
-		}
+		hasBell(t, b, s)
 		stop()
-		s, err := now(ctx)
+		s, err := callers.Resolve(t.Context(), b.Registry, callers.Caller{Explicit: s.ID})
 		if support, why := b.Prober().Surface(s); err != nil || s.HasBell() || support != sessions.SurfaceDegraded {
 			t.Errorf("the ringer of %s has ended: bell %v, %s, %s, %v", client, s.HasBell(), support, why, err)
 		}
 	}
+}
+
+// hasBell waits until a session has a bell.
+func hasBell(t *testing.T, b *broker.Broker, s sessions.Session) {
+	t.Helper()
+	changes := watch.NewChanges()
+	defer changes.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := changes.Until(ctx, filepath.Join(b.Root(), "sessions", s.ID+".lock"), func() (bool, error) {
+		s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.ID})
+		return s.HasBell() && b.Prober().HasBell(s), err
+	}); err != nil {
+		t.Fatalf("%s has no bell: %v", s.Client, err)
+	}
+}
+
+// Otherwise c2c start, and the server in a client, could not end as long as a suspended process holds the lock of the session's facts.
+func TestARingerEndsAlthoughItCannotTakeItsBellBack(t *testing.T) {
+	r, b, s, rings := typing(t)
+	r.Scope = Terminal(os.Getpid(), rings, false, nil)
+	stop := r.Start(t.Context())
+	hasBell(t, b, s)
+	dir, err := b.Dir().Sub("sessions", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, s.ID+".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { stop(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("the ringer waits for the lock")
+	}
+	lock.Release()
+	<-ended
 }
 
 // The wake daemon may end before the client does.

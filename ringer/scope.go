@@ -197,10 +197,7 @@ func (s Scope) forwardChanges(ctx context.Context, changes *watch.Changes) (stop
 	if s.changed == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	return background(ctx, func(ctx context.Context) {
 		for {
 			select {
 			case <-ctx.Done():
@@ -209,8 +206,7 @@ func (s Scope) forwardChanges(ctx context.Context, changes *watch.Changes) (stop
 				changes.Recheck()
 			}
 		}
-	}()
-	return func() { cancel(); <-done }
+	})
 }
 
 // ByDaemon returns the scope of the wake daemon, which rings the sessions that c2c can reach without a server in their client.

@@ -8,6 +8,7 @@ import (
 
 	"c2c/broker"
 	"c2c/process/survive"
+	"c2c/sessions"
 	"c2c/sessions/facts"
 	"c2c/wake"
 	"c2c/wake/watch"
@@ -109,13 +110,9 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 		defer w.recordBell(ctx, s)()
 	}
 	if follow != nil && !w.Scope.lockPerRing {
-		ctx, stop := context.WithCancel(ctx)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		defer background(ctx, func(ctx context.Context) {
 			survive.Loop(ctx, w.Log, "follow what a session does", func() { follow(ctx) })
-		}()
-		defer func() { stop(); <-done }()
+		})()
 	}
 	if before != nil && before.watcher != nil {
 		watcher.Continue(before.watcher)
@@ -127,8 +124,11 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 // recordBell records that this process rings the session. The function remove takes that back; if this process is killed instead, its start
 // time shows that. The terminal of a client outlives the server in it, so it takes the server's place, and a server takes nobody's place.
 func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func()) {
-	change := func(ctx context.Context, edit func(*facts.Facts)) {
-		if err := w.b.Facts.Change(ctx, s.SID, edit); err != nil && ctx.Err() == nil {
+	change := func(edit func(*facts.Facts)) {
+		// A suspended process may hold the lock of the facts for days. It must stop neither the rings nor the end of this process.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessions.KeepWait)
+		defer cancel()
+		if err := w.b.Facts.Change(ctx, s.SID, edit); err != nil {
 			w.Log.Debug("senders are not told whether the session is rung", "session", s.SID, "err", err)
 		}
 	}
@@ -136,13 +136,13 @@ func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func(
 	if err != nil { // a sandbox hides it
 		return func() {}
 	}
-	change(ctx, func(f *facts.Facts) {
+	change(func(f *facts.Facts) {
 		if f.PID == s.Process && (w.Scope.lockPerRing || f.RingerPID == 0) {
 			f.RingerPID, f.RingerStart = self.PID, self.Start
 		}
 	})
 	return func() {
-		change(context.WithoutCancel(ctx), func(f *facts.Facts) {
+		change(func(f *facts.Facts) {
 			if f.RingerPID == self.PID && f.RingerStart == self.Start {
 				f.RingerPID, f.RingerStart = 0, 0
 			}
