@@ -135,7 +135,9 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 	case errors.Is(err, errTold):
 		return nil
 	case ctx.Err() != nil: // Ctrl-C
-		err = notify.Withdraw(context.WithoutCancel(ctx), a.b.Registry, r)
+		brief, end := context.WithTimeout(context.WithoutCancel(ctx), sessions.KeepWait) // a suspended process may hold the lock
+		defer end()
+		err = notify.Withdraw(brief, a.b.Registry, r)
 	}
 	return err
 }

@@ -7,8 +7,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
+
+	"c2c/broker/notify"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 )
 
 // newAsked has amber and birch, and a question that birch can answer.
@@ -99,6 +104,30 @@ func TestOneWaitThatIsStoppedLeavesTheOther(t *testing.T) {
 		t.Errorf("it prints %q", said)
 	}
 	other.Wait()
+}
+
+// A suspended process may hold the lock of the requests.
+func TestAWaitCanBeStoppedAlthoughTheRequestsAreLocked(t *testing.T) {
+	k := newAsked(t)
+	cmd, _, _ := k.waits()
+	dir, err := atomicfile.Open(k.root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, notify.LockName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer kill.Stop()
+	if cmd.Wait(); !cmd.ProcessState.Exited() {
+		t.Errorf("it waits for the lock: %s", cmd.ProcessState)
+	}
 }
 
 // The one that waits has the notice, and the mailbox does not. If it is killed, the notice is mail.
