@@ -150,11 +150,11 @@ func hash(b []byte) string {
 // removeDirs removes the empty ones among dirs, innermost first. It returns the directories that still exist.
 func removeDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
-		switch rerr := os.Remove(dir); {
+		switch rerr := syscall.Rmdir(dir); { // os.Remove would also remove a link
 		case errors.Is(rerr, syscall.ENOTEMPTY), errors.Is(rerr, fs.ErrExist):
 			left = append(left, dir)
 		case rerr != nil && !absent(rerr):
-			left, err = append(left, dir), errors.Join(err, rerr)
+			left, err = append(left, dir), errors.Join(err, &fs.PathError{Op: "remove", Path: dir, Err: rerr})
 		}
 	}
 	slices.Reverse(left)

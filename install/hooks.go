@@ -231,14 +231,12 @@ type entryRef struct {
 // entries finds our commands among groups, which may be nil. It skips entries of another form, which cannot be ours.
 func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 	for g, group := range confedit.Elements(groups) {
-		if e.flat {
-			if command := group.Find("/command"); e.ours(confedit.Text(command)) {
-				refs = append(refs, entryRef{groups: groups, group: group, command: command})
-			}
-			continue
-		}
 		hooks := group.Find("/hooks")
-		for i, entry := range confedit.Elements(hooks) {
+		entries := confedit.Elements(hooks)
+		if e.flat {
+			hooks, entries = nil, []*hujson.Value{group}
+		}
+		for i, entry := range entries {
 			if command := entry.Find("/command"); e.ours(confedit.Text(command)) {
 				refs = append(refs, entryRef{groups, group, hooks, entry, command, confedit.Text(group.Find("/matcher")), fmt.Sprintf("%d:%d", g, i)})
 			}

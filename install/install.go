@@ -87,11 +87,8 @@ func (p *Plan) takeOver(targets []target) {
 		if !t.other {
 			continue
 		}
-		f, err := readFile(t.path)
 		before := len(p.Changes)
-		if err == nil {
-			err = p.remove(t, f)
-		}
+		f, err := p.remove(t)
 		switch {
 		case err != nil && p.journal.find(t.path) == nil && (f == nil || !bytes.Contains(f.data, []byte(serverName))):
 			continue // nothing in the file is ours
@@ -176,10 +173,7 @@ func PlanUninstall(client string, o Options) (*Plan, error) {
 		if t.editor.kind() == kindScript && bytes.Contains(left, []byte(t.path)) {
 			continue // a hook in a file that cannot be edited still runs this script
 		}
-		f, err := readFile(t.path)
-		if err == nil {
-			err = p.remove(t, f)
-		}
+		f, err := p.remove(t)
 		if err != nil {
 			p.Left = append(p.Left, err)
 			if f != nil {
@@ -217,18 +211,22 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 			return nil, fmt.Errorf("read undo record of %q: unknown kind %q for client %q", r.Path, r.Kind, r.Client)
 		}
 		t := targets[i]
-		t.path, t.other = r.Path, true
+		t.path, t.other, t.project = r.Path, true, projectOf(targets, r)
 		targets = append(targets, t)
 	}
 	slices.Reverse(targets)
 	return targets, nil
 }
 
-// remove plans to remove our part from t, if it is there. f is t's file.
-func (p *Plan) remove(t target, f *file) (err error) {
+// remove plans to remove our part from t, if it is there. It returns t's file, nil if it cannot be read.
+func (p *Plan) remove(t target) (f *file, err error) {
 	r := p.journal.find(t.path)
-	if f.data == nil || r != nil && r.untouched(f.data) || r == nil && t.outside(f) {
-		return nil
+	switch f, err = readFile(t.path); {
+	case err != nil || f.data == nil || r != nil && r.untouched(f.data) || r == nil && t.outside(f):
+		return f, err
+	case t.outside(f): // for example, a pull has put the link there after the install
+		p.Notes = append(p.Notes, fmt.Sprintf("%s is now a link that leads out of the project, to %s, which stays as it is", t.path, f.target))
+		return f, nil
 	}
 	c := f.change(nil, f.mode)
 	if r != nil && hash(f.data) == r.AfterSHA256 {
@@ -238,20 +236,19 @@ func (p *Plan) remove(t target, f *file) (err error) {
 		}
 	} else if c.After, err = stripped(t, f.data, r); errors.Is(err, errEdited) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s was edited after c2c wrote it, so it stays", t.path))
-		return nil
+		return f, nil
 	} else if err != nil {
-		return err
+		return f, err
 	} else if r != nil && r.Existed && f.mode == r.AfterMode {
 		c.Mode = r.Mode
 	}
 	if c.After != nil && bytes.Equal(c.After, f.data) && c.Mode == f.mode {
-		return nil
+		return f, nil
 	}
-	if err := f.checkWritable(); err != nil {
-		return err
+	if err = f.checkWritable(); err == nil {
+		p.Changes = append(p.Changes, c)
 	}
-	p.Changes = append(p.Changes, c)
-	return nil
+	return f, err
 }
 
 // stripped returns data without our part, for a file that somebody has edited after c2c. It returns nil if the file would be empty and

@@ -2,6 +2,7 @@ package install
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,87 @@ func TestALinkOutOfAProjectTakesC2COutOfNothing(t *testing.T) {
 		t.Errorf("the plan is %q, and Apply returns %v", p.Diff(), err)
 	}
 	b.wantTree(before)
+}
+
+// c2c was installed in a project; then a pull puts a link in the place of a file, or of its directory.
+func TestAnUninstallFollowsNoLinkThatAPullHasPutIntoTheProject(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, client, path, link, to, outside string }{
+		{"servers", Claude, ".mcp.json", ".mcp.json", "../home/work.json", "home/work.json"},
+		{"a script", OpenCode, ".opencode/plugins/c2c.ts", ".opencode/plugins/c2c.ts", "../../../home/keep.ts", "home/keep.ts"},
+		{"a directory", OpenCode, ".opencode/plugins/c2c.ts", ".opencode", "../home/own", "home/own/plugins/c2c.ts"},
+		{"settings", OpenCode, ".opencode/opencode.json", ".opencode/opencode.json", "../../home/own.json", "home/own.json"},
+	} {
+		for _, elsewhere := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, from another project: %v", c.name, elsewhere), func(t *testing.T) {
+				t.Parallel()
+				b := newBox(t)
+				b.o.InProject = true
+				b.install(c.client)
+				b.write(c.outside, b.read("project/"+c.path), 0o600) // the person has c2c there, too
+				b.write("home/own/.git/x", "", 0o600)
+				if err := os.RemoveAll(b.path("project/" + c.link)); err != nil {
+					t.Fatal(err)
+				}
+				b.link("project/"+c.link, c.to)
+				own := b.read(c.outside)
+				if elsewhere {
+					b.o.Project = b.path("home")
+				}
+				p := b.uninstall(c.client)
+				if _, err := os.Stat(b.path(c.outside)); err != nil || b.read(c.outside) != own {
+					t.Fatalf("the person's file was edited: %v", err)
+				}
+				if _, err := os.Readlink(b.path("project/" + c.link)); err != nil {
+					t.Errorf("the link is gone: %v", err)
+				}
+				if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, b.path("project/"+c.path)) || !strings.Contains(notes, "out of the project") {
+					t.Errorf("it notes %q", notes)
+				}
+				if journal, err := readJournal(b.o.StateDir); err != nil || len(journal.Files) > 0 {
+					t.Errorf("records are left: %+v, %v", journal, err)
+				}
+			})
+		}
+	}
+}
+
+// Whoever keeps the configuration in a repository of dotfiles may link it at any time.
+func TestAnUninstallFollowsTheLinksOfThePersonsConfiguration(t *testing.T) {
+	t.Parallel()
+	for client, dir := range map[string]string{Claude: ".claude", OpenCode: ".config/opencode"} {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, linked after the install: %v", client, late), func(t *testing.T) {
+				t.Parallel()
+				b := newBox(t)
+				b.write("home/"+dir+"/mine", "", 0o600)
+				b.write("dotfiles/.git/x", "", 0o600)
+				before := b.read("home/" + dir + "/mine")
+				move := func() {
+					if err := os.Rename(b.path("home/"+dir), b.path("dotfiles/config")); err != nil {
+						t.Fatal(err)
+					}
+					b.link("home/"+dir, b.path("dotfiles/config"))
+				}
+				if !late {
+					move()
+				}
+				b.install(client)
+				if late {
+					move()
+				}
+				b.uninstall(client)
+				for path, text := range b.tree() {
+					if strings.HasPrefix(path, "dotfiles") && strings.Contains(text, "c2c") {
+						t.Errorf("left in %s: %s", path, text)
+					}
+				}
+				if b.read("dotfiles/config/mine") != before {
+					t.Error("the person's own file has changed")
+				}
+			})
+		}
+	}
 }
 
 func TestAFileOfThePersonsWithTheNameOfAScriptStays(t *testing.T) {

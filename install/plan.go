@@ -68,24 +68,21 @@ func (p *Plan) OneOf() string {
 
 // Summary returns how many files the plan changes, makes and removes, in words.
 func (p *Plan) Summary() string {
-	changed, made, gone := 0, 0, 0
+	count := map[string]int{}
 	for _, c := range p.Changes {
 		switch {
 		case c.Before == nil:
-			made++
+			count["new"]++
 		case c.After == nil:
-			gone++
+			count["removed"]++
 		default:
-			changed++
+			count["changed"]++
 		}
 	}
 	var said []string
-	for _, count := range []struct {
-		n    int
-		what string
-	}{{made, "new"}, {changed, "changed"}, {gone, "removed"}} {
-		if count.n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", count.n, count.what))
+	for _, what := range []string{"new", "changed", "removed"} {
+		if count[what] > 0 {
+			said = append(said, fmt.Sprintf("%d %s", count[what], what))
 		}
 	}
 	if said == nil {

@@ -177,6 +177,19 @@ func (t target) outside(f *file) bool {
 	return err != nil || !filepath.IsLocal(below)
 }
 
+// projectOf returns the top of the project of a recorded file, or "" if the file is for all projects. The argument targets has the files of
+// another project.
+func projectOf(targets []target, r *record) string {
+	stem := func(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) } // a client reads settings.json or settings.jsonc
+	for _, t := range targets {
+		at, found := strings.CutSuffix(stem(r.Path), stem(strings.TrimPrefix(t.path, t.project)))
+		if found && t.project != "" && t.editor.kind() == r.Kind {
+			return at
+		}
+	}
+	return ""
+}
+
 // held reports whether the file has a part that this c2c (not the OCaml c2c) has written.
 func (t target) held() bool {
 	p, err := t.find()

@@ -54,13 +54,11 @@ func folderTrust(client string, o Options) []doctor.Finding {
 
 // inbound reports a setting crossSessionInbound with which the person has forbidden other sessions to wake this client.
 func inbound(client, path string, set *hujson.Value) []doctor.Finding {
-	detail := ""
-	switch confedit.Text(set) {
-	case "refuse":
-		detail = "crossSessionInbound is refuse, so mail wakes no model: the next prompt or tool call brings it; remove that from the file"
-	case "hold":
-		detail = "crossSessionInbound is hold, so mail wakes the model only after the person has accepted it; remove that from the file"
-	default:
+	detail, forbids := map[string]string{
+		"refuse": "crossSessionInbound is refuse, so mail wakes no model: the next prompt or tool call brings it; remove that from the file",
+		"hold":   "crossSessionInbound is hold, so mail wakes the model only after the person has accepted it; remove that from the file",
+	}[confedit.Text(set)]
+	if !forbids {
 		return nil
 	}
 	return []doctor.Finding{{Client: client, Status: doctor.Warning, Part: "consent", Path: path, Detail: detail}} // mail still arrives
