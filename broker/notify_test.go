@@ -422,32 +422,34 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 
 // Each try at a locked mailbox takes seconds. The process that acts on deadlines checks every few seconds.
 func TestALockedMailboxIsNotTriedAtEachCheck(t *testing.T) {
-	w := newTableWorld(t)
-	amber, birch, _ := w.asks(notify.Idle)
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-	lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
-	if err != nil {
-		t.Fatal(err)
+	for _, later := range []time.Duration{2 * time.Minute, -3 * time.Hour} { // -3 hours: the clock was set back
+		w := newTableWorld(t)
+		amber, birch, _ := w.asks(notify.Idle)
+		w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+		lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := notify.NewChecker(w.Registry, nil)
+		if _, err := c.Check(t.Context()); !errors.Is(err, notify.ErrUnsent) {
+			t.Errorf("the first check: %v", err)
+		}
+		if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 1 { // no error: it has not tried
+			t.Errorf("the next check: %+v wait, %v", waiting, err)
+		}
+		w.pass(later)
+		if _, err := c.Check(t.Context()); !errors.Is(err, notify.ErrUnsent) {
+			t.Errorf("a check later: %v", err)
+		}
+		if err := lock.Release(); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(later)
+		if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 0 {
+			t.Errorf("the mailbox is free: %+v wait, %v", waiting, err)
+		}
+		w.toldOnce(amber.ID, "is idle")
 	}
-	c := notify.NewChecker(w.Registry, nil)
-	if _, err := c.Check(t.Context()); !errors.Is(err, notify.ErrUnsent) {
-		t.Errorf("the first check: %v", err)
-	}
-	if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 1 { // no error: it has not tried
-		t.Errorf("the next check: %+v wait, %v", waiting, err)
-	}
-	w.pass(2 * time.Minute)
-	if _, err := c.Check(t.Context()); !errors.Is(err, notify.ErrUnsent) {
-		t.Errorf("a check later: %v", err)
-	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
-	w.pass(2 * time.Minute)
-	if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 0 {
-		t.Errorf("the mailbox is free: %+v wait, %v", waiting, err)
-	}
-	w.toldOnce(amber.ID, "is idle")
 }
 
 // The answer is that of the moment in which it was true, also if it is sent later.

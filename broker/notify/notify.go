@@ -246,9 +246,15 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show
 
 // Checker sends notices. It remembers to which sessions it could send none.
 type Checker struct {
-	reg   *sessions.Registry
-	show  Show
-	again map[string]time.Time // when to try again to send a notice to a session
+	reg    *sessions.Registry
+	show   Show
+	failed map[string]time.Time // when a notice could last not be sent to a session
+}
+
+// rests reports whether a try for a session has failed just now. A try in the future does not count: the clock was set back since.
+func (c *Checker) rests(sid string) bool {
+	since := c.reg.Now().Sub(c.failed[sid])
+	return since >= 0 && since < retryAfter
 }
 
 // NewChecker makes a Checker that remembers nothing yet.
@@ -305,18 +311,17 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, r
 func (c *Checker) send(ctx context.Context, all []Request) (waiting []Request, err error) {
 	reg, sent := c.reg, map[string]bool{}
 	for _, r := range all {
-		if r.News == (News{}) || reg.Now().Before(c.again[r.By]) {
+		if r.News == (News{}) || c.rests(r.By) {
 			continue
 		}
 		brief, end := context.WithTimeout(ctx, sessions.KeepWait)
 		serr := notice.Send(brief, reg, r.By, mail.Message{To: cmp.Or(reg.AliasOf(ctx, r.By), reg.Facts.Of(r.By).Alias), ID: r.NoticeID(), Content: r.News.Text}, notice.Asked)
 		end()
 		if serr != nil { // the other notices are sent all the same
-			err, c.again[r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), reg.Now().Add(retryAfter)
+			err, c.failed[r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), reg.Now()
 			continue
 		}
 		sent[r.ID] = true
-		delete(c.again, r.By)
 	}
 	if len(sent) == 0 {
 		return all, err
