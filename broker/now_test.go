@@ -68,6 +68,26 @@ func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
 	}
 }
 
+// A resumed session has been idle no longer than its new process runs, also if the hooks of that process tell nothing new.
+func TestATurnIsNoOlderThanTheProcess(t *testing.T) {
+	w := newWorld(t)
+	s := w.register("amber", callers.Caller{Client: "qwen", PID: w.pid(10)})
+	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	w.pass(time.Minute)
+	w.ends(10)
+	w.attach(callers.Caller{Explicit: s.ID, Client: "qwen", PID: w.pid(20)})
+	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	want := sessions.Now{Does: sessions.Idle, Since: w.clock.UTC().Round(0), Known: sessions.ByHook}
+	if got := w.now(s.ID); got != want {
+		t.Errorf("in the new process: %+v, want %+v", got, want)
+	}
+	w.pass(time.Minute)
+	w.attach(callers.Caller{Explicit: s.ID, Client: "qwen", PID: w.pid(20)})
+	if got := w.now(s.ID); got != want {
+		t.Errorf("at a further call of that process: %+v, want %+v", got, want)
+	}
+}
+
 // Who hears it from the client must live: what it has told last is true no longer than that.
 func TestWhatARingerHasToldIsTrueWhileItLives(t *testing.T) {
 	w := newWorld(t)

@@ -1,6 +1,7 @@
 package callers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -161,17 +162,15 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former 
 		}
 		rows = append(rows, r)
 	}
-	i := registry.FindSID(rows, a.sid)
-	own := rows[i]
+	own := &rows[registry.FindSID(rows, a.sid)]
 	if a.Alias != "" && own.Alias() != a.Alias {
 		own.SetText("alias", a.Alias)
 		own.Set("canonical_alias", nil) // the OCaml c2c makes this field from the alias
 	}
-	if a.process.PID != 0 && !reg.IsBoundTo(own, a.process) {
+	if a.process.PID != 0 && !reg.IsBoundTo(*own, a.process) {
 		own.SetInteger("pid", int64(a.process.PID))
 		own.SetInteger("pid_start_time", a.process.Start)
 	}
-	rows[i] = own
 	unbindOthers(reg, rows, a)
 	return rows, nil
 }
@@ -231,9 +230,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		}
 		f.Rename(alias, reg.Now())
 		f.MoveFrom = facts.AddMissing(f.MoveFrom, a.moveFrom...)
-		if a.client != "" {
-			f.Client = a.client
-		}
+		f.Client = cmp.Or(a.client, f.Client)
 		f.Started = a.id == "" && (f.Started || a.Caller.Start != "")
 		if a.id != "" {
 			f.AddClientID(a.id)
@@ -242,6 +239,9 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.FormerProcesses = formerProcesses(ctx, reg, *f, a)
 			if f.PID != a.process.PID || f.StartTime != a.process.Start {
 				f.RingerPID, f.RingerStart = 0, 0
+				if f.Turn != "" { // the new process is in no turn, and is not idle, longer than it runs
+					f.TurnAt = reg.Now().UTC()
+				}
 			}
 			f.PID, f.StartTime, f.Namespace, f.StartedBy = a.process.PID, a.process.Start, reg.Processes.Namespace(), a.startedBy
 		}

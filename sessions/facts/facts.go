@@ -36,7 +36,7 @@ type Facts struct {
 	LastRing    wake.Ring `json:"last_ring,omitzero"`
 	// Unattended: see Session.Unattended.
 	Unattended bool `json:"unattended,omitempty"`
-	// Turn is the last reported state of the session's turn, or "". It was reported at TurnAt; TurnBy is the source of the report.
+	// Turn is the last reported state of the session's turn, or "". TurnAt: since then, and in the present process. TurnBy: who reported it.
 	Turn   string    `json:"turn,omitempty"`
 	TurnAt time.Time `json:"turn_at,omitzero"`
 	TurnBy string    `json:"turn_by,omitempty"`
