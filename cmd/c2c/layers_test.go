@@ -130,7 +130,7 @@ var layers = []layer{
 	{"broker/moves", "moves mail to another mailbox: hand-over, takeover, sweep, return",
 		1500, "broker/loops broker/notice broker/owed client inbox inbox/archive inbox/atomicfile inbox/filelock inbox/finder inbox/mail sessions sessions/callers sessions/facts sessions/locks sessions/registry sessions/turns wake"},
 	{"broker/notify", "tells who asked, once, when a session is idle, blocked, done or has ended",
-		468, "broker/notice inbox/filelock inbox/mail inbox/records sessions sessions/processes sessions/registry sessions/turns"},
+		471, "broker/notice inbox/filelock inbox/mail inbox/records sessions sessions/processes sessions/registry sessions/turns"},
 	{"broker/notice", "c2c's own messages: sends any of them, and has the texts of those to the sender of a message; also the dead letters",
 		770, "inbox inbox/atomicfile inbox/digest inbox/mail sessions sessions/callers sessions/registry"},
 	{"broker/owed", "records of the answers that sessions owe, and of the questions that wait right now",
