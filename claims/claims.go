@@ -2,9 +2,9 @@
 // claimed file, and refuses the edit only in a project that asks for this.
 //
 // The claims are in claims.json in the root, under the lock claims.lock. The file exists only while there is a claim, so a project without
-// claims costs nothing. A claim holds while its session lives. The client's process shows this, or a kernel lock that the session's server
-// holds. So a claim is free at once when its holder is killed. But the entry stays for Grace: a session that comes back within Grace has
-// its claim again, unless another session has taken it. Any process may call this package at any time.
+// claims costs nothing. A claim holds while its session lives. c2c sees this from the client's process, or from a kernel lock that the
+// session's server holds. So a claim is free at once when its holder is killed. But the entry stays for Grace: a session that comes back
+// within Grace has its claim again, unless another session has taken it. Any process may call this package at any time.
 package claims
 
 import (
@@ -60,7 +60,7 @@ func (c Claim) What() string {
 	return c.Path
 }
 
-// Shown returns What as a short line that is safe for a model and a terminal, because a pattern can contain any words.
+// Shown returns What as a short line that is safe for a model and a terminal. What itself is not: a path can contain any words.
 func (c Claim) Shown() string { return mail.Message{Content: c.What()}.FirstWords(maxWords) }
 
 // Free reports whether the claim's session is gone. Then any session may claim the same path or task.
@@ -183,7 +183,7 @@ func List(ctx context.Context, reg *sessions.Registry) ([]Claim, error) {
 	return refresh(ctx, reg, all)
 }
 
-// On returns those claims in all that may be for one of the paths. The paths must come from Resolve. On changes the slice all.
+// On returns the claims of the slice all that may cover one of the paths. The paths must come from Resolve. The slice is changed.
 func On(all []Claim, paths []string) []Claim {
 	return slices.DeleteFunc(all, func(c Claim) bool {
 		return !slices.ContainsFunc(paths, func(name string) bool { return overlap(c, Claim{Path: name}) })

@@ -17,7 +17,7 @@ func (e Event) Answered(config string, now time.Time) time.Time {
 	return e.protocol.answered(e, config, now)
 }
 
-// ScriptEnv is set by a hook script that starts c2c only to record an answer of the model.
+// ScriptEnv is set by the hook script when it starts c2c only to record an answer of the model.
 const ScriptEnv = "C2C_HOOK_ANSWERS"
 
 // RunsScript reports whether the client's hooks run the hook script, which starts c2c only if c2c may have something to do.
@@ -50,8 +50,8 @@ func (e Event) Failure() string {
 }
 
 // byTools returns the time of the model's answer that called a tool or ended a turn. The answer came before the tool ran, so byTools
-// subtracts the tool's duration. Otherwise, of two tools that run in parallel, the end of one would count as an answer to the mail that
-// the hook of the other has brought.
+// subtracts the tool's duration. Otherwise, if two tools run in parallel and the hook of the first brings mail, the end of the second
+// would count as an answer to this mail.
 func byTools(e Event, _ string, now time.Time) time.Time {
 	if e.AgentID != "" && !e.agentUnknown {
 		return time.Time{}

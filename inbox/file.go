@@ -13,8 +13,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// encode formats a mailbox file: one message per line, and each bracket on a line of its own, so that a shell script sees in the
-// first line whether mail waits.
+// encode formats a mailbox file: one message per line. If there is a message, each bracket has a line of its own, so a shell script sees
+// from the first line whether mail waits.
 func encode(msgs []mail.Message) []byte {
 	return fields.Array(len(msgs), func(b []byte, i int) []byte {
 		return append(msgs[i].AppendFields(b, "{"), '}')
@@ -32,7 +32,7 @@ func splice(file []byte, msgs []mail.Message) []byte {
 }
 
 // count returns how many messages a mailbox file has, and whether messages can be appended. It does not parse a file in our own layout,
-// because that would take each sender longer than its commit. So only the reader finds damage within a line.
+// because that would take a sender longer than the durable write. So only the reader finds damage within a line.
 func count(file []byte) (n int, ok bool) {
 	if objects, ok := fields.Lines(file); ok || len(file) == 0 {
 		return len(objects), true
@@ -89,8 +89,8 @@ func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	return msgs, true
 }
 
-// decodeSome is decode for some of the messages. The function holds reports whether a file, or a line of it, may have one of these
-// messages. decodeSome does not parse other lines. If holds is nil, it returns all messages.
+// decodeSome is decode for some of the messages. The argument holds is a function that reports whether a file, or a line of it,
+// may have one of these messages. decodeSome does not parse other lines. If holds is nil, it returns all messages.
 func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	if holds == nil {
 		msgs, _ = decode(file)
@@ -151,8 +151,8 @@ const (
 	maxVain   = 16 << 20 // how many bytes salvage parses in vain: a limit for hostile files
 )
 
-// salvage returns each message that it can still read. It tries every place where a JSON object may begin. A body cannot pass for a
-// message, because a body is a JSON string: in it, the quote after the brace is escaped.
+// salvage returns each message that it can still read. It tries every place where a JSON object may begin. It takes
+// nothing in a body for a message: a message begins with {", and in a body, which is a JSON string, this is written {\".
 func salvage(file []byte) (msgs []mail.Message) {
 	for vain := 0; vain < maxVain; {
 		i := objectIn(file)

@@ -268,7 +268,8 @@ func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	return all
 }
 
-// Surfaces counts the clients that have a mailbox. The result full is the number of those with a bell, degraded of those without.
+// Surfaces counts the clients that have a mailbox. It returns how many of them have a bell (full), and how many have none
+// (degraded).
 func (h *HTTP) Surfaces() (full, degraded int) {
 	count := func(rings bool) {
 		if rings {

@@ -43,7 +43,7 @@ type httpSession struct {
 	ended    bool
 	listener *listener // on the open stream; nil: no stream is open
 	listened bool      // the session has had a listener
-	bells    *stream   // the events of the listener's stream
+	bells    *stream   // the events of the session's stream; a later listener goes on with them
 
 	streams requestStreams
 }
@@ -79,8 +79,8 @@ func (s *httpSession) rootNow() string {
 	return s.root
 }
 
-// decide finds the client's root and process at the first tool call. If the root was removed since, a later call
-// finds both again, because only cfg.Root, which gets the client's directory from the request, makes a root.
+// decide finds the client's root and process at the first tool call. If the root is gone at a later call, decide
+// finds both anew: only cfg.Root, which gets the client's directory from the request, makes a root.
 func (s *httpSession) decide(r *http.Request) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()

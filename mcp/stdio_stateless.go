@@ -22,8 +22,9 @@ import (
 // Claude Code accepts no channel notifications from a server with this revision. Config and StdioLimits must point to the
 // same Stateless. The zero value is ready.
 type Stateless struct {
-	// Listens, if set, is called when the client subscribes to its inbox. The function bells returns the client's bell by the id
-	// of c2c's session; the channel changed receives a value when that bell may have changed. If Listens is nil, c2c does not ring.
+	// Listens, if set, is called when the client subscribes to its inbox. The function bells returns a map with at most one entry: the id of
+	// c2c's session, and the client's bell. The channel changed receives a value when that bell may have changed. If Listens is nil, c2c
+	// does not ring.
 	Listens func(bells func() map[string]wake.Doorbell, changed <-chan struct{})
 
 	t       *tools.Tools
@@ -105,7 +106,8 @@ func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 	r.ctx = server.WithSupportedProtocolVersions(r.srv.WithContext(r.ctx, s), mcp.ValidProtocolVersions)
 }
 
-// stdioSubscription is an open request subscriptions/listen. It is also the client's MCP session as that request's handler sees it.
+// stdioSubscription is an open request subscriptions/listen. mcp-go passes it to the handler of this request as the client's
+// MCP session.
 type stdioSubscription struct {
 	*server.InProcessSession
 	acks  chan mcp.JSONRPCNotification // gets mcp-go's acknowledgement of the request

@@ -118,8 +118,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the connection only for writing. net/http calls CloseWrite when the other end may still send, and closes the
-// connection for reading later. Therefore the other end reads the answer instead of a reset.
+// CloseWrite closes the connection only for writing. net/http calls CloseWrite first if the other end may still send, and closes
+// the whole connection later. Therefore the other end reads the answer instead of a reset.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

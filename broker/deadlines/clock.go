@@ -59,14 +59,14 @@ func (c *clock) begin(now time.Time) (back bool) {
 func (c *clock) waits(now time.Time) bool { return now.Before(c.calm) }
 
 // corrected returns a message with correct times if it was sent while the clock was ahead: the times then count from the moment when the
-// Checker first saw the message. A command looks only once, so it cannot know this moment. It assumes that the message has waited so long
-// that its sender gets a notice.
+// Checker first saw the message. If once is set, the caller is a command that looks only once, so it cannot know this moment. It
+// assumes that the message has waited so long that its sender gets a notice.
 func (c *clock) corrected(m mail.Message, now time.Time, once bool) mail.Message {
 	if !sessions.IsFuture(m.Time(), now) {
 		return m
 	}
 	if once {
-		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // ExpiresAt stays, because nobody knows how long the message has waited
+		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // ExpiresAt stays: a wrong guess would remove the message
 		return m
 	}
 	key := m.Fingerprint()

@@ -32,7 +32,7 @@ const (
 	// maxRequests bounds the requests of a root.
 	maxRequests = 256
 	// retryAfter is how long a Checker sends no notice to a session after a notice could not be sent to it. If a suspended process holds
-	// the lock of its mailbox, each try waits for sessions.KeepWait.
+	// the lock of that session's mailbox, each try takes as long as sessions.KeepWait.
 	retryAfter = time.Minute
 )
 
@@ -72,7 +72,7 @@ type Request struct {
 	Does     string    `json:"does,omitempty"`      // what the session was last seen doing
 	News     News      `json:"news,omitzero"`       // the answer, if the notice with it is still to be sent
 	Desktop  bool      `json:"desktop,omitempty"`   // show the news as a notification of the desktop, too
-	Repeated bool      `json:"repeated,omitempty"`  // By has made it more than once, so Withdraw leaves it
+	Repeated bool      `json:"repeated,omitempty"`  // the session By has asked more than once, so Withdraw does not remove the request
 }
 
 // NoticeID returns the id of the notice that answers the request.
@@ -110,7 +110,7 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 	s := reg.Session(row)
 	switch {
 	case s.ID == asker.ID:
-		return r, nil, fmt.Errorf("%q is this session's own alias: it knows what it does", alias)
+		return r, nil, fmt.Errorf("%q is this session itself: ask about another one", alias)
 	case s.State == sessions.Person || s.State == sessions.External:
 		return r, nil, fmt.Errorf("%q is no session of a client: c2c cannot see what it does", s.Alias)
 	case s.Client == "" && s.Process == 0 && when != Done:
@@ -140,8 +140,8 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 }
 
 // rowOf returns the row of a session. If the session has no row, rowOf makes one from its facts, which stay when a row goes; nil: nothing
-// is known of the session. gone means that c2c has removed the row, which it does only if it does not see the session's client live. Otherwise
-// a damage of the registry has lost the row since the time in the argument since, and the session registers again with its next call.
+// is known of the session. gone means that c2c has removed the row, because it did not see the session's client run. If there is no row and gone
+// is false, the registry was damaged after the time since, and lost the row: the session registers again with its next call.
 func rowOf(reg *sessions.Registry, rows []registry.Row, sid string, since time.Time) (r registry.Row, gone bool) {
 	if i := registry.FindSID(rows, sid); i >= 0 {
 		return rows[i], false
@@ -222,8 +222,8 @@ func (r Request) ended(s sessions.Session, row registry.Row) *News {
 	return &News{Gone, r.Alias + " has ended."}
 }
 
-// Show shows a text as a notification of the desktop. If a Show is nil, nothing is shown. A peer chooses nothing in the text except an
-// alias.
+// Show shows a text as a notification of the desktop. If a Show is nil, nothing is shown. The text has no words of another session,
+// except its alias.
 type Show func(ctx context.Context, text string) error
 
 // SaidDone sends the notices of all requests that wait until this session says that it is done. It returns an error only if the requests
@@ -239,7 +239,7 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show
 		return err
 	}
 	if _, err := NewChecker(reg, show).send(ctx, all); err != nil {
-		reg.Log.Warn("the session has said that it is done", "session", sid, "err", err)
+		reg.Log.Warn("notices that a session is done were not sent; a later check sends them", "session", sid, "err", err)
 	}
 	return nil
 }

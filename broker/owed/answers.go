@@ -116,7 +116,7 @@ func implicitAnswers(ctx context.Context, reg *sessions.Registry, answerer strin
 		return
 	}
 	for key, at := range Observed(ctx, reg, answerer, open) {
-		for _, m := range msgs { // from new to old, so the earliest one after the reading stays
+		for _, m := range msgs { // the newest comes first, so the last entry is the earliest one after the question was read
 			if sent := m.Time(); records[key] && open[key.ID] && !sent.Before(at) && sent.Before(at.Add(answeredWithin)) {
 				answers[SessionKey{answerer, key}] = m
 			}

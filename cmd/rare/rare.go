@@ -1,5 +1,5 @@
-// Package rare runs c2c handover, sweep, prune and keep: people seldom type these verbs, and they need no large library. They are in c2cd:
-// if they were in the program c2c, every hook would have to load them.
+// Package rare runs c2c handover, sweep, prune and keep (the deadlines): people seldom type these verbs, and they need no large library.
+// They are in c2cd: if they were in the program c2c, every hook would have to load them.
 package rare
 
 import (

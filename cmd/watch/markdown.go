@@ -13,7 +13,8 @@ type textLine struct {
 	style tcell.Style
 }
 
-// layout treats these lines of Markdown differently from running text. It keeps their marks, and adds none.
+// These are the lines of Markdown that layout treats differently from running text, and the style of code. Their marks, such as "#" and "-",
+// are shown as they are.
 var (
 	heading = regexp.MustCompile(`^#{1,6} `)
 	item    = regexp.MustCompile(`^ *(?:[-*+]|\d{1,3}[.)]|>) +`)
@@ -68,7 +69,7 @@ func hard(row string, columns int) (lines []string) {
 	return append(lines, strings.TrimRight(line, " "))
 }
 
-// hanging breaks a line between words. It indents further lines by the indentation of the text.
+// hanging breaks a line between words. Further lines begin below the text of the first line, not below the mark of a list item.
 func hanging(row string, columns int) []string {
 	begin := item.FindString(row)
 	if begin == "" {

@@ -63,7 +63,7 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, open *serve.OpenRoot)
 	}
 	l.start.Mails = l.own(start.Mails)
 	if !ok {
-		l.start.Mails = nil // the client has seen no message yet, so it needs no states
+		l.start.Mails = nil // this client has got no events yet, so it needs no states of older messages
 	}
 	return l, nil
 }
@@ -145,7 +145,7 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 		case <-wake:
 			mail = true
 		case <-beat.C:
-			mail = true // deliver mail that had to wait until now
+			mail = true // try again to deliver mail: the mailbox may have been locked
 			if err := l.beat(); err != nil {
 				return err
 			}

@@ -1,5 +1,6 @@
 // Package processes finds the processes that this machine runs, with their start times and environment variables. c2c binds each
-// session to the process of its client. The package also keeps a note for clients that still run after c2c was uninstalled.
+// session to the process of its client. When c2c is uninstalled, the package leaves a note: c2c's parts in
+// clients that still run read it, and do nothing any more.
 package processes
 
 import (
@@ -42,8 +43,8 @@ type Table interface {
 const FirstNamespace = "pid:[4026531836]"
 
 // SameNamespace reports whether two PID namespaces are the same one. The first namespace has the same inode on every machine. Therefore the
-// machines must be the same, too; or the boots, if a machine has no id. A reboot makes no difference, because Find does not find the
-// processes from before it.
+// ids of the machines must be the same, too. The boot does not matter then, because Find finds no process from before it. A machine without
+// an id is compared by its boot.
 func SameNamespace(one, other string) bool {
 	a, b := strings.Fields(one), strings.Fields(other)
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]

@@ -45,7 +45,7 @@ func holds(pid int, socket string) bool {
 	return false
 }
 
-// eldest returns the eldest ancestor of the process pid from which it has inherited a socket, or pid itself: between fork and exec, a
+// eldest follows the parents of the process pid as long as they have the socket open, and returns the last one. Between fork and exec, a
 // child has its parent's sockets. ok is false if one of these processes has ended.
 func eldest(pid int, socket string) (_ int, ok bool) {
 	for {
