@@ -42,6 +42,14 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			want: "birch waits for its person (0 s); its model reads nothing until then", cure: "answer the dialog in its terminal"},
 		"absent": {do: func(w *world, birch sessions.Session, _ mail.Message) { w.ends(20) },
 			want: "birch is absent; the message waits until it is back", cure: "its next prompt brings the mail"},
+		"absent, and only c2c start rings it": {client: "gemini", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.attach(callers.Caller{Client: "gemini", ClientID: "g-1", PID: w.pid(20)})
+			w.ends(20)
+		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch gemini -- --resume g-1; then mail wakes it"},
+		"absent, and named by c2c start": {client: "kimi", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", ClientID: "k-1", PID: w.pid(20)})
+			w.ends(20)
+		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch kimi -- --session k-1; then mail wakes it"},
 		"c2c was taken out of its client": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(ringLock(birch.ID))
@@ -65,15 +73,15 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		"only a terminal could ring": {client: "gemini", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(locks.ServerLock(birch.ID))
-		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "start it with c2c start gemini, or run c2c wake attach in its pane"},
+		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch gemini -- --resume, or run c2c wake attach in its pane"},
 		"a terminal that is gone rang before": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.bell(birch.ID)
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", PID: w.starts(20)})
-		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "start it with c2c start kimi"},
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi -- --session"},
 		"c2c start was killed": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.bell(birch.ID)
 			w.ends(terminal)
-		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "start it with c2c start kimi"},
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi -- --session"},
 		"c2c start rings": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) { w.bell(birch.ID) },
 			want: "birch runs; it is about to be rung"},
 		"nothing types into its pane": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {

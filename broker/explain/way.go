@@ -190,7 +190,7 @@ func toBeRung(reg *sessions.Registry, s *sessions.Session) string {
 	case s.Pane != "":
 		return "c2c wake start rings it in its pane"
 	case client.Typed(s.Client):
-		return "mail wakes it only if you start it with c2c start " + s.Client + ", or run c2c wake attach in its pane of tmux or screen"
+		return "mail wakes it only if you end it and open it anew with " + reopens(*s) + ", or run c2c wake attach in its pane of tmux or screen"
 	case reg.Locks.HasServer(s.ID):
 		return "c2c doctor tells more"
 	}

@@ -220,7 +220,7 @@ func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {
 
 // What doctor says of a session agrees with the list of its surfaces.
 func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
-	for _, client := range []string{"gemini", "kimi"} {
+	for client, resumes := range map[string]string{"gemini": "--resume", "kimi": "--session"} {
 		c := newClinic(t)
 		past, err := broker.Open(broker.Config{Root: c.b.Root(), Now: func() time.Time { return time.Now().Add(-time.Hour) }})
 		if err != nil {
@@ -236,7 +236,7 @@ func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
 		}
 		defer release()
 		got := c.line("warning  session amber: mail waits since")
-		if want := "; c2c knows of nothing that rings it: its next turn brings the message; mail wakes it only if you start it with c2c start " + client + ", or run c2c wake attach in its pane of tmux or screen"; !strings.HasSuffix(got, want) {
+		if want := "; c2c knows of nothing that rings it: its next turn brings the message; mail wakes it only if you end it and open it anew with c2c start --alias amber " + client + " -- " + resumes + " of-amber, or run c2c wake attach in its pane of tmux or screen"; !strings.HasSuffix(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}
 		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "c2c knows of nothing that wakes it") {
