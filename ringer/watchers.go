@@ -39,20 +39,21 @@ func (w *watchers) update(ctx context.Context) error {
 	w.stop(sessions)
 	for _, s := range sessions {
 		if w.running[s] == nil {
-			w.running[s] = w.start(ctx, s, unbegun(before, s))
+			w.running[s] = w.start(ctx, s, former(before, s))
 		}
 	}
 	return nil
 }
 
-// unbegun returns the watcher that the session had before its client began a conversation, or nil. A ring of that watcher may have made
-// the client begin the conversation.
-func unbegun(before map[wake.Session]*running, s wake.Session) *running {
-	if s.ID == "" {
-		return nil
+// former returns the watcher that the session had before its client began another conversation, or nil. A ring of that watcher may have
+// made the client begin the conversation.
+func former(before map[wake.Session]*running, s wake.Session) *running {
+	for old, r := range before {
+		if old.ID = s.ID; old == s {
+			return r
+		}
 	}
-	s.ID = ""
-	return before[s]
+	return nil
 }
 
 // stop stops the watcher of each session that is not in keep. It also forgets each watcher that has ended, so that update starts another.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,20 +91,27 @@ func TestWhoIsListedIsRungUntilItIsNotAnyMore(t *testing.T) {
 	l.claim()()
 }
 
-// A ring may be the first prompt of a client's conversation, and the session has its id from then on.
+// A ring may be the first prompt of a client's conversation, and the session has its id from then on. Until then a session whose client was
+// started again has the id of its last conversation.
 func TestARingThatBeginsTheConversationIsNotRepeated(t *testing.T) {
-	l := newListed(t)
-	l.lists(l.amber)
-	l.deliver()
-	<-l.rings
-	begun := l.amber
-	begun.ClientIDs = []string{"conversation"}
-	l.lists(begun)
-	l.lists(begun) // taken when the watcher of the list before has started
-	select {
-	case n := <-l.rings:
-		t.Errorf("rung again: %+v", n)
-	case <-time.After(time.Second):
+	for name, before := range map[string][]string{"the first": nil, "after another one": {"earlier"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newListed(t)
+			l.amber.ClientIDs = before
+			l.lists(l.amber)
+			l.deliver()
+			<-l.rings
+			begun := l.amber
+			begun.ClientIDs = append(slices.Clone(before), "conversation")
+			l.lists(begun)
+			l.lists(begun) // taken when the watcher of the list before has started
+			select {
+			case n := <-l.rings:
+				t.Errorf("rung again: %+v", n)
+			case <-time.After(time.Second):
+			}
+		})
 	}
 }
 

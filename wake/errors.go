@@ -13,6 +13,8 @@ var (
 	ErrRefused error = &heldError{"client refuses", ErrUncaptured}
 	// ErrConsent wraps ErrUncaptured: the client holds the ring until its person accepts it.
 	ErrConsent error = &heldError{"client asks its person first", ErrUncaptured}
+	// ErrRead: there was no ring, because the message did not wait any more.
+	ErrRead = errors.New("the message has been read meanwhile")
 	// ErrLives: the session is running, so it will not read its history again.
 	ErrLives = errors.New("a session that runs does not read its history: send it a message")
 	// ErrUnreachable: this method reaches no client, so the caller should try another method.

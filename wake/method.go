@@ -33,6 +33,9 @@ type Notice struct {
 	Joins  bool     // a turn runs, and the ring should join it: see Method.Joins
 	NoTool bool     // the client seems to have no tools of c2c
 	RingID string   // identifies this ring in all records; "" if c2c does not record each ring
+	// Waits reports whether the oldest message still waits. A doorbell that first waits for its client asks this right before it rings, and
+	// returns ErrRead if the message is gone. Nil: it still waits.
+	Waits func() bool
 }
 
 // NoticeOf returns the notice for msgs, which must not be empty. The oldest message comes first.

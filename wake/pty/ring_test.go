@@ -225,6 +225,17 @@ func TestALineThatTheTerminalReadsIsNoPrompt(t *testing.T) {
 	d.ring(wake.ErrHeld)
 }
 
+// A hook may hand the message over while a ring waits until the client is still.
+func TestARingForAMessageThatIsGoneIsNotTyped(t *testing.T) {
+	d := sitAtDesk(t, calm)
+	gone := wake.Notice{Count: 1, From: []string{"birch"}, Oldest: "m-0", Waits: func() bool { return false }}
+	if err := d.term.Ring(t.Context(), gone); !errors.Is(err, wake.ErrRead) {
+		t.Errorf("%v, want %v", err, wake.ErrRead)
+	}
+	d.ring(nil)
+	d.enters(notice) // only once: a line of the first ring would have been entered before
+}
+
 func TestAPersonWhoTypesIsNotDisturbed(t *testing.T) {
 	d := sitAtDesk(t, limits{answer: time.Second, person: time.Hour})
 	d.press("a", "❯ a")

@@ -43,7 +43,7 @@ func TestWhatHappensBetweenThePasteAndEnterIsSeen(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &desk{shows: []func() (string, error){empty, line, c.then, empty}}
-			err := Type(t.Context(), d, d.prompt, "the line", time.Second)
+			err := Type(t.Context(), d, d.prompt, "the line", nil, time.Second)
 			if d.enters != c.enters || (err == nil) != (c.enters == 1) || err != nil && !errors.Is(err, wake.ErrUncaptured) {
 				t.Errorf("%s: %d times Enter, %v", name, d.enters, err)
 			}
@@ -77,7 +77,7 @@ func TestANoticeThatStayedInThePromptIsSent(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			empty := func() (string, error) { return "", nil }
 			d := &desk{shows: []func() (string, error){func() (string, error) { return c.draft, nil }, empty}}
-			err := Type(t.Context(), d, d.prompt, c.line, time.Second)
+			err := Type(t.Context(), d, d.prompt, c.line, nil, time.Second)
 			if d.enters != c.enters || (err == nil) != (c.enters == 1) || err != nil && !errors.Is(err, wake.ErrHeld) {
 				t.Errorf("%s: %d times Enter, %v", name, d.enters, err)
 			}

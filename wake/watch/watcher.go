@@ -151,8 +151,8 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	return again, nil
 }
 
-// ringIfAllowed rings if this process has the right to ring, or can borrow it. Without this right, r has no outcome. The result cause says
-// why the client did not take the ring.
+// ringIfAllowed rings if this process has the right to ring, or can borrow it. Without this right, or if nothing is left to ring for, r has
+// no outcome. The result cause says why the client did not take the ring.
 func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
@@ -208,7 +208,10 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 		case m.Doorbell != nil:
 			n := wake.NoticeOf(wake.MayWake(msgs))
 			n.Joins, n.RingID = busy && m.Joins, r.RingID
-			err = m.Doorbell.Ring(ctx, n)
+			n.Waits = func() bool { return w.waits(ctx, r) }
+			if err = m.Doorbell.Ring(ctx, n); errors.Is(err, wake.ErrRead) {
+				return wake.Ring{}, err
+			}
 		default:
 			continue
 		}
@@ -219,6 +222,12 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 		}
 	}
 	return r, cause
+}
+
+// waits reports whether the oldest message of a ring still waits. Meanwhile a hook may have handed it over.
+func (w *Watcher) waits(ctx context.Context, r wake.Ring) bool {
+	msgs, err := w.Box.Head(ctx, wake.MaxLook)
+	return err != nil || slices.ContainsFunc(msgs, r.IsFor)
 }
 
 // HandOver leases messages, makes the carrier of m hand them to the client, and acks those that the client has got. The lease ends with

@@ -119,6 +119,47 @@ func TestWhatACarrierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 	}
 }
 
+// slow is a doorbell that waits for its client before it rings, as a terminal does.
+type slow struct {
+	*script
+	meanwhile func()
+}
+
+func (s slow) Ring(ctx context.Context, n wake.Notice) error {
+	s.meanwhile()
+	if !n.Waits() {
+		return wake.ErrRead
+	}
+	return s.script.Ring(ctx, n)
+}
+
+// A hook hands the message over while the doorbell waits. Mail that comes in this time has a ring of its own.
+func TestWhatIsReadBeforeTheRingIsNotRungFor(t *testing.T) {
+	bell, meanwhile := &script{}, func() {}
+	s := newStage(t, wake.Method{Name: "terminal", Doorbell: slow{bell, func() { meanwhile() }}})
+	s.deliver("a")
+	meanwhile = func() {
+		l, err := s.box.Lease(t.Context(), "hook", wake.MaxLook)
+		if err == nil {
+			err = l.Ack(t.Context(), "a")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.deliver("b")
+	}
+	s.look()
+	if len(bell.rung) > 0 || len(s.log) > 0 {
+		t.Errorf("rung %+v, recorded %+v", bell.rung, s.log)
+	}
+	meanwhile = func() {}
+	s.now = s.now.Add(time.Second)
+	s.look()
+	if len(bell.rung) != 1 || bell.rung[0].Oldest != "b" || len(s.log) != 1 || s.log[0].Outcome != wake.Rang {
+		t.Errorf("then rung %+v, recorded %+v", bell.rung, s.log)
+	}
+}
+
 // The session is closed while the client gets its mail, and somebody has the archive's lock at that moment.
 func TestWhatWasHandedOverWhenTheWatcherIsStoppedIsRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
