@@ -146,6 +146,16 @@ func Typed(name string) bool {
 	return slices.ContainsFunc(profiles, func(p Profile) bool { return p.Typed && p.Name == name })
 }
 
+// Reopens returns the command that opens a session again. If only a typed line wakes the session, c2c start opens it, with its alias:
+// without that, nothing rings it, and until its first prompt the client has another mailbox.
+func (p Profile) Reopens(alias, id string) string {
+	command := strings.TrimSpace(p.Resume + " " + id)
+	if program, args, _ := strings.Cut(command, " "); p.Typed {
+		return "c2c start --alias " + alias + " " + program + " -- " + args
+	}
+	return command
+}
+
 // Name returns the name of the client that has this name or alias. It returns an unknown name unchanged.
 func Name(name string) string {
 	if p, ok := Find(name); ok {

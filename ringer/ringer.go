@@ -177,9 +177,8 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	if err != nil {
 		return nil, nil, err
 	}
-	p := wake.RingContext{Getenv: r.Getenv, Box: box, Served: func() bool { return b.Locks.HasServer(s.SID) },
+	p := wake.RingContext{Getenv: r.Getenv, Config: r.config(s.Client), Box: box, Served: func() bool { return b.Locks.HasServer(s.SID) },
 		Failed: func() (string, time.Time) { return turns.Failure(b.Registry, s.SID) }}
-	p.Config = r.config(s.Client)
 	p.Record = func(ctx context.Context, ring wake.Ring) {
 		err := b.Rang(ctx, s.SID, ring)
 		if ring.Began {

@@ -294,7 +294,7 @@ func remedy(s sessions.Session, r wake.Ring) string {
 	case p.Resume == "":
 		return "its next prompt brings the mail"
 	}
-	anew := "open it anew with " + reopens(s)
+	anew := "open it anew with " + p.Reopens(s.Alias, s.ClientID())
 	switch {
 	case r.Outcome == wake.Away:
 		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"
@@ -302,15 +302,4 @@ func remedy(s sessions.Session, r wake.Ring) string {
 		return anew + "; then mail wakes it"
 	}
 	return anew + "; its next prompt brings the mail"
-}
-
-// reopens returns the command that opens a session again. If only c2c start can ring it, the command is one of c2c start, with the alias:
-// without the alias, the client would get another mailbox until its first prompt.
-func reopens(s sessions.Session) string {
-	p, _ := client.Find(s.Client)
-	command := strings.TrimSpace(p.Resume + " " + s.ClientID())
-	if program, args, _ := strings.Cut(command, " "); p.Typed {
-		return "c2c start --alias " + s.Alias + " " + program + " -- " + args
-	}
-	return command
 }

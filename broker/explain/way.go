@@ -186,11 +186,12 @@ func isRung(reg *sessions.Registry, s *sessions.Session) bool {
 
 // toBeRung returns what a person can do so that mail wakes a session that nothing rings now.
 func toBeRung(reg *sessions.Registry, s *sessions.Session) string {
+	p, _ := client.Find(s.Client)
 	switch {
 	case s.Pane != "":
 		return "c2c wake start rings it in its pane"
-	case client.Typed(s.Client):
-		return "mail wakes it only if you end it and open it anew with " + reopens(*s) + ", or run c2c wake attach in its pane of tmux or screen"
+	case p.Typed:
+		return "mail wakes it only if you end it and open it anew with " + p.Reopens(s.Alias, s.ClientID()) + ", or run c2c wake attach in its pane of tmux or screen"
 	case reg.Locks.HasServer(s.ID):
 		return "c2c doctor tells more"
 	}
