@@ -48,6 +48,31 @@ func TestAnIdleKimiIsWokenThroughItsTerminal(t *testing.T) {
 	wantMailboxes(t, l, lab.Kimi, 1)
 }
 
+// Until the first prompt of the new window, which is the ring, the session has the id of its last conversation.
+func TestAKimiThatIsStartedAgainIsRungOnceForWhatWaits(t *testing.T) {
+	t.Parallel()
+	l, model, p := kimiStarted(t, `"auto"`)
+	wokenByTyping(t, l, model, p, "first")
+	kimiIdle(l, "message_pending", 1)
+	p.Command("/exit")
+	p.Wait()
+	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
+	release := make(chan struct{})
+	model.Script(lab.Say("Woken.").After(release))
+	p = l.Terminal(l.KimiEnv(), c2c(), "start", "--alias", "amber", "kimi")
+	model.WaitText("word-later")
+	wantRings(t, l, 2)
+	close(release)
+	p.WaitShown("Woken.")
+	model.Script(lab.Say("Answered."))
+	p.Submit("prompt-two")
+	p.WaitShown("Answered.")
+	if got := len(model.Turns()); got != 3 {
+		t.Errorf("%d turns of the model, want 3", got)
+	}
+	wantRings(t, l, 2)
+}
+
 // The model gets the notice behind the tool's result, and asks for the mail.
 func TestANoticeJoinsTheTurnOfABusyKimi(t *testing.T) {
 	t.Parallel()
