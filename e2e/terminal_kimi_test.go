@@ -57,18 +57,13 @@ func TestAKimiThatIsStartedAgainIsRungOnceForWhatWaits(t *testing.T) {
 	p.Command("/exit")
 	p.Wait()
 	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
-	release := make(chan struct{})
-	model.Script(lab.Say("Woken.").After(release))
+	model.Script(lab.Say("Woken."))
 	p = l.Terminal(l.KimiEnv(), c2c(), "start", "--alias", "amber", "kimi")
 	model.WaitText("word-later")
-	wantRings(t, l, 2)
-	close(release)
 	p.WaitShown("Woken.")
-	model.Script(lab.Say("Answered."))
-	p.Submit("prompt-two")
-	p.WaitShown("Answered.")
-	if got := len(model.Turns()); got != 3 {
-		t.Errorf("%d turns of the model, want 3", got)
+	l.WaitSettled() // longer than a ring waits for a client that draws
+	if turns := model.Turns(); len(turns) != 2 {
+		t.Errorf("the model had %d turns, want 2; the last:\n%s", len(turns), turns[len(turns)-1])
 	}
 	wantRings(t, l, 2)
 }
