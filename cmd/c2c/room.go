@@ -40,7 +40,7 @@ func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) 
 		case err == nil && !done, errors.Is(err, rooms.ErrNoRoom):
 			return postByC2cd(c)
 		case errors.Is(err, rooms.ErrNotMember):
-			return cli.WithHint(err, "c2c rooms join NAME joins it; c2c rooms list shows all rooms")
+			return cli.WithHint(err, "c2c rooms join "+name+" joins it; c2c rooms list shows all rooms")
 		case err != nil:
 			return err
 		}

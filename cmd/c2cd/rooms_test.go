@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -17,6 +18,30 @@ func TestAPersonReadsARoomInLocalTime(t *testing.T) {
 		next := k.types("date +%H", zone)[:2] // the hour may just have ended
 		if !regexp.MustCompile(`(?m)^(` + hour + `|` + next + `):\d\d:\d\d ada \(person\) `).MatchString(out) {
 			t.Errorf("%s at %s o'clock: %s", line, hour, out)
+		}
+	}
+}
+
+// A person can type the command of a hint as it stands.
+func TestAHintAboutARoomHasItsName(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	for _, alias := range []string{"amber", "birch"} {
+		k.run("register", "--session-id", alias, alias)
+	}
+	k.run("rooms", "create", "review", "--session-id", "amber")
+	k.run("rooms", "create", "board", "--session-id", "amber")
+	for _, c := range []struct{ line, hint string }{
+		{"rooms create review --session-id birch", "c2c rooms join review joins it"},
+		{"rooms rename review board --session-id amber", "c2c rooms join board joins it"},
+		{"rooms level review quiet --session-id birch", "c2c rooms join review joins it"},
+		{"send #review hello --session-id birch", "c2c rooms join review joins it"},
+		{"send #review @amber,\u00a0hello --session-id birch", "c2c rooms join review joins it"},
+		{"send birch#review hello --session-id amber", "c2c rooms invite review birch"},
+	} {
+		out, err := k.try(strings.Split(c.line, " ")...)
+		if err == nil || !strings.Contains(out, c.hint) || strings.Count(out, " joins it") > 1 {
+			t.Errorf("c2c %s: %v: %s", c.line, err, out)
 		}
 	}
 }

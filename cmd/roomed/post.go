@@ -87,7 +87,8 @@ func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
 		return err
 	}
 	d.Limit = talk.LimitOf(p.Getenv)
-	return hinted(c.post(ctx, s, d))
+	err = c.post(ctx, s, d)
+	return hinted(err, d.Room)
 }
 
 // address removes from the words the room, or the id of the answered message, and returns the words of the text.
@@ -108,9 +109,8 @@ func (d *draft) address(words []string) (text []string, err error) {
 	return words[1:], nil
 }
 
-func (c *call) post(ctx context.Context, s sessions.Session, d *draft) error {
+func (c *call) post(ctx context.Context, s sessions.Session, d *draft) (err error) {
 	var r talk.Receipt
-	var err error
 	if d.answer == "" {
 		r, err = talk.Post(ctx, c.b, s, d.Draft)
 	} else {
@@ -120,6 +120,7 @@ func (c *call) post(ctx context.Context, s sessions.Session, d *draft) error {
 			answered, err = talk.Received(c.b.Registry, s, id)
 		}
 		if err == nil {
+			d.Room = mail.RoomOf(answered.To)
 			r, err = talk.Reply(ctx, c.b, s, answered, d.Draft)
 		}
 	}

@@ -120,16 +120,18 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if err != nil {
 		return err
 	}
-	return hinted(verb.do(c, ctx, s))
+	return hinted(verb.do(c, ctx, s), c.words...)
 }
 
 // IsNoRoom reports whether err means that no room has the typed name.
 func IsNoRoom(err error) bool { return errors.Is(err, rooms.ErrNoRoom) }
 
-func hinted(err error) error {
+func hinted(err error, words ...string) error {
 	switch {
-	case errors.Is(err, rooms.ErrNotMember), errors.Is(err, rooms.ErrExists):
-		return cli.WithHint(err, "c2c rooms join NAME joins it")
+	case errors.Is(err, rooms.ErrNotMember):
+		return cli.WithHint(err, "c2c rooms join "+words[0]+" joins it")
+	case errors.Is(err, rooms.ErrExists): // the words end with the new name
+		return cli.WithHint(err, "c2c rooms join "+words[len(words)-1]+" joins it")
 	case errors.Is(err, rooms.ErrNoRoom):
 		return cli.WithHint(err, "c2c rooms list shows all rooms; c2c rooms create NAME makes one")
 	}

@@ -172,13 +172,10 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 		}
 		in = in || m.SID == p.from.ID
 	}
-	if err != nil {
-		return err
+	if err == nil && !in {
+		err = fmt.Errorf("post to room %q: you are %w", p.room.Name, rooms.ErrNotMember)
 	}
-	if !in {
-		return fmt.Errorf("post to room %q: you are %w", p.room.Name, rooms.ErrNotMember)
-	}
-	return nil
+	return err
 }
 
 // member finds a member by alias. It returns nil if there is none. For a member on another machine, the part before the @ is enough if no
@@ -215,8 +212,10 @@ func (p *posting) findTargets() error {
 	p.all = all || d.Wake
 	if d.To != "" {
 		m := p.member(d.To)
-		if m == nil {
-			return fmt.Errorf("post to %s#%s: %q is %w", d.To, p.room.Name, d.To, rooms.ErrNotMember)
+		if m == nil && p.isInvited(d.To) {
+			return fmt.Errorf("post to %s#%s: %[1]s is invited, but not in the room", d.To, p.room.Name)
+		} else if m == nil {
+			return fmt.Errorf("post to %s#%s: %[1]s is not in the room (c2c rooms invite %[2]s %[1]s)", d.To, p.room.Name)
 		}
 		names = append(names, m.alias)
 	}
@@ -275,11 +274,12 @@ func (p *posting) findStrangers() {
 		isOne := func(m one) bool { name, _, _ := strings.Cut(m.alias, "@"); return strings.EqualFold(name, alias) }
 		return !slices.ContainsFunc(p.members, isOne) && !registered(alias) && !rooms.IsAll(alias) && strings.TrimRight(alias, "._-") == alias
 	})
-	for _, alias := range p.receipt.Strangers { // usually there are none, so meta.json is not read
-		if meta, err := p.room.Meta(); err == nil && meta.Invites(alias) {
-			p.receipt.Invited = append(p.receipt.Invited, alias)
-		}
-	}
+	p.receipt.Invited = slices.DeleteFunc(slices.Clone(p.receipt.Strangers), func(alias string) bool { return !p.isInvited(alias) })
+}
+
+func (p *posting) isInvited(alias string) bool {
+	meta, err := p.room.Meta()
+	return err == nil && meta.Invites(alias)
 }
 
 func (p *posting) isAuthor(m one, post rooms.Post) bool {

@@ -421,7 +421,11 @@ func TestWhoMayPostWhat(t *testing.T) {
 	w.refused(amber, text("@all, stop"), "--reason")
 	w.refused(amber, Draft{Room: "review", Wake: true, Message: mail.Message{Content: "x"}}, "only a person")
 	w.refused(amber, Draft{Room: "review", Reason: "why", Message: mail.Message{Content: "x"}}, "does not name all")
-	w.refused(amber, Draft{Room: "review", To: "cedar", Message: mail.Message{Content: "x"}}, "not in the room")
+	w.refused(amber, Draft{Room: "review", To: "cedar", Message: mail.Message{Content: "x"}}, "post to cedar#review: cedar is not in the room (c2c rooms invite review cedar)")
+	if _, err := Invite(t.Context(), w.Broker, amber, "review", "cedar"); err != nil {
+		t.Fatal(err)
+	}
+	w.refused(amber, Draft{Room: "review", To: "cedar", Message: mail.Message{Content: "x"}}, "post to cedar#review: cedar is invited, but not in the room")
 	w.refused(amber, Draft{Room: "reviews", Message: mail.Message{Content: "x"}}, `did you mean "review"`)
 	w.refused(amber, Draft{Room: "../x", Message: mail.Message{Content: "x"}}, "A-Z")
 	if posts := w.news(birch); posts != nil {
