@@ -64,7 +64,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	if len(t) > 1 {
 		fmt.Fprint(c.stdout, t.text(all))
 	} else {
-		c.printf("(no sessions)\n")
+		c.printf("(no sessions; %s)\n", cli.HowToBegin())
 	}
 	for _, r := range rows {
 		if len(r.Claims) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
+	"c2c/cmd/cli"
 	"c2c/sessions"
 )
 
@@ -61,7 +62,7 @@ func TestAListLeavesOutWhatHasEnded(t *testing.T) {
 			t.Errorf("no %q with --all:\n%s", want, got)
 		}
 	}
-	if got := shown(t, rows[1:2], false); got[0] != "(no sessions)" || len(got) != 2 {
+	if got := shown(t, rows[1:2], false); got[0] != "(no sessions; c2c start --alias amber "+cli.Here()+" begins a session; c2c doctor shows problems)" || len(got) != 2 {
 		t.Errorf("all have ended: %q", got)
 	}
 }

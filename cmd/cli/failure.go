@@ -144,7 +144,12 @@ func NeedRoot(root, source string) error {
 	if source == "C2C_MCP_BROKER_ROOT" {
 		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if the path is mistyped, correct it")
 	}
-	return WithHint(noRoot("nobody has used c2c in this project yet"), "c2c start --alias amber "+Here()+" begins a session; c2c doctor shows problems")
+	return WithHint(noRoot("nobody has used c2c in this project yet"), HowToBegin())
+}
+
+// HowToBegin tells a person in whose project no session is what to type next.
+func HowToBegin() string {
+	return "c2c start --alias amber " + Here() + " begins a session; c2c doctor shows problems"
 }
 
 // Report writes a failure for a person; each line begins with the name of the program. If args contain --json, it writes one line of
