@@ -36,6 +36,10 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.turn(birch.ID, sessions.Busy, sessions.ByHook)
 		},
 			want: "birch is in a turn (0 s); its hook brings the message at the next tool call, or at the end of the turn"},
+		"in a turn of Codex": {client: "codex", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+		},
+			want: "birch is in a turn (0 s); its hook announces the message at the next tool call; its app-server, or without that its hook, brings it when the turn ends"},
 		"in a dialog": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Waiting, sessions.ByHook)
 		},

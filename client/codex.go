@@ -18,7 +18,7 @@ func codex() Profile {
 		Name:          "codex",
 		Info:          "codex",
 		AliasPrefix:   "codex",
-		InTurn:        "its hook announces the message at the next tool call, and brings it at the end of the turn",
+		InTurn:        "its hook announces the message at the next tool call; its app-server, or without that its hook, brings it when the turn ends",
 		SessionEnv:    "CODEX_THREAD_ID",
 		ShellEnv:      true,
 		SessionMeta:   "threadId",
