@@ -171,7 +171,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 // What is known of a session that c2c start has made, and in which nothing of c2c has run, and what its person can do.
 const (
 	noSign    = "nothing of c2c has run in its client yet"
-	lookThere = "a dialog may wait in its terminal, such as whether you trust the folder"
+	lookThere = wake.DialogWaits
 )
 
 // notBegun reports whether c2c start has made a session, and nothing of c2c has run in its client since.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"c2c/wake"
 )
 
 // Prompt returns the text that a person has typed into a client's prompt and not sent, without the client's own hints there. It returns an
@@ -56,7 +58,7 @@ func Same(draft, text string) bool { return squeeze(draft) == squeeze(text) }
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
 var (
-	errNoPrompt = errors.New("no known prompt is at the cursor")
+	errNoPrompt = errors.New(wake.DialogWaits) // no known prompt is at the cursor
 	errTurn     = errors.New("a turn runs")
 	errMenu     = errors.New("a menu or a dialog is open")
 	errQueue    = errors.New("a prompt of its person still waits for the end of the turn")

@@ -51,6 +51,16 @@ func TestWhatHappensBetweenThePasteAndEnterIsSeen(t *testing.T) {
 	}
 }
 
+// A status shows the error to a person, who has to look at the terminal.
+func TestWhereNoPromptIsAPersonIsToldOfADialog(t *testing.T) {
+	d := &desk{shows: []func() (string, error){func() (string, error) { return Prompt(gemini, recorded(t, "gemini-dialog")) }}}
+	err := Type(t.Context(), d, d.prompt, "the line", nil, time.Second)
+	want := "client does not take a ring now: a dialog may wait in its terminal, such as whether you trust the folder"
+	if !errors.Is(err, wake.ErrHeld) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // A notice that a client has kept is sent, whatever mail it was for. What only begins or ends like one is somebody's draft.
 func TestANoticeThatStayedInThePromptIsSent(t *testing.T) {
 	now := wake.Notice{Count: 2, From: []string{"amber", "birch"}}
