@@ -45,11 +45,11 @@ func (w *watchers) update(ctx context.Context) error {
 	return nil
 }
 
-// former returns the watcher that the session had before its client began another conversation, or nil. A ring of that watcher may have
-// made the client begin the conversation.
+// former returns the watcher of the session's last conversation, or nil. A ring of that watcher may have begun the new conversation.
 func former(before map[wake.Session]*running, s wake.Session) *running {
 	for old, r := range before {
-		if old.ID = s.ID; old == s {
+		id := old.ID
+		if old.ID = s.ID; old == s && id != s.ID {
 			return r
 		}
 	}
