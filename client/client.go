@@ -78,8 +78,8 @@ type Profile struct {
 	// environment identifies the session only with SessionServer, or in a shell with ShellEnv.
 	SharedProcess bool
 	// Daemon is an argument by which c2c recognizes a shared process that runs without a window, and that begins turns when a program
-	// asks for it.
-	Daemon string
+	// asks for it. The command StopDaemon ends that process.
+	Daemon, StopDaemon string
 	// Plugin means that a plugin of ours runs in the client, and that the client's sessions have the environment of their own terminal.
 	Plugin bool
 	// Mod means that a mod of ours may run in the client. A mod carries no mail.

@@ -178,3 +178,21 @@ func TestAProcessSaysThatItServesManySessions(t *testing.T) {
 		t.Error("a process that does not listen there is taken for a server")
 	}
 }
+
+// A person who has to close a client knows it by its name, not by the name of its process, such as node or MainThread.
+func TestAProcessIsNamedAfterItsClient(t *testing.T) {
+	for line, want := range map[string]string{
+		"/opt/bin/claude --continue":                                           "claude",
+		"node /home/dana/.npm/bin/gemini --resume":                             "gemini",
+		"node --max-old-space-size=4096 /opt/node_modules/.bin/gemini":         "gemini",
+		"/usr/bin/node /usr/lib/node_modules/@qwen-code/qwen-code/cli.js -p x": "qwen",
+		"node /usr/lib/node_modules/@moonshot-ai/kimi-code/dist/main.mjs":      "kimi",
+		"/usr/lib/node_modules/@openai/codex/bin/codex app-server --listen x":  "codex in the background, with codex app-server daemon stop",
+		"codex resume":                         "codex",
+		"node /home/dana/src/gemini/server.js": "", "vim notes": "", "": "",
+	} {
+		if got := Running(strings.Split(line, " ")); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

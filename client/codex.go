@@ -25,6 +25,7 @@ func codex() Profile {
 		SharedProcess: true,
 		HooksCommand:  true,
 		Daemon:        "app-server",
+		StopDaemon:    "codex app-server daemon stop",
 		Open:          codexOpen,
 		Inherited:     []string{"CODEX_SESSION_ID"},
 		// Measured with 0.169.0: if the texts of an answer together have 12,000 bytes or more, Codex cuts out the middle for a model that

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -11,17 +12,34 @@ import (
 // prompt. Nobody rings the process, because its model might never answer. Without /proc OneShot returns false.
 func OneShot(client string, pid int) bool {
 	p, _ := Find(client)
-	return p.isOneShot(argsOf(pid))
+	return p.isOneShot(ArgsOf(pid))
 }
 
 // IsDaemon reports whether a client's process is the daemon that its windows share, see Profile.Daemon. Without /proc it returns false.
 func IsDaemon(client string, pid int) bool {
 	p, _ := Find(client)
-	return p.Daemon != "" && slices.Contains(argsOf(pid), p.Daemon)
+	return p.Daemon != "" && slices.Contains(ArgsOf(pid), p.Daemon)
 }
 
-// argsOf returns the command line of a process, empty without /proc.
-func argsOf(pid int) []string {
+// Running tells a person which client has these arguments, and with what it is ended if it has no window; "": no client that
+// c2c knows.
+func Running(argv []string) string {
+	for _, arg := range argv[:min(3, len(argv))] { // the interpreter and an option of it may stand first
+		path := strings.Split(strings.TrimSuffix(arg, ".js"), "/")
+		first := cmp.Or(max(slices.Index(path, "node_modules"), 0), len(path)-1) // below node_modules a package has the client's name
+		for _, name := range path[first:] {
+			if p, known := Find(name); known && p.Daemon != "" && slices.Contains(argv, p.Daemon) {
+				return p.Name + " in the background, with " + p.StopDaemon
+			} else if known {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+// ArgsOf returns the command line of a process, empty without /proc.
+func ArgsOf(pid int) []string {
 	cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return strings.Split(string(cmdline), "\x00")
 }

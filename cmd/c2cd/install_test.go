@@ -454,7 +454,7 @@ func TestUninstallNamesTheClientsThatStillWriteThere(t *testing.T) {
 	wantText(t, "none runs", runIn(t, home, "uninstall"), stays+"\n")
 	writeFakeServer(t, home)
 	server := startFakeServer(t, home)
-	first := fmt.Sprintf(stays+"; first close %s (process %d), where c2c still runs\n", "c2cd.test", os.Getpid())
+	first := fmt.Sprintf(stays+"; first end %s (process %d), where c2c still runs\n", "c2cd.test", os.Getpid())
 	wantText(t, "one runs", runIn(t, home, "uninstall"), first)
 	server.Process.Kill()
 	server.Wait()

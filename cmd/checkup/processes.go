@@ -1,6 +1,7 @@
 package checkup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/client"
 	"c2c/cmd/httpd"
 	"c2c/doctor"
 	"c2c/process/procstat"
@@ -127,11 +129,8 @@ func Served(getenv func(string) string) (clients []string) {
 	return clients
 }
 
-// nameOf returns the name of a process.
+// nameOf returns the name of the client that runs as a process, or else of the process.
 func nameOf(pid int) string {
-	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if err != nil {
-		return "a program that c2c cannot see"
-	}
-	return strings.TrimSpace(string(name))
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return cmp.Or(client.Running(client.ArgsOf(pid)), strings.TrimSpace(string(name)), "a program that c2c cannot see")
 }

@@ -112,7 +112,7 @@ func (s Setup) Uninstall(o install.Options, r Request) error {
 		if _, missing := os.Stat(state); missing == nil {
 			first := ""
 			if open := checkup.Served(s.Getenv); len(open) > 0 { // these programs would make a deleted directory again
-				first = "; first close " + strings.Join(open, ", ") + ", where c2c still runs"
+				first = "; first end " + strings.Join(open, ", ") + ", where c2c still runs"
 			}
 			fmt.Fprintf(s.Stdout, "the mail stays in %s until you delete that directory%s\n", state, first)
 		}
