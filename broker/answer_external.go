@@ -93,7 +93,7 @@ func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mai
 	}
 	to := notice.SenderOf(b.Registry, rows, answered)
 	if to == nil {
-		return "", &sessions.UnknownAliasError{Alias: answered.From, Closest: sessions.ClosestTo(rows, answered.From)}
+		return "", sessions.UnknownAlias(b.Registry, rows, answered.From)
 	}
 	box, err := b.Mailbox(to.SID())
 	if err != nil {

@@ -33,7 +33,7 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, 
 	}
 	to := b.Receiver(rows, alias)
 	if to == nil || sessions.Fold(alias) == sessions.SystemAlias {
-		return "", &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+		return "", sessions.UnknownAlias(b.Registry, rows, alias)
 	}
 	return to.SID(), receive(ctx, b, to, "", msgs, mayRepeat)
 }

@@ -30,7 +30,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 		return Receipt{}, fmt.Errorf("answer message %s: its sender has ended, and the name %s is another session's now", short, answered.From)
 	}
 	if to == nil {
-		return Receipt{}, fmt.Errorf("answer message %s: %w", short, &sessions.UnknownAliasError{Alias: answered.From, Closest: sessions.ClosestTo(rows, answered.From)})
+		return Receipt{}, fmt.Errorf("answer message %s: %w", short, sessions.UnknownAlias(b.Registry, rows, answered.From))
 	}
 	if err := b.cfg.checkHost(to.SID()); err != nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)

@@ -55,7 +55,7 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 		return Receipt{}, fmt.Errorf("%q is c2c itself, and reads no mail: there is nothing to answer", sessions.SystemAlias)
 	}
 	if to == nil {
-		return Receipt{}, &sessions.UnknownAliasError{Alias: m.To, Closest: sessions.ClosestTo(rows, m.To)}
+		return Receipt{}, sessions.UnknownAlias(b.Registry, rows, m.To)
 	}
 	if to.SID() == from.ID || sessions.Fold(to.Alias()) == sessions.Fold(from.Alias) {
 		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", sessions.ErrSelfSend, m.To)

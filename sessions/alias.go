@@ -12,13 +12,19 @@ import (
 	"c2c/sessions/registry"
 )
 
-// UnknownAliasError says that no session has the alias. Closest has up to three aliases that are similar.
+// UnknownAliasError says that no session has the alias. If a session had it, Now is the present alias of the last one, and Closest has only
+// that. Otherwise Closest has up to three aliases that are similar.
 type UnknownAliasError struct {
-	Alias   string
-	Closest []string
+	Alias, Now string
+	Closest    []string
 }
 
-func (e *UnknownAliasError) Error() string { return fmt.Sprintf("no such alias %q", e.Alias) }
+func (e *UnknownAliasError) Error() string {
+	if e.Now != "" {
+		return fmt.Sprintf("no such alias %q: it is %q now", e.Alias, e.Now)
+	}
+	return fmt.Sprintf("no such alias %q", e.Alias)
+}
 
 // Unwrap returns ErrNoSession.
 func (e *UnknownAliasError) Unwrap() error { return ErrNoSession }
@@ -77,13 +83,21 @@ func word() string {
 	return list[rand.IntN(len(list))]
 }
 
-// ClosestTo returns up to three registered aliases that are similar to alias.
-func ClosestTo(rows []registry.Row, alias string) []string {
-	var all []string
+// UnknownAlias returns the error for an alias that no session has.
+func UnknownAlias(reg *Registry, rows []registry.Row, alias string) *UnknownAliasError {
+	e, until, all := &UnknownAliasError{Alias: alias}, 0.0, []string{}
 	for _, r := range rows {
 		all = append(all, r.Alias())
+		for _, f := range reg.Facts.Of(r.SID()).Former {
+			if Fold(f.Alias) == Fold(alias) && f.Until > until {
+				e.Now, until = r.Alias(), f.Until
+			}
+		}
 	}
-	return Closest(alias, all)
+	if e.Closest = Closest(alias, all); e.Now != "" {
+		e.Closest = []string{e.Now}
+	}
+	return e
 }
 
 // Closest returns up to three words that are similar to word: one of the two begins with the other, or they differ in a few letters.

@@ -80,7 +80,7 @@ func TakeoverPair(reg *sessions.Registry, rows []registry.Row, old, heir string,
 		}
 		j := registry.FindSID(rows, sid)
 		if j < 0 {
-			return from, to, &sessions.UnknownAliasError{Alias: name, Closest: sessions.ClosestTo(rows, name)}
+			return from, to, sessions.UnknownAlias(reg, rows, name)
 		}
 		both[i] = reg.Session(rows[j])
 		if sessions.IsPersonID(sid) {

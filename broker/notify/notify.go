@@ -105,7 +105,7 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 	}
 	row := reg.Receiver(rows, alias)
 	if row == nil {
-		return r, nil, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+		return r, nil, sessions.UnknownAlias(reg, rows, alias)
 	}
 	s := reg.Session(row)
 	switch {

@@ -75,7 +75,7 @@ func sideOf(reg *sessions.Registry, rows []registry.Row, alias string) (side, er
 		r = remoteOf(reg, alias)
 	}
 	if r == nil {
-		return side{}, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+		return side{}, sessions.UnknownAlias(reg, rows, alias)
 	}
 	box, err := reg.Mailbox(r.SID())
 	return side{alias, r.SID(), box}, err

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 func (c *call) printSession(s sessions.Session) error {
@@ -61,6 +63,7 @@ func register(c *call, f *cli.Flags) action {
 				return fmt.Errorf("%w: %w", errUsage, err)
 			}
 		}
+		was, _ := callers.Resolve(ctx, c.b.Registry, c.caller(c.session))
 		s, err := c.b.Register(ctx, c.caller(c.session), strings.Join(c.words, ""))
 		if err == nil {
 			err = c.b.Describe(ctx, s.ID, role)
@@ -71,7 +74,15 @@ func register(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		return c.printSession(s)
+		if err = c.printSession(s); was.ID != s.ID || was.Alias == s.Alias || c.json {
+			return err
+		}
+		c.printf("%s until now", mail.Visible(was.Alias, ""))
+		if s.State == sessions.Person {
+			c.printf("; all your terminals in this project have the new name")
+		}
+		c.printf("\n")
+		return err
 	}
 }
 

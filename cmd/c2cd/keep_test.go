@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"c2c/broker"
@@ -59,4 +60,29 @@ func wantTold(t *testing.T, root, sid string) {
 	if err != nil {
 		t.Errorf("the sender is not told: %v", err)
 	}
+}
+
+// The terminals of a person have one mailbox.
+func TestANewNameIsToldToWhoeverUsesTheOldOne(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	if out := k.types("c2c register dana"); strings.Contains(out, "now") {
+		t.Errorf("the first name: %s", out)
+	}
+	if out := k.types("c2c register other"); !strings.Contains(out, "\ndana until now; all your terminals in this project have the new name\n") {
+		t.Errorf("another name: %s", out)
+	}
+	if out := k.types("c2c register other"); strings.Contains(out, "now") {
+		t.Errorf("the same name: %s", out)
+	}
+	k.run("register", "--session-id", "amber", "birch")
+	if out := k.run("register", "--session-id", "amber", "amber"); !strings.HasSuffix(out, "\nbirch until now\n") {
+		t.Errorf("an agent: %s", out)
+	}
+	want := "c2c: no such alias \"dana\": it is \"other\" now\nc2c: hint: did you mean \"other\"? c2c list shows all of this project\n"
+	if out, err := k.try("send", "dana", "x", "--from", "amber"); err == nil || out != want {
+		t.Errorf("%v: %s", err, out)
+	}
+	k.run("register", "--session-id", "dana", "dana")
+	k.run("send", "dana", "x", "--from", "amber")
 }

@@ -144,7 +144,7 @@ func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, 
 		return inviteAway(ctx, b, from, r, alias)
 	}
 	if len(sessions.Holders(rows, alias)) == 0 {
-		return broker.Receipt{}, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+		return broker.Receipt{}, sessions.UnknownAlias(b.Registry, rows, alias)
 	}
 	meta, err := r.Meta()
 	_, host := rooms.HostOf(r.Name)

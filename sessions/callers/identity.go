@@ -123,7 +123,7 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 	}
 	i := registry.FindSID(rows, sid)
 	if i < 0 && c.Explicit != "" {
-		return sessions.Session{}, &sessions.UnknownAliasError{Alias: c.Explicit, Closest: sessions.ClosestTo(rows, c.Explicit)}
+		return sessions.Session{}, sessions.UnknownAlias(reg, rows, c.Explicit)
 	}
 	if i < 0 && c.isNamedByEnvironment(sid) {
 		return sessions.Session{}, &sessions.UnknownAliasError{Alias: sid}
