@@ -213,6 +213,35 @@ func TestARingerEndsAlthoughItCannotTakeItsBellBack(t *testing.T) {
 	<-ended
 }
 
+// A suspended process has the lock of the session's facts when the ringer starts.
+func TestALockedFileOfFactsHoldsUpNoRingAndTheBellIsRecordedLater(t *testing.T) {
+	r, b, s, rings := typing(t)
+	r.Scope = Terminal(os.Getpid(), rings, false, nil)
+	dir, err := b.Dir().Sub("sessions", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, s.ID+".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
+		t.Fatal(err)
+	}
+	stop := r.Start(t.Context())
+	defer stop()
+	<-rings
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	hasBell(t, b, s)
+}
+
 // The wake daemon may end before the client does.
 func TestTheWakeDaemonIsNoBellOfASession(t *testing.T) {
 	r, b, s, rings := typing(t)

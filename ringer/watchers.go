@@ -97,8 +97,7 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 			return err
 		}
 		defer lock.Release()
-		// Try again and again: nothing can end a wait for the lock in the kernel. With such waits, each change of a session would leave a
-		// waiting thread behind, for as long as the holder of the lock lives.
+		// Try again and again: nothing can stop a thread that waits in the kernel for the lock.
 		if err := w.changes.Until(ctx, lock.Path(), lock.Try); err != nil {
 			return err
 		}
@@ -122,13 +121,11 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 	return watcher.Run(ctx, w.changes)
 }
 
-// recordBell records that this process rings the session. The function remove takes that back; if this process is killed instead, its start
-// time shows that. The terminal of a client outlives the server in it, so it takes the server's place, and a server takes nobody's place.
+// recordBell records that this process rings the session. The function remove takes that back; if this process is killed instead, others see
+// that no process with this id and start time runs. The terminal of c2c start lives longer than the MCP server of the client in it. So the
+// terminal overwrites the server's entry, and a server overwrites no entry.
 func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func()) {
-	change := func(edit func(*facts.Facts)) {
-		// A suspended process may hold the lock of the facts for days. It must stop neither the rings nor the end of this process.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessions.KeepWait)
-		defer cancel()
+	change := func(ctx context.Context, edit func(*facts.Facts)) {
 		if err := w.b.Facts.Change(ctx, s.SID, edit); err != nil {
 			w.Log.Debug("senders are not told whether the session is rung", "session", s.SID, "err", err)
 		}
@@ -137,13 +134,19 @@ func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func(
 	if err != nil { // a sandbox hides it
 		return func() {}
 	}
-	change(func(f *facts.Facts) {
-		if f.PID == s.Process && (w.Scope.lockPerRing || f.RingerPID == 0) {
-			f.RingerPID, f.RingerStart = self.PID, self.Start
-		}
+	// A suspended process may hold the lock of the facts for days. It must stop neither the rings nor the end of this process.
+	stop := background(ctx, func(ctx context.Context) {
+		change(ctx, func(f *facts.Facts) {
+			if f.PID == s.Process && (w.Scope.lockPerRing || f.RingerPID == 0) {
+				f.RingerPID, f.RingerStart = self.PID, self.Start
+			}
+		})
 	})
 	return func() {
-		change(func(f *facts.Facts) {
+		stop()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessions.KeepWait)
+		defer cancel()
+		change(ctx, func(f *facts.Facts) {
 			if f.RingerPID == self.PID && f.RingerStart == self.Start {
 				f.RingerPID, f.RingerStart = 0, 0
 			}

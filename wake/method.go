@@ -33,10 +33,13 @@ type Notice struct {
 	Joins  bool     // a turn runs, and the ring should join it: see Method.Joins
 	NoTool bool     // the client seems to have no tools of c2c
 	RingID string   // identifies this ring in all records; "" if c2c does not record each ring
-	// Waits reports whether the oldest message still waits. A doorbell that first waits for its client asks this right before it rings, and
-	// returns ErrRead if the message is gone. Nil: it still waits.
+	// Waits reports whether the oldest message still waits; see IsRead. Nil: it still waits.
 	Waits func() bool
 }
+
+// IsRead reports whether the oldest message does not wait any more. A doorbell that has waited for its client asks this, and then returns
+// ErrRead. It asks before it looks at the client's prompt, because the answer takes time if the mailbox is locked.
+func (n Notice) IsRead() bool { return n.Waits != nil && !n.Waits() }
 
 // NoticeOf returns the notice for msgs, which must not be empty. The oldest message comes first.
 func NoticeOf(msgs []mail.Message) Notice {

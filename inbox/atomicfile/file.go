@@ -142,6 +142,9 @@ type Version struct {
 // Size returns the size of the file in bytes.
 func (v Version) Size() int64 { return v.size }
 
+// IsOfSameFile reports whether two versions with the same path are versions of one file: it was changed between them, but not replaced.
+func (v Version) IsOfSameFile(other Version) bool { return v.inode == other.inode }
+
 // VersionOf returns the version of a file.
 func VersionOf(info fs.FileInfo) Version {
 	return Version{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()}

@@ -41,8 +41,7 @@ func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	return &Lock{f, d, name}, nil
 }
 
-// Path returns the path of the lock file. When a process releases the lock or gives up waiting, it closes the file, and a watch on the
-// file reports this.
+// Path returns the path of the lock file. When a process releases the lock, it closes the file, and a watch on the file reports this.
 func (l *Lock) Path() string { return filepath.Join(l.dir.Path(), l.name) }
 
 // Acquire waits for the lock until ctx ends.

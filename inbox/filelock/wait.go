@@ -67,7 +67,7 @@ func (l *Lock) waitInKernel(ctx context.Context) error {
 func startOrTakeOver(f *atomicfile.Handle) *kernelWait {
 	abandoned.Lock()
 	w := abandoned.first
-	for w != nil && (w.f.Version() != f.Version() || w.f.Name() != f.Name()) { // nobody writes a lock file, so its version stays the same
+	for w != nil && (w.f.Name() != f.Name() || !w.f.Version().IsOfSameFile(f.Version())) {
 		w = w.next
 	}
 	if w != nil {

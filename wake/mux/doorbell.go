@@ -65,7 +65,10 @@ func (b *Doorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if prompt == nil {
 		prompt = func(s *screen.Screen) (string, error) { return screen.Prompt(b.Client, s) }
 	}
-	return screen.Type(ctx, typist{b, t}, prompt, n.Text(wake.Poll), n.Waits, cmp.Or(b.answer, shown))
+	if n.IsRead() {
+		return wake.ErrRead
+	}
+	return screen.Type(ctx, typist{b, t}, prompt, n.Text(wake.Poll), cmp.Or(b.answer, shown))
 }
 
 func (b *Doorbell) open() (terminal, error) {

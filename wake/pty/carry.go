@@ -18,7 +18,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 	fits, stood := t.screen.Fits(line), t.pastedAlone == line
 	t.mu.Unlock()
 	if !fits {
-		return nil, t.typeLine(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"), nil)
+		return nil, t.typeLine(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
 	}
 	gone := false
 	if stood { // c2c has no proof that the client took the line; if it is gone now (taken, or removed by the person), do not type it again
@@ -33,7 +33,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 				t.pastedAlone = line // Look holds t.mu
 			}
 			return draft, err
-		}, line, nil)
+		}, line)
 	}
 	if err != nil {
 		return nil, err

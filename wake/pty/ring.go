@@ -54,10 +54,13 @@ func (k keyboard) Write(b []byte) (int, error) {
 // Ring types the text of n into the client's prompt; see screen.Type.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	if n.Joins {
-		return t.typeLine(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(n.What()), n.Waits)
+		return t.typeLine(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(n.What()))
 	}
 	t.waitUntilStill(ctx)
-	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()), n.Waits)
+	if n.IsRead() {
+		return wake.ErrRead
+	}
+	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
 // waitUntilStill waits until the client stops drawing, but only a moment. Otherwise c2c would hold the ring back, and try again only two
@@ -77,8 +80,8 @@ func (t *Terminal) waitUntilStill(ctx context.Context) {
 	}
 }
 
-// typeLine makes p type a line into the client's prompt. The function read returns the draft in the prompt; for waits see screen.Type.
-func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *screen.Screen) (string, error), line string, waits func() bool) error {
+// typeLine makes p type a line into the client's prompt. The function read returns the draft in the prompt.
+func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *screen.Screen) (string, error), line string) error {
 	select {
 	case t.keys <- struct{}{}:
 		defer func() { <-t.keys }()
@@ -88,7 +91,7 @@ func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *sc
 		return fmt.Errorf("%w: %w", wake.ErrHeld, ctx.Err())
 	}
 	prompt := func(s *screen.Screen) (string, error) { return read(t.client, s) }
-	return screen.Type(ctx, p, prompt, line, waits, t.limits.answer)
+	return screen.Type(ctx, p, prompt, line, t.limits.answer)
 }
 
 // Types reports whether c2c knows how the client draws its prompt. Only then can c2c type there.

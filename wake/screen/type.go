@@ -32,15 +32,11 @@ type Terminal interface {
 // Type returns wake.ErrHeld if it has typed nothing, and wake.ErrUncaptured if it has typed, but the client did not take the line. A line
 // that was pasted and not sent stays in the prompt as a draft. The next call of Type does not paste the line again, but presses Enter when
 // the prompt waits for input. If line is the text of a ring and the prompt still shows the text of an earlier ring, Type sends the earlier
-// text: it is still true that mail waits. Type asks the function waits right before it types; if the message is gone, it returns
-// wake.ErrRead. If waits is nil, the message still waits.
-func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, waits func() bool, answer time.Duration) error {
+// text: it is still true that mail waits.
+func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
 	pasted, err := idle(ctx, t, prompt, line)
 	if err != nil {
 		return mark(wake.ErrHeld, err)
-	}
-	if waits != nil && !waits() {
-		return wake.ErrRead
 	}
 	if pasted != "" {
 		line = pasted

@@ -43,7 +43,7 @@ func TestWhatHappensBetweenThePasteAndEnterIsSeen(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &desk{shows: []func() (string, error){empty, line, c.then, empty}}
-			err := Type(t.Context(), d, d.prompt, "the line", nil, time.Second)
+			err := Type(t.Context(), d, d.prompt, "the line", time.Second)
 			if d.enters != c.enters || (err == nil) != (c.enters == 1) || err != nil && !errors.Is(err, wake.ErrUncaptured) {
 				t.Errorf("%s: %d times Enter, %v", name, d.enters, err)
 			}
@@ -54,7 +54,7 @@ func TestWhatHappensBetweenThePasteAndEnterIsSeen(t *testing.T) {
 // A status shows the error to a person, who has to look at the terminal.
 func TestWhereNoPromptIsAPersonIsToldOfADialog(t *testing.T) {
 	d := &desk{shows: []func() (string, error){func() (string, error) { return Prompt(gemini, recorded(t, "gemini-dialog")) }}}
-	err := Type(t.Context(), d, d.prompt, "the line", nil, time.Second)
+	err := Type(t.Context(), d, d.prompt, "the line", time.Second)
 	want := "client does not take a ring now: a dialog may wait in its terminal, such as whether you trust the folder"
 	if !errors.Is(err, wake.ErrHeld) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
@@ -87,7 +87,7 @@ func TestANoticeThatStayedInThePromptIsSent(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			empty := func() (string, error) { return "", nil }
 			d := &desk{shows: []func() (string, error){func() (string, error) { return c.draft, nil }, empty}}
-			err := Type(t.Context(), d, d.prompt, c.line, nil, time.Second)
+			err := Type(t.Context(), d, d.prompt, c.line, time.Second)
 			if d.enters != c.enters || (err == nil) != (c.enters == 1) || err != nil && !errors.Is(err, wake.ErrHeld) {
 				t.Errorf("%s: %d times Enter, %v", name, d.enters, err)
 			}

@@ -224,8 +224,11 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 	return r, cause
 }
 
-// waits reports whether the oldest message of a ring still waits. Meanwhile a hook may have handed it over.
+// waits reports whether the oldest message of a ring still waits. Meanwhile a hook may have handed it over. If the mailbox stays locked,
+// waits takes the message for one that waits.
 func (w *Watcher) waits(ctx context.Context, r wake.Ring) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
 	msgs, err := w.Box.Head(ctx, wake.MaxLook)
 	return err != nil || slices.ContainsFunc(msgs, r.IsFor)
 }

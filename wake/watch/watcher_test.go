@@ -127,7 +127,7 @@ type slow struct {
 
 func (s slow) Ring(ctx context.Context, n wake.Notice) error {
 	s.meanwhile()
-	if !n.Waits() {
+	if n.IsRead() {
 		return wake.ErrRead
 	}
 	return s.script.Ring(ctx, n)
