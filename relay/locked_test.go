@@ -60,6 +60,37 @@ func TestAMailboxThatCannotBeWrittenHoldsUpOnlyItsOwnMail(t *testing.T) {
 	})
 }
 
+// A hub sends a frame again that was not stored whole, even while newer frames come.
+func TestAFrameThatComesAgainHoldsUpNoOtherMail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		lockBirch(b)
+		var sent [][]byte
+		net.Tamper = func(_, to string, packet []byte) [][]byte {
+			if _, kind, _ := relay.Address(packet); to == "devbox" && kind == relay.Frame {
+				sent = append(sent, packet)
+			}
+			return [][]byte{packet}
+		}
+		a.Start()
+		b.Start()
+		send(a, "devbox", 0, 0)
+		settled()
+		net.Set(func(n *relaytest.Net) { n.Tamper = nil })
+		for n := range 30 {
+			if !slices.ContainsFunc(sent, func(packet []byte) bool { return b.Relay.Packet(t.Context(), packet) != nil }) {
+				t.Fatal("a hub would send no frame again")
+			}
+			a.Send("devbox", message("ash", "cedar", n))
+			if settled(); len(ids(t, b, "cedar")) != n+1 {
+				t.Fatalf("message %d for cedar waits", n)
+			}
+		}
+		a.Stop()
+		b.Stop()
+	})
+}
+
 // Cedar's session is renamed before birch's mailbox is free. Nothing of what the old session has got comes to the new one.
 func TestMailThatWasStoredAheadIsNotStoredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

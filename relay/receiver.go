@@ -101,6 +101,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 		at = at.next(m.key)
 	}
 	if at != begin.hash && begin.number > hw.Number {
+		in.ahead = place{}
 		return gap, nil // the sender sends the messages after hw again, and then they are compared with hw
 	}
 	if at != begin.hash {
@@ -122,9 +123,8 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 
 // store stores the messages after the place begin, and then records their numbers.
 func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, begin place, msgs []incoming) error {
-	first := begin.number + 1
+	first, before, was := begin.number+1, in.unsure, in.ahead
 	mayRepeat := first <= max(in.unsure, h.maybeStored)
-	before := in.unsure
 	in.unsure = max(in.unsure, first+maxCount) // until the numbers of msgs are recorded
 	in.ahead = place{}
 	end := place{h.epoch, begin.number + uint64(len(msgs)), begin.hash, map[string]bool{}}
@@ -154,7 +154,9 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 		in.hw = hw
 		failed = errors.Join(failed, in.l.fault("noted"))
 	}
-	in.ahead = end
+	if in.ahead = end; was.epoch == h.epoch && was.number > end.number { // an older frame came again, because it was not stored whole
+		in.ahead = was
+	}
 	if in.unsure = before; failed != nil { // not 0: a frame that a kill has interrupted may have had more messages than this frame
 		in.unsure = max(before, first+maxCount)
 	}
