@@ -121,3 +121,25 @@ func TestARootIsMergedOnlyWhenNoRelayHasItOpen(t *testing.T) {
 		t.Errorf("amber is told %+v", told)
 	}
 }
+
+// Both machines give the project another name, one after the other, while their relays run.
+func TestMailGoesOnAfterAProjectGotAnotherName(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	here, there := laptop.project("site", "amber"), devbox.project("site", "birch")
+	laptop.run()
+	devbox.run()
+	for n, name := range []string{"site", "web", "shop"} {
+		for m, b := range map[*machine]*broker.Broker{laptop: here, devbox: there} {
+			if err := m.r.Hosts(m.now).NameProject(t.Context(), hosts.Project{Name: name, Root: b.Root()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		laptop.send(here, "amber", "birch@devbox", name, mail.Message{})
+		if all := devbox.arrives(there, "birch", n+1); all[n].Content != name {
+			t.Errorf("%+v", all)
+		}
+		devbox.send(there, "birch", "amber@laptop", name, mail.Message{})
+		laptop.arrives(here, "amber", n+1)
+		laptop.until(here, "the laptop has the receipt", func() bool { return laptop.host(here, "devbox").Waiting == 0 })
+	}
+}

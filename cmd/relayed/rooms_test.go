@@ -516,17 +516,19 @@ func (h *Host) lookOnce(t *testing.T) {
 
 // A post changes no file that makes a root look used, and may be the first thing that happens there after a restart of the relay.
 func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
-	for what, prepare := range map[string]func(h *Host, root string) error{
-		"one that is used now": func(*Host, string) error { return nil },
-		"one that was idle for weeks": func(h *Host, root string) error {
+	for what, prepare := range map[string]func(m *machine, h *Host, root string) error{
+		"one that is used now": func(*machine, *Host, string) error { return nil },
+		"one that was idle for weeks": func(_ *machine, h *Host, root string) error {
 			old := h.Now().Add(-2 * inUse)
 			return errors.Join(os.Chtimes(filepath.Join(root, registry.FileName), old, old), os.Chtimes(root, old, old))
 		},
-		"one too many": func(h *Host, _ string) error {
+		"one too many": func(m *machine, h *Host, _ string) (err error) {
 			for i := range mostOpen {
-				h.roots.open[fmt.Sprint(i)] = nil
+				name := fmt.Sprint(i)
+				_, failed := h.roots.get(project.Root{Path: m.project(name).Root(), Name: name})
+				err = errors.Join(err, failed)
 			}
-			return nil
+			return err
 		},
 	} {
 		_, devbox := twoMachines(t)
@@ -542,7 +544,7 @@ func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
 		}
 		devbox.post(home, "amber", "review", "one", mail.Message{})
 		h := devbox.still()
-		if err := prepare(h, home.Root()); err != nil {
+		if err := prepare(devbox, h, home.Root()); err != nil {
 			t.Fatal(err)
 		}
 		h.lookOnce(t)

@@ -81,9 +81,9 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 	return r.relay.Packet(ctx, packet)
 }
 
-// errReplaced means that a packet came for a root that was replaced. The sender gets no answer, so it asks again. Before that, look ends the
-// relay of the root.
-var errReplaced = errors.New("the root was removed or replaced: it is opened anew")
+// errReplaced means that a packet came for a root whose relay ends, see endReplaced. The sender gets no answer, so it asks again. Before
+// that, look ends the relay of the root.
+var errReplaced = errors.New("the root was removed or replaced, or its project got another name: it is opened anew")
 
 // Link implements relay.Handler.
 func (r *roots) Link(peer string, up bool) {
@@ -98,28 +98,27 @@ const (
 	mostOpen = 32                  // mayOpen returns false if so many roots are open
 )
 
-// endReplaced ends the relays of roots that were removed or replaced. All writes to such a root are lost, and its sessions may be in
-// another root. Only look calls it, because look uses the open roots.
-func (r *roots) endReplaced() {
-	r.mu.Lock()
-	all := maps.Clone(r.open)
-	r.mu.Unlock()
-	for name, open := range all {
-		if open != nil && open.b.Replaced() {
-			r.h.Log.Info("a root was removed or replaced", "root", open.path, "project", name)
-			r.end(name)
+// endReplaced ends the relays of open roots that were removed or replaced: all writes to such a root are lost, and its sessions may be in
+// another root. If the roots here are known, it also ends those whose project has another name now: the relay of a root has locks there, so
+// the one with the new name works only after that. Only look calls it, because look uses the open roots.
+func (r *roots) endReplaced(here []project.Root, areKnown bool) {
+	for _, open := range r.all() {
+		if open.b.Replaced() || areKnown && !slices.Contains(here, project.Root{Path: open.path, Name: open.name}) {
+			r.h.Log.Info("a root was removed or replaced, or its project got another name", "root", open.path, "project", open.name)
+			r.end(open.name)
 		}
 	}
 }
 
 // look opens the roots in which mail waits for a host, roots with a room that has members on other machines, and roots in use. It makes the
 // relay check the rooms and outboxes of all open roots. It returns the files to watch for changes, and the time after which to call it
-// again; 0: not before a file changes. isKnown is false if the list of hosts cannot be read: then look leaves the rooms as they are, so
-// that no machine loses its members.
+// again; 0: not before a file changes. isKnown is false if the list of hosts and named projects cannot be read: then look leaves the rooms
+// as they are, so that no machine loses its members, and ends no relay because of a name.
 func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (files []string, again time.Duration) {
 	list = slices.DeleteFunc(slices.Clone(list), func(h hosts.Host) bool { return h.Revoked != 0 })
-	r.endReplaced()
-	for _, here := range r.h.rootsHere() {
+	all := r.h.rootsHere()
+	r.endReplaced(all, isKnown)
+	for _, here := range all {
 		open := r.at(here.Name)
 		if open == nil && !isUsed(here) {
 			if isThere(here.Path) {
@@ -223,9 +222,7 @@ func (r *roots) isShared(here project.Root) bool {
 
 // retell makes the relay send the list of sessions to all hosts again, because the hosts' rights have changed.
 func (r *roots) retell() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, open := range r.open {
+	for _, open := range r.all() {
 		open.said, open.mark = "", ""
 	}
 }
@@ -291,12 +288,21 @@ func (r *roots) at(name string) *root {
 	return r.open[name]
 }
 
+func (r *roots) all() []*root {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.open))
+}
+
 // get returns an open root. If necessary, it opens the root and starts the root's relay.
 func (r *roots) get(here project.Root) (*root, error) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
 	if open := r.at(here.Name); open != nil {
 		return open, nil
+	}
+	if slices.ContainsFunc(r.all(), func(open *root) bool { return open.path == here.Path }) {
+		return nil, errReplaced
 	}
 	cfg := broker.ConfigOf(r.h.Getenv, here.Path, r.h.Log)
 	cfg.Now = r.h.Now
@@ -365,11 +371,8 @@ func (r *roots) end(name string) {
 
 // closeAll ends the relays of all roots, which then release their leases.
 func (r *roots) closeAll() {
-	r.mu.Lock()
-	names := slices.Collect(maps.Keys(r.open))
-	r.mu.Unlock()
-	for _, name := range names {
-		r.end(name)
+	for _, open := range r.all() {
+		r.end(open.name)
 	}
 }
 
