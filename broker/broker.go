@@ -16,6 +16,7 @@
 package broker
 
 import (
+	"errors"
 	"time"
 
 	"c2c/broker/loops"
@@ -58,6 +59,9 @@ func Open(cfg Config) (*Broker, error) {
 		Awaited: owed.Awaits, Held: loops.Holds})
 	if err != nil {
 		return nil, err
+	}
+	reg.Unpaired = func(host string) bool {
+		return errors.As(cfg.checkHost(sessions.HostPrefix+host), new(*UnknownHostError))
 	}
 	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults(), cfg: cfg}, nil
 }

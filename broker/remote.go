@@ -82,22 +82,19 @@ func addressee(reg *sessions.Registry, rows []registry.Row, name string) registr
 }
 
 // checkHost returns an error if sid is an outbox that no relay would ever empty.
-func (cfg Config) checkHost(sid string) error {
+func (cfg Config) checkHost(sid string) (err error) {
 	host, ok := strings.CutPrefix(sid, sessions.HostPrefix)
 	if !ok {
 		return nil
 	}
 	var paired []string
 	if cfg.Hosts != nil {
-		var err error
-		if paired, err = cfg.Hosts(); err != nil {
-			return err
-		}
+		paired, err = cfg.Hosts()
 	}
-	if !slices.Contains(paired, host) {
-		return &UnknownHostError{host, paired}
+	if err == nil && !slices.Contains(paired, host) {
+		err = &UnknownHostError{host, paired}
 	}
-	return nil
+	return err
 }
 
 // CheckHost returns an error if no machine with this name is paired with this one, or if other machines do not know the project.

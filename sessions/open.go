@@ -34,6 +34,7 @@ type Registry struct {
 	Now         func() time.Time
 	Log         inbox.Log
 	Uninstalled func(client string, pid int) bool // nil: never
+	Unpaired    func(host string) bool            // the machine is not paired, or revoked; nil: all machines are paired
 	Processes   processes.Table
 	Mail        inbox.Config // the configuration of its mailboxes
 

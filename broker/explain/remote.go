@@ -93,6 +93,9 @@ func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 		}
 		host.Name = st.Host
 		switch st.Why = Host(host, now); {
+		case reg.Unpaired != nil && reg.Unpaired(st.Host):
+			st.Why = st.Host + " is not paired with this machine any more, so the message waits here"
+			st.Do = "pair it again by this name: c2c relay add --as " + st.Host + " (if it is revoked, c2c relay remove it first); or write to another session"
 		case !host.Relayed:
 			st.Do = "c2c relay status tells whether the relay runs"
 		case host.Absent:

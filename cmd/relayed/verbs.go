@@ -16,8 +16,10 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/format"
 	"c2c/project"
 	"c2c/relay/hosts"
+	"c2c/relay/ssh"
 	"c2c/rooms"
 )
 
@@ -397,10 +399,17 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	if err != nil {
 		return err
 	}
+	link := []Link{{Status: ssh.Status{Peer: name}}}
+	if err := c.addFacts(link); err != nil {
+		fmt.Fprintf(c.Stderr, "c2c: how many messages wait for %s is not known: %v\n", name, err)
+	}
 	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{does: name, "authorized_keys": was})
+		return cli.JSON(c.Stdout, map[string]any{does: name, "authorized_keys": was, "waiting_count": link[0].Waiting})
 	}
 	fmt.Fprintf(c.Stdout, "%s is %s: c2c refuses its mail, and sends it none\n", name, does)
+	if n := link[0].Waiting; n > 0 {
+		fmt.Fprintf(c.Stdout, "%s for it here, until a machine is paired by this name again\n", format.Count(n, "message waits", "messages wait"))
+	}
 	if was {
 		fmt.Fprintf(c.Stdout, "its line is removed from %s\n", path)
 	}
