@@ -317,7 +317,7 @@ func (s *sender) noteLink(ctx context.Context, up bool) {
 	case way.Hub:
 	case up:
 		at = now
-	case way.Dials && now.Add(-deadAfter).After(at):
+	case s.noted.up && s.noted.dials && now.Add(-deadAfter).After(at):
 		at = now.Add(-deadAfter) // the peer answered ssh at least until then
 	}
 	ctx, end := brief(ctx)

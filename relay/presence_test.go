@@ -70,6 +70,27 @@ func TestALostLinkIsNoContactInItsLastMinute(t *testing.T) {
 	})
 }
 
+// Ssh has failed since the relay started, or since it was killed while it had a link.
+func TestAHostThatNeverAnsweredWasNotSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, _ := pair(t, 1)
+		a.Way = func(string) relay.Way { return relay.Way{Dials: true} }
+		for _, seen := range []float64{0, mail.Seconds(time.Now().Add(-72 * time.Hour))} {
+			if err := cache.Change(t.Context(), a.Root(), "devbox", func(h *cache.Host) { h.Linked, h.Dials, h.Seen = seen > 0, seen > 0, seen }); err != nil {
+				t.Fatal(err)
+			}
+			a.Start()
+			send(a, "devbox", 0, 0)
+			settled()
+			time.Sleep(time.Hour)
+			if h := heardOf(t, a, "devbox"); h.Linked || h.Seen != seen {
+				t.Errorf("it was never there, and was last seen at %v: %+v", seen, h)
+			}
+			a.Stop()
+		}
+	})
+}
+
 // The machine that does not dial hears nothing when the other one goes to sleep. Its questions without an answer are the evidence.
 func TestAPeerThatAnswersNoQuestionIsNotLinked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

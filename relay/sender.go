@@ -52,11 +52,11 @@ type confirmation struct{ epoch, number uint64 }
 
 func (s *sender) open(l *line) error {
 	s.l, s.wake, s.pause = l, make(chan struct{}, 1), firstPause
-	host, err := cache.Get(l.Root, l.peer) // after a kill, the cache may still say that there is a link
+	host, err := cache.Get(l.Root, l.peer) // after a kill, it may still say that there is a link; until when is not known, so dials stays false
 	if err != nil {
 		l.Log.Warn("the state of a host was not read", "host", l.peer, "err", err)
 	}
-	s.noted, s.absent = shownLink{host.Linked, host.Hub, host.Dials, host.Absent}, host.Absent
+	s.noted, s.absent = shownLink{up: host.Linked, hub: host.Hub, absent: host.Absent}, host.Absent
 	return s.outbox.open(l)
 }
 

@@ -100,6 +100,8 @@ func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 			st.Do = "c2c relay status tells whether the relay runs"
 		case host.Absent:
 			st.Do = "on " + st.Host + ", start a session in this project, or type c2c poll-inbox"
+		case !host.Linked:
+			st.Do = "c2c relay status shows how the two machines connect, and the last error"
 		}
 		if host.Trouble != "" {
 			st.Why += "; trouble" + at(mail.FromSeconds(host.TroubleAt)) + ": " + host.Trouble

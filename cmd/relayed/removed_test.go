@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker/explain"
 	"c2c/inbox/mail"
 )
 
@@ -27,5 +28,21 @@ func TestMailForARemovedMachineSaysThatItIsNotPaired(t *testing.T) {
 		if st, err := here.Status(t.Context(), sent.ID); err != nil || strings.Contains(st.Why, "not paired") {
 			t.Errorf("paired again: %q, %v", st.Why, err)
 		}
+	}
+}
+
+// The relay runs, but ssh fails: c2c relay status shows what it says.
+func TestMailForAMachineWithoutALinkSaysWhereTheReasonIs(t *testing.T) {
+	laptop, _ := twoMachines(t)
+	here := laptop.project("site", "amber")
+	sent := laptop.send(here, "amber", "birch@devbox", "hello", mail.Message{})
+	laptop.run()
+	laptop.until(here, "the relay has the mail", func() bool { return laptop.host(here, "devbox").Dials })
+	st, err := here.Status(t.Context(), sent.ID)
+	if err != nil || st.Why != "devbox was not reached yet" || !strings.Contains(st.Do, "c2c relay status shows") {
+		t.Errorf("%q, %q, %v", st.Why, st.Do, err)
+	}
+	if all, err := here.Hosts(t.Context()); err != nil || len(all) != 1 || explain.Host(all[0].Host, laptop.now()) != st.Why {
+		t.Errorf("the list has %+v, %v", all, err)
 	}
 }
