@@ -63,6 +63,8 @@ func (c *call) add(ctx context.Context, dest string) error {
 	h := hosts.Host{Name: cmp.Or(*c.as, there.Name), Carrier: hosts.SSH, Dest: dest, Projects: none(projects), Aliases: none(aliases), Key: *there.Key}
 	if known, err := c.hosts().ByID(there.Key.ID()); err == nil && *c.as == "" {
 		h.Name = known.Name
+	} else if err != nil && there.Known == "" && h.Name == e.Name {
+		return sameName(e.Name, "c2c relay add "+dest)
 	}
 	if err := hosts.CheckName(h.Name); err != nil {
 		return cli.WithHint(err, "give the host another name here: c2c relay add --as NAME")
@@ -85,6 +87,11 @@ func (c *call) add(ctx context.Context, dest string) error {
 		return fmt.Errorf("the key of %s changed between two connections: find out why, then pair again", dest)
 	}
 	return c.paired(ctx, h)
+}
+
+// sameName is the error for two machines with the same name. Nobody could tell which of them birch@vm means.
+func sameName(name, again string) error {
+	return cli.WithHint(fmt.Errorf("both machines are called %s", name), "give them different names: "+again+" --as devbox --name laptop")
 }
 
 // paired adds a host to the list here, and starts the relay.
@@ -278,6 +285,9 @@ func (c *call) takeInvitation(ctx context.Context, key *hosts.Key, text string) 
 	}
 	h := hosts.Host{Name: cmp.Or(*c.as, i.Name), Carrier: i.Carrier, Projects: none(projects), Aliases: none(aliases), Key: i.Key}
 	name, sshKey := cmp.Or(*c.name, machineName()), ""
+	if h.Name == name {
+		return sameName(name, "c2c relay pair -")
+	}
 	if i.Carrier == hosts.SSH {
 		h.Dest = i.Address
 		if sshKey, err = c.r.SSHKey(ctx); err != nil {

@@ -2,6 +2,7 @@ package relayed
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -63,5 +64,34 @@ func TestAQuestionThatDoesNotEndIsNotAwaitedForEver(t *testing.T) {
 	}()
 	if e, err := readExchange(ctx, r); !errors.Is(err, context.Canceled) || e.Apply {
 		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// The names of the machines are their hostnames, if nobody says otherwise.
+func TestMachinesWithTheSameHostnameNeedOtherNames(t *testing.T) {
+	home, there := t.TempDir(), t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\n%s=exchange exec %s \"$@\"\n", asSSH, os.Args[0])
+	if err := os.WriteFile(filepath.Join(home, "ssh"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", home+":"+os.Getenv("PATH"))
+	invitation, err := person(t, there, "pair", "--ssh", "me@there", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var invited struct{ Invitation string }
+	if err := json.Unmarshal([]byte(invitation), &invited); err != nil {
+		t.Fatal(err)
+	}
+	for verb, word := range map[string]string{"add": there, "pair": invited.Invitation} {
+		out, err := person(t, home, verb, word, "--dry-run")
+		if err == nil || strings.Contains(out, "may write") {
+			t.Errorf("%s: %v\n%s", verb, err, out)
+		} else if hint := cli.FailureOf("relay", err).Hint; !strings.Contains(hint, "--as devbox --name laptop") {
+			t.Errorf("%s: %v, hint %q", verb, err, hint)
+		}
+		if out, err := person(t, home, verb, word, "--dry-run", "--as", "devbox", "--name", "laptop"); err != nil {
+			t.Errorf("%s: %v\n%s", verb, err, out)
+		}
 	}
 }
