@@ -52,7 +52,7 @@ var layers = []layer{
 	{"cmd/roomed", "c2c rooms: makes rooms, joins and leaves them, lists and shows them",
 		590, "broker broker/owed cmd/cli format inbox/finder inbox/mail rooms rooms/copies rooms/talk sessions sessions/callers"},
 	{"cmd/relayed", "what c2c relay runs: pairs machines, carries the mail of all roots to them and from them",
-		3141, "broker broker/explain broker/loops cmd/cli doctor format inbox inbox/atomicfile inbox/filelock inbox/mail project relay relay/cache relay/hosts relay/nats relay/ssh rooms rooms/copies rooms/talk sessions sessions/registry wake/daemon wake/watch"},
+		3156, "broker broker/explain broker/loops cmd/cli doctor format inbox inbox/atomicfile inbox/filelock inbox/mail project relay relay/cache relay/hosts relay/nats relay/ssh rooms rooms/copies rooms/talk sessions sessions/registry wake/daemon wake/watch"},
 	{"cmd/monitor", "c2c monitor: prints events of a root as lines, for programs",
 		250, "inbox/archive inbox/fields inbox/mail live wake"},
 	{"cmd/running", "finds clients that were started without c2c",

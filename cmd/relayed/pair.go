@@ -79,12 +79,20 @@ func AuthorizedKeys(getenv func(string) string) string {
 	return filepath.Join(getenv("HOME"), ".ssh", "authorized_keys")
 }
 
+// ownFile is the first line of an authorized_keys that Authorize has made. Such a file goes together with its last other line.
+const ownFile = "# made by c2c, which removes this file when it removes the last key\n"
+
 // Authorize writes a line into authorized_keys. It replaces an older line of the same host.
 func Authorize(path, line string, host hosts.Public) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return editAuthorized(path, func(lines []string) []string { return append(without(lines, host.ID()), line+"\n") })
+	return editAuthorized(path, func(lines []string) []string {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			lines = []string{ownFile}
+		}
+		return append(without(lines, host.ID()), line+"\n")
+	})
 }
 
 // Unauthorize removes the line of a host from authorized_keys. removed is true if there was such a line.
@@ -123,16 +131,23 @@ func editAuthorized(path string, edit func(lines []string) []string) error {
 	if after == string(data) || after == "" && len(data) == 0 {
 		return nil
 	}
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	return atomicfile.Rewrite(path, []byte(after), mode, func() error {
+	check := func() error {
 		if now, err := readAuthorized(path); err != nil || bytes.Equal(now, data) {
 			return err
 		}
 		return fmt.Errorf("edit %s: another program has changed it meanwhile; run this again", path)
-	})
+	}
+	if after == ownFile {
+		if err := check(); err != nil {
+			return err
+		}
+		return os.Remove(path)
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return atomicfile.Rewrite(path, []byte(after), mode, check)
 }
 
 // readAuthorized returns the content of authorized_keys, which may be missing.
