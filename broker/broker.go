@@ -16,7 +16,6 @@
 package broker
 
 import (
-	"errors"
 	"time"
 
 	"c2c/broker/loops"
@@ -60,8 +59,6 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	reg.Unpaired = func(host string) bool {
-		return errors.As(cfg.checkHost(sessions.HostPrefix+host), new(*UnknownHostError))
-	}
+	reg.Paired = cfg.Hosts
 	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults(), cfg: cfg}, nil
 }

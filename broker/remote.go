@@ -82,19 +82,22 @@ func addressee(reg *sessions.Registry, rows []registry.Row, name string) registr
 }
 
 // checkHost returns an error if sid is an outbox that no relay would ever empty.
-func (cfg Config) checkHost(sid string) (err error) {
+func (cfg Config) checkHost(sid string) error {
 	host, ok := strings.CutPrefix(sid, sessions.HostPrefix)
 	if !ok {
 		return nil
 	}
 	var paired []string
 	if cfg.Hosts != nil {
-		paired, err = cfg.Hosts()
+		var err error
+		if paired, err = cfg.Hosts(); err != nil {
+			return err
+		}
 	}
-	if err == nil && !slices.Contains(paired, host) {
-		err = &UnknownHostError{host, paired}
+	if !slices.Contains(paired, host) {
+		return &UnknownHostError{host, paired}
 	}
-	return err
+	return nil
 }
 
 // CheckHost returns an error if no machine with this name is paired with this one, or if other machines do not know the project.

@@ -34,7 +34,6 @@ type Registry struct {
 	Now         func() time.Time
 	Log         inbox.Log
 	Uninstalled func(client string, pid int) bool // nil: never
-	Unpaired    func(host string) bool            // the machine is not paired, or revoked; nil: all machines are paired
 	Processes   processes.Table
 	Mail        inbox.Config // the configuration of its mailboxes
 
@@ -51,6 +50,7 @@ type Registry struct {
 	Brief bool // only identify sessions: do not test locks to find out whether a client lives
 
 	lastAuthors *lastAuthors
+	Paired      func() (hosts []string, err error) // the machines that are paired with this one; nil: not known
 }
 
 // OpenOther opens another root, with the same clock, processes and log.

@@ -16,26 +16,25 @@ import (
 const ByRelay = "relay"
 
 // Host describes whether mail can get to another machine now.
-func Host(h cache.Host, now time.Time) (text string) {
-	seen := "last seen " + format.Age(now.Sub(mail.FromSeconds(h.Seen))) + " ago"
+func Host(h cache.Host, now time.Time) string {
+	is, seen, ago := " was ", "not reached yet", now.Sub(mail.FromSeconds(h.Seen))
+	if h.Seen > 0 {
+		seen = "last seen " + format.Age(ago) + " ago"
+	}
 	switch {
-	case h.Linked && h.Hub && h.Seen == 0:
-		text = h.Name + " is reached by hub; not heard from yet"
 	case h.Linked && h.Hub: // the hub takes mail, even if the machine is off
-		text = h.Name + " is reached by hub; " + seen
-	case h.Linked && !h.Dials && h.Seen > 0 && now.Sub(mail.FromSeconds(h.Seen)) >= 5*time.Minute: // the machine may have gone to sleep since then
-		text = h.Name + " is linked; " + seen
+		if is = " is reached by hub; "; h.Seen == 0 {
+			seen = "not heard from yet"
+		}
+	case h.Linked && !h.Dials && h.Seen > 0 && ago >= 5*time.Minute: // the machine may have gone to sleep since then
+		is = " is linked; "
 	case h.Linked:
-		text = h.Name + " is linked"
-	case h.Seen == 0:
-		text = h.Name + " was not reached yet"
-	default:
-		text = h.Name + " was " + seen
+		is, seen = " is ", "linked"
 	}
 	if h.Absent {
-		text += "; nobody has used c2c in this project there yet"
+		seen += "; nobody has used c2c in this project there yet"
 	}
-	return text
+	return h.Name + is + seen
 }
 
 // Lister finds out the states of many messages. It reads the reports of each machine only once.
@@ -82,6 +81,14 @@ func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	}
 }
 
+func isUnpaired(reg *sessions.Registry, host string) bool {
+	if reg.Paired == nil {
+		return false
+	}
+	paired, err := reg.Paired()
+	return err == nil && !slices.Contains(paired, host)
+}
+
 // tellRemote completes the status of a message to another machine: it adds the history, and the reason why the message waits.
 func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 	now := reg.Now()
@@ -92,20 +99,20 @@ func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 			reg.Log.Warn("facts about a host cannot be read", "host", st.Host, "err", err)
 		}
 		host.Name = st.Host
-		switch st.Why = Host(host, now); {
-		case reg.Unpaired != nil && reg.Unpaired(st.Host):
-			st.Why = st.Host + " is not paired with this machine any more, so the message waits here"
-			st.Do = "pair it again by this name: c2c relay add --as " + st.Host + " (if it is revoked, c2c relay remove it first); or write to another session"
-		case !host.Relayed:
-			st.Do = "c2c relay status tells whether the relay runs"
-		case host.Absent:
-			st.Do = "on " + st.Host + ", start a session in this project, or type c2c poll-inbox"
+		why, do := Host(host, now), ""
+		switch {
+		case isUnpaired(reg, st.Host):
+			why = st.Host + " is not paired any more, or revoked"
+			do = "pair it again by this name: c2c relay add --as NAME (if it is revoked, c2c relay remove it before); or write to another session"
+		case host.Absent && host.Relayed:
+			do = "on that machine, start a session in this project, or type c2c poll-inbox"
 		case !host.Linked:
-			st.Do = "c2c relay status shows how the two machines connect, and the last error"
+			do = "c2c relay status shows whether the relay runs, and the last error of ssh"
 		}
 		if host.Trouble != "" {
-			st.Why += "; trouble" + at(mail.FromSeconds(host.TroubleAt)) + ": " + host.Trouble
+			why += "; trouble" + at(mail.FromSeconds(host.TroubleAt)) + ": " + host.Trouble
 		}
+		st.Why, st.Do = why, do
 		return
 	}
 	st.Way = append(st.Way, "stored at "+st.Host+at(st.StoredThere))

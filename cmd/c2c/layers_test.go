@@ -122,7 +122,7 @@ var layers = []layer{
 	{"broker/deadlines", "acts when a time is over: lets messages expire, tells senders, reminds, tidies",
 		1210, "broker/loops broker/moves broker/notice broker/owed format inbox inbox/atomicfile inbox/filelock inbox/mail sessions sessions/due sessions/locks sessions/registry wake"},
 	{"broker/explain", "says what became of a message, and why it is not read yet",
-		1011, "broker/deadlines broker/loops broker/notice broker/owed client doctor format inbox inbox/atomicfile inbox/mail relay/cache sessions sessions/locks sessions/registry sessions/turns wake"},
+		1020, "broker/deadlines broker/loops broker/notice broker/owed client doctor format inbox inbox/atomicfile inbox/mail relay/cache sessions sessions/locks sessions/registry sessions/turns wake"},
 	{"broker/resume", "lets two sessions go on that the loop guard has stopped",
 		120, "broker/loops inbox inbox/archive inbox/mail sessions sessions/registry sessions/turns"},
 	{"broker/loops", "stops agents that only answer each other",
