@@ -93,7 +93,7 @@ func TestARequestThatNothingCouldEndIsRefused(t *testing.T) {
 	w.register("shell", callers.Caller{Explicit: "shell"})
 	for alias, want := range map[string]string{
 		"birch@devbox": "is on another machine",
-		"amber":        "own alias",
+		"amber":        "is this session itself",
 		"shell":        "was made in a shell",
 		"nobody":       "no such alias",
 	} {

@@ -198,10 +198,10 @@ func TestWithoutADesktopItEndsAtOnceToo(t *testing.T) {
 func TestNotifyRefusesWhatItCannotSee(t *testing.T) {
 	k := newAsked(t)
 	for want, args := range map[string][]string{
-		"no such alias":    {"nobody", "--when", "idle"},
-		"want idle, ended": {"birch", "--when", "often"},
-		"an alias and":     {"birch"},
-		"own alias":        {"amber", "--when", "idle"},
+		"no such alias":       {"nobody", "--when", "idle"},
+		"want idle, ended":    {"birch", "--when", "often"},
+		"an alias and":        {"birch"},
+		"this session itself": {"amber", "--when", "idle"},
 	} {
 		if out, err := k.try(append([]string{"notify", "--from", "amber"}, args...)...); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%q: %v, %s", args, err, out)

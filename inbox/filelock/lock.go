@@ -66,7 +66,7 @@ func With(ctx context.Context, d *atomicfile.Dir, name string, f func() error) (
 	return f()
 }
 
-// Try takes the lock if it is free.
+// Try takes the lock if it is free. For a moment it may be held by a wait whose caller gave up, see abandoned.
 func (l *Lock) Try() (bool, error) { return l.try(unix.F_WRLCK) }
 
 // Share is Try for a shared lock. Any number of processes may hold the lock by Share at the same time, but none while a process

@@ -114,11 +114,11 @@ func (w *kernelWait) abandon() {
 }
 
 func (l *Lock) timeout(ctx context.Context) error {
-	err := fmt.Errorf("%w (%v)", ErrTimeout, context.Cause(ctx))
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // a caller that cancels does not need the name of the holder
-		err = fmt.Errorf("%w%s", err, holder(l.Path()))
+	cause, by := context.Cause(ctx), ""
+	if errors.Is(cause, context.DeadlineExceeded) { // a caller that cancels does not need the name of the holder
+		by = holder(l.Path())
 	}
-	return fmt.Errorf("lock %q: %w", l.Path(), err)
+	return fmt.Errorf("lock %q: %w (%v)%s", l.Path(), ErrTimeout, cause, by)
 }
 
 // WaitUnless tries again after firstPause, and then after longer and longer pauses, up to maxPause.
