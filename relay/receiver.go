@@ -27,11 +27,11 @@ type receiver struct {
 }
 
 // place is a place in the messages of a peer, up to which this host has tried to store them all. If a message could not be stored, the
-// receiver goes on with the later ones, from one frame to the next, but not with those of the same queue (see group). Then the place is
+// receiver still stores later messages, also those of later frames, but not those of the same queue (see group). Then the place is
 // ahead of hw. After a restart the receiver begins at hw again.
 type place struct {
 	epoch, number uint64
-	hash          hash            // the hash up to number
+	hash          hash            // the hash over all messages of the epoch, up to number
 	waits         map[string]bool // the queues in which a message could not be stored
 }
 
@@ -79,12 +79,12 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	case h.epoch < in.hw.Epoch:
 		return newer, nil
 	case h.acked > hw.Number+1:
-		in.l.tell("this host had stored more of its mail than it knows of now: were files of c2c restored from a backup, or does another machine use this host's key?")
+		in.l.tell("this host had stored more mail of that machine than it knows of now: were files of c2c restored from a backup, or does another machine use this host's key?")
 		return restored, nil
 	case h.number > begin.number+1:
 		return gap, nil
 	case h.count == 0 && (h.epoch > in.hw.Epoch || h.number > hw.Number+1):
-		return gap, nil // the frame only asks for a receipt; the answer gap makes the sender send the messages after hw again
+		return gap, nil // the frame only asks for a receipt; the state gap in the receipt makes the sender send the messages after hw again
 	case h.number+uint64(h.count) <= begin.number:
 		return fine, nil // the frame is a repetition
 	}
@@ -111,7 +111,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	hw.Refused = slices.DeleteFunc(slices.Clone(hw.Refused), func(r refusal) bool { return r.Number < h.acked })
 	hw.Ahead = slices.Clone(hw.Ahead)
 	msgs = msgs[known:]
-	msgs = msgs[:min(uint64(len(msgs)), hw.Number+maxCount-begin.number)] // after a kill, only so many numbers are searched for by id
+	msgs = msgs[:min(uint64(len(msgs)), hw.Number+maxCount-begin.number)] // after a restart, deliver looks only for so many messages that are stored already
 	if len(msgs) == 0 {
 		return fine, nil
 	}
@@ -146,7 +146,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 			return errors.Join(failed, err)
 		}
 		if hw.Epoch > in.hw.Epoch {
-			before = min(before, maxCount) // of this new epoch, at most one frame was stored without a record of its numbers
+			before = min(before, maxCount) // the numbers were those of the old epoch; of the new one, at most one frame is stored and not recorded
 			if in.hw.Epoch > 0 {
 				in.l.tell("it " + whyAnew(h.state))
 			}
@@ -157,7 +157,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 	if in.ahead = end; was.epoch == h.epoch && was.number > end.number { // an older frame came again, because it was not stored whole
 		in.ahead = was
 	}
-	if in.unsure = before; failed != nil { // not 0: a frame that a kill has interrupted may have had more messages than this frame
+	if in.unsure = before; failed != nil { // it stays: a frame that a kill has interrupted may have had more messages than this one
 		in.unsure = max(before, first+maxCount)
 	}
 	return failed
@@ -223,7 +223,7 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 // group has messages for one alias or room, which are delivered together.
 type group struct {
 	to    string
-	queue string // mail of one queue keeps its order; all mail for one alias is a queue, and all messages about rooms are one
+	queue string // mail of one queue keeps its order; all mail for one alias is one queue, and so are all messages about rooms
 	msgs  []*incoming
 }
 

@@ -23,7 +23,7 @@ var through = format.Pairs{
 	{sessions.ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
 }
 
-// byMethod describes a method of ringing, or a reader.
+// byMethod describes how a session was rung, or how mail was handed over.
 func byMethod(name string) string {
 	if name == "" {
 		return ""
@@ -62,7 +62,7 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 		if receiver := receiverNow(reg, st, s); receiver.Does == sessions.Busy || receiver.Does == sessions.Waiting {
 			st.Why = receiver.Says(s.Alias, now)
 		}
-		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // also if the failure was before st.At: a receipt may come late
+		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // also if the failure was before st.At, the time of a receipt, which may come late
 			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
 		}
 	case notice.Expired:
@@ -168,7 +168,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	st.Why = strings.TrimSuffix(says+"; "+s.Outlook(receiver), "; ")
 }
 
-// What is known of a session that c2c start has made, and in which nothing of c2c has run, and what its person can do.
+// The words for a session that c2c start has made, if nothing of c2c has run in it yet: what c2c knows, and what a person can do.
 const (
 	noSign    = "nothing of c2c has run in its client yet"
 	lookThere = wake.DialogWaits
@@ -179,7 +179,7 @@ func notBegun(reg *sessions.Registry, s *sessions.Session) bool {
 	return s.Started && s.State == sessions.Alive && !reg.Locks.HasServer(s.ID) && !reg.Locks.HasRinger(s.ID)
 }
 
-// isRung reports whether a process is there of which c2c knows that it rings a session.
+// isRung reports whether c2c knows a process that rings the session.
 func isRung(reg *sessions.Registry, s *sessions.Session) bool {
 	return reg.Locks.HasRinger(s.ID) || reg.Prober().HasBell(*s) || s.Pane != "" && reg.Locks.Held(locks.WakeLock)
 }
