@@ -140,7 +140,7 @@ var layers = []layer{
 	{"sessions", "an open root: its sessions, their aliases and facts, and whether their clients live",
 		1675, "client format inbox inbox/atomicfile inbox/filelock inbox/mail sessions/due sessions/eventlog sessions/facts sessions/locks sessions/processes sessions/registry wake"},
 	{"sessions/callers", "finds the session that a call belongs to, or makes one",
-		1340, "client golang.org/x/sys inbox/atomicfile inbox/mail process/procstat project sessions sessions/facts sessions/processes sessions/registry"},
+		1346, "client golang.org/x/sys inbox/atomicfile inbox/mail process/procstat project sessions sessions/facts sessions/processes sessions/registry"},
 	{"sessions/turns", "records when a session's model has worked or answered, and which mail its client has dropped",
 		350, "client inbox/atomicfile inbox/mail sessions sessions/facts sessions/processes"},
 	{"sessions/due", "the time of the next deadline in a root: until then nobody has to look",

@@ -70,11 +70,17 @@ func Starts(reg *sessions.Registry, s sessions.Session) (all []int64) {
 		all = append(all, p.Start)
 	}
 	for _, p := range s.Facts.FormerProcesses {
-		if runs, visible := running(reg, p); runs && visible {
+		// A hook whose client has ended has init or a user's systemd as its parent, and so bound the session to it. Such a process is no client.
+		if runs, visible := running(reg, p); runs && visible && p.PID != 1 && nameOf(p.PID) != "systemd" {
 			all = append(all, p.StartTime)
 		}
 	}
 	return all
+}
+
+func nameOf(pid int) string {
+	_, name, _ := procstat.Owner(pid)
+	return name
 }
 
 // isHere reports whether the session's process may be in our PID namespace.
