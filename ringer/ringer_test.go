@@ -56,13 +56,7 @@ func typing(t *testing.T) (r *Ringer, b *broker.Broker, s sessions.Session, ring
 
 func TestAnAttachedPaneIsRungAtOnce(t *testing.T) {
 	r, b, s, rings := typing(t)
-	box, err := b.Mailbox(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
-		t.Fatal(err)
-	}
+	deliverTo(t, b, s)
 	looked := make(chan bool, 1)
 	sessionList := r.Scope.sessions
 	r.Scope.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -97,13 +91,7 @@ func TestMailThatHasWaitedRingsAtOnceWhenDoNotDisturbEnds(t *testing.T) {
 	if err := b.SetQuiet(t.Context(), s.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	box, err := b.Mailbox(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
-		t.Fatal(err)
-	}
+	deliverTo(t, b, s)
 	defer r.Start(t.Context())()
 	looked := func() bool {
 		log, err := os.ReadFile(filepath.Join(b.Root(), "broker.log"))
@@ -187,21 +175,39 @@ func hasBell(t *testing.T, b *broker.Broker, s sessions.Session) {
 	}
 }
 
+// lockFacts takes the lock of the session's facts, as a suspended process may have it.
+func lockFacts(t *testing.T, b *broker.Broker, s sessions.Session) *filelock.Lock {
+	t.Helper()
+	dir, err := b.Dir().Sub("sessions", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	lock, err := filelock.Acquire(t.Context(), dir, s.ID+".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock
+}
+
+func deliverTo(t *testing.T, b *broker.Broker, s sessions.Session) {
+	t.Helper()
+	box, err := b.Mailbox(s.ID)
+	if err == nil {
+		_, err = box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Otherwise c2c start, and the server in a client, could not end as long as a suspended process holds the lock of the session's facts.
 func TestARingerEndsAlthoughItCannotTakeItsBellBack(t *testing.T) {
 	r, b, s, rings := typing(t)
 	r.Scope = Terminal(os.Getpid(), rings, false, nil)
 	stop := r.Start(t.Context())
 	hasBell(t, b, s)
-	dir, err := b.Dir().Sub("sessions", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, s.ID+".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := lockFacts(t, b, s)
 	ended := make(chan struct{})
 	go func() { stop(); close(ended) }()
 	select {
@@ -217,22 +223,8 @@ func TestARingerEndsAlthoughItCannotTakeItsBellBack(t *testing.T) {
 func TestALockedFileOfFactsHoldsUpNoRingAndTheBellIsRecordedLater(t *testing.T) {
 	r, b, s, rings := typing(t)
 	r.Scope = Terminal(os.Getpid(), rings, false, nil)
-	dir, err := b.Dir().Sub("sessions", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, s.ID+".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	box, err := b.Mailbox(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
-		t.Fatal(err)
-	}
+	lock := lockFacts(t, b, s)
+	deliverTo(t, b, s)
 	stop := r.Start(t.Context())
 	defer stop()
 	<-rings
@@ -248,13 +240,7 @@ func TestTheWakeDaemonIsNoBellOfASession(t *testing.T) {
 	if err := b.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
 		t.Fatal(err)
 	}
-	box, err := b.Mailbox(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
-		t.Fatal(err)
-	}
+	deliverTo(t, b, s)
 	stop := r.Start(t.Context())
 	<-rings
 	stop()
@@ -268,13 +254,7 @@ func TestATerminalWithoutAServerIsToldWhatToRun(t *testing.T) {
 	r, b, s, rings := typing(t)
 	r.Scope = Terminal(os.Getpid(), rings, false, nil)
 	defer r.Start(t.Context())()
-	box, err := b.Mailbox(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
-		t.Fatal(err)
-	}
+	deliverTo(t, b, s)
 	select {
 	case n := <-rings:
 		if text := n.Text(n.What()); !strings.Contains(text, "run: c2c poll-inbox") {

@@ -136,7 +136,8 @@ func Unanswered(reg *sessions.Registry, sid, reader string, handed time.Time) bo
 }
 
 // AnswerTo returns the time of the model's newest answer after the hand-over of some mail. The model may have answered earlier, too: only
-// the newest answer is recorded. The time is zero if there is no such answer, or if the mail counts as read without one. The result waits is as in Unanswered.
+// the newest answer is recorded. The time is zero if there is no such answer, or if the mail counts as read without one. The result waits
+// is as in Unanswered.
 func AnswerTo(reg *sessions.Registry, sid, reader string, handed time.Time) (at time.Time, waits bool) {
 	if sessions.AfterRead(reader) != sessions.Read {
 		return time.Time{}, false

@@ -107,8 +107,7 @@ func (v *view) does(state string) {
 	v.late.Store(true)
 	// Look before "away" is reported: a new terminal may be there, and after "away" package notify tells others that the session has ended.
 	if !v.away || state != client.Idle {
-		v.said = state
-		v.tell(state)
+		v.report(state)
 	}
 	if state == client.Idle {
 		select {
@@ -131,10 +130,11 @@ func (v *view) shows(terminal bool) {
 		does = client.Away
 	}
 	if v.state == client.Idle && does != v.said {
-		v.said = does
-		v.tell(does)
+		v.report(does)
 	}
 }
+
+func (v *view) report(does string) { v.said = does; v.tell(does) }
 
 // watchTerminals tells v when the last terminal of the app-server has ended. It looks again each time the thread is idle: when a terminal
 // opens the thread, the app-server ends the thread, begins it again, and reports it as idle. A thread for which there was no terminal yet
