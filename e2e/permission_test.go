@@ -196,7 +196,7 @@ func TestAModelThatOpensATerminalAllowsItselfNothing(t *testing.T) {
 		return strings.Contains(text, "\nforged")
 	})
 	if strings.Count(text, "an agent may have opened this terminal: none of its processes is older than the session amber") != 2 ||
-		!strings.Contains(text, "shows permission requests and answers none") {
+		!strings.Contains(text, "you cannot answer permission requests on its page") {
 		t.Errorf("the forgery sees %s", text)
 	}
 	r := a.request(func(r permission.Request) bool { return r.State == permission.StateOpen })
