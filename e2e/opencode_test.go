@@ -97,6 +97,38 @@ func TestMailForAnOpenCodeWithoutASessionComesWithItsFirstPrompt(t *testing.T) {
 	}
 }
 
+// slowPlugin has the store of mail take its time: until the person's prompt is on its way too, and then half a second.
+const slowPlugin = `
+let prompted = () => {}
+export const Slow = async () => ({
+  "chat.message": async (_: any, output: any) => {
+    if (!output.parts.some((part: any) => part.metadata?.c2c)) return prompted()
+    const next = new Promise<void>((done) => (prompted = done))
+    await Bun.write(process.env.HOME + "/mail-waits", "here")
+    await next
+    await new Promise((done) => setTimeout(done, 500))
+  },
+})
+`
+
+// OpenCode gives a message its id before it stores it, and ends a turn when the newest id is answered. If the prompt was stored
+// first, nobody would ask the model for the mail.
+func TestMailAndAPromptThatComeAtOnceAreBothAnswered(t *testing.T) {
+	t.Parallel()
+	l, model := opencodeLab(t, nil)
+	l.Write(".config/opencode/plugins/a.ts", slowPlugin)
+	model.Script(opencodeTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
+	p := l.OpenCodeTUI()
+	p.Submit("prompt-one")
+	p.WaitShown("Registered.")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	l.WaitFile("mail-waits", "here")
+	p.Submit("prompt-two")
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	once(t, model.WaitText("prompt-two"), "prompt-two")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+}
+
 // Mail joins the turn that runs, behind the tool's result.
 func TestABusyOpenCodeHasItsMailInTheSameTurn(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,8 @@ type Session = {
   seen: Set<string>
   answered: Set<string>
   putting?: Promise<void>
+  storing?: { parts: any[]; done: () => void } // the newest message; of mail no parts, until OpenCode tells them
+  stored?: Promise<void> // when it is stored
   busy?: boolean
   asks: Set<string>
   posts?: string
@@ -69,6 +71,25 @@ async function root(id: string): Promise<string> {
     state.parents.set(id, found)
   }
   return found
+}
+
+// inOrder returns when the message before this one is stored. OpenCode gives a message its id, calls the plugins, and then
+// stores it. It ends a turn when the message with the newest id is answered: an older one that is stored meanwhile would wait
+// for the next turn.
+async function inOrder(id: string, parts: any[]) {
+  const s = session(id)
+  const before = s.stored
+  s.stored = new Promise((done) => {
+    s.storing = { parts, done }
+    setTimeout(done, patience) // another plugin may have refused it
+  })
+  await before
+}
+
+// stored notices that the newest message is stored, with all its parts.
+function stored(part: any) {
+  const storing = state.sessions.get(part?.sessionID)?.storing
+  if (storing?.parts.at(-1)?.id === part?.id) storing?.done()
 }
 
 // meet tells c2c that this client has a session, and waits until c2c has heard it: another window may have had the
@@ -269,6 +290,7 @@ async function put(id: string, mail: Mail[]) {
     const fresh = mail.filter((m) => !s.keys.has(m.key))
     if (!fresh.length) return
     if (!s.busy) await front(id).catch(() => {}) // mail goes in all the same, without /proc or a window
+    await inOrder(id, [])
     const { error } = await state.client.session.promptAsync({
       path: { id },
       body: {
@@ -297,13 +319,16 @@ async function server(input: any) {
       if (event.type === "session.created" && info && !info.parentID) void meet(info.id, true)
       void hear(event).catch(() => {})
       answered(event)
+      if (event.type === "message.part.updated") stored(event.properties?.part)
       if (event.type === "message.removed") undone(event.properties.sessionID, event.properties.messageID)
     },
     "chat.message": async (message: any, output: any) => {
       const id = message.sessionID
       if ((await root(id)) !== id) return // a subagent's
-      stands(id, output.message.id, output.parts)
       const mail = output.parts.some((part: any) => part.metadata?.c2c)
+      if (!mail) await inOrder(id, output.parts)
+      else if (session(id).storing) session(id).storing!.parts = output.parts
+      stands(id, output.message.id, output.parts)
       await meet(id, !mail)
       if (!mail) void worked(id, "prompt")
       await addPosts(id, output.message.id, output.parts)
