@@ -88,7 +88,7 @@ var layers = []layer{
 	{"sse", "writes one stream of events to one client",
 		150, ""},
 	{"live", "a view of a root that follows its changes; it only reads",
-		1160, "broker broker/notice inbox inbox/archive inbox/mail process/survive rooms sessions sessions/registry sessions/turns wake wake/watch"},
+		1168, "broker broker/notice inbox inbox/archive inbox/mail process/survive rooms sessions sessions/registry sessions/turns wake wake/watch"},
 	{"relay/relaytest", "hosts and a pipe that loses, repeats and reorders, for tests of the relay and of its carriers; no program imports it",
 		740, "inbox inbox/atomicfile inbox/mail relay relay/hosts"},
 	{"relay/ssh", "carries packets between hosts through ssh, both ways over one link",
