@@ -8,9 +8,9 @@ import (
 // ChannelCapability is the MCP capability of a server that pushes messages into Claude Code's sessions.
 const ChannelCapability = "claude/channel"
 
-// claude is Claude Code. It sets the variable SessionEnv anew for each hook and each shell of a tool, where the variable is therefore
-// right. The MCP server has the value from the server's start, which is out of date after /clear or /resume. Therefore the broker first
-// looks for a mailbox that is bound to the client's process, and reads the variable only if there is no such mailbox.
+// claude is Claude Code. It sets the variable SessionEnv anew for each hook and each shell of a tool, so the variable is right there. The
+// MCP server has the value from the server's start, which is out of date after /clear or /resume. Therefore the broker first looks for a
+// mailbox that is bound to the client's process, and reads the variable only if there is no such mailbox.
 func claude() Profile {
 	return Profile{
 		Name:           "claude",

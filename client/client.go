@@ -48,7 +48,7 @@ type Profile struct {
 	// DoingDir is the directory of the files that Doing reads, below the client's configuration.
 	DoingDir string
 	// Open returns the client's ids of the sessions that one of its processes has open. known is false if the system does not show them.
-	// Open is for a client whose process may have many sessions; nil: c2c does not check.
+	// Open is for a client whose process may have many sessions; nil: c2c does not look which sessions are open.
 	Open func(pid int) (ids map[string]bool, known bool)
 	// InTurn tells people how mail reaches the model while a turn runs.
 	InTurn string
@@ -146,8 +146,8 @@ func Typed(name string) bool {
 	return slices.ContainsFunc(profiles, func(p Profile) bool { return p.Typed && p.Name == name })
 }
 
-// Reopens returns the command that opens a session again. If only a typed line wakes the session, c2c start opens it, with its alias:
-// without that, nothing rings it, and until its first prompt the client has another mailbox.
+// Reopens returns the command that opens a session again. For a client with Typed the command is c2c start with the session's alias.
+// Without c2c start nothing would ring the session, and until its first prompt the client would have another mailbox.
 func (p Profile) Reopens(alias, id string) string {
 	command := strings.TrimSpace(p.Resume + " " + id)
 	if program, args, _ := strings.Cut(command, " "); p.Typed {

@@ -31,7 +31,7 @@ func codex() Profile {
 		// Measured with 0.169.0: if the texts of an answer together have 12,000 bytes or more, Codex cuts out the middle for a model that
 		// it does not know; for gpt-5.5 the limit is 48,000.
 		Answer:     9500,
-		ResultMail: true, // its hook would only announce mail
+		ResultMail: true, // during a turn the hooks only announce mail
 		// If the output has more than 10,000 bytes, Codex passes only a part to a model that it does not know; for gpt-5.5 the limit is
 		// 40,000.
 		Shell:     9000,
@@ -75,7 +75,7 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 func codexGuide() Guide {
 	return Guide{
 		Client: "codex", Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
-		Active:  "hooks only announce mail, after a tool call and with a prompt, because there their words count as a developer's; the result of any tool of c2c brings the mail, or else its app-server, right after the turn",
+		Active:  "hooks only announce mail, after a tool call and with a prompt, because Codex takes their words for a developer's; the result of any tool of c2c brings the mail, or else its app-server does, after the turn",
 		Idle:    "its app-server (`turn/start`); a session without an app-server through `codex queue`, within ten seconds",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "the line is among the thread's items",

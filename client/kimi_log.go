@@ -55,7 +55,7 @@ func KimiAnswered(config, session string) time.Time { return kimiDoing(config, 0
 // interaction, or a line of the turn, closes the dialog.
 func kimiLogged(log string) (d Doing) {
 	var turn, answered time.Time
-	d.Word = Idle // an empty log means that no turn runs: c2c learns of a session at its first prompt
+	d.Word = Idle // a log without any of the lines below means that no turn runs
 	for _, r := range Records[kimiLine](log) {
 		at := millis(r.Time)
 		if r.Event.Type == "content.part" || r.Type == "turn.ended" && r.Reason == "completed" {

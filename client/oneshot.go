@@ -21,8 +21,8 @@ func IsDaemon(client string, pid int) bool {
 	return p.Daemon != "" && slices.Contains(ArgsOf(pid), p.Daemon)
 }
 
-// Running tells a person which client has these arguments, and with what it is ended if it has no window; "": no client that
-// c2c knows.
+// Running returns the name of the client whose command line is argv, for a person; "": c2c knows no such client. For a
+// Daemon it adds the command that ends the daemon.
 func Running(argv []string) string {
 	for _, arg := range argv[:min(3, len(argv))] { // the interpreter and an option of it may stand first
 		path := strings.Split(strings.TrimSuffix(arg, ".js"), "/")

@@ -28,8 +28,8 @@ type protocol struct {
 	limit  int                   // the length of the longest text that one answer can show
 	length func(text string) int // the length of a text as the client counts it
 	shows  func(e Event) content // which part of the waiting mail the answer may contain
-	// encode makes the answer: c2c prints a string as it is, anything else as JSON. The argument text is for the model, and the
-	// argument person for the client's person, if possible without the model.
+	// encode makes the answer: c2c prints a string as it is, anything else as JSON. The argument text is for the model. The
+	// argument person is for the client's person, and reaches the model only if the client has no other way to show it.
 	encode   func(e Event, text, person string) any
 	hides    func(e Event) bool // reports whether the client shows its person only encode's argument person; nil: it shows the whole answer
 	hiddenAt string             // event whose answer the client does not show to its person at all; or empty
@@ -63,7 +63,7 @@ type protocol struct {
 	prompted       string   // event that shows that the person writes in the event's conversation; or empty
 	beforeTool     string   // event before a tool call: the client refuses the call if the answer says so; or empty
 	editors        []string // tools that change the file named in their input; none if the answer to the event after the call cannot warn the model
-	script         bool     // the hooks run the hook script, which reads the pointer; see PointerPath
+	script         bool     // the hooks run the hook script, which reads the file at PointerPath
 }
 
 // content is the part of the waiting mail that an answer to an event may contain.
@@ -71,7 +71,7 @@ type content int
 
 const (
 	nothing content = iota
-	notice          // only that mail waits: the client would give a peer's words the authority of somebody else
+	notice          // only the fact that mail waits, because the client would give a peer's words the authority of somebody else
 	bodies          // the texts of messages
 )
 
@@ -242,8 +242,8 @@ func (e Event) Opened() bool { return e.protocol.opened == e.Name }
 // Prompted reports whether the event shows that the person writes in its conversation.
 func (e Event) Prompted() bool { return e.protocol.prompted == e.Name }
 
-// Within tells the event in which conversation of its process the person has written last ("" if that is not known). If the
-// event is from another conversation, its agent becomes unknown, because a subagent may work there.
+// Within takes the conversation in which the person has written last; "": not known. If the event is not known to be from this
+// conversation, the event's agent becomes unknown, because a subagent may work in another conversation.
 func (e *Event) Within(conversation string) {
 	if e.protocol.prompted != "" && (conversation == "" || e.Conversation != conversation) {
 		e.AgentID = unknownAgent

@@ -31,7 +31,7 @@ func gemini() protocol {
 		shows: func(e Event) content {
 			switch {
 			case e.Name == "BeforeAgent":
-				if !strings.HasPrefix(string(e.Prompt), mail.PrefaceStart) { // the prompt is the text that AfterAgent has shown
+				if !strings.HasPrefix(string(e.Prompt), mail.PrefaceStart) { // with this prefix, the prompt is the text that AfterAgent has shown
 					return bodies
 				}
 			case (e.Name == "AfterAgent" || e.Name == "AfterTool" && !bool(e.ToolFailed)) && e.AgentID == "":

@@ -48,7 +48,7 @@ func qwen() protocol {
 			}
 			return ""
 		},
-		// If the MCP server was killed, c2c has put messages back into the mailbox, although the client may still have them in its queue.
+		// After a kill of the MCP server c2c puts messages back into the mailbox. If the client has shown them anyway, its record has them.
 		shown: func(e Event) func(mail.Message) bool {
 			read := sync.OnceValue(func() []string { return client.QwenNotes(client.Tail(e.Transcript, maxTail)) })
 			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }

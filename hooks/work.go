@@ -43,7 +43,7 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UsesTool reports whether the event comes after a tool call of the session's own agent. An unknown agent counts as that agent.
+// UsesTool reports whether the event comes after a tool call of the session's own agent. An unknown agent counts as the session's own.
 func (e Event) UsesTool() bool {
 	switch e.Name {
 	case "PostToolUse", "AfterTool", "postToolUse":
@@ -70,8 +70,8 @@ func byMail(prompt string) bool {
 }
 
 // ours reports whether a tool call is only about mail. Claude Code's SendMessage and ListAgents also reach the sessions of
-// c2c. A search for tools counts, because clients search before they call c2c's tools. Cursor does not name the MCP server of
-// a tool, so each of its MCP tools counts.
+// c2c. For a search for tools ours returns true, because clients search before they call c2c's tools. It also returns true for
+// each MCP tool of Cursor, because Cursor does not name the MCP server of a tool.
 func ours(name string, in tool) bool {
 	switch name {
 	case "SendMessage", "ListAgents", "ToolSearch", "tool_search":
