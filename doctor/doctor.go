@@ -5,7 +5,7 @@ package doctor
 // Status is how serious a Finding is.
 type Status string
 
-// A Warning is a finding that may be right as it is: the person may want it so, or only the client knows for certain.
+// A Warning is perhaps no problem: the person may want it so, or only the client knows whether it is a problem.
 const (
 	OK      Status = "ok"
 	Warning Status = "warning"

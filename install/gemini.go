@@ -27,8 +27,8 @@ func geminiFiles(o Options) []target {
 	}}}
 }
 
-// geminiConsent checks whether the folder is trusted and whether hooks run. Gemini CLI asks about trust, unless the person has turned the
-// question off.
+// geminiConsent looks for settings with which the person has turned parts of c2c off. It also checks whether the folder is trusted, unless
+// the person has turned Gemini CLI's question about trust off.
 func geminiConsent(o Options) (found []doctor.Finding) {
 	path := geminiFiles(o)[0].path
 	data := dataAt(path)

@@ -193,7 +193,7 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 		return s, nil, nil, err
 	}
 	j, err := readJournal(o.StateDir)
-	// First readJournal, then isLocked: so a running install either holds the lock now, or changes the journal later, which renew sees.
+	// isLocked comes after readJournal. So either isLocked sees an install that runs, or renew sees that the install has changed the journal.
 	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
@@ -224,7 +224,7 @@ func (p *Plan) remove(t target) (f *file, err error) {
 	switch f, err = readFile(t.path); {
 	case err != nil || f.data == nil || r != nil && r.untouched(f.data) || r == nil && t.outside(f):
 		return f, err
-	case t.outside(f): // for example, a pull has put the link there after the install
+	case t.outside(f): // for example, git pull has put the link there after the install
 		p.Notes = append(p.Notes, fmt.Sprintf("%s is now a link that leads out of the project, to %s, which stays as it is", t.path, f.target))
 		return f, nil
 	}

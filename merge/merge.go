@@ -312,7 +312,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 // owed moves the records of messages with a deadline for the answer.
 func (m *merging) owed(ctx context.Context) error { return owed.TakeAll(ctx, m.to, m.from) }
 
-// lists moves the requests for a notice, and the claims. The sessions come before them, because a request of an unknown session is dropped.
+// lists moves the requests for a notice, and the claims. The step sessions comes first: requests of unknown sessions are dropped.
 func (m *merging) lists(ctx context.Context) error {
 	err := records.Take(ctx, m.to.Dir(), m.from.Dir(), notify.FileName, notify.LockName)
 	if err == nil {

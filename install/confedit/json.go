@@ -11,7 +11,7 @@ import (
 )
 
 // A JSON is a parsed JSON file, perhaps with comments. hujson keeps the white space and the comments around each value. Text outside an
-// edit stays as it is. c2c does not use hujson's Patch, which also removes the comments before a member, and does not format the text
+// edit stays as it is. c2c does not use hujson's Patch: Patch also removes the comments before a member, and does not format the text
 // that it inserts.
 type JSON struct {
 	path    string // for errors
@@ -217,7 +217,7 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 		rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte("\r")), []byte("\n"))
 	}
 	if rest = slices.Concat(comments, rest); last == 0 && len(bytes.TrimSpace(rest)) == 0 {
-		rest = nil // v is empty now, so write {}
+		rest = nil // v is empty now, so write {} or []
 	}
 	*before[i+1], d.changed = rest, true
 	switch v := v.Value.(type) {

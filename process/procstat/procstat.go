@@ -54,8 +54,8 @@ func ReadFile(path string) ([]byte, error) {
 	return data[:n], nil
 }
 
-// hasThreads reports whether a process, whose first thread has ended, still has other threads. For a moment this is so when one of the
-// others calls execve, as in Go programs.
+// hasThreads reports whether a process, whose first thread has ended, still has other threads. This is so for a moment when another
+// thread calls execve, as Go programs do.
 func hasThreads(pid int) bool {
 	dir, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
