@@ -45,7 +45,7 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	return h
 }
 
-// Close ends the streams, waits until no request is under way or ctx ends, and closes the sessions. The records of the
+// Close ends the streams, waits for the requests under way, at most until ctx ends, and closes the sessions. The records of the
 // sessions stay on disk, so the next start can revive the sessions.
 func (h *HTTP) Close(ctx context.Context) error {
 	h.closing.Store(true)

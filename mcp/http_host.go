@@ -72,7 +72,7 @@ type host struct {
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
 
-	binding   sync.Mutex // held while a connection looks for its mailbox: two connections of one process must not find the same one
+	binding   sync.Mutex // held while a connection looks for its mailbox: two connections of one process must not find the same mailbox
 	changes   changes
 	processes processes.Table
 	listeners atomic.Uint64 // number of streams opened so far

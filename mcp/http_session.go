@@ -175,7 +175,7 @@ func (s *httpSession) openListener() *listener {
 }
 
 func (s *httpSession) cancelRequest(id string) {
-	if p, ok := s.pending.Load(id); ok { // an answered request is no longer pending: some clients send a cancellation after each call
+	if p, ok := s.pending.Load(id); ok { // ignore the cancellation of an answered request: some clients send one after each call
 		p.(*pendingCall).cancel(rpc.ErrCancelled)
 	}
 }
@@ -208,7 +208,7 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// accepts reports whether the session accepts a request. While the client's process lives, the session rejects those of other processes.
+// accepts reports whether the session accepts a request. While the client's process lives, requests of other processes are rejected.
 func (s *httpSession) accepts(r *http.Request) bool {
 	kept, _ := s.record()
 	if kept.PID == 0 || s.hasEnded(kept.process) {

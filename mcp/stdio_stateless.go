@@ -159,7 +159,7 @@ func (m *Stateless) open(l *stdioSubscription) {
 	})
 }
 
-// bells returns the client's bell by the id of c2c's session; nil if the client has not subscribed or has no such session.
+// bells returns a map from the id of c2c's session to the client's bell; nil if the client has not subscribed or has no such session.
 func (m *Stateless) bells() map[string]wake.Doorbell {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -148,9 +148,9 @@ func (c *toolCall) lastThatFit(n int, sizeOf func(i int) int) (first int) {
 	return first
 }
 
-// listing answers with the first entries of the list all, as many as fit, and adds how many were left out, with the text left after
-// the number. This number includes the argument before: the entries that the caller has left out. If an entry is longer than half
-// the answer, and the function message is set, listing shows only the first part of its message, and adds the sentence cut.
+// listing answers with the first entries of the list all, as many as fit. If entries were left out, it adds their number and the text in
+// left. The number includes the argument before: the entries that the caller has left out. If an entry is longer than half the
+// answer, and the function message is set, listing shows only the first part of the entry's message, and adds the sentence in cut.
 func listing[T any](c *toolCall, all []T, before int, left string, message func(T) mail.Message, cut string) (*mcp.CallToolResult, error) {
 	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {

@@ -276,8 +276,8 @@ const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 // registers the session.
 const EarlyWait = 2 * time.Second
 
-// RegisterEarly registers the session before it has called a tool, so that others find its alias. It does so only if the variable
-// autoAlias is set, as the OCaml c2c does. If the client's process has several sessions, it does nothing, because only a call
+// RegisterEarly registers the session before it has called a tool, so that others find its alias. Like the OCaml c2c, it does so only if
+// the variable autoAlias is set. If the client's process has several sessions, it does nothing, because only a call
 // names its session. If the command c2c start has made the session, RegisterEarly takes the session's server lock. Without
 // that lock, c2c would type the mail at the terminal, as if a person had typed it.
 func (p *Peer) RegisterEarly(ctx context.Context) {
@@ -310,7 +310,7 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 const maxClientName = 32
 
 // ClientName returns c2c's name of a client. It looks for the name that the client gives itself (info), or else for the name in c2c's
-// configuration. If c2c does not know that name, ClientName makes a name from it; the result is never "", which means a plain shell.
+// configuration. If c2c does not know that name, ClientName makes a name from it, and never returns "": that would mean a plain shell.
 func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
