@@ -41,7 +41,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) ([]string, error) {
 		text, names, ids := pack(msgs)
-		// If the client holds messages until its person accepts them, only ring: a hook shows the mail earlier, so it would come twice.
+		// If the client holds messages until its person accepts them, only ring: a hook shows the mail earlier, so carried mail would come twice.
 		if len(ids) == 0 || c.Socket.inbound() == client.ClaudeHolds {
 			return nil, nil
 		}

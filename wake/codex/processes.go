@@ -31,8 +31,8 @@ func writer(all []process, thread string) (p process, found bool) {
 
 // terminals counts the terminals that are clients of the daemon and show a thread. Each terminal shows one thread, except a new terminal in
 // which the person still chooses one (`codex resume`, or a question at the start). A terminal older than unloadTime counts always, and a
-// new one if its command line names a thread of the daemon. Of the other new terminals, as many count as the daemon has threads younger
-// than the oldest of these terminals.
+// new one if its command line names a thread of the daemon. Of the other new terminals, at most as many count as there are fresh threads:
+// threads of the daemon that are younger than the oldest of these terminals.
 func terminals(all []process, daemon process, now time.Time) (n int) {
 	young, fresh, oldest := 0, 0, time.Duration(0)
 	for _, p := range all {

@@ -142,7 +142,7 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		"input": []any{map[string]any{"type": "text", "text": visible, "text_elements": []string{}}},
 	}
 	if carried != "" {
-		// Use each key only once: Codex leaves out context if it has already got some under the same key, even if that line was lost.
+		// Use each key only once: Codex leaves out context if it has already got some under the same key, even if the earlier line was lost.
 		piece := map[string]string{"kind": "untrusted", "name": "mail_from_other_agents", "value": carried}
 		turn["additionalContext"] = map[string]any{id: piece}
 	}

@@ -19,7 +19,7 @@ import (
 // with a copy of the window. The hardcopy does not show:
 //
 //   - The exact text. A hardcopy holds only the low byte of each character, so U+276F is an "o". mux reads each
-//     byte as a Latin-1 character; if this is a control character, as U+2500 plus the byte (lines and blocks).
+//     byte as a Latin-1 character. Instead of a control character it takes U+2500 plus the byte (a line or a block).
 //   - Colours. So a suggestion in Codex's prompt looks like a draft, and mux types nothing.
 //   - Whether the client asked for bracketed paste. mux sends the brackets anyway.
 //   - Prompts and lists that screen itself draws over the window. If one is open, it gets the text that mux

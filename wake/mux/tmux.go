@@ -31,7 +31,7 @@ const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{p
 
 // look implements terminal. The server reads all fields at the same moment.
 func (t *tmux) look(ctx context.Context) (v *screen.Screen, last time.Time, err error) {
-	// Refuse the server of another user: the command tmux obeys its server, which could make it run a program.
+	// Refuse the server of another user: the server could make the command tmux run a program.
 	if err := socket.Ours(t.pane.Socket); err != nil {
 		return v, last, err
 	}

@@ -54,7 +54,7 @@ func foreground(p procstat.Stat) (read time.Time, err error) {
 	return time.Unix(sec&^7+8, 0).Add(kernelTick), nil
 }
 
-// kernelTick is by how much these times may be too early, because the kernel takes them from a coarse clock.
+// kernelTick is how much too early the time of a read may be: the kernel takes that time from a coarse clock.
 const kernelTick = 10 * time.Millisecond
 
 // device returns the device number of the terminal at path.

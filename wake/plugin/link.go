@@ -271,7 +271,7 @@ func (l *Link) end() {
 	}
 }
 
-// tell writes a line to the plugin. It also returns when ctx ends; if the write still blocks then, its goroutine goes on with it.
+// tell writes a line to the plugin. It also returns when ctx ends; if the write still blocks then, a goroutine goes on with the write.
 func (l *Link) tell(ctx context.Context, t toPlugin) error {
 	line, err := json.Marshal(t)
 	if err != nil {

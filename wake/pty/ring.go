@@ -63,8 +63,8 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
-// waitUntilStill waits until the client stops drawing, but only a moment. Otherwise c2c would hold the ring back, and try again only two
-// seconds later.
+// waitUntilStill waits until the client stops drawing, but at most limits.settle. If Ring did not wait, it would return an error, and c2c
+// would try again only two seconds later.
 func (t *Terminal) waitUntilStill(ctx context.Context) {
 	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
 		t.mu.Lock()

@@ -48,8 +48,7 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 }
 
 // repeated: the client's hook reports why the model failed. If this reason begins with repeated, the client (0.24.4) adds the text from its
-// socket to its history once more, and asks the model again. It does so several times a second, until the model answers. It would do so for
-// any sender.
+// socket to its history once more, and asks the model again. It does so several times a second, until the model answers.
 const repeated = "invalid_request"
 
 // pause is the time after such an error in which c2c sends nothing over the socket. A prompt of the person still brings the mail.

@@ -15,7 +15,7 @@ func newSource(tell notice) source {
 	if w := inotify.Open(tell); w != nil {
 		return closes{w}
 	}
-	return nil // a user may have only 128 watch instances
+	return nil // the user has no watch instance left (Linux allows 128)
 }
 
 func (c closes) add(path string) (id int, err error)     { return c.w.Add(path) }

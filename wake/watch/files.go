@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Files watches some directories. It reports the paths of those files in them that a writer has closed, or whose time was set. Only one
+// Files watches some directories. It reports the path of each file there that a writer has closed, or whose time was set. Only one
 // goroutine may use it.
 type Files struct {
 	source source

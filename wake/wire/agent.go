@@ -222,7 +222,7 @@ func (a *agent) answered(l line) {
 	a.onTurnEnd(err)
 }
 
-// update runs change and wakes all goroutines that wait for a change.
+// update calls the function change, and wakes all goroutines that wait for a change.
 func (a *agent) update(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -268,7 +268,7 @@ func (a *agent) newID(answer chan reply) string {
 	return id
 }
 
-// write writes a line. It also returns when ctx or the agent ends; if the write still blocks then, its goroutine goes on with it.
+// write writes a line. It also returns when ctx or the agent ends; if the write still blocks then, a goroutine goes on with the write.
 func (a *agent) write(ctx context.Context, message map[string]any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
