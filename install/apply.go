@@ -117,8 +117,8 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	return steps, dirs, nil
 }
 
-// missingDirs returns the directories to make. For the user root it returns an error if the owner of the parent could not use such a directory:
-// directories that root makes in a user's home would lock the client out of its own configuration.
+// missingDirs returns the directories to make. For the user root it returns an error if the owner of the parent could not use such a
+// directory: directories that root makes in a user's home would lock the client out of its own configuration.
 func (c Change) missingDirs() ([]string, error) {
 	missing, err := missingDirs(filepath.Dir(c.target))
 	switch {
