@@ -98,7 +98,7 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.Messages) == 0 { // another reader has leased the answer; the stamp changes when that reader ends or releases it
+	if len(l.Messages) == 0 { // another reader has leased the answer; the stamp changes when that lease ends
 		q.stamp = stamp
 		return nil, l.Release()
 	}
@@ -117,7 +117,7 @@ func (q *Question) isAnswer(m mail.Message) bool {
 }
 
 // Ack ends the lease of the answer. If err is nil, the answer was handed over, and Ack confirms that. Otherwise the answer waits again, as
-// ordinary mail. Other messages in the same file of the mailbox stay mail.
+// ordinary mail.
 func (a *Answer) Ack(ctx context.Context, err error) error {
 	if err != nil {
 		return a.lease.Release()

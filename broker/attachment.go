@@ -13,7 +13,7 @@ import (
 	"c2c/inbox/digest"
 )
 
-// maxAttachment is the maximum size of an attached file, in bytes. c2c reads the file once, to make its hash.
+// maxAttachment is the maximum size of an attached file, in bytes. It is limited because c2c reads the whole file to make its hash.
 const maxAttachment = 50 << 20
 
 // FileOf returns the path, the size and the hash of a file of this user, for a program outside. c2c does not send the content. The path

@@ -4,8 +4,8 @@
 //
 // Package sessions has the list of the sessions, and package inbox keeps their mail on disk. The packages in this folder do the rest: owed
 // (records answers that are due), deadlines (acts when a time is over), loops (stops agents that only answer each other), resume (lets such
-// agents continue), moves (moves mail to another mailbox), merge (moves all mail of another root here), notice (writes c2c's own messages),
-// notify (sends notices that a session has asked for), explain (tells why a message is not read yet).
+// agents continue), moves (moves mail to another mailbox), notice (writes c2c's own messages), notify (sends notices that a session has
+// asked for), explain (tells why a message is not read yet).
 //
 // Some more words: The facts of a session are a file for what its row in registry.json cannot hold (package sessions/facts). A sweep ("c2c
 // sweep") removes sessions that nobody uses and whose client is gone. A host is another machine, and the relay is the process that carries

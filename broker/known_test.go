@@ -167,7 +167,7 @@ func TestASessionKnowsWhichSessionHasStartedIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if is, err := w.Status(t.Context(), r.ID); err != nil || is.StartedBy != "outer" || !strings.HasSuffix(is.Sender(), "outer has started that") {
+	if is, err := w.Status(t.Context(), r.ID); err != nil || is.StartedBy != "outer" || !strings.HasSuffix(is.Sender(), "outer has started it") {
 		t.Errorf("status %+v, %v", is, err)
 	}
 	again := w.attach(callers.Caller{Client: "gemini", ClientID: "i", PID: 20}) // resumed in a terminal of its person

@@ -31,7 +31,7 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	}
 	at, err := m.Status.At.MarshalText()
 	b = fmt.Appendf(b[:len(b)-1], `,"state":%q,"at":%q`, m.Status.State, at)
-	if h, _ := m.Status.HandedAt.MarshalText(); !m.Status.HandedAt.IsZero() { // if it has an error, the later time At has one, too
+	if h, _ := m.Status.HandedAt.MarshalText(); !m.Status.HandedAt.IsZero() { // if this fails, At, which is later, has failed, too
 		b = fmt.Appendf(b, `,"handed_at":%q`, h)
 	}
 	if m.Status.By != "" {

@@ -105,8 +105,8 @@ func CheckSender(from sessions.Session, m mail.Message) error {
 	return nil
 }
 
-// deliver does all steps of sending a message: it addresses, counts and stores it. Only then it writes the log and the records of owed
-// answers. If a step fails before the message is stored, these have no entry for it. Once it is stored, deliver does not fail.
+// deliver addresses, counts and stores a message. Only after that it writes the log and the records of owed answers, so these have no entry
+// for a message that was not stored. Once the message is stored, deliver does not fail.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry.Row, room string, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {

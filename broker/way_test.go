@@ -54,12 +54,12 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", ClientID: "k-1", PID: w.pid(20)})
 			w.ends(20)
 		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch kimi -- --session k-1; then mail wakes it"},
-		"c2c was taken out of its client": {do: func(w *world, birch sessions.Session, _ mail.Message) {
+		"c2c was uninstalled": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(ringLock(birch.ID))
 			w.cfg.Uninstalled = func(client string, pid int) bool { return client == "qwen" && pid == w.pid(20) }
 			w.reopen()
-		}, want: "birch is idle (0 s); c2c was taken out of its client while that ran, so nothing brings it mail", cure: "c2c install"},
+		}, want: "birch is idle (0 s); c2c was uninstalled while its client ran, so nothing brings it mail", cure: "c2c install"},
 		"do not disturb": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			if err := w.SetQuiet(w.t.Context(), birch.ID, true); err != nil {

@@ -28,8 +28,8 @@ const (
 	// A look reads all messages of a mailbox under the lock that senders and hooks need. So after a look at more than longMailbox messages,
 	// the Checker leaves the mailbox alone, for one millisecond per message.
 	longMailbox = 1000
-	// retryAfter is the time until the next look at a mailbox after a look has failed. Until then the Checker does not touch the mailbox: if
-	// a suspended process holds its lock, each look waits for sessions.KeepWait.
+	// retryAfter is the time until the next look at a mailbox after a look has failed. Until then the Checker does not touch the mailbox: if a
+	// suspended process holds the lock of the mailbox, each look takes as long as sessions.KeepWait.
 	retryAfter = time.Minute
 )
 
@@ -144,7 +144,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next time.Time) {
 	there := map[string]bool{}
 	first := 0
-	if c.Once && len(rows) > 0 { // a command may have no time for all, so each begins with another mailbox
+	if c.Once && len(rows) > 0 { // a command may have no time for all mailboxes, so each command begins with another one
 		first = int(uint64(c.reg.Now().UnixNano()) % uint64(len(rows)))
 	}
 	for i := range rows {
@@ -265,7 +265,7 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 			expired = append(expired, stored)
 			continue
 		}
-		if m.Owes() && m.Due > mail.Seconds(now) { // this look may come before the record of m is written
+		if m.Owes() && m.Due > mail.Seconds(now) { // look again then: the record of m may not be written yet
 			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.Due))
 		}
 		if m.ExpiresAt != 0 {
@@ -323,7 +323,7 @@ func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time
 	switch {
 	case s.State == sessions.Absent && !m.ToAbsent: // the sender gets this notice, and none that m is unread
 		all = append(all, deadline{notice.Ended, ended})
-	case !m.Deferrable || m.TellAfter > 0: // for other messages: m may wait, and the sender has set no time for a notice
+	case !m.Deferrable || m.TellAfter > 0: // not for a deferrable message whose sender has set no time for a notice
 		all = append(all, deadline{notice.Unread, unread})
 	}
 	return all

@@ -24,7 +24,7 @@ type recordMemory struct {
 	unread  bool      // reminders wait until the session reads its mail
 	stamp   inbox.Stamp
 	news    []notice.News // for the askers; tellNews sends them
-	last    float64       // the send time of the newest question for whose answers closeAnswered has searched
+	last    float64       // closeAnswered has looked at all questions that were sent until this time
 }
 
 func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err error) {

@@ -128,7 +128,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	case receiver.Does == sessions.Absent:
 		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed})
 	case reg.Uninstalled != nil && reg.Uninstalled(s.Client, s.Process):
-		st.Why, st.Do = says+"; c2c was taken out of its client while that ran, so nothing brings it mail", "c2c install brings it back"
+		st.Why, st.Do = says+"; c2c was uninstalled while its client ran, so nothing brings it mail", "run c2c install again"
 		return
 	case receiver.Does == sessions.Waiting:
 		st.Do = "answer the dialog in its terminal"
@@ -204,9 +204,9 @@ func sinceTheRing(reg *sessions.Registry, says string, ring wake.Ring) (why, do 
 	case reg.Now().Sub(ring.At) <= answerTime:
 		return says + "; it has been rung just now", ""
 	case ring.Method == wake.ByStream: // no client that we tested begins a turn for such a ring
-		return says + "; nobody has read since the ring", "its client may do nothing on that: its next call of a tool brings the message"
+		return says + "; nobody has read since the ring", "its client may ignore that: its next call of a tool brings the message"
 	}
-	return says + "; nobody has read since the ring", "its hooks may not run: c2c doctor tells"
+	return says + "; nobody has read since the ring", "do its hooks run? c2c doctor tells"
 }
 
 // Sender returns a sentence on how c2c knows who wrote the message.
@@ -227,7 +227,7 @@ func (st MessageStatus) Sender() (text string) {
 		text = "c2c does not know who wrote it: another program or an older c2c has stored it"
 	}
 	if st.StartedBy != "" {
-		text += "; " + st.StartedBy + " has started that"
+		text += "; " + st.StartedBy + " has started it"
 	}
 	return text
 }

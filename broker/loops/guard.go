@@ -98,7 +98,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 		return "", nil
 	}
 	m.GuardHops, m.GuardChain = float64(l.hops), chainOf(l.after)
-	if l.hops <= limit || hadBefore(ctx, box, from, m.ID) { // a repeated message is not stored again
+	if l.hops <= limit || hadBefore(ctx, box, from, m.ID) { // do not hold a repeated message: it is not stored again
 		return "", nil
 	}
 	return hold(ctx, reg, from, to, box, m)

@@ -1,4 +1,4 @@
-// Package moves hands mail to a session's client, and moves mail from one mailbox to another. It does so when a session takes over from
+// Package moves hands mail to a session's client, and moves mail from one mailbox to another. Mail moves when a session takes over from
 // another one, when a swept session comes back, when an alias goes to another session, and when an older version has left mail. A swept
 // session is one that "c2c sweep" has removed, because nobody used it and its client is gone. At any time a moved message is in one of the
 // two mailboxes, or in both with the same id.

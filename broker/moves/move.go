@@ -82,7 +82,7 @@ func isGone(reg *sessions.Registry, sid string) (bool, error) {
 
 // hasMore reports whether a mailbox has more mail to move, leased mail included. A sender that read the registry before the move may
 // deliver after it. Then the sender records in the facts that this mail must move, too. The caller of hasMore holds the lock of the facts,
-// so it does not undo this record.
+// and so cannot undo this record.
 func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	if gone, err := isGone(reg, sid); err == nil && !gone {
 		return false
@@ -372,7 +372,7 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 
 // inherits reports whether a session gets a dead letter. It gets its own letters, and those of the sessions whose ids are in from. As in
 // the OCaml c2c, it also gets letters to an alias that it has chosen itself, but not if the alias comes from a project's file. It does not
-// get these letters if their session may come back, that is, if c2c knows a client id of that session, or no process.
+// get these letters if their session may come back: c2c knows a client id of that session, or does not know its process.
 func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true

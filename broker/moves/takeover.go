@@ -104,8 +104,8 @@ func refuseRunning(s sessions.Session, force bool) error {
 	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
 }
 
-// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. In that case the session
-// whose alias was heir has the alias old now.
+// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. After that call, the session whose
+// alias was heir has the alias old.
 func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
 	r := reg.Receiver(rows, old)
 	if r == nil || len(sessions.Holders(rows, heir)) > 0 {

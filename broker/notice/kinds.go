@@ -39,8 +39,8 @@ type kind struct {
 // texts has the words about one message, and about several messages to one receiver. Function sentence replaces the names in braces.
 type texts struct{ one, several string }
 
-// kinds has a row for each reason. If a row has no texts, the caller of Send writes the text of the notice. This is also so for a reason
-// without a row; a notice with such a reason does not ring.
+// kinds has a row for each of these reasons. If a row has no texts, or if a reason has no row, the caller of Send writes the text of the
+// notice. A notice whose reason has no row does not ring.
 var kinds = [...]kind{
 	{reason: Unread, status: Unread, text: texts{
 		"{to} has not read your message {what} for {unread}.{state} It still waits; c2c status {id} tells more.",

@@ -139,9 +139,9 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 	return r, nil, err
 }
 
-// rowOf returns the row of a session. If the session has no row, rowOf makes one from its facts, which stay when a row goes; nil: nothing
-// is known of the session. gone means that c2c has removed the row, because it did not see the session's client run. If there is no row and gone
-// is false, the registry was damaged after the time since, and lost the row: the session registers again with its next call.
+// rowOf returns the row of a session. If there is none, rowOf makes one from the session's facts, which stay when a row goes; nil: no
+// facts, either. gone means that c2c has removed the row, because it did not see the session's client run. If there is no row and gone is
+// false, a damage of the registry after the time in since has lost the row: the session registers again with its next call.
 func rowOf(reg *sessions.Registry, rows []registry.Row, sid string, since time.Time) (r registry.Row, gone bool) {
 	if i := registry.FindSID(rows, sid); i >= 0 {
 		return rows[i], false
@@ -262,8 +262,8 @@ func NewChecker(reg *sessions.Registry, show Show) *Checker {
 	return &Checker{reg, show, map[string]time.Time{}}
 }
 
-// Check sends the notices that are due, and returns the requests that still wait. If there is no request, it costs one system call.
-// The error is ErrUnsent if it has tried to send some notices and could not.
+// Check sends the notices that are due, and returns the requests that still wait. If there is no request, it costs one system call. The
+// error is ErrUnsent if some notices could not be sent.
 func (c *Checker) Check(ctx context.Context) (waiting []Request, err error) {
 	all, err := answer(ctx, c.reg, func(r *Request, row registry.Row, gone bool) *News { return r.look(c.reg, row, gone) })
 	if err != nil {

@@ -23,7 +23,7 @@ func Announce(reg *sessions.Registry, m mail.Message) {
 	if m.TellAfter > 0 {
 		first = sessions.Earlier(first, now.Add(notice.TellAfterOf(m)))
 	}
-	if !first.IsZero() && first.Before(now.Add(due.LookEvery-time.Second)) { // a second less, because making a message takes time
+	if !first.IsZero() && first.Before(now.Add(due.LookEvery-time.Second)) { // a second less: m was made a moment ago
 		reg.Due.LookBy(first)
 	}
 }

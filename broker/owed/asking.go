@@ -37,7 +37,7 @@ const (
 // Wait is one wait of a session for an answer.
 type Wait struct {
 	question    string // the id of the question; before the send it is a placeholder
-	Asks, Asked string // session ids
+	Asks, Asked string // the ids of the session that asks, and of the asked session
 	Alias       string // the alias of the asked session
 }
 

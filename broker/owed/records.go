@@ -316,10 +316,10 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	return all, err
 }
 
-// All returns the open obligations by session. If withClosed is set, it also returns the closed ones. It returns each obligation once,
-// although two kinds of obligations may have an open and a closed record: after a kill, an answered one may still have its open record, and
-// one that was closed without an answer is open again when its message comes back. All reads the closed records last, so that it does not
-// miss an obligation that closes meanwhile. With an error, it still returns the obligations that it could read.
+// All returns the open obligations by session. If withClosed is set, it also returns the closed ones. It returns each obligation once. Two
+// kinds may have an open and a closed record: one that was answered just before a kill, and one that was closed without an answer and whose
+// message came back. The first counts as closed, the second as open. All reads the closed records last, so that it does not miss an
+// obligation that closes meanwhile. With an error, it still returns the obligations that it could read.
 func All(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)
