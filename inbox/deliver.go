@@ -52,7 +52,7 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved, isNew
 	if slices.Contains(d.chosen, true) {
 		m.archive.Index(ctx)
 	}
-	if moved { // the loop guard has held some of them, but only in the old mailbox
+	if moved { // if the loop guard has held some of them, the hold was for the old mailbox only
 		for i := range d.Messages {
 			d.Messages[i].Held, d.Messages[i].NotBefore = "", 0
 		}

@@ -119,7 +119,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
-// firstOf reads the first message of a file whose position is not in acked. It does not read on after this message. The file may have any
+// firstOf returns a file's first message whose position is not in acked. It does not read on after this message. The file may have any
 // layout.
 func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))

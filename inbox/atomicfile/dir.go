@@ -1,8 +1,8 @@
 // Package atomicfile replaces files as a whole: a reader sees the old content or the new content, never a part, even after a power cut.
 //
-// A Dir is an open directory of ours. Its methods take the name of a file in it. A name is a single path component, and they never
-// follow a symbolic link. So another process that can write there cannot lead us elsewhere. Any number of goroutines and processes may
-// use the same directory. Whoever reads a file, changes it and writes it back needs a lock (package filelock).
+// A Dir is an open directory of ours. Its methods take the name of a file in it: a single path component. The methods never follow a
+// symbolic link, so another process that can write there cannot lead us elsewhere. Any number of goroutines and processes may use the same
+// directory. Whoever reads a file, changes it and writes it back needs a lock (package filelock).
 package atomicfile
 
 import (

@@ -20,8 +20,8 @@ const foreign = ".c2c"
 // Rewrite is Write for another program's file, in a directory that need not be private. It sets the file's mode. It keeps the owner,
 // because after c2c ran as root the user must still be able to write the file. The file must not be a symbolic link.
 //
-// Rewrite calls check when the new content is synced, right before that replaces the file. If check returns an error, the file stays, and
-// Rewrite returns the error. The other program may have changed its file while the content was synced, and that change would be lost.
+// Rewrite calls check when the new content is synced, right before it replaces the file. If the other program has changed the file
+// meanwhile, check must return an error: then the file stays, and Rewrite returns the error.
 func Rewrite(path string, data []byte, mode fs.FileMode, check func() error) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
