@@ -27,7 +27,7 @@ type known struct {
 type holder struct {
 	own    registry.Row // its row; nil: no session or several have the alias
 	since  float64      // own has had the alias since this time
-	chosen float64      // when the session, or the one before it, chose the alias: older messages are of others; 0: not known
+	chosen float64      // when own, or the session that own took over from, chose the alias: earlier messages are from others; 0: not known
 }
 
 // formerHolder is a session that had an alias.

@@ -59,7 +59,7 @@ func (reg *Registry) HasMail(sid string) bool {
 }
 
 // forget removes idle sessions without mail from a registry of size bytes, until it is three quarters full. The facts of a removed session
-// stay, as after a sweep, since the session may come back. A row that is not in before is new or changed, and stays.
+// stay, as after a sweep, because the session may come back. A row that is not in before is new or changed, and stays.
 func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Row {
 	all := len(rows)
 	for _, one := range reg.Idle(rows) {

@@ -53,9 +53,9 @@ func (s Session) HasMod() bool {
 	return s.Process != 0 && s.Facts.ModStart != 0 && s.Facts.ModStart == s.Facts.StartTime
 }
 
-// HasBell reports whether a process has recorded that it rings the session's process: c2c start, or in a client that is else rung only in
-// its terminal (client.Profile.Typed), c2c's server. HasBell costs no system call, so it does not see that the process was killed since
-// then: Prober.HasBell sees that. What an older c2c start rings, nothing has recorded.
+// HasBell reports whether a process has recorded that it rings the session's process. This is c2c start; or c2c's server, in a client that
+// is otherwise rung only in its terminal (client.Profile.Typed). HasBell makes no system call, so it does not see whether the process still
+// runs: Prober.HasBell sees that. An older c2c start records nothing.
 func (s Session) HasBell() bool {
 	return s.Facts.RingerPID != 0 && s.State == Alive && s.PID == s.Facts.PID
 }

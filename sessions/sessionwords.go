@@ -48,8 +48,8 @@ func (s Session) Outlook(n Now) string {
 	return ""
 }
 
-// Unrung says what happens to a message for a session of which nothing has recorded that it rings it. It may be rung all the same, see
-// HasBell.
+// Unrung says what happens to a message for a session if no process has recorded that it rings the session. A process may ring the session
+// all the same, see HasBell.
 const Unrung = "c2c knows of nothing that rings it: its next turn brings the message"
 
 // OnlyTyped reports whether only a line typed into its terminal could wake a session, and c2c knows of nothing that may type there.
@@ -57,7 +57,7 @@ func (s Session) OnlyTyped() bool {
 	return client.Typed(s.Client) && s.Pane == "" && !s.HasBell()
 }
 
-// PersonReads says how a person gets the message, since nothing wakes a person.
+// PersonReads says how a person gets the message, because nothing wakes a person.
 func (s Session) PersonReads() string { return s.Alias + " reads it with c2c poll-inbox" }
 
 // Note describes the receiver of a message to its sender; "" if a ring may wake the receiver, or if its state is not known.

@@ -24,8 +24,8 @@ const External State = "external"
 // Remote is the state of a session on another machine. Mail for it waits in the outbox for that machine.
 const Remote State = "remote"
 
-// More values of State, only for Now.Does. It may also be Absent, Person, External, Remote or Unknown. If it is Alive, the client lives,
-// but c2c does not know whether a turn runs.
+// More values of State, only for Now.Does. Now.Does may also be Absent, Person, External, Remote or Unknown. If it is Alive, the client
+// lives, but c2c does not know whether a turn runs.
 const (
 	Busy    State = client.Busy
 	Idle    State = client.Idle

@@ -21,7 +21,7 @@ func (look Prober) Surface(s Session) (support, why string) {
 		return SurfaceFull, "its client has a stream of events open, and answers there"
 	case look.held(locks.RingLock(s.ID)):
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
-	// These hold the ring lock only while they ring. So the last ring shows whether they reach the session.
+	// The ringers in the next three cases hold the ring lock only while they ring. So the last ring shows whether they reach the session.
 	case (last.Outcome == wake.Rang || last.Method != wake.ByTerminal) && look.HasBell(s):
 		return SurfaceFull, "c2c start rings it"
 	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(locks.WakeLock):
@@ -34,9 +34,9 @@ func (look Prober) Surface(s Session) (support, why string) {
 	return SurfaceDegraded, "c2c knows of nothing that wakes it; mail comes with its next turn"
 }
 
-// HasBell reports whether a process rings the session's process, as Session.HasBell says, and runs now.
+// HasBell reports whether the process that rings the session's process (see Session.HasBell) runs now.
 func (look Prober) HasBell(s Session) bool {
-	if !s.HasBell() || s.Process == 0 { // the ringer of a process that c2c cannot see, c2c cannot see either
+	if !s.HasBell() || s.Process == 0 { // Process 0: c2c cannot see the process, so it cannot see the ringer, either
 		return false
 	}
 	p, err := look.processes.Find(s.Facts.RingerPID)

@@ -49,8 +49,8 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 	})
 }
 
-// SetMod records that a mod or plugin of ours runs in a session's process. A later process of the session does not count: the record has the
-// time when this one started.
+// SetMod records that a mod or plugin of ours runs in a session's process. A later process of the session does not count: the record has
+// the time when this one started.
 func (reg *Registry) SetMod(ctx context.Context, s Session) error {
 	if s.Facts.ModStart == s.Facts.StartTime {
 		return nil // the mod reports this each time it looks for mail

@@ -27,7 +27,7 @@ func (s sentences) Warn(words string, facts ...any) {
 
 func (s sentences) Error(words string, facts ...any) { s.Warn(words, facts...) }
 
-// mailLog is the log of the mailboxes. It also writes warnings to broker.log, since not every program shows them.
+// mailLog is the log of the mailboxes. It also writes warnings to broker.log, because not every program shows them.
 type mailLog struct {
 	inbox.Log
 	events *eventlog.Log

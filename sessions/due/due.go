@@ -78,8 +78,8 @@ type Look struct {
 	removed bool
 }
 
-// BeginLook removes the file, so that deadlines stored during the look are not missed. A long-lived process sets the argument always to
-// false: then the file is removed only if less than half of LookEvery is left.
+// BeginLook removes the file, so that deadlines stored during the look are not missed. If always is false, as in a long-lived process, the
+// file is removed only if less than half of LookEvery is left.
 func (f *File) BeginLook(always bool) Look {
 	l := Look{f, f.now(), always || f.UntilLook() < LookEvery/2}
 	if l.removed {

@@ -84,7 +84,7 @@ func (f *File) Change(ctx context.Context, edit func(rows []Row) ([]Row, error))
 			rows = f.Forget(rows, before, len(data))
 			data = Format(rows)
 		}
-		// The OCaml c2c may have written a file that is larger still. A sweep may make such a file smaller step by step.
+		// The OCaml c2c may have written a larger file. Write rows that make it smaller, so that a sweep can shrink it step by step.
 		if len(data) > MaxBytes && len(data) >= len(Format(before)) {
 			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; %s",
 				FileName, ErrFull, len(rows), len(data), MaxBytes, FullHint)

@@ -15,9 +15,9 @@ import (
 	"c2c/sessions/processes"
 )
 
-// AnswersEnd is the end of the name of the empty file <sid>.answered. The file's time is when c2c last saw the session's model answer. If the
-// file exists, mail counts as read when the model has answered after the mail was handed over. ExpectAnswers makes the file, if some hook or
-// plugin reports answers. c2c does not sync the file: after a power cut, the next answer sets its time again.
+// AnswersEnd is the end of the name of the empty file <sid>.answered. The file's time is when c2c last saw the session's model answer. If
+// the file exists, mail counts as read when the model has answered after the mail was handed over. ExpectAnswers makes the file, if some
+// hook or plugin reports answers. c2c does not sync the file: after a power cut, the next answer sets its time again.
 const AnswersEnd = ".answered"
 
 func AnsweredName(sid string) string { return sid + AnswersEnd }
@@ -25,8 +25,8 @@ func AnsweredName(sid string) string { return sid + AnswersEnd }
 // noAnswer is the file's time until the session answers.
 var noAnswer = time.Unix(1, 0)
 
-// The script c2c-inbox-check.sh compares the time of an answer with the time of the archive's file. The kernel sets the latter, and its clock
-// may be AnswerTick behind. Therefore callers of SawAnswer subtract AnswerTick from the present time.
+// The script c2c-inbox-check.sh compares the time of an answer with the time of the archive's file. The kernel sets the latter, and its
+// clock may be AnswerTick behind. Therefore callers of SawAnswer subtract AnswerTick from the present time.
 const AnswerTick = atomicfile.ClockTick
 
 // Within failureGap the same failure is recorded only once, because some clients ask their model several times a second.
@@ -36,8 +36,8 @@ const failureGap = time.Second
 const maxFailure = 200
 
 // ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that the mail handed over now waits for an
-// answer. An answer of the last moment must not
-// count as an answer to this mail, so ExpectAnswers sets its time back to AnswerTick before now.
+// answer. If the last answer is very recent, ExpectAnswers sets the recorded time back to AnswerTick before now: otherwise this answer
+// would count as an answer to the mail.
 func ExpectAnswers(reg *sessions.Registry, sid string) error {
 	name := AnsweredName(sid)
 	last, _, err := reg.Dir().TimeOf(name)
@@ -54,7 +54,7 @@ func ExpectAnswers(reg *sessions.Registry, sid string) error {
 }
 
 // SawAnswer records that the model of a session answered at the given time; the zero time means now. It does nothing if no answers are
-// expected. The recorded time never goes back, unless a wrong clock has set it to the future. With a zero time it makes only one system call.
+// expected. The recorded time never goes back, unless a wrong clock has set it to the future. With a zero time it makes one system call.
 func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	now := reg.Now()
 	if at.IsZero() || at.After(now) {
@@ -94,8 +94,8 @@ func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) er
 	return reg.Facts.Change(ctx, sid, func(f *facts.Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
 }
 
-// SawAnswerSince is for a turn that began with mail, at the time start. c2c may have recorded the mail as handed over only after the model's
-// first answer to it. So if an answer was seen after start, SawAnswerSince sets the time of the last answer to now.
+// SawAnswerSince is for a turn that began with mail, at the time start. The model may have answered before c2c recorded the mail as handed
+// over. So if an answer was seen after start, SawAnswerSince sets the time of the last answer to now.
 func SawAnswerSince(reg *sessions.Registry, sid string, start time.Time) error {
 	if last, told := LastAnswer(reg, sid); !told || !last.After(start) {
 		return nil
@@ -163,8 +163,8 @@ func LookForAnswer(reg *sessions.Registry, s sessions.Session) {
 	}
 }
 
-// Settled reports whether all mail that was handed to a session counts as read. If so, the session's file of answers can be removed: without
-// the file, the mail counts as read, too.
+// Settled reports whether all mail that was handed to a session counts as read. If so, the session's file of answers can be removed:
+// without the file, the mail counts as read, too.
 func Settled(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	last, told := LastAnswer(reg, sid)
 	if !told {
