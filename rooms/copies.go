@@ -210,16 +210,12 @@ func endOf(r *Room) (int64, error) {
 	return h.end()
 }
 
-// LeaveFrom ends the membership of a session of another machine. The session may join a private room again.
+// LeaveFrom ends the membership of a session of another machine. The session may join a private room again. If the machine then has no
+// members, it is sent nothing more.
 func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	return endFrom(ctx, r, host, sid)
-}
-
-// endFrom ends the membership of a session of another machine. If the machine then has no members, it is sent nothing more.
-func endFrom(ctx context.Context, r *Room, host, sid string) error {
 	others := false
 	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
 		rows = slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
@@ -267,15 +263,11 @@ func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 
 // DropHost ends the membership of all sessions of a machine that have joined up to the time cutoff.
 func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error {
-	return drop(ctx, r, host, cutoff, func(row registry.Row) error { return r.LeaveFrom(ctx, host, row.SID(), row.Alias()) })
-}
-
-func drop(ctx context.Context, r *Room, host string, cutoff float64, end func(registry.Row) error) error {
 	rows, err := r.rows()
 	stays := err != nil
 	for _, row := range rows {
 		if IsOn(host, row.SID()) && row.Number("joined_at") <= cutoff {
-			err = errors.Join(err, end(row))
+			err = errors.Join(err, r.LeaveFrom(ctx, host, row.SID(), row.Alias()))
 		} else {
 			stays = stays || IsOn(host, row.SID())
 		}
@@ -427,12 +419,8 @@ func (o *own) dropHost(host string) {
 func (o *own) setHosts(all []Sent) {
 	var b []byte
 	for i, s := range all {
-		if i == 0 {
-			b = append(b, '{')
-		} else {
-			b = append(b, ',')
-		}
-		b = append(fields.AppendText(append(b, '\n'), s.Host), `:{"read":`...)
+		b = append(b, "{,"[min(i, 1)], '\n') // a brace before the first one, a comma before the others
+		b = append(fields.AppendText(b, s.Host), `:{"read":`...)
 		b = append(strconv.AppendInt(b, s.Read, 10), `,"list":`...)
 		b = append(fields.AppendText(b, s.List), `,"name":`...)
 		b = append(fields.AppendText(b, s.Name), `,"join":`...)

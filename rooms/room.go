@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -110,11 +109,10 @@ func (st Store) Any() bool {
 // Exist reports whether the root at a path has rooms. It does not make the root.
 func Exist(root string) bool {
 	st, err := openStore(root)
-	if err != nil {
-		return false
+	if err == nil {
+		defer st.Root.Close()
 	}
-	defer st.Root.Close()
-	return st.Any()
+	return err == nil && st.Any()
 }
 
 // openStore opens the root at a path, for work on its rooms alone. The caller closes the Root of the result.
@@ -141,7 +139,7 @@ func (st Store) Names() ([]string, error) {
 		}
 		return serr != nil || !info.IsDir()
 	})
-	sort.Strings(names)
+	slices.Sort(names)
 	return names, err
 }
 
@@ -406,10 +404,7 @@ func (st Store) rename(ctx context.Context, old, name string) error {
 			o.former = o.former[max(0, len(o.former)-maxFormer):]
 		})
 		if err == nil {
-			err = parent.Rename(old, name)
-		}
-		if err == nil {
-			err = parent.Sync()
+			err = errors.Join(parent.Rename(old, name), parent.Sync())
 		}
 		if err != nil {
 			return fmt.Errorf("rename room %q: %w", old, err)

@@ -963,3 +963,45 @@ func TestAPlaceInARoomThatIsGoneIsDropped(t *testing.T) {
 		t.Errorf("%q %v", names, err)
 	}
 }
+
+// A suspended process holds the lock of a room for days. The room that it holds has two members of the machine, and an invitation.
+func TestAMachineLosesItsMembershipsBesideARoomThatIsLocked(t *testing.T) {
+	st := store(t)
+	for _, name := range []string{"board", "review"} {
+		r := st.must(t, name)
+		for _, alias := range []string{"birch", "cedar"} {
+			if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-"+alias, alias+"@laptop", "", Quiet); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Invite(t.Context(), "oak@laptop"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func(name string) int {
+		r := st.must(t, name)
+		meta, merr := r.Meta()
+		rows, rerr := r.rows()
+		if err := errors.Join(merr, rerr); err != nil {
+			t.Fatal(err)
+		}
+		return len(rows) + len(meta.Invited)
+	}
+	held, err := filelock.Acquire(t.Context(), st.must(t, "board").dir, membersLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Hour)
+	defer end()
+	err = ForgetHostIn(ctx, st.Root.Path(), "laptop")
+	if !errors.Is(err, filelock.ErrTimeout) || strings.Count(err.Error(), "board") != 1 || strings.Contains(err.Error(), "review") || ctx.Err() != nil {
+		t.Errorf("it waits for ever: %v; %v", ctx.Err(), err)
+	}
+	if board, review := left("board"), left("review"); board == 0 || review != 0 {
+		t.Errorf("%d members and invitations are left in the locked room, %d in the other one", board, review)
+	}
+	held.Release()
+	if err := ForgetHostIn(t.Context(), st.Root.Path(), "laptop"); err != nil || left("board") != 0 {
+		t.Errorf("%d are left: %v", left("board"), err)
+	}
+}

@@ -14,26 +14,32 @@ import (
 
 	"c2c/broker"
 	"c2c/live"
+	"c2c/live/requests"
 	"c2c/permission"
 	"c2c/process/survive"
+	"c2c/serve/shared"
 )
 
 // ErrBusy: no further root can be opened, because as many roots are in use as the limit allows.
 var ErrBusy = errors.New("too many projects are in use")
 
-// openRoots holds the open roots.
+// openRoots holds the open roots. The disk of a root may hang, for example if its server is gone. Therefore nobody uses a disk while it
+// holds the lock mu, and looks runs all that opens or checks a root.
 type openRoots struct {
 	open      func(root string) (*broker.Broker, error)
 	whileOpen func(context.Context, *broker.Broker) // if set, runs for each open root until the root is closed
 	max       int
 	idle      time.Duration
 	log       *slog.Logger
-	// follow runs the hub of a root. It is a field so that a test can make it fail.
-	follow func(context.Context, *live.Hub) error
+	// follow runs the hub of a root, and replaced asks its disk. They are fields so that a test can make them fail.
+	follow   func(context.Context, *live.Hub) error
+	replaced func(*broker.Broker) bool
+	looks    *shared.Calls
 
-	mu     sync.Mutex
-	all    map[string]*usedRoot
-	closed bool
+	mu      sync.Mutex
+	all     map[string]*usedRoot
+	closing map[string]*usedRoot // roots that are not in all any more, until they are closed
+	closed  bool
 }
 
 // OpenRoot is an open root that several requests share. Callers must not close its parts.
@@ -41,7 +47,7 @@ type OpenRoot struct {
 	Broker     *broker.Broker
 	Live       *live.Hub         // follows the changes in the root, from the first use of Live on
 	Permission *permission.Store // the permission requests of the root's sessions
-	Requests   *Requests         // follows the requests in Permission
+	Requests   *requests.List    // follows the requests in Permission
 }
 
 // usedRoot is an open root, with the number of requests that use it.
@@ -49,6 +55,7 @@ type usedRoot struct {
 	OpenRoot
 	stop    context.CancelFunc // ends the workers
 	workers sync.WaitGroup     // the goroutines that run Live, Requests, and whileOpen
+	ended   chan struct{}      // closed when the root is closed
 	users   int
 	since   time.Time   // when the last request ended
 	timer   *time.Timer // closes the root; runs while no request uses it
@@ -57,11 +64,11 @@ type usedRoot struct {
 func (p *openRoots) newRoot(b *broker.Broker) *usedRoot {
 	ctx, stop := context.WithCancel(context.Background())
 	store, log := permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts), p.log.With("root", b.Root())
-	one := &usedRoot{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}), Permission: store, Requests: newRequests(store, log)}}
+	one := &usedRoot{stop: stop, ended: make(chan struct{}), OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}), Permission: store, Requests: requests.New(store, log)}}
 	work := func(what string, do func()) {
 		one.workers.Go(func() { survive.Loop(ctx, log, what, do) })
 	}
-	work("follow permission requests", func() { one.Requests.follow(ctx) })
+	work("follow permission requests", func() { one.Requests.Follow(ctx) })
 	work("follow a root", func() { p.follow(ctx, one.Live) }) // the hub's followers get the error
 	if p.whileOpen != nil {
 		work("act on the deadlines of a root", func() { p.whileOpen(ctx, b) })
@@ -69,15 +76,11 @@ func (p *openRoots) newRoot(b *broker.Broker) *usedRoot {
 	return one
 }
 
-func (p *usedRoot) close() {
-	p.stop()
-	p.workers.Wait()
-	p.Broker.Close()
-}
-
 func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.Duration, log *slog.Logger) *openRoots {
-	return &openRoots{open: open, max: max, idle: idle, log: log, all: map[string]*usedRoot{},
-		follow: func(ctx context.Context, h *live.Hub) error { return h.Run(ctx) }}
+	return &openRoots{open: open, max: max, idle: idle, log: log, all: map[string]*usedRoot{}, closing: map[string]*usedRoot{},
+		follow:   func(ctx context.Context, h *live.Hub) error { return h.Run(ctx) },
+		replaced: func(b *broker.Broker) bool { return b.Replaced() },
+		looks:    shared.New(max, log)}
 }
 
 var errEnds = errors.New("the daemon is about to end")
@@ -85,81 +88,92 @@ var errEnds = errors.New("the daemon is about to end")
 // use returns a root that exists on disk, and opens it if necessary. When the caller no longer needs the root, it must call
 // the returned function.
 func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
 	if !filepath.IsAbs(root) {
 		return nil, nil, fmt.Errorf("open root %q: the path is not absolute", root)
 	}
 	root = filepath.Clean(root)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	one := p.current(root)
+	for ctx.Err() == nil {
+		if _, err := p.looks.Do(ctx, root, func() (string, error) { return root, p.look(root) }); err != nil {
+			return nil, nil, err
+		}
+		if one := p.hold(root); one != nil { // else it was closed meanwhile
+			var once sync.Once
+			return &one.OpenRoot, func() { once.Do(func() { p.done(root, one) }) }, nil
+		}
+	}
+	return nil, nil, ctx.Err()
+}
+
+// look opens a root that exists on disk, unless it is open.
+func (p *openRoots) look(root string) error {
+	if p.has(root) {
+		return nil
+	}
+	if _, err := os.Stat(root); err != nil {
+		return fmt.Errorf("open root: %w", err)
+	}
+	b, err := p.open(root)
+	if err != nil {
+		return err
+	}
+	return p.add(root, b)
+}
+
+// has reports whether a root is open. If the root's directory was removed or made again, writes to the old directory would be lost.
+// Therefore has then drops the root and returns false; the last request that uses the root closes it. If a root hangs while it is closed,
+// has waits for it: otherwise each opening would leave more goroutines that hang.
+func (p *openRoots) has(root string) bool {
+	one := p.hold(root)
 	if one == nil {
-		if _, err := os.Stat(root); err != nil {
-			return nil, nil, fmt.Errorf("open root: %w", err)
+		p.mu.Lock()
+		old := p.closing[root]
+		p.mu.Unlock()
+		if old != nil {
+			<-old.ended
 		}
-		b, err := p.open(root)
-		if err != nil {
-			return nil, nil, err
-		}
-		if one, err = p.add(root, b); err != nil {
-			return nil, nil, err
-		}
+		return false
 	}
-	one.users++
-	if one.timer != nil {
-		one.timer.Stop()
-		one.timer = nil
+	defer p.done(root, one)
+	if !p.replaced(one.Broker) {
+		return true
 	}
-	var once sync.Once
-	return &one.OpenRoot, func() { once.Do(func() { p.done(root, one) }) }, nil
-}
-
-// keep adds the root b, which the caller has just opened. If p has this root already, keep closes b.
-func (p *openRoots) keep(b *broker.Broker) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	root := b.Root()
-	if p.current(root) != nil {
-		return b.Close()
-	}
-	one, err := p.add(root, b)
-	if err == nil {
-		p.closeLater(root, one)
-	}
-	return err
-}
-
-// current returns an open root, or nil. If the root's directory was removed or made again, writes to the old directory would be lost.
-// Therefore current then drops the root and returns nil; the last request that uses the root closes it. The caller holds the lock.
-func (p *openRoots) current(root string) *usedRoot {
-	one := p.all[root]
-	switch {
-	case one == nil || !one.Broker.Replaced():
-		return one
-	case one.users == 0:
-		p.close(root, one)
-	default:
+	if p.all[root] == one {
 		delete(p.all, root)
 	}
-	return nil
+	return false
 }
 
-// add makes a usedRoot for a new root. On an error it closes b. The caller holds the lock.
-func (p *openRoots) add(root string, b *broker.Broker) (*usedRoot, error) {
-	var err error
+// hold counts a request that uses an open root. It returns nil if the root is not open.
+func (p *openRoots) hold(root string) *usedRoot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.all[root]
+	if one != nil {
+		one.users++
+		one.timer.Stop()
+	}
+	return one
+}
+
+// add adds a root that the caller has just opened. If p has this root already, or on an error, add closes b.
+func (p *openRoots) add(root string, b *broker.Broker) (err error) {
+	p.mu.Lock()
 	switch {
 	case p.closed:
 		err = errEnds
+	case p.all[root] != nil:
 	case len(p.all) >= p.max && !p.makeRoom():
 		err = ErrBusy
 	default:
-		one := p.newRoot(b)
-		p.all[root] = one
-		return one, nil
+		defer p.mu.Unlock()
+		p.all[root] = p.newRoot(b)
+		p.closeLater(root, p.all[root])
+		return nil
 	}
-	return nil, errors.Join(err, b.Close())
+	p.mu.Unlock()
+	return errors.Join(err, b.Close())
 }
 
 // makeRoom closes the least recently used root. It returns false if all roots are in use. The caller holds the lock.
@@ -177,16 +191,20 @@ func (p *openRoots) makeRoom() bool {
 	return true
 }
 
+// done ends a use of a root. It closes a root that nobody can use any more, and waits for that.
 func (p *openRoots) done(root string, one *usedRoot) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	one.users--
+	last := one.users == 0 && (p.closed || p.all[root] != one)
 	switch {
-	case one.users > 0:
-	case p.closed || p.all[root] != one:
-		one.close()
-	default:
+	case last:
+		p.close(root, one)
+	case one.users == 0:
 		p.closeLater(root, one)
+	}
+	p.mu.Unlock()
+	if last {
+		<-one.ended
 	}
 }
 
@@ -202,17 +220,29 @@ func (p *openRoots) closeLater(root string, one *usedRoot) {
 	})
 }
 
-// close closes an open root that no request uses. The caller holds the lock.
+// close closes a root that no request uses, in a goroutine. The caller holds the lock.
 func (p *openRoots) close(root string, one *usedRoot) {
-	if one.timer != nil {
-		one.timer.Stop()
+	one.timer.Stop()
+	if p.all[root] == one {
+		delete(p.all, root)
 	}
-	delete(p.all, root)
-	one.close()
+	p.closing[root] = one
+	go func() {
+		one.stop()
+		one.workers.Wait()
+		one.Broker.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.closing[root] == one {
+			delete(p.closing, root)
+		}
+		close(one.ended)
+	}()
 }
 
-// end closes all roots that no request uses. A root in use is closed by the last request that uses it.
-func (p *openRoots) end() {
+// end closes all roots that no request uses. A root in use is closed by the last request that uses it. The function wait waits until the
+// roots are closed.
+func (p *openRoots) end() (wait func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -221,23 +251,23 @@ func (p *openRoots) end() {
 			p.close(root, one)
 		}
 	}
+	closing := maps.Clone(p.closing)
+	return func() {
+		for _, one := range closing {
+			<-one.ended
+		}
+	}
 }
 
-func (p *openRoots) roots() []string {
+// paths returns the keys of p.all or of p.closing.
+func (p *openRoots) paths(of map[string]*usedRoot) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Sorted(maps.Keys(p.all))
+	return slices.Sorted(maps.Keys(of))
 }
 
 func (p *openRoots) size() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.all)
-}
-
-// has reports whether a root is open and was neither removed nor made again since.
-func (p *openRoots) has(root string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.current(root) != nil
 }

@@ -76,7 +76,7 @@ func TestARootIsOpenWhileItIsNeededAndSomeTimeLonger(t *testing.T) {
 		if _, err := first.Broker.Dir().Names(); err == nil {
 			t.Error("its directory is still open")
 		}
-		p.end()
+		p.end()()
 	})
 }
 
@@ -113,7 +113,7 @@ func TestWhatNobodyNeedsMakesRoomAndWhatIsNeededStays(t *testing.T) {
 	if p.has(r.path(t, "b")) || !p.has(r.path(t, "a")) {
 		t.Error("the wrong one was closed")
 	}
-	p.end()
+	p.end()()
 	doneA()
 	doneC()
 	if _, _, err := p.use(t.Context(), r.path(t, "a")); err == nil && p.size() > 0 {
@@ -149,7 +149,7 @@ func TestARootThatWasMadeAnewIsOpenedAnew(t *testing.T) {
 		t.Error(err)
 	}
 	freshDone()
-	p.end()
+	p.end()()
 }
 
 // newProject makes a clone of something.
@@ -192,8 +192,8 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 		{[]string{""}, usual, ByDirectory},
 		{[]string{"${workspaceFolder}"}, usual, ByDirectory},
 		{[]string{"relative"}, "", ""},
-		{[]string{filepath.Join(f.home, "none")}, "", ""},
-		{[]string{file}, "", ""},
+		{[]string{filepath.Join(f.home, "none")}, "", ByHeader},
+		{[]string{file}, "", ByHeader},
 		{[]string{projectDir, projectDir}, "", ""},
 	} {
 		r, err := http.NewRequest("POST", "http://localhost/mcp", nil)
@@ -219,7 +219,7 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 func TestAVerdictInAPlaceIsInItsLog(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
 	p := newOpenRoots(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
-	defer p.end()
+	defer func() { p.end()() }()
 	a := r.path(t, "a")
 	open, done, err := p.use(t.Context(), a)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestAPanicOfOneRootsReaderEndsNoOther(t *testing.T) {
 		mu.Unlock()
 		badDone()
 		goodDone()
-		p.end()
+		p.end()()
 	})
 }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,15 +39,15 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 		return "", "", err
 	}
 	if dir != "" {
-		root, err = s.rootOf(dir)
+		root, err = s.rootOf(r.Context(), ByHeader, dir)
 		return root, ByHeader, err
 	}
 	if dir := workingDirectory(ProcessOf(r).PID); dir != "" {
-		if root, err := s.rootOf(dir); err == nil && !isDefault(root) {
+		if root, err := s.rootOf(r.Context(), ByProcess, dir); err == nil && !isDefault(root) {
 			return root, ByProcess, nil
 		}
 	}
-	root, err = s.rootOf(s.cfg.Dir)
+	root, err = s.rootOf(r.Context(), ByDirectory, s.cfg.Dir)
 	return root, ByDirectory, err
 }
 
@@ -59,9 +60,6 @@ func projectOf(r *http.Request) (string, error) {
 	}
 	dir := values[0]
 	if len(values) > 1 || len(dir) > maxPath || !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
-		return "", ErrProject
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", ErrProject
 	}
 	return filepath.Clean(dir), nil
@@ -85,18 +83,21 @@ func isDefault(root string) bool {
 	return filepath.Base(root) == "broker" && filepath.Base(filepath.Dir(root)) == "default"
 }
 
-// rootOf returns the root of a directory. It makes the root if necessary.
-func (s *Server) rootOf(dir string) (string, error) {
-	root, _, err := project.FindRoot(s.cfg.Getenv, dir)
-	if err != nil {
-		return "", err
-	}
-	if s.roots.has(root) {
-		return root, nil
-	}
-	b, err := s.cfg.OpenHere(dir)
-	if err != nil {
-		return "", fmt.Errorf("open the root of %s: %w", dir, err)
-	}
-	return b.Root(), s.roots.keep(b)
+// rootOf returns the root of a directory. It makes the root if necessary. The argument by says how the directory was found.
+func (s *Server) rootOf(ctx context.Context, by, dir string) (string, error) {
+	return s.roots.looks.Do(ctx, by+" "+dir, func() (string, error) {
+		if info, err := os.Stat(dir); by == ByHeader && (err != nil || !info.IsDir()) {
+			return "", ErrProject
+		}
+		root, _, err := project.FindRoot(s.cfg.Getenv, dir)
+		if err != nil || s.roots.has(root) {
+			return root, err
+		}
+		b, err := s.cfg.OpenHere(dir)
+		if err != nil {
+			return "", fmt.Errorf("open the root of %s: %w", dir, err)
+		}
+		root = b.Root()
+		return root, s.roots.add(root, b)
+	})
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -134,13 +135,12 @@ func (s *Server) shutdown(server *http.Server) error {
 		err = errors.Join(err, serr)
 	}
 	server.Close() // ends the contexts of the remaining requests
-	done := make(chan struct{})
-	go func() { s.busy.End(); close(done) }()
+	done, wait := make(chan struct{}), s.roots.end()
+	go func() { s.busy.End(); wait(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(s.limits.Grace):
-		err = errors.Join(err, errors.New("a request still runs although the daemon ends"))
+		err = errors.Join(err, fmt.Errorf("a request, or the work in %q, still runs although the daemon ends", s.roots.paths(s.roots.closing)))
 	}
-	s.roots.end()
 	return err
 }

@@ -120,4 +120,4 @@ func (s *Server) OpenRoot(ctx context.Context, root string) (open *OpenRoot, don
 }
 
 // Roots lists the open roots.
-func (s *Server) Roots() []string { return s.roots.roots() }
+func (s *Server) Roots() []string { return s.roots.paths(s.roots.all) }

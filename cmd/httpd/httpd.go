@@ -61,11 +61,26 @@ func (h *Host) Run(ctx context.Context, within func(prepare func() error, run fu
 		h.serveEvents(s, list)
 		failed = s.Run(ctx)
 		stop()
-		left()
-		failed = errors.Join(failed, wait())
+		failed = errors.Join(failed, inTime(func() error { left(); return wait() }))
 		h.Log.Info("HTTP daemon ends")
 	})
 	return errors.Join(err, failed, s.Close())
+}
+
+// endTime is how long the work in the roots may take to end.
+const endTime = 10 * time.Second
+
+// inTime calls the function wait, and returns an error if it takes longer than endTime. The daemon then ends without it: the disk of one root
+// may hang for ever.
+func inTime(wait func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- wait() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(endTime):
+		return errors.New("the work in some root does not end; perhaps a disk does not answer")
+	}
 }
 
 func (h *Host) open(root string, log inbox.Log) (*broker.Broker, error) {

@@ -391,7 +391,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 		err = fmt.Errorf("%s is revoked, but its ssh key is still in authorized_keys: remove its line there: %w", name, err)
 	}
 	if ferr := c.forget(ctx, name); ferr != nil {
-		err = errors.Join(err, fmt.Errorf("%s is revoked, but some room here still has members or invitations of it; try again: %w", name, ferr))
+		err = errors.Join(err, fmt.Errorf("%s is revoked, but some room here still has members or invitations of it; run this command again: %w", name, ferr))
 	}
 	if err == nil && remove {
 		err = list.Remove(ctx, name)

@@ -3,8 +3,9 @@
 //
 // It understands all output that the clients known to c2c were seen to use: text, cursor movement, erasing, scrolling, insertion and
 // deletion, the alternate screen. A library parses the control sequences, and the package ignores those that it does not know. If the copy
-// is wrong for this reason, c2c finds no idle prompt in it, and types nothing. The package draws 100 MB of text in a second; the terminal
-// of a library (charmbracelet/x/vt, April 2026) drew 1 MB. The package writes nothing to disk. One goroutine at a time may use a Screen.
+// is wrong for this reason, or if the terminal is too large for a copy, c2c finds no idle prompt in it, and types nothing. The package
+// draws 100 MB of text in a second; the terminal of a library (charmbracelet/x/vt, April 2026) drew 1 MB. The package writes nothing to
+// disk. One goroutine at a time may use a Screen.
 package screen
 
 import (
@@ -49,13 +50,17 @@ func New(rows, cols int) *Screen {
 	return s
 }
 
-// maxSide is the largest number of lines, and of columns. Any program can give a terminal 65,535 of both, which would take 64 GB. The copy of
-// a larger terminal is wrong, so c2c types nothing there.
-const maxSide = 1000
+// maxCells bounds the memory of a screen: any program in a terminal can set its size, up to 65535 lines of 65535 columns.
+const maxCells = 1 << 20 // on one page; all usual terminals have fewer
 
-// clear empties both pages and shows the main one.
+// clear empties both pages and shows the main one. For a terminal with too many cells, the copy has only one cell. A copy that is only
+// smaller would break lines at wrong places, and could show a prompt where there is none.
 func (s *Screen) clear(rows, cols int) {
-	s.rows, s.cols, s.wraps = min(max(rows, 1), maxSide), min(max(cols, 1), maxSide), false
+	rows, cols = max(rows, 1), max(cols, 1)
+	if rows > maxCells/cols {
+		rows, cols = 1, 1
+	}
+	s.rows, s.cols, s.wraps = rows, cols, false
 	s.main, s.alt = newPage(s.rows, s.cols), newPage(s.rows, s.cols)
 	s.shown = s.main
 }

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -190,6 +191,37 @@ func TestAResizeForgetsThePicture(t *testing.T) {
 	s.Resize(30, 80)
 	if _, err := Prompt("claude", s); err == nil {
 		t.Error("a prompt is seen where nothing was drawn")
+	}
+}
+
+// Any program in the terminal may set its size, up to 65535 lines of 65535 columns. That would take gigabytes.
+func TestATerminalThatIsTooLargeHasNoCopy(t *testing.T) {
+	for _, size := range [][2]int{{65535, 65535}, {65535, 120}, {40, 65535}, {math.MaxInt, math.MaxInt}} {
+		s := New(size[0], size[1])
+		if cells := s.Rows() * len(s.Line(0)); cells > maxCells {
+			t.Fatalf("%v: a new screen has %d cells", size, cells)
+		}
+		s = recorded(t, "claude-idle")
+		s.Resize(size[0], size[1])
+		if cells := s.Rows() * len(s.Line(0)); cells > maxCells {
+			t.Fatalf("%v: after a resize it has %d cells", size, cells)
+		}
+		drawn, err := os.ReadFile("testdata/claude-idle.raw")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Write(drawn)
+		if _, err := Prompt("claude", s); err == nil {
+			t.Errorf("%v: a prompt is seen in a copy that does not have the size of the terminal", size)
+		}
+		s.Resize(40, 120)
+		s.Write(drawn)
+		if _, err := Prompt("claude", s); err != nil {
+			t.Errorf("%v: when the terminal has a usual size again: %v", size, err)
+		}
+	}
+	if s := New(24, 9999); s.Rows() != 24 || len(s.Line(0)) != 9999 { // some people set this, so that no line is broken
+		t.Errorf("%d lines of %d", s.Rows(), len(s.Line(0)))
 	}
 }
 

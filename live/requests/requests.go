@@ -1,4 +1,5 @@
-package serve
+// Package requests follows the permission requests of a root.
+package requests
 
 import (
 	"context"
@@ -12,9 +13,9 @@ import (
 	"c2c/wake/watch"
 )
 
-// Requests follows the permission requests of an open root: it reads them again after each change, once for all streams that
-// show them. It begins at the first call of Now. Any goroutine may use it.
-type Requests struct {
+// List follows the permission requests of a root: it reads them again after each change, once for all streams that show them. It begins
+// at the first call of Now. Any goroutine may use it.
+type List struct {
 	store *permission.Store
 	log   *slog.Logger
 	begin sync.Once
@@ -25,13 +26,14 @@ type Requests struct {
 	changed chan struct{} // closed and replaced when the list all has changed
 }
 
-func newRequests(store *permission.Store, log *slog.Logger) *Requests {
-	return &Requests{store: store, log: log, began: make(chan struct{}), changed: make(chan struct{})}
+// New makes a List. It follows changes while Follow runs.
+func New(store *permission.Store, log *slog.Logger) *List {
+	return &List{store: store, log: log, began: make(chan struct{}), changed: make(chan struct{})}
 }
 
 // Now returns the requests, see permission.Store.List. The channel changed is closed when the list changes. Callers must not
 // modify the list.
-func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
+func (q *List) Now() (all []permission.Request, changed <-chan struct{}) {
 	q.begin.Do(func() {
 		q.read(context.Background())
 		close(q.began)
@@ -41,11 +43,11 @@ func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
 	return q.all, q.changed
 }
 
-// requestsGap is the shortest time between two reads of the requests.
-const requestsGap = 50 * time.Millisecond
+// gap is the shortest time between two reads of the requests.
+const gap = 50 * time.Millisecond
 
-// follow reads the requests again whenever one has changed or expires, until ctx ends.
-func (q *Requests) follow(ctx context.Context) {
+// Follow reads the requests again whenever one has changed or expires, until ctx ends.
+func (q *List) Follow(ctx context.Context) {
 	select {
 	case <-q.began:
 	case <-ctx.Done():
@@ -53,7 +55,7 @@ func (q *Requests) follow(ctx context.Context) {
 	}
 	changes := watch.NewChanges()
 	defer changes.Close()
-	changes.Each(ctx, requestsGap, func() (files []string, wait time.Duration, err error) {
+	changes.Each(ctx, gap, func() (files []string, wait time.Duration, err error) {
 		if next := q.read(ctx); !next.IsZero() {
 			wait = max(time.Second, time.Until(next))
 		}
@@ -62,8 +64,8 @@ func (q *Requests) follow(ctx context.Context) {
 }
 
 // read reads the requests. It returns the time at which the next request expires, zero if none will expire. On an error it
-// keeps the last list and returns the present time, so that follow soon tries again.
-func (q *Requests) read(ctx context.Context) (next time.Time) {
+// keeps the last list and returns the present time, so that Follow soon tries again.
+func (q *List) read(ctx context.Context) (next time.Time) {
 	var all []permission.Request
 	err := survive.Call(q.log, "read permission requests", func() (err error) {
 		all, err = q.store.List(ctx)
