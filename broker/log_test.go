@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"c2c/inbox/filelock"
 	"c2c/sessions/callers"
 )
 
@@ -61,5 +63,27 @@ func TestADamagedInboxIsInTheLog(t *testing.T) {
 	w.wantMail(birch.ID, "x")
 	if log := w.file(logFile); !strings.Contains(log, `"event":"mailbox"`) || !strings.Contains(log, birch.ID+".inbox.json.corrupt-") {
 		t.Errorf("log: %s", log)
+	}
+}
+
+// A suspended process may hold the lock of a full log for days. Whoever writes a warning there has no context of its own.
+func TestALockedLogHoldsUpNobody(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
+	full := bytes.Repeat([]byte("{}\n"), logMax/3+1)
+	if err := errors.Join(w.Dir().Write(logFile, full), w.Dir().Write(birch.ID+".inbox.json", []byte("["))); err != nil {
+		t.Fatal(err)
+	}
+	held, err := filelock.Acquire(t.Context(), w.Dir(), logFile+".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	context.AfterFunc(ctx, func() { held.Release() })
+	w.send(amber, "birch", "x")
+	w.wantMail(birch.ID, "x")
+	if ctx.Err() != nil {
+		t.Error("it waits until the lock is free")
 	}
 }

@@ -24,6 +24,8 @@ const (
 	logMax  = 10 << 20 // bytes; the OCaml c2c has the same limit
 	logKeep = 5        // number of older files; broker.log.1 is the newest of them
 
+	lockTime = 2 * time.Second // to wait for the lock of a full log: a suspended process may hold it for days
+
 	EventSent = "dm_enqueue" // the event of a stored message, named as in the OCaml c2c
 )
 
@@ -56,6 +58,8 @@ func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
 		}
 	}
 	if l.isFull() {
+		ctx, end := context.WithTimeout(ctx, lockTime)
+		defer end()
 		if err := filelock.With(ctx, l.root, logLock, l.rotate); err != nil {
 			return err
 		}
