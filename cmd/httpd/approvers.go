@@ -2,21 +2,29 @@ package httpd
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"c2c/inbox/atomicfile"
 	"c2c/permission"
 	"c2c/process/survive"
 	"c2c/senders"
+	"c2c/serve/shared"
 	"c2c/wake/watch"
 )
 
 // approvers calls permission.Store.Attend in each root with a sender that may decide on permission requests. Therefore clients report their
 // permission dialogs in this root. An open page calls Attend itself.
 type approvers struct {
-	h    *Host
-	list *senders.List
-	held map[string]attending // by root
+	h     *Host
+	list  *senders.List
+	calls *shared.Calls // of attend, by root
+
+	mu     sync.Mutex
+	wanted map[string]bool      // by root: whether to attend there
+	held   map[string]attending // by root
 }
 
 // attending is a root in which Attend was called. The function leave, which Attend has returned, ends the effect of that call.
@@ -28,19 +36,23 @@ type attending struct {
 // approversGap is the shortest time between two reads of the list of senders.
 const approversGap = 200 * time.Millisecond
 
+func (h *Host) newApprovers(list *senders.List) *approvers {
+	return &approvers{h: h, list: list, calls: shared.New(maxHanging, h.Log), held: map[string]attending{}}
+}
+
 // attendForSenders calls Attend in these roots until ctx ends. The function wait returns when it has left all roots.
 func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
-	p := &approvers{h: h, list: list, held: map[string]attending{}}
+	p := h.newApprovers(list)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer p.keep(nil)
+		defer p.set(context.WithoutCancel(ctx), nil)
 		changes := watch.NewChanges()
 		defer changes.Close()
 		// Watch the directory: the list may not exist yet.
 		survive.Loop(ctx, h.Log, "attend for senders", func() {
 			changes.Each(ctx, approversGap, func() ([]string, time.Duration, error) {
-				p.update()
+				p.update(ctx)
 				return []string{h.Files.Path()}, 0, nil
 			})
 		})
@@ -48,8 +60,8 @@ func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait f
 	return func() { <-done }
 }
 
-// update calls Attend in the roots with a sender that may decide, and leaves all other roots.
-func (p *approvers) update() {
+// update calls Attend in the roots with a sender that may decide, and leaves all other roots. The next update tries again what has failed.
+func (p *approvers) update(ctx context.Context) {
 	all, err := p.list.All()
 	if err != nil {
 		p.h.Log.Warn("nobody outside can decide", "err", err)
@@ -60,33 +72,52 @@ func (p *approvers) update() {
 			wanted[s.Root] = true
 		}
 	}
-	p.keep(wanted)
-	for root := range wanted {
-		if _, there := p.held[root]; there {
-			continue
-		}
-		dir, err := atomicfile.Open(root) // do not make a missing root; it may appear again
-		if err != nil {
-			continue
-		}
-		leave, err := permission.Open(dir, time.Now).Attend()
-		if err != nil {
-			p.h.Log.Warn("clients do not report their permission dialogs", "root", root, "err", err)
-			dir.Close()
-			continue
-		}
-		p.held[root] = attending{dir, leave}
+	ctx, end := context.WithTimeout(ctx, patience)
+	defer end()
+	p.set(ctx, wanted)
+}
+
+// set calls attend for the roots in wanted, and for those that are held.
+func (p *approvers) set(ctx context.Context, wanted map[string]bool) {
+	p.mu.Lock()
+	p.wanted = wanted
+	roots := slices.AppendSeq(slices.Collect(maps.Keys(wanted)), maps.Keys(p.held))
+	p.mu.Unlock()
+	for root, err := range p.calls.Each(ctx, roots, p.attend) {
+		p.h.Log.Warn("clients may not report their permission dialogs as they should", "root", root, "err", err)
 	}
 }
 
-// keep leaves all roots except those in wanted. It also leaves a root that was removed and made again.
-func (p *approvers) keep(wanted map[string]bool) {
-	for root, one := range p.held {
-		if replaced, err := one.dir.Replaced(); wanted[root] && !replaced && err == nil {
-			continue
+// attend calls Attend in a root, or leaves it. It also leaves a root that was removed and made again, and then calls Attend in the new one.
+func (p *approvers) attend(root string) error {
+	p.mu.Lock()
+	wanted := p.wanted[root]
+	one, held := p.held[root]
+	p.mu.Unlock()
+	if held {
+		if replaced, err := one.dir.Replaced(); wanted && !replaced && err == nil {
+			return nil
 		}
 		one.leave()
 		one.dir.Close()
+		p.mu.Lock()
 		delete(p.held, root)
+		p.mu.Unlock()
 	}
+	if !wanted {
+		return nil
+	}
+	dir, err := atomicfile.Open(root) // do not make a missing root; it may appear again
+	if err != nil {
+		return nil
+	}
+	leave, err := permission.Open(dir, time.Now).Attend()
+	if err != nil {
+		dir.Close()
+		return err
+	}
+	p.mu.Lock()
+	p.held[root] = attending{dir, leave}
+	p.mu.Unlock()
+	return nil
 }

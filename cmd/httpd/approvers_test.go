@@ -35,10 +35,10 @@ func TestSomebodyIsThereWhileASenderMayDecide(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := &approvers{h: &Host{Log: slog.New(slog.DiscardHandler)}, list: senders.Open(files, time.Now), held: map[string]attending{}}
+	p := (&Host{Log: slog.New(slog.DiscardHandler)}).newApprovers(senders.Open(files, time.Now))
 	step := func(what string, want bool) {
 		t.Helper()
-		p.update()
+		p.update(t.Context())
 		if got := present(); got != want {
 			t.Errorf("%s: somebody is there: %v", what, got)
 		}

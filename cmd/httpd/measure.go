@@ -3,27 +3,45 @@ package httpd
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"c2c/broker/owed"
-	"c2c/process/survive"
+	"c2c/serve/shared"
 )
 
-// measure writes the statistics of the daemon's open roots. It skips a root that it cannot read, and logs the error.
-func (h *Host) measure(roots func() []string) func(context.Context, io.Writer) {
+// lockTime bounds the wait for the locks of a root. It is shorter than the time for all metrics, so that the root is counted even then.
+const lockTime = 3 * time.Second
+
+// measure writes the statistics of the daemon's open roots, which the function stats reads. It skips a root that cannot be read, or whose
+// disk hangs until ctx ends, and logs the error.
+func (h *Host) measure(roots func() []string, stats func(context.Context, string) (owed.Stats, error)) func(context.Context, io.Writer) {
+	calls := shared.New(maxHanging, h.Log)
+	var mu sync.Mutex
+	read := map[string]owed.Stats{} // by root
 	return func(ctx context.Context, w io.Writer) {
+		brief, end := context.WithTimeout(ctx, lockTime)
+		defer end()
+		list := roots()
+		failed := calls.Each(ctx, list, func(root string) error {
+			st, err := stats(brief, root)
+			mu.Lock()
+			defer mu.Unlock()
+			read[root] = st
+			return err
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		maps.DeleteFunc(read, func(root string, _ owed.Stats) bool { return !slices.Contains(list, root) })
 		var all []owed.Stats
-		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
-			var st owed.Stats
-			err := survive.Call(h.Log, "count obligations", func() (err error) {
-				st, err = h.statsOf(ctx, root)
-				return err
-			})
-			if err != nil {
+		for _, root := range slices.Compact(slices.Sorted(slices.Values(list))) {
+			if err := failed[root]; err != nil {
 				h.Log.Warn("the obligations of a root could not be counted", "root", root, "err", err)
 				continue
 			}
-			all = append(all, st)
+			all = append(all, read[root])
 		}
 		owed.Prometheus(w, all...) // ignore a write error: nobody could read about it
 	}

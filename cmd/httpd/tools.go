@@ -37,7 +37,7 @@ func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *ato
 	s.Handle(
 		serve.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
 		serve.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
-	s.AddMetrics(h.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
+	s.AddMetrics(h.measure(func() []string { return append(s.Roots(), tools.Roots()...) }, h.statsOf))
 	measure, quiet := h.ringStreams(ctx, tools)
 	s.AddMetrics(measure)
 	ended := make(chan error, 1)

@@ -5,6 +5,7 @@ package shared
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -37,15 +38,42 @@ func New(max int, log *slog.Logger) *Calls {
 // ends, Do returns, and the call goes on.
 func (c *Calls) Do(ctx context.Context, key string, work func() (string, error)) (string, error) {
 	one := c.begin(key, work)
+	if err := one.wait(ctx); err != nil {
+		return "", err
+	}
+	return one.result, nil
+}
+
+// Each does the same for many keys at the same time. It returns the errors by key. If a call still runs when ctx ends, that is its error.
+func (c *Calls) Each(ctx context.Context, keys []string, work func(key string) error) (failed map[string]error) {
+	failed = map[string]error{}
+	calls := map[string]*call{}
+	for _, key := range keys {
+		calls[key] = c.begin(key, func() (string, error) { return "", work(key) })
+	}
+	for key, one := range calls {
+		if err := one.wait(ctx); err != nil {
+			failed[key] = err
+		}
+	}
+	return failed
+}
+
+// wait waits for the end of a call, or of ctx. For a call that did not begin, one is nil.
+func (one *call) wait(ctx context.Context) error {
 	if one == nil {
-		return "", ErrBusy
+		return ErrBusy
 	}
 	select {
 	case <-one.ended:
-		return one.result, one.err
 	case <-ctx.Done():
-		return "", ctx.Err()
+		select {
+		case <-one.ended: // both have ended
+		default:
+			return fmt.Errorf("perhaps a disk does not answer: %w", ctx.Err())
+		}
 	}
+	return one.err
 }
 
 func (c *Calls) begin(key string, work func() (string, error)) *call {

@@ -1,0 +1,123 @@
+package httpd
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"c2c/broker/owed"
+	"c2c/inbox/atomicfile"
+	"c2c/mcp"
+	"c2c/permission"
+	"c2c/senders"
+)
+
+// The disk of the root "dead" does not answer.
+func TestMetricsOfARootThatHangsAreLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		h := &Host{Log: slog.New(slog.DiscardHandler)}
+		hanging := atomic.Int32{}
+		write := h.measure(func() []string { return []string{"/well", "/dead", "/also well"} }, func(_ context.Context, root string) (owed.Stats, error) {
+			if root == "/dead" {
+				hanging.Add(1)
+				<-goOn
+			}
+			return owed.Stats{Root: root}, nil
+		})
+		seen := func() (roots []string) {
+			var out bytes.Buffer
+			ctx, end := context.WithTimeout(t.Context(), time.Minute)
+			defer end()
+			write(ctx, &out)
+			for _, root := range []string{"/also well", "/dead", "/well"} {
+				if strings.Contains(out.String(), `c2c_obligations{root="`+root+`",state="open"}`) {
+					roots = append(roots, root)
+				}
+			}
+			return roots
+		}
+		for range 2 {
+			if got := strings.Join(seen(), " "); got != "/also well /well" || hanging.Load() != 1 {
+				t.Errorf("metrics of %s; %d calls hang", got, hanging.Load())
+			}
+		}
+		close(goOn)
+		synctest.Wait()
+		if got := len(seen()); got != 3 {
+			t.Errorf("when the disk answers: metrics of %d roots", got)
+		}
+	})
+}
+
+func TestARootThatHangsKeepsNoOtherFromItsRinger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &Host{Log: slog.New(slog.DiscardHandler)}
+		tools := mcp.NewHTTP(mcp.HTTPConfig{})
+		defer tools.Close(t.Context())
+		goOn, wellStopped := make(chan struct{}), false
+		b := h.newBells(tools)
+		b.running["/dead"] = &running{stop: func() { <-goOn }}
+		b.running["/well"] = &running{stop: func() { wellStopped = true }}
+		for range 2 {
+			if b.update(t.Context()) || !wellStopped || len(b.running) != 1 {
+				t.Errorf("stopped: %v, %d run", wellStopped, len(b.running))
+			}
+		}
+		b.write(t.Context(), io.Discard)
+		close(goOn)
+		if !b.update(t.Context()) || len(b.running) != 0 {
+			t.Errorf("when the disk answers, %d run", len(b.running))
+		}
+	})
+}
+
+func TestARootThatHangsKeepsNoOtherFromItsApprover(t *testing.T) {
+	home := t.TempDir()
+	files, err := atomicfile.Create(filepath.Join(home, "http"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	dead, well := filepath.Join(home, "dead"), filepath.Join(home, "well")
+	for _, root := range []string{dead, well} {
+		if err := os.Mkdir(root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := senders.Open(files, time.Now)
+	if _, err := list.Allow(t.Context(), senders.Sender{Name: "phone", Root: well, To: []string{"amber"}, Verdicts: true}); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := atomicfile.Open(well)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	held, err := atomicfile.Open(dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, goOn := (&Host{Log: slog.New(slog.DiscardHandler)}).newApprovers(list), make(chan struct{})
+		p.held[dead] = attending{held, func() error { <-goOn; return nil }}
+		p.update(t.Context())
+		if _, left := p.held[dead]; !left || !permission.Open(dir, time.Now).Present() {
+			t.Error("nobody is there in the other root")
+		}
+		close(goOn)
+		p.update(t.Context())
+		if _, left := p.held[dead]; left {
+			t.Error("the root is not left, although its disk answers")
+		}
+		p.set(t.Context(), nil)
+	})
+}
