@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"c2c/broker"
 	"c2c/live"
+	"c2c/serve/shared"
 )
 
 // useLater asks for a root, and tells later what came of it.
@@ -176,4 +178,26 @@ func TestTheServerEndsAlthoughARootHangs(t *testing.T) {
 	}
 	close(goOn)
 	f.s.roots.end()()
+}
+
+// Mail in the wrong project is worse than no mail.
+func TestWhileTooManyDisksHangNoRequestGetsAnotherProject(t *testing.T) {
+	f := newFace(t, Limits{OpenRoots: 1})
+	client := &conn{process: Process{PID: os.Getpid()}}
+	client.processOnce.Do(func() {})
+	t.Chdir(newProject(t, f.home))
+	if workingDirectory(os.Getpid()) == "" {
+		t.Skip("this system does not tell the directory of a process")
+	}
+	r, err := http.NewRequestWithContext(context.WithValue(t.Context(), connKey{}, client), "POST", "http://localhost/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	goOn, hangs := make(chan struct{}), make(chan struct{})
+	go f.s.roots.looks.Do(t.Context(), "dead", func() (string, error) { close(hangs); <-goOn; return "", nil })
+	<-hangs
+	if root, by, err := f.s.RootFor(r); !errors.Is(err, shared.ErrBusy) || by != ByProcess {
+		t.Errorf("%q by %s, %v", root, by, err)
+	}
+	close(goOn)
 }

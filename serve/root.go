@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"c2c/project"
+	"c2c/serve/shared"
 )
 
 // ProjectHeader is the header with the directory in which a client works.
@@ -31,8 +32,8 @@ const (
 // RootFor finds the root of a request and opens it. It takes the root of the first known directory: the directory in the header, the
 // working directory of the client's process, the directory in which the daemon was started. The result by says which of them it was.
 //
-// If the header names a directory that does not exist, RootFor returns an error: mail in the wrong project is worse than no
-// mail.
+// If the header names a directory that does not exist, or the root of the process's directory cannot be opened because too many are in use
+// or hang, RootFor returns an error: mail in the wrong project is worse than no mail.
 func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	dir, err := projectOf(r)
 	if err != nil {
@@ -43,8 +44,10 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 		return root, ByHeader, err
 	}
 	if dir := workingDirectory(ProcessOf(r).PID); dir != "" {
-		if root, err := s.rootOf(r.Context(), ByProcess, dir); err == nil && !isDefault(root) {
-			return root, ByProcess, nil
+		root, err := s.rootOf(r.Context(), ByProcess, dir)
+		tooMany := errors.Is(err, ErrBusy) || errors.Is(err, shared.ErrBusy)
+		if tooMany || err == nil && !isDefault(root) {
+			return root, ByProcess, err
 		}
 	}
 	root, err = s.rootOf(r.Context(), ByDirectory, s.cfg.Dir)

@@ -140,7 +140,8 @@ func (s *Server) shutdown(server *http.Server) error {
 	select {
 	case <-done:
 	case <-time.After(s.limits.Grace):
-		err = errors.Join(err, fmt.Errorf("a request, or the work in %q, still runs although the daemon ends", s.roots.paths(s.roots.closing)))
+		left := append(s.roots.paths(s.roots.all), s.roots.paths(s.roots.closing)...)
+		err = errors.Join(err, fmt.Errorf("a request, or the work in a project, still runs although the daemon ends; not closed: %q", left))
 	}
 	return err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -102,15 +100,15 @@ func (b *bells) start(ctx context.Context, root string) (stop func()) {
 
 // stop ends all ringers, except those of the roots in keep. It returns whether they have ended before ctx ends.
 func (b *bells) stop(ctx context.Context, keep map[string]bool) bool {
-	ending := map[string]*running{}
+	ending, roots := map[string]*running{}, []string(nil)
 	b.mu.Lock()
 	for root, one := range b.running {
 		if one.ends = one.ends || !keep[root]; one.ends {
-			ending[root] = one
+			ending[root], roots = one, append(roots, root)
 		}
 	}
 	b.mu.Unlock()
-	failed := b.calls.Each(ctx, slices.Collect(maps.Keys(ending)), func(root string) error {
+	failed := b.calls.Each(ctx, roots, func(root string) error {
 		ending[root].stop()
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -5,8 +5,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,10 +12,7 @@ import (
 	"time"
 
 	"c2c/broker/owed"
-	"c2c/inbox/atomicfile"
 	"c2c/mcp"
-	"c2c/permission"
-	"c2c/senders"
 )
 
 // The disk of the root "dead" does not answer.
@@ -77,47 +72,5 @@ func TestARootThatHangsKeepsNoOtherFromItsRinger(t *testing.T) {
 		if !b.update(t.Context()) || len(b.running) != 0 {
 			t.Errorf("when the disk answers, %d run", len(b.running))
 		}
-	})
-}
-
-func TestARootThatHangsKeepsNoOtherFromItsApprover(t *testing.T) {
-	home := t.TempDir()
-	files, err := atomicfile.Create(filepath.Join(home, "http"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer files.Close()
-	dead, well := filepath.Join(home, "dead"), filepath.Join(home, "well")
-	for _, root := range []string{dead, well} {
-		if err := os.Mkdir(root, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	list := senders.Open(files, time.Now)
-	if _, err := list.Allow(t.Context(), senders.Sender{Name: "phone", Root: well, To: []string{"amber"}, Verdicts: true}); err != nil {
-		t.Fatal(err)
-	}
-	dir, err := atomicfile.Open(well)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	held, err := atomicfile.Open(dead)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		p, goOn := (&Host{Log: slog.New(slog.DiscardHandler)}).newApprovers(list), make(chan struct{})
-		p.held[dead] = attending{held, func() error { <-goOn; return nil }}
-		p.update(t.Context())
-		if _, left := p.held[dead]; !left || !permission.Open(dir, time.Now).Present() {
-			t.Error("nobody is there in the other root")
-		}
-		close(goOn)
-		p.update(t.Context())
-		if _, left := p.held[dead]; left {
-			t.Error("the root is not left, although its disk answers")
-		}
-		p.set(t.Context(), nil)
 	})
 }

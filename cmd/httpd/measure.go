@@ -3,7 +3,6 @@ package httpd
 import (
 	"context"
 	"io"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -34,7 +33,11 @@ func (h *Host) measure(roots func() []string, stats func(context.Context, string
 		})
 		mu.Lock()
 		defer mu.Unlock()
-		maps.DeleteFunc(read, func(root string, _ owed.Stats) bool { return !slices.Contains(list, root) })
+		for root := range read {
+			if !slices.Contains(list, root) {
+				delete(read, root)
+			}
+		}
 		var all []owed.Stats
 		for _, root := range slices.Compact(slices.Sorted(slices.Values(list))) {
 			if err := failed[root]; err != nil {

@@ -27,7 +27,7 @@ import (
 
 const (
 	maxLog   = 1 << 20               // bytes; when a daemon starts, a larger log is emptied
-	stopTime = 10 * time.Second      // how long Stop waits for the end of the daemon
+	stopTime = 25 * time.Second      // how long Stop waits for the end of the daemon; the HTTP daemon may need 20 s if a disk hangs
 	lookTime = 10 * time.Millisecond // the time between two checks whether the daemon runs
 )
 

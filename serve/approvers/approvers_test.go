@@ -1,10 +1,11 @@
-package httpd
+package approvers
 
 import (
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -35,7 +36,7 @@ func TestSomebodyIsThereWhileASenderMayDecide(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := (&Host{Log: slog.New(slog.DiscardHandler)}).newApprovers(senders.Open(files, time.Now))
+	p := newApprovers(senders.Open(files, time.Now), slog.New(slog.DiscardHandler))
 	step := func(what string, want bool) {
 		t.Helper()
 		p.update(t.Context())
@@ -74,4 +75,47 @@ func TestSomebodyIsThereWhileASenderMayDecide(t *testing.T) {
 	if len(p.held) != 0 {
 		t.Errorf("%d roots are held", len(p.held))
 	}
+}
+
+// The disk of the root "dead" does not answer.
+func TestARootThatHangsKeepsNoOtherFromItsApprover(t *testing.T) {
+	home := t.TempDir()
+	files, err := atomicfile.Create(filepath.Join(home, "http"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	dead, well := filepath.Join(home, "dead"), filepath.Join(home, "well")
+	for _, root := range []string{dead, well} {
+		if err := os.Mkdir(root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := senders.Open(files, time.Now)
+	if _, err := list.Allow(t.Context(), senders.Sender{Name: "phone", Root: well, To: []string{"amber"}, Verdicts: true}); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := atomicfile.Open(well)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	held, err := atomicfile.Open(dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, goOn := newApprovers(list, slog.New(slog.DiscardHandler)), make(chan struct{})
+		p.held[dead] = attending{held, func() error { <-goOn; return nil }}
+		p.update(t.Context())
+		if _, left := p.held[dead]; !left || !permission.Open(dir, time.Now).Present() {
+			t.Error("nobody is there in the other root")
+		}
+		close(goOn)
+		p.update(t.Context())
+		if _, left := p.held[dead]; left {
+			t.Error("the root is not left, although its disk answers")
+		}
+		p.set(t.Context(), nil)
+	})
 }

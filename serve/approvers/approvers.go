@@ -1,9 +1,10 @@
-package httpd
+// Package approvers calls permission.Store.Attend in each root with a sender that may decide on permission requests. Therefore clients report
+// their permission dialogs in this root. An open page calls Attend itself.
+package approvers
 
 import (
 	"context"
-	"maps"
-	"slices"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -15,11 +16,10 @@ import (
 	"c2c/wake/watch"
 )
 
-// approvers calls permission.Store.Attend in each root with a sender that may decide on permission requests. Therefore clients report their
-// permission dialogs in this root. An open page calls Attend itself.
+// approvers is where Start has called Attend. Any goroutine may use it.
 type approvers struct {
-	h     *Host
 	list  *senders.List
+	log   *slog.Logger
 	calls *shared.Calls // of attend, by root
 
 	mu     sync.Mutex
@@ -33,16 +33,20 @@ type attending struct {
 	leave func() error
 }
 
-// approversGap is the shortest time between two reads of the list of senders.
-const approversGap = 200 * time.Millisecond
+const (
+	gap        = 200 * time.Millisecond // the shortest time between two reads of the list of senders
+	patience   = 2 * time.Second        // how long an update waits for a root whose disk hangs
+	maxHanging = 1000                   // roots at a time
+)
 
-func (h *Host) newApprovers(list *senders.List) *approvers {
-	return &approvers{h: h, list: list, calls: shared.New(maxHanging, h.Log), held: map[string]attending{}}
+func newApprovers(list *senders.List, log *slog.Logger) *approvers {
+	return &approvers{list: list, log: log, calls: shared.New(maxHanging, log), held: map[string]attending{}}
 }
 
-// attendForSenders calls Attend in these roots until ctx ends. The function wait returns when it has left all roots.
-func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
-	p := h.newApprovers(list)
+// Start calls Attend in these roots until ctx ends. The argument files is the directory with the list. The function wait returns when
+// Start has left all roots.
+func Start(ctx context.Context, list *senders.List, files string, log *slog.Logger) (wait func()) {
+	p := newApprovers(list, log)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -50,10 +54,10 @@ func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait f
 		changes := watch.NewChanges()
 		defer changes.Close()
 		// Watch the directory: the list may not exist yet.
-		survive.Loop(ctx, h.Log, "attend for senders", func() {
-			changes.Each(ctx, approversGap, func() ([]string, time.Duration, error) {
+		survive.Loop(ctx, log, "attend for senders", func() {
+			changes.Each(ctx, gap, func() ([]string, time.Duration, error) {
 				p.update(ctx)
-				return []string{h.Files.Path()}, 0, nil
+				return []string{files}, 0, nil
 			})
 		})
 	}()
@@ -64,7 +68,7 @@ func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait f
 func (p *approvers) update(ctx context.Context) {
 	all, err := p.list.All()
 	if err != nil {
-		p.h.Log.Warn("nobody outside can decide", "err", err)
+		p.log.Warn("nobody outside can decide", "err", err)
 	}
 	wanted := map[string]bool{}
 	for _, s := range all {
@@ -81,10 +85,16 @@ func (p *approvers) update(ctx context.Context) {
 func (p *approvers) set(ctx context.Context, wanted map[string]bool) {
 	p.mu.Lock()
 	p.wanted = wanted
-	roots := slices.AppendSeq(slices.Collect(maps.Keys(wanted)), maps.Keys(p.held))
+	var roots []string
+	for root := range wanted {
+		roots = append(roots, root)
+	}
+	for root := range p.held {
+		roots = append(roots, root)
+	}
 	p.mu.Unlock()
 	for root, err := range p.calls.Each(ctx, roots, p.attend) {
-		p.h.Log.Warn("clients may not report their permission dialogs as they should", "root", root, "err", err)
+		p.log.Warn("clients may not report their permission dialogs as they should", "root", root, "err", err)
 	}
 }
 
