@@ -76,7 +76,7 @@ func (p *approvers) update(ctx context.Context) {
 			wanted[s.Root] = true
 		}
 	}
-	ctx, end := context.WithTimeout(ctx, patience)
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), patience) // else set(nil) at the end could join a call that still attends
 	defer end()
 	p.set(ctx, wanted)
 }
