@@ -30,7 +30,8 @@ func (p Pairs) Of(key string) string {
 	return ""
 }
 
-// Clock writes a time for people. If it is today, they see hours, minutes and seconds; otherwise the date, hours and minutes.
+// Clock writes a time for people. For a time of today, it writes hours, minutes and seconds; for any other time, the date, hours and
+// minutes.
 func Clock(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {

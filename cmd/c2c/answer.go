@@ -54,9 +54,9 @@ func (a *app) handOver() error {
 }
 
 // shellRoom is for a command in a client's shell. room is the number of bytes of output that the shell passes on to the model; 0: no such
-// shell reads the output, or it passes on everything. A line of fewer than minLine bytes counts as minLine bytes. If the output is a
-// file, a shell reads it only if standard error is the same file. The argument above is the client of this process's session.
-func (a *app) shellRoom(above string) (room, minLine int) {
+// shell reads the output, or the shell passes on everything. A line of fewer than minLine bytes counts as minLine bytes. If the output is a
+// file, a shell reads it only if standard error is the same file. The argument ofSession is the client of this process's session.
+func (a *app) shellRoom(ofSession string) (room, minLine int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {
 		info, err := out.Stat()
@@ -74,12 +74,12 @@ func (a *app) shellRoom(above string) (room, minLine int) {
 			}
 		}
 	}
-	return client.ShellRoom(a.getenv, above)
+	return client.ShellRoom(a.getenv, ofSession)
 }
 
-// closed reports whether a standard stream was closed when this process started: then the Go runtime has opened /dev/null for reading and
-// writing in its place. A parent that discards the answer (Python, Node) may have opened /dev/null in the same way, and closed cannot see
-// the difference. So only commands that hand over mail use it.
+// closed reports whether the Go runtime has opened /dev/null in place of a standard stream. The runtime does this, for reading and writing,
+// if the stream is closed when the program starts. A parent that discards the answer (Python, Node) may have opened /dev/null in the same
+// way, and closed cannot see the difference. So only commands that hand over mail use it.
 func closed(f *os.File) bool {
 	info, err := f.Stat()
 	null, nerr := os.Stat(os.DevNull)

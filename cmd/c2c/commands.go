@@ -69,7 +69,7 @@ func (a *app) caller(explicit string) callers.Caller {
 	return callers.Caller{Explicit: explicit, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
 }
 
-// acting returns the session for which the command acts. With Caller.Brief it does not find out whether the session's client lives.
+// acting returns the session for which the command acts. It sets Caller.Brief, so it does not find out whether the session's client lives.
 func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	caller := c.caller(c.session)
 	caller.Brief = true
@@ -77,8 +77,8 @@ func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 }
 
 // attach finds the caller's session. If there is none, it makes one for a person at a terminal, so that an answer can reach them, and for
-// an agent whose hooks and server have not called c2c yet. If mail of another session must still be moved to this one, attach moves it:
-// a person has no hooks and no server that would do it.
+// an agent whose hooks and server have not called c2c yet. If mail of another session must still be moved to this session, attach moves the
+// mail: a person has no hooks and no server that would do that.
 func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
 	return c.attachAs(ctx, c.caller(explicit))
 }

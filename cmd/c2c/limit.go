@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// limit is like a context of context.WithTimeout, but it starts no timer until a caller needs the channel of Done. Few commands need it.
-// A timer would start the runtime's poller, which costs a thread and five system calls.
+// limit is like a context of context.WithTimeout, but it starts no timer until a caller needs the channel of Done. Few commands need that
+// channel. A timer would start the runtime's poller, which costs a thread and five system calls.
 type limit struct {
 	context.Context
 	at time.Time // the deadline

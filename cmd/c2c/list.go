@@ -169,8 +169,8 @@ func columns(line string) (n int) {
 	return n
 }
 
-// wide has the first and last character of each block whose characters take two columns: East Asian scripts and pictures.
-// The library that c2c watch uses knows each character. c2c itself does not use it, because then every hook would load its tables.
+// wide has the first and last character of each block whose characters take two columns: East Asian scripts and pictures. The library that
+// c2c watch uses knows each character. c2c itself does not use this library, because then every hook would load its tables.
 var wide = [...][2]rune{{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}}
 
 func width(r rune) int {

@@ -33,7 +33,7 @@ const (
 // client's protocol wants on standard error.
 const exitOnStderr = 2
 
-// app has the program's input, output and environment. A test makes its own.
+// app has the program's input, output and environment. A test makes an app of its own.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -42,7 +42,8 @@ type app struct {
 	lockWait       time.Duration // how long to wait for another process's lock
 }
 
-// command is one verb. The table of package cli has a row for it. The function setup binds the verb's options, and returns its action.
+// command is one verb. The table of package cli has a row for the verb. The function setup binds the verb's options, and returns the verb's
+// action.
 type command struct {
 	name   string
 	traits traits

@@ -181,11 +181,11 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 
 // reader makes a Reader for all waiting mail. If this process runs in a client's shell, the Reader takes only what the shell passes on.
 func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
-	above := s.Client
+	ofSession := s.Client
 	if c.session != "" {
-		above = "" // the caller has named the session, which may run elsewhere
+		ofSession = "" // the caller has named the session, which may run elsewhere
 	}
-	room, line := c.shellRoom(above)
+	room, line := c.shellRoom(ofSession)
 	if s.Facts.InRooms {
 		room -= min(maxNews, room/4)
 	}

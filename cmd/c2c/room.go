@@ -81,12 +81,12 @@ func showNews(ctx context.Context, c *call, s sessions.Session) error {
 		if text == "" {
 			return nil
 		}
-		fmt.Fprintln(c.stdout, text) // c.printf would escape the ends of the lines; a post cannot add a line to this text
+		fmt.Fprintln(c.stdout, text) // c.printf would escape the line ends. No post can add a line to this text
 	}
 	if err := c.handOver(); err != nil {
 		return err
 	}
-	if seen := news.Seen(ctx); seen != nil && err == nil { // no failure: the mail was handed over, and does not come again
+	if seen := news.Seen(ctx); seen != nil && err == nil { // only warn: the mail was handed over, and does not come again
 		fmt.Fprintf(c.stderr, "c2c: %v\n", seen)
 	}
 	return nil

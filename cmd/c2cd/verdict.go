@@ -76,7 +76,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	if err != nil {
 		return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoRight))
 	}
-	if asked, err := store.Find(ctx, words[0]); err == nil { // if Find fails, Decide returns the error, because there is no proof
+	if asked, err := store.Find(ctx, words[0]); err == nil { // if Find fails, v gets no proof, and so Decide returns an error
 		err := c.proven(ctx, b, asked.Session)
 		if err == nil && asked.PID != 0 && processes.SameNamespace(asked.Namespace, b.Processes.Namespace()) {
 			err = callers.ProveTerminalOlder(b.Registry, asked.Alias, asked.StartTime) // the session may be bound to another process by now

@@ -147,7 +147,7 @@ func NeedRoot(root, source string) error {
 	return WithHint(noRoot("nobody has used c2c in this project yet"), HowToBegin())
 }
 
-// HowToBegin tells a person in whose project no session is what to type next.
+// HowToBegin tells a person what to type if their project has no session yet.
 func HowToBegin() string {
 	return "c2c start --alias amber " + Here() + " begins a session; c2c doctor shows problems"
 }
@@ -168,7 +168,7 @@ func Report(w io.Writer, f Failure, args []string) {
 	fmt.Fprintf(w, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
 }
 
-// wantsJSON searches the arguments before they are parsed, because the mistake may stand before --json.
+// wantsJSON searches the arguments before they are parsed, because a mistake in the command line may stand before --json.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]

@@ -15,8 +15,8 @@ all a
 alias name
 from as sender session`
 
-// MeantBy searches lines such as meantOptions for the argument word, but not in the first word of each line. It returns the first word of
-// the line in which it finds the argument; "" if no line has it.
+// MeantBy looks for a word in lines such as meantOptions. If the word is in a line, but not as its first word, MeantBy returns the first
+// word of that line; otherwise "".
 func MeantBy(lines, word string) string {
 	for line := range strings.Lines(lines) {
 		if words := strings.Fields(line); slices.Contains(words[1:], word) {

@@ -51,7 +51,7 @@ type Option struct {
 	Name     string
 	Also     string // another name
 	Value    string // the name of its value; "" for none
-	Optional bool   // the value may be left out; it stands after =, or also as the next word if the verb takes no words
+	Optional bool   // the value may be left out; a value stands after =, or also as the next word if the verb takes no words
 	Default  string
 	Takes    string // the kind of the value, as in Verb.First
 	Short    string

@@ -121,7 +121,7 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 		return &ringer.Ringer{Scope: scope, Getenv: l.Getenv, Log: slog.New(slog.DiscardHandler), Root: l.Root}
 	}
 	ctx = context.WithoutCancel(ctx) // signals go to the client: if it survives one, its ringer must survive, too
-	if t.Types() {                   // if c2c does not know the client's prompt, it can never type, and would hold back each ring
+	if t.Types() {                   // if c2c does not know the client's prompt, this ringer could never type, and would hold back rings
 		var words wake.Carrier
 		if full {
 			words = t

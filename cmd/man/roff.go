@@ -7,7 +7,7 @@ import "strings"
 // more.
 func roff(markdown string) string {
 	var out strings.Builder
-	afterHeading, gap, literal := false, false, false // the last line was a heading; an empty line followed it; it was literal
+	afterHeading, gap, literal := false, false, false // whether the last line was a heading, was followed by an empty line, was literal
 	for line := range strings.Lines(markdown) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" {

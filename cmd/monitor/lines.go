@@ -33,7 +33,7 @@ type Lines struct {
 	id string // the session of Alias, if it has one
 }
 
-// Find finds the session of Alias; Alias may also be the id of a session. It returns false if Alias is set and it finds no session.
+// Find finds the session of Alias; Alias may also be the id of a session. If Alias is set and no session has it, Find returns false.
 func (m *Lines) Find(sessions []live.Session) bool {
 	for _, s := range sessions {
 		if m.Alias != "" && (s.ID == m.Alias || s.ID == m.id || strings.EqualFold(s.Alias, m.Alias)) {

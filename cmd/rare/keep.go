@@ -15,8 +15,8 @@ import (
 	"c2c/process/desktop"
 )
 
-// notifyAgain is for a root without a lasting process, in which sessions wait for a notice (package notify). The first command after
-// this time checks again whether the notice is due.
+// notifyAgain is how long a check for notices (package notify) counts. If a root has no lasting process, the first command after this time
+// checks again whether a notice is due.
 const notifyAgain = 10 * time.Second
 
 // keep acts on due deadlines in a root, unless a lasting process such as a server does that.

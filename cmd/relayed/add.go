@@ -16,8 +16,8 @@ import (
 	"c2c/relay/hosts"
 )
 
-// remoteExchange is the command that runs c2c on the other host. The PATH of a shell that ssh starts may lack the directories of a
-// person's programs.
+// remoteExchange is the command that runs c2c on the other host. It extends the PATH: in a shell that ssh starts, the PATH may lack the
+// directories of a person's programs.
 const remoteExchange = `sh -c 'PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/bin:/usr/local/bin:/opt/homebrew/bin"; export PATH; exec c2c relay exchange'`
 
 const (
@@ -154,7 +154,7 @@ func (c *call) showPlan(h hosts.Host, e Exchange, there Exchanged) {
 	fmt.Fprintf(out, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
 }
 
-// finishPrint ends add --print. It prints the line for authorized_keys, which a person then adds, and does everything else.
+// finishPrint ends add --print. It prints the line for authorized_keys, which a person must add, and then does the rest of the pairing.
 func (c *call) finishPrint(ctx context.Context, dest string, e Exchange, h hosts.Host, there Exchanged) error {
 	fmt.Fprintf(c.Stdout, "\nput this line into ~/.ssh/authorized_keys on %s:\n%s\n", h.Name, there.Line)
 	if *c.dry {

@@ -23,15 +23,15 @@ type Link struct {
 	ssh.Status
 	Hub string `json:"hub,omitempty"` // the hub's address, for a host that is reached through a hub
 
-	// Only c2c relay status sets the following fields. They count for all projects together.
+	// Only c2c relay status sets the following fields. They are about all projects together.
 	SeenAt    time.Time `json:"last_seen_at,omitzero"`
 	Waiting   int       `json:"waiting_count,omitempty"`
 	Trouble   string    `json:"trouble,omitempty"` // the last trouble that a person should know about
 	TroubleAt time.Time `json:"trouble_at,omitzero"`
 }
 
-// carriers holds one carrier for each kind: ssh and NATS. Mail to a host goes by the carrier that the list of hosts names for it. Mail
-// from a host is accepted from every carrier, so a host may change its carrier at any time.
+// carriers holds one carrier for each kind: ssh and NATS. The list of hosts names one carrier for each host, and mail to the host goes by
+// that carrier. Mail from a host is accepted from every carrier, so a host may change its carrier at any time.
 type carriers struct {
 	list *hosts.List
 	ways map[string]relay.Carrier

@@ -94,7 +94,7 @@ func checkLink(l Link, now time.Time) doctor.Finding {
 // secret has the names of the files that nobody else may read.
 var secret = []string{"key", "hosts.json", "invitations.json", hubFile, sshKeyFile}
 
-// checkFiles finds files whose kind, owner or mode c2c has not set. It opens none of them.
+// checkFiles finds files that have a wrong kind, owner or mode. It opens none of them.
 func (r *Relay) checkFiles() (found []doctor.Finding) {
 	dir := r.Dir.Path()
 	bad := func(name, what string) {

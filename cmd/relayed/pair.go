@@ -25,8 +25,8 @@ const (
 	keyTime = 30 * time.Second // how long ssh-keygen may take
 )
 
-// SSHKey returns the relay's public ssh key, as a line. It makes the key at the first call. The relay needs its own key: it runs
-// without an ssh agent that has a person's key, and its own key gives access only to the relay at the other end.
+// SSHKey returns the relay's public ssh key, as a line. It makes the key at the first call. The relay has a key of its own, because it also
+// runs when no ssh agent has a person's key. At the other end, this key gives access only to the relay.
 func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, keyTime)
 	defer cancel()
@@ -49,7 +49,7 @@ func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	return line, checkSSHKey(line)
 }
 
-// checkSSHKey returns an error unless line is one public ssh key. Another host has sent the line.
+// checkSSHKey returns an error unless line is one public ssh key. Another host may have sent the line.
 func checkSSHKey(line string) error {
 	words := strings.Fields(line)
 	bad := strings.ContainsFunc(line, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' })
@@ -79,7 +79,7 @@ func AuthorizedKeys(getenv func(string) string) string {
 	return filepath.Join(getenv("HOME"), ".ssh", "authorized_keys")
 }
 
-// ownFile is the first line of an authorized_keys that Authorize has made. Such a file goes together with its last other line.
+// ownFile is the first line of an authorized_keys that Authorize has made. If no other line is left, c2c removes such a file.
 const ownFile = "# made by c2c, which removes this file when it removes the last key\n"
 
 // Authorize writes a line into authorized_keys. It replaces an older line of the same host.

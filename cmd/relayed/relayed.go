@@ -108,8 +108,8 @@ func (r *Relay) Ensure(ctx context.Context, env []string) error {
 	return err
 }
 
-// Want makes the relay check roots that it has not opened for mail, and starts the relay if necessary. Call it after putting mail into
-// an outbox, unless the relay has that root open.
+// Want makes the relay look for mail in the roots that it has not opened, and starts the relay if necessary. Call it after putting mail
+// into an outbox, unless the relay has that root open.
 func (r *Relay) Want(ctx context.Context, env []string) error {
 	f, err := r.Dir.OpenHandle(wantedFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {

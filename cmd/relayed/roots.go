@@ -44,7 +44,7 @@ type root struct {
 	b          *broker.Broker
 	relay      *relay.Relay
 	stop       func()
-	busy       sync.RWMutex      // held, together, by the packets that the relay takes; held alone by what closes the root
+	busy       sync.RWMutex      // read-locked while the relay takes a packet, locked while the root is closed
 	files      map[string]string // watched files, by name
 	arrived    *followed
 	rooms      *copies.Home
@@ -81,8 +81,8 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 	return r.relay.Packet(ctx, packet)
 }
 
-// errReplaced means that a packet came for a root whose relay ends, see endReplaced. The sender gets no answer, so it asks again. Before
-// that, look ends the relay of the root.
+// errReplaced means that a packet came for a root whose relay ends, see endReplaced. The sender gets no answer, so it asks again later,
+// when look has ended the relay.
 var errReplaced = errors.New("the root was removed or replaced, or its project got another name: it is opened anew")
 
 // Link implements relay.Handler.
@@ -99,8 +99,8 @@ const (
 )
 
 // endReplaced ends the relays of open roots that were removed or replaced: all writes to such a root are lost, and its sessions may be in
-// another root. If the roots here are known, it also ends those whose project has another name now: the relay of a root has locks there, so
-// the one with the new name works only after that. Only look calls it, because look uses the open roots.
+// another root. If areKnown is set, it also ends the relays of roots whose project has another name now: such a relay holds locks in the
+// root, so the relay for the new name can begin only after that. Only look may call endReplaced, because look uses the open roots.
 func (r *roots) endReplaced(here []project.Root, areKnown bool) {
 	for _, open := range r.all() {
 		if open.b.Replaced() || areKnown && !slices.Contains(here, project.Root{Path: open.path, Name: open.name}) {
@@ -355,7 +355,7 @@ func (o *root) close() error {
 
 // end undoes begin. It waits until the relay has taken the packets under way.
 func (r *roots) end(name string) {
-	r.opening.Lock() // the same project may be opened again only after that
+	r.opening.Lock() // the same project may be opened again only after end
 	defer r.opening.Unlock()
 	r.mu.Lock()
 	open := r.open[name]
@@ -385,7 +385,7 @@ type post struct {
 	rooms   *copies.Home
 }
 
-// Deliver implements relay.Post. What a root that was replaced answers does not count: its sessions may be in another root.
+// Deliver implements relay.Post. If the root was replaced meanwhile, the result does not count: the sessions may be in another root now.
 func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
 	why, err := p.deliver(ctx, peer, alias, msgs, mayRepeat)
 	if p.b.Replaced() {
@@ -441,8 +441,8 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		m.To += "@" + peer
 	}
 	if strings.HasPrefix(m.To, "#") {
-		// Only NoMember takes the sender of a post out of the copy. If the room was closed, earlier posts that name the sender may still
-		// come; the message that closes the copy comes after them.
+		// Only the reason NoMember takes the sender of a post out of this host's copy of the room. If the room was closed, the sender stays
+		// in the copy: posts that name the sender may still come, before the message that closes the copy.
 		words, err := copies.Refused(ctx, p.b, peer, m, why != relay.NoMember)
 		if err != nil || words == "" {
 			return err
@@ -457,7 +457,8 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		text = string(why)
 	}
 	err := broker.TellRefused(ctx, p.b, m, text)
-	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter still exists. So go on with the others.
+	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter still exists. So return no error: the
+	// relay then goes on with its other messages.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {
 		p.h.Log.Warn("a sender was not told that its message was refused", "message_id", m.ID, "err", err)
 		return nil

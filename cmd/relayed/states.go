@@ -31,8 +31,8 @@ const (
 	// root's directory of the relay. A power cut may lose its last lines.
 	followedFile = "followed.log"
 	maxFollowed  = 4 << 20
-	// lockedPause is the pause after a mailbox was locked. Without it each try would lead to the next one, because a try closes the lock
-	// file, and the relay watches that file. The relay looks at everything once a minute.
+	// lockedPause is the pause after a mailbox was locked. Without the pause each try would cause the next one: a try closes the lock file,
+	// and the relay watches that file. After the pause, the relay tries again when it next checks everything, at most a minute later.
 	lockedPause = 30 * time.Second
 )
 

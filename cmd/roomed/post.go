@@ -91,7 +91,7 @@ func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	return hinted(err, d.Room)
 }
 
-// address removes from the words the room, or the id of the answered message, and returns the words of the text.
+// address returns the words of the text: those after the room, or after the id of the answered message if there is one.
 func (d *draft) address(words []string) (text []string, err error) {
 	if d.answer != "" {
 		if len(words) > 0 && (d.file != "" || len(words) > 1 || mail.LooksLikeID(words[0])) {

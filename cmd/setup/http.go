@@ -17,7 +17,8 @@ import (
 	"c2c/serve"
 )
 
-// forHTTP calls OverHTTP for c2c install --http. It returns an error if no client is named, or one that c2c cannot set up over HTTP.
+// forHTTP calls OverHTTP for c2c install --http. It returns an error if no client is named, or if c2c cannot set up a named client over
+// HTTP.
 func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
 	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {

@@ -21,7 +21,7 @@ import (
 // patience is how long an action may wait for a lock.
 const patience = 10 * time.Second
 
-// job calls the function do in the background. Then it shows the sentence says, or the error, and calls the function then, if there is one.
+// job calls the function do in the background. Then it shows the returned text or error, and calls the returned function, if there is one.
 func (a *app) job(do func(context.Context, *broker.Broker) (says string, then func(), err error)) {
 	b := a.b
 	a.background(func() func() {
@@ -180,8 +180,8 @@ func (a *app) edit(title string, send func(context.Context, *broker.Broker, sess
 	}}
 }
 
-// keep puts a text that was not sent back into the editor with this title, before other text. If this editor is not open, the text appears
-// when it is opened the next time.
+// keep returns an unsent text to the editor with this title, before other text. If this editor is not open, the text appears when it is
+// opened the next time.
 func (a *app) keep(title, text string) {
 	kept := []rune(text)
 	if e := a.typing; e != nil && e.title == title {

@@ -152,7 +152,7 @@ func (a *app) press(key rune) {
 	}
 }
 
-// move selects another session or message. It returns false for other keys.
+// move is for the keys that select another session or message. It returns false if the key is none of them.
 func (a *app) move(k tcell.Key, r rune) bool {
 	page := max(1, a.right.h-2)
 	n := map[rune]int{'k': -1, 'j': 1}[r]

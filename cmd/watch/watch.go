@@ -89,7 +89,7 @@ type pane struct {
 	top      int       // the first visible line
 	shown    shown
 	whole    bool // bodies are not cut
-	thread   bool // new answers join it
+	thread   bool // it is a thread, so new answers are added
 }
 
 // shown has the selection and the area that a pane had when the method show last scrolled it.
@@ -167,8 +167,8 @@ func (a *app) run(ctx context.Context) (err error) {
 	return failed
 }
 
-// background calls the function do in a new goroutine. The drawing goroutine then calls the function that do has returned. A panic is
-// passed to the drawing goroutine, too, which restores the terminal.
+// background calls the function do in a new goroutine. Then the drawing goroutine calls the result of do. After a panic in do, the drawing
+// goroutine panics, too, and so restores the terminal.
 func (w *worker) background(do func() func()) {
 	w.jobs.Go(func() {
 		var then func()

@@ -71,7 +71,7 @@ func (d *Daemon) Look(ctx context.Context) (st Status, err error) {
 		return st, err
 	}
 	if st.Kept, err = d.Kept(); err != nil {
-		st.State.Cause = err.Error() // no error: with an error, c2c would not show the other daemons
+		st.State.Cause = err.Error() // do not return the error: c2c would not show the other daemons
 	}
 	if st.PID == 0 && st.State.Agent != wire.Failed {
 		st.State.Agent = wire.Off // the file may have been left by a killed daemon

@@ -69,7 +69,7 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	if err := d.Free(); err != nil {
 		return err
 	}
-	if !d.Once { // try the agent now: as long as the daemon is not ready, the command that starts it can print an error
+	if !d.Once { // try the agent before the daemon is ready: until then, c2c wire-daemon start can print an error
 		if err := d.bridge(func(wire.State) {}).Check(ctx); err != nil {
 			return cli.WithHint(err, fmt.Sprintf("%q must be an agent that speaks Wire; name another agent after --", strings.Join(d.Agent, " ")))
 		}
