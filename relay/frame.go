@@ -79,8 +79,8 @@ type wire struct {
 	id      identity // as the receiver computes it
 }
 
-// wireOf converts a message. Another program may have put a message into the outbox that no mailbox can keep. For such a message, wireOf
-// returns an empty message, which the receiver refuses.
+// wireOf converts a message. The outbox may have a message of another program that no mailbox can keep. For such a message, wireOf returns
+// an empty message, which the receiver refuses.
 func wireOf(m mail.Message, now time.Time) wire {
 	w := metaOf(m, now)
 	if data, err := json.Marshal(w); err == nil && len(data) <= maxMeta && m.Check() == nil {
@@ -103,12 +103,12 @@ func appendMessages(b []byte, msgs []mail.Message, now time.Time) []byte {
 	return b
 }
 
-// incoming is one message of a frame. If why is not Stored, the message is refused, and only its identity counts.
+// incoming is one message of a frame. If the field why is not Stored, the message is refused, and only its identity counts.
 type incoming struct {
 	mail.Message
 	why  Reason
 	key  identity
-	hash hash // the hash up to this message
+	hash hash // the hash over all messages of the epoch, up to this one
 	done bool // it is stored or refused
 }
 

@@ -273,7 +273,7 @@ type receipt struct {
 	about   uint64 // the epoch of the frame that this receipt answers
 	epoch   uint64 // the epoch to which number belongs
 	number  uint64 // the highest stored number
-	hash    hash   // the hash up to number
+	hash    hash   // the hash over all messages of the epoch, up to number
 	attempt uint32
 	state   state
 	refused []refusal

@@ -49,8 +49,8 @@ type frame struct {
 
 func (f frame) last() uint64 { return f.first + uint64(len(f.msgs)) - 1 }
 
-// open reads the head. If there is none, the method sender.step later begins the first epoch: that needs the lock of the outbox, and open
-// must not wait for this lock, because the caller of open holds the lock of the Relay.
+// open reads the head. If there is none, the method sender.step begins the first epoch later. That needs the lock of the outbox. open must
+// not wait for this lock, because its caller holds the lock of the Relay.
 func (o *outbox) open(l *line) (err error) {
 	o.l = l
 	if o.box, err = inbox.Open(l.Root, Outbox(l.peer), inbox.Config{Now: l.Now, Log: l.Log}); err != nil {
@@ -102,7 +102,8 @@ func (o *outbox) beginEpoch(ctx context.Context, epoch uint64, why state) error 
 	return nil
 }
 
-// recount begins a new epoch. The new epoch is greater than our last one, and than the argument theirs, the epoch in the peer's receipt.
+// recount begins a new epoch. Its number is higher than that of our last epoch, and higher than theirs, which is the epoch in the peer's
+// receipt.
 func (o *outbox) recount(ctx context.Context, why state, theirs uint64) error {
 	o.restart()
 	if !o.checked {
@@ -272,7 +273,8 @@ func (o *outbox) framesOf(msgs []mail.Message, n uint64, at hash, limit int) (fr
 }
 
 // hashAt returns the hash up to the argument number, which must be at least o.stored. The peer may have stored messages that this host sent
-// before a kill, and that are not leased yet. So it first leases more of the outbox. The result ok is false if no message has the number.
+// before a kill, and that are not leased yet. So hashAt first leases more of the outbox. The result ok is false if no message has the
+// number.
 func (o *outbox) hashAt(ctx context.Context, number uint64) (at hash, ok bool, err error) {
 	for more := true; more && err == nil; {
 		if n, _ := o.numbered(); n >= number {

@@ -111,7 +111,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	hw.Refused = slices.DeleteFunc(slices.Clone(hw.Refused), func(r refusal) bool { return r.Number < h.acked })
 	hw.Ahead = slices.Clone(hw.Ahead)
 	msgs = msgs[known:]
-	msgs = msgs[:min(uint64(len(msgs)), hw.Number+maxCount-begin.number)] // after a restart, deliver looks only for so many messages that are stored already
+	msgs = msgs[:min(uint64(len(msgs)), hw.Number+maxCount-begin.number)] // at most maxCount after hw, because open relies on that
 	if len(msgs) == 0 {
 		return fine, nil
 	}
@@ -146,7 +146,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 			return errors.Join(failed, err)
 		}
 		if hw.Epoch > in.hw.Epoch {
-			before = min(before, maxCount) // the numbers were those of the old epoch; of the new one, at most one frame is stored and not recorded
+			before = min(before, maxCount) // before is a number of the old epoch; of the new epoch, at most one frame is stored and not recorded
 			if in.hw.Epoch > 0 {
 				in.l.tell("it " + whyAnew(h.state))
 			}
@@ -157,7 +157,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 	if in.ahead = end; was.epoch == h.epoch && was.number > end.number { // an older frame came again, because it was not stored whole
 		in.ahead = was
 	}
-	if in.unsure = before; failed != nil { // it stays: a frame that a kill has interrupted may have had more messages than this one
+	if in.unsure = before; failed != nil { // not 0: a kill may have interrupted an earlier frame that had more messages than this one
 		in.unsure = max(before, first+maxCount)
 	}
 	return failed

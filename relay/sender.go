@@ -39,7 +39,7 @@ type sender struct {
 	locked  bool          // the last step could not record something, or not read the outbox, because another process holds a lock
 	absent  bool          // the peer does not have this project: only ask now and then, until a hello for the project comes
 	attempt uint32        // see header
-	best    confirmation  // what the peer's receipts have confirmed at most. The method restart does not forget it, as it forgets stored
+	best    confirmation  // the most that the peer's receipts have confirmed; restart resets the field stored, but not this field
 	quick   int           // how many immediate resends since the last progress
 	pause   time.Duration // the time until the next question
 	asks    bool          // the pause is over, so ask for a receipt
@@ -52,7 +52,7 @@ type confirmation struct{ epoch, number uint64 }
 
 func (s *sender) open(l *line) error {
 	s.l, s.wake, s.pause = l, make(chan struct{}, 1), firstPause
-	host, err := cache.Get(l.Root, l.peer) // after a kill, it may still say that there is a link; until when is not known, so dials stays false
+	host, err := cache.Get(l.Root, l.peer) // after a kill, Linked may be wrong; nobody knows since when, so dials stays false
 	if err != nil {
 		l.Log.Warn("the state of a host was not read", "host", l.peer, "err", err)
 	}
@@ -138,8 +138,8 @@ func (s *sender) run(ctx context.Context) error {
 	}
 }
 
-// await waits until there is something to do. After a step that has met a held lock, mail alone is nothing: the end of the step's own wait
-// closed the lock file, which looks like new mail to the relay.
+// await waits until there is something to do. After a step that has met a held lock, await ignores new mail: when the step stopped waiting
+// for the lock, it closed the lock file, and that looks like new mail.
 func (s *sender) await(ctx context.Context, timer *time.Timer) error {
 	for {
 		select {

@@ -41,7 +41,7 @@ type Host struct {
 	Projects []string `json:"projects,omitempty"` // names of the projects in which the host may reach sessions, or Any
 	Aliases  []string `json:"aliases,omitempty"`  // aliases that the host may reach, or Any
 	Added    float64  `json:"added"`
-	Revoked  float64  `json:"revoked,omitempty"` // when the host was revoked: since then the relay refuses its mail; 0: not revoked
+	Revoked  float64  `json:"revoked,omitempty"` // when the host was revoked: from then on the relay refuses its mail; 0: not revoked
 	Key      Public   `json:"key"`
 }
 

@@ -342,7 +342,7 @@ func (c *Carrier) failed(peer, err string) {
 	}
 }
 
-// complained handles an error of the hub that belongs to no packet. If the hub forbids a packet, it reports only such an error.
+// complained handles an error of the hub that is not the answer to a packet. If the hub forbids a packet, it sends only such an error.
 func (c *Carrier) complained(err error) {
 	if text := err.Error(); errors.Is(err, client.ErrPermissionViolation) {
 		if _, to, ok := strings.Cut(text, subjectOf(c.cfg.Access.Fleet)); ok {

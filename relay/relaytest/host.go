@@ -244,7 +244,7 @@ type Post struct {
 	Boxes   bool // whether Post keeps the mail in mailboxes, and not in plain files
 	Aliases []string
 	Full    func(alias, id string) bool // reports whether the alias has no room for a message; nil: never
-	Fail    func(alias string) error    // if set, Deliver stores nothing when it returns an error
+	Fail    func(alias string) error    // if Fail returns an error, Deliver stores nothing; nil: no error
 
 	dir      *atomicfile.Dir
 	mu       sync.Mutex

@@ -61,8 +61,8 @@ func (n *Net) Cut(cut bool) {
 	n.tellAll()
 }
 
-// Serve is for a host whose relay does not run: it makes the net call the function take with each packet for the host. If take is nil, it
-// undoes that.
+// Serve is for a host whose relay does not run: it makes the net call the function take with each packet for the host. A nil take ends
+// that.
 func (n *Net) Serve(h *Host, take func(packet []byte) error) {
 	p := n.ports[h.Name]
 	p.mu.Lock()
