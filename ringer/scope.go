@@ -47,7 +47,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	c, ok := clients.Find(name)
 	profile, _ := client.Find(name)
 	scope.byProcess = profile.Open == nil
-	scope.client, scope.process, scope.bell = c, pid, profile.Typed // for the other clients, the held ring lock shows senders the same
+	scope.client, scope.process, scope.bell = c, pid, profile.Typed // for others, senders see that from the held ring lock
 	registered := map[string]bool{}                                 // open sessions, by the client's id
 	scope.ways = func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		p.Inside = true

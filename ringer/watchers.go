@@ -131,7 +131,7 @@ func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func(
 		}
 	}
 	self, err := w.b.Processes.Find(w.b.Processes.Self())
-	if err != nil { // a sandbox hides it
+	if err != nil { // a sandbox hides this process
 		return func() {}
 	}
 	// A suspended process may hold the lock of the facts for days. It must stop neither the rings nor the end of this process.

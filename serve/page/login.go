@@ -59,7 +59,8 @@ type grant struct {
 	Tabs    []tabKey  `json:"tabs,omitempty"` // only in a login; the newest last
 }
 
-// tabKey is the key of one tab. It is as proven as the tab's own link: an agent may have planted or read the cookie that the tabs share.
+// tabKey is the key of one tab. Unproven is that of the link that opened this tab: an agent may have planted or read the cookie that the
+// tabs share.
 type tabKey struct {
 	Hash     string `json:"hash"` // SHA-256
 	Unproven bool   `json:"unproven,omitempty"`
@@ -205,7 +206,7 @@ func (p *Page) dirOf(r *http.Request) string {
 	return g.Dir
 }
 
-// find returns the login of a request as its tab has it, and its cookie.
+// find returns the cookie and the login of a request. The login's field Unproven is that of the request's tab.
 func (p *Page) find(r *http.Request) (cookie string, g grant, ok bool) {
 	keys := r.Header[http.CanonicalHeaderKey(KeyHeader)]
 	if len(keys) != 1 || len(keys[0]) > maxKey {

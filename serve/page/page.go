@@ -1,9 +1,9 @@
 // Package page serves the web page of c2c. On the page a person sees the sessions of a root and their mail as it comes, can
 // read and write mail, and can decide permission requests.
 //
-// The command "c2c open" prints a link that works once, within a minute. The link has a code after the #, so no URL of a request and
-// no log contains the code; the page posts it. The answer contains a cookie, which scripts cannot read, and a key, which the page keeps
-// for its tab and sends with each request. A request needs both. The disk has only hashes of codes, cookies and keys:
+// The command "c2c open" makes a link that works once, within a minute. The link has a code after the #, so no URL of a request and no log
+// contains the code; the page posts it. The answer contains a cookie, which scripts cannot read, and a key, which the page keeps for its
+// tab and sends with each request. A request needs both. The disk has only hashes of codes, cookies and keys:
 //
 //	http/login/<hash>.json  an unused code: its root, its user, and the time until which it is valid
 //	http/page/<hash>.json   a login: the same, and the hashes of the tabs' keys
