@@ -33,7 +33,7 @@ type action func(*world) ([]float64, error)
 type row struct {
 	name    string
 	do      action
-	limit   string  // describes against; "" if the aim is for the figure itself
+	limit   string  // describes the field against; "" if the aim is for the figure itself
 	against action  // nil: the row has no limit
 	aim     float64 // the highest allowed ratio to the limit, or the highest allowed figure; 0: none
 	reason  string  // why the row is above its aim

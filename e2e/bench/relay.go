@@ -213,7 +213,7 @@ func (m *machine) Refused(_ context.Context, _ string, msg mail.Message, why rel
 	return fmt.Errorf("message %s is refused: %s", msg.ID, why)
 }
 
-// await waits for a change until so returns true.
+// await waits until the function so returns true. It calls so at once, and after each change.
 func (m *machine) await(so func() bool) error {
 	late := time.After(relayTimeout)
 	for !so() {

@@ -68,7 +68,7 @@ func (v *verdict) state(id string) string {
 	return status.State
 }
 
-// reported checks the output of every run: a failure must name its cause, and a success must print nothing on stderr.
+// reported checks each run: it must not hang or panic, and if it fails, its output must name the cause.
 func (v *verdict) reported() {
 	r := v.run
 	switch {
@@ -101,14 +101,14 @@ func ids(list []letter) string {
 	return fmt.Sprintf("%d %v", len(list), all)
 }
 
-// clean reports files that a successful write should have removed, except those whose name contains a text in but.
-func (v *verdict) clean(damaged bool, but ...string) {
+// clean reports files that a successful write should have removed, except those whose name contains one of the texts in spared.
+func (v *verdict) clean(damaged bool, spared ...string) {
 	tree, err := v.read("root", "home", "project")
 	if err != nil {
 		v.wrong("%v", err)
 	}
 	left := slices.DeleteFunc(litter(tree, damaged), func(name string) bool {
-		return slices.ContainsFunc(but, func(part string) bool { return strings.Contains(name, part) })
+		return slices.ContainsFunc(spared, func(part string) bool { return strings.Contains(name, part) })
 	})
 	if len(left) > 0 {
 		v.wrong("litter: %q", left)

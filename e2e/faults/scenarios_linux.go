@@ -155,7 +155,7 @@ func sorted(all []*scenario) []*scenario {
 	return all
 }
 
-// everything is the reads of poll-inbox, which reads all messages.
+// everything is the function scenario.reads for poll-inbox, which reads all messages.
 func everything(mail []letter) int { return len(mail) }
 
 func polls() (all []*scenario) {

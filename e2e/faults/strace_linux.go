@@ -78,7 +78,7 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	cmd := p.command(ctx, s.as, s.stdin, append(words, p.program(s.command)...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// They get a process group of their own, because killing only strace would let the program go on.
+	// strace and the program get a process group of their own, because killing only strace would let the program go on.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	wait := func() error { return nil }

@@ -42,7 +42,7 @@ func (m *Model) serveChat(w http.ResponseWriter, r *http.Request) {
 
 func chatItems(body chatBody) []Item {
 	var items []Item
-	prompt := true // no message of the conversation has come yet
+	prompt := true // all messages so far are the system prompt
 	for i, message := range body.Messages {
 		if prompt = prompt && message.Role == "system"; prompt {
 			i = -1

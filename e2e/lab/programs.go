@@ -85,7 +85,7 @@ func (l *Lab) UseOlder(c Client) {
 	l.programs.Clients[c] = l.programs.Older[c]
 }
 
-// path returns the search path path with the folders of the clients in front.
+// path puts the folders of the clients in front of a search path.
 func (p Programs) path(path string) string {
 	var dirs []string
 	for _, program := range p.Clients {

@@ -67,7 +67,7 @@ type Net struct {
 	all   []*Machine
 }
 
-// New makes a network without machines. Machine makes homes in dir; bin is the directory of c2c and c2cd.
+// New makes a network without machines. Its method Machine makes homes in dir; bin is the directory of c2c and c2cd.
 func New(t testing.TB, dir, bin string) *Net {
 	t.Helper()
 	Need(t)
