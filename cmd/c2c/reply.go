@@ -53,7 +53,7 @@ func reply(c *call, f *cli.Flags) action {
 	}
 }
 
-// sayDone runs c2cd to inform the sessions that wait until this session is done. Usually none waits.
+// sayDone runs c2cd to inform the sessions that wait until this session is done. Usually no session waits.
 func (c *call) sayDone(s sessions.Session) error {
 	if _, err := c.b.Dir().Stat(sessions.NotifyFile); errors.Is(err, fs.ErrNotExist) {
 		return nil

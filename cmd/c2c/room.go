@@ -27,7 +27,7 @@ func newRoom(f *cli.Flags) *room {
 	return r
 }
 
-// send posts to a room. If the post may wake somebody, c2cd makes it, so that hooks do not load the code for such posts.
+// send posts to a room. If the post may wake somebody, c2cd makes the post, so that hooks do not load the code for such posts.
 func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) error {
 	words, m := c.words[1:], d.message
 	if alias != "" || r.wake || r.reason != "" || d.file != "" || m.ID != "" || m.InReplyTo != "" || len(words) == 0 || words[0] == "-" ||

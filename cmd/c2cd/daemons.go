@@ -21,7 +21,7 @@ type background interface {
 	stop(ctx context.Context) error
 	// status describes the daemon's state. up is false if the daemon does not run or does not answer.
 	status(ctx context.Context) (st printer, up bool, err error)
-	// reuse is for a restart: a setting that the person has not typed stays as it is in the running daemon.
+	// reuse is for a restart: it may take settings that the person has not typed from the running daemon.
 	reuse() error
 }
 

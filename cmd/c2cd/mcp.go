@@ -37,7 +37,7 @@ func channelMode(value string) (string, error) {
 	return "", fmt.Errorf("%s is %q: want doorbell, content or 0", client.ChannelEnv, value)
 }
 
-// mcp serves one client on standard input and output until its input ends.
+// mcp serves one client on standard input and output, until the input ends.
 func (a *call) mcp(ctx context.Context) error {
 	plugin := a.Bool("plugin")
 	if _, err := a.words(); err != nil {

@@ -152,7 +152,7 @@ func (a asking) look(ctx context.Context, checker *notify.Checker, r notify.Requ
 		return nil, err
 	}
 	files = notify.Files(a.b.Registry, waiting)
-	// A request is removed after its notice was sent. So look for the notice only then: a look into the mailbox takes its lock.
+	// A request is removed after its notice was sent. Look for the notice only after that: looking takes the mailbox's lock.
 	if slices.ContainsFunc(waiting, func(other notify.Request) bool { return other.ID == r.ID }) {
 		return files, nil
 	}

@@ -11,7 +11,7 @@ import (
 // Width is the greatest width of help, in columns.
 const Width = 80
 
-// exits explains the exit status of a verb whose row has no text for it.
+// exits explains the exit status of a verb whose row has no such text.
 const exits = "0 done, 1 failed, 2 usage, more: c2c help exit-codes"
 
 // Overview writes the help that fits on a screen: the everyday verbs, and the names of most other verbs.

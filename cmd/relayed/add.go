@@ -28,8 +28,8 @@ const (
 // linkWait is how long add waits for the first link, to print whether it is up. The pairing does not depend on that link.
 const linkWait = 10 * time.Second
 
-// add pairs this machine with a machine that ssh reaches. It connects once, with the person's own ssh keys, and exchanges the hosts'
-// keys.
+// add pairs this machine with a machine that ssh reaches. It connects there twice, with the person's own ssh keys: to query the machine,
+// and to exchange the hosts' keys.
 func (c *call) add(ctx context.Context, dest string) error {
 	if err := hosts.CheckDest(dest); err != nil {
 		return fmt.Errorf("%w: %w", cli.ErrUsage, err)

@@ -108,8 +108,7 @@ func (w *oneWay) Link(peer string, up bool) {
 	}
 }
 
-// reload makes each carrier read the list of hosts again, and moves hosts to their present carriers. Call it after the list has
-// changed.
+// reload makes each carrier read the list of hosts again, and moves hosts to their present carriers. Call it after the list has changed.
 func (c *carriers) reload() {
 	for _, way := range c.ways {
 		if w, ok := way.(interface{ Reload() }); ok {
@@ -138,7 +137,7 @@ func (r *Relay) hub() (nats.Access, error) {
 	return nats.ParseAccess(data)
 }
 
-// openHub returns the carrier of the hub; nil if this host has no hub, or its file cannot be read.
+// openHub returns the carrier of the hub; nil if this host has no hub, or if the file hubFile cannot be read.
 func (h *Host) openHub(changed func()) *nats.Carrier {
 	a, err := h.hub()
 	if err != nil {

@@ -187,8 +187,8 @@ func (r *Relay) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// Stdio copies data from in to the relay, and from the relay to out. It starts the relay if necessary. ssh runs it when another host
-// connects.
+// Stdio copies data from in to the relay, and from the relay to out. It starts the relay if necessary. When another host connects, ssh runs
+// c2c relay --stdio, which calls Stdio.
 func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
 	if err := r.Ensure(ctx, env); err != nil {
 		return err

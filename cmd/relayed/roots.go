@@ -112,8 +112,8 @@ func (r *roots) endReplaced(here []project.Root, areKnown bool) {
 
 // look opens the roots in which mail waits for a host, roots with a room that has members on other machines, and roots in use. It makes the
 // relay check the rooms and outboxes of all open roots. It returns the files to watch for changes, and the time after which to call it
-// again; 0: not before a file changes. isKnown is false if the list of hosts and named projects cannot be read: then look leaves the rooms
-// as they are, so that no machine loses its members, and ends no relay because of a name.
+// again; 0: not before a file changes. isKnown is false if the list of hosts and named projects cannot be read. Then look leaves the rooms
+// as they are, so that no machine loses its members. It also ends no relay because of the name of a project.
 func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (files []string, again time.Duration) {
 	list = slices.DeleteFunc(slices.Clone(list), func(h hosts.Host) bool { return h.Revoked != 0 })
 	all := r.h.rootsHere()
@@ -233,7 +233,7 @@ func (o *root) watched(files []string, name string) []string {
 	if !ok {
 		var err error
 		if path, err = o.b.Locks.Watchable(name); err != nil {
-			return files // c2c relay also checks once a minute
+			return files // the relay also checks without it, once a minute
 		}
 		o.files[name] = path
 	}

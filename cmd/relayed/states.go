@@ -36,8 +36,8 @@ const (
 	lockedPause = 30 * time.Second
 )
 
-// followed holds messages from other hosts that this root has stored, and that were unread at the last call of look. A restart of the relay
-// keeps them.
+// followed holds messages from other hosts that this root has stored, and that were unread at the last call of look. The file followedFile
+// keeps them when the relay restarts.
 type followed struct {
 	b   *broker.Broker
 	dir *atomicfile.Dir

@@ -67,10 +67,10 @@ func Unknown(ctx context.Context, getenv func(string) string, names []string) (a
 // family has the parent of each process that has a terminal.
 type family map[int]int
 
-// isBelow reports whether the process pid is the process with the id above, or a descendant of it.
-func (f family) isBelow(pid, above int) bool {
+// isBelow reports whether the process pid is the process ancestor, or a descendant of it.
+func (f family) isBelow(pid, ancestor int) bool {
 	for n := 0; pid != 0 && n <= len(f); n++ { // bounded: an id may be used again, and then the parents may form a circle
-		if pid == above {
+		if pid == ancestor {
 			return true
 		}
 		pid = f[pid]

@@ -50,8 +50,8 @@ func sameFile(one, other string) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-// launches reports whether the file script (the c2c in the PATH) is a launcher of npm that starts the file program. It searches for
-// program's npm package in each directory node_modules above the script.
+// launches reports whether script (the c2c in the PATH) is a launcher of npm that starts program. It searches for program's npm package in
+// each directory node_modules above the script.
 func launches(script, program string) bool {
 	real, err := filepath.EvalSymlinks(script)
 	if own, perr := filepath.EvalSymlinks(program); perr == nil {

@@ -52,7 +52,7 @@ func (s Setup) Options() (install.Options, error) {
 
 // Request has the options and words that the person has typed.
 type Request struct {
-	Clients         []string // empty: all clients that are found
+	Clients         []string // empty: for an install all that are found, for an uninstall all
 	HTTP, Channel   bool
 	DryRun, Verbose bool
 }

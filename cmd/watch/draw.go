@@ -246,7 +246,7 @@ func (c *canvas) drawBar(r area, top, lines int, between string) {
 	}
 }
 
-// show scrolls to the selected message, or to as much of it as fits, if the selection or the view has changed since the last call.
+// show scrolls if the selection or the view has changed since the last call: to the selected message, or to as much of it as fits.
 func (p *pane) show(lines []line, view area) {
 	last := max(0, len(lines)-view.h)
 	if p.selected == nil {

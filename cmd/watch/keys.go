@@ -207,8 +207,8 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view by n lines. The view shows height lines. It selects the first message that begins in the view, or the message that
-// fills the view.
+// scroll moves the view by n lines. The view shows height lines. Then scroll selects the first message that begins in the view, or the
+// message that fills the view.
 func (p *pane) scroll(lines []line, n, height int) {
 	last := max(0, len(lines)-height)
 	top := max(0, min(p.top+n, last))

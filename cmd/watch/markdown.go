@@ -13,8 +13,8 @@ type textLine struct {
 	style tcell.Style
 }
 
-// These are the lines of Markdown that layout treats differently from running text, and the style of code. Their marks, such as "#" and "-",
-// are shown as they are.
+// These are the lines of Markdown that layout treats differently from running text, and the style of code. The marks of these lines, such
+// as "#" and "-", are shown as they are.
 var (
 	heading = regexp.MustCompile(`^#{1,6} `)
 	item    = regexp.MustCompile(`^ *(?:[-*+]|\d{1,3}[.)]|>) +`)

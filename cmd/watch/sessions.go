@@ -20,7 +20,7 @@ type roster struct {
 	listed   listed
 }
 
-// listed is the picked line and the height at the last time when the list was scrolled to the picked line.
+// listed has the picked line and the height of the list, as they were when the list was last scrolled to the picked line.
 type listed struct{ at, height int }
 
 // order sorts and stores the sessions: first sessions that need their person, last sessions whose client has ended.
