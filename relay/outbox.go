@@ -14,7 +14,8 @@ import (
 // reader is the name under which the relay reads an outbox. If the archive has this reader for a message, the peer has stored the message.
 const reader = "relay"
 
-// leaseSize limits the size of a lease. A lease takes whole files of the mailbox, one after another, until it has at least leaseSize bytes.
+// leaseSize is large enough for a lease: a lease takes whole files of the mailbox, one after another, until it has at least leaseSize
+// bytes.
 const leaseSize = 128 << 10
 
 // outbox is the mail that waits for a peer. The first messages are leased and have numbers.
@@ -102,8 +103,7 @@ func (o *outbox) beginEpoch(ctx context.Context, epoch uint64, why state) error 
 	return nil
 }
 
-// recount begins a new epoch. Its number is higher than that of our last epoch, and higher than theirs, which is the epoch in the peer's
-// receipt.
+// recount begins a new epoch. Its number is higher than our last one, and than theirs: the epoch in the peer's receipt.
 func (o *outbox) recount(ctx context.Context, why state, theirs uint64) error {
 	o.restart()
 	if !o.checked {
@@ -273,8 +273,7 @@ func (o *outbox) framesOf(msgs []mail.Message, n uint64, at hash, limit int) (fr
 }
 
 // hashAt returns the hash up to the argument number, which must be at least o.stored. The peer may have stored messages that this host sent
-// before a kill, and that are not leased yet. So hashAt first leases more of the outbox. The result ok is false if no message has the
-// number.
+// before a kill, and that are not leased yet. So hashAt first leases more of the outbox. ok is false if no message has this number.
 func (o *outbox) hashAt(ctx context.Context, number uint64) (at hash, ok bool, err error) {
 	for more := true; more && err == nil; {
 		if n, _ := o.numbered(); n >= number {

@@ -18,7 +18,7 @@ import (
 // mostStates limits the number of states in a packet, and of states that wait for a link.
 const mostStates = 1000
 
-// contactGap is the shortest time between two writes to the cache of when a peer was last heard.
+// contactGap is the shortest time between two writes to the cache that record when a peer was last heard.
 const contactGap = time.Minute
 
 // inFlight is the longest time that a packet needs to arrive. A state that was sent within this time may not have arrived yet.
@@ -259,7 +259,7 @@ func (l *line) record(ctx context.Context, said hello) error {
 	return err
 }
 
-// tryLater keeps a hello for the next step, unless it has a newer one already.
+// tryLater keeps a hello for the next step, unless the sender has a newer one already.
 func (s *sender) tryLater(said hello) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +283,7 @@ func (l *line) states(h header, sealed []byte) error {
 	return cache.AddStates(l.Root, l.peer, states)
 }
 
-// ago returns the time that lies so many seconds before now.
+// ago returns the time that is the given number of seconds before now.
 func ago(now, seconds float64) float64 { return now - math.Min(math.Max(seconds, 0), now) }
 
 func (l *line) unsealJSON(h header, sealed []byte, into any) error {
@@ -297,8 +297,7 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 	return nil
 }
 
-// deadAfter is how long ssh may keep a link whose other end is silent: three probes, 15 seconds apart, and 15 seconds for the last
-// answer.
+// deadAfter is how long ssh may keep a link whose other end is silent: three probes, 15 seconds apart, and 15 seconds for the last answer.
 const deadAfter = time.Minute
 
 // shownLink is the part of a peer's state that c2c list shows.

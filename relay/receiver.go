@@ -26,8 +26,8 @@ type receiver struct {
 	ahead  place
 }
 
-// place is a place in the messages of a peer, up to which this host has tried to store them all. If a message could not be stored, the
-// receiver still stores later messages, also those of later frames, but not those of the same queue (see group). Then the place is
+// place is a point in the messages of a peer: this host has tried to store all messages up to this point. If a message could not be stored,
+// the receiver still stores later messages, also those of later frames, but not those of the same queue (see group). Then the place is
 // ahead of hw. After a restart the receiver begins at hw again.
 type place struct {
 	epoch, number uint64
@@ -146,7 +146,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 			return errors.Join(failed, err)
 		}
 		if hw.Epoch > in.hw.Epoch {
-			before = min(before, maxCount) // before is a number of the old epoch; of the new epoch, at most one frame is stored and not recorded
+			before = min(before, maxCount) // before is of the old epoch; of the new epoch, at most one frame is stored and not recorded
 			if in.hw.Epoch > 0 {
 				in.l.tell("it " + whyAnew(h.state))
 			}
@@ -163,7 +163,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 	return failed
 }
 
-// settle records which of the messages from the number first on are stored or refused. It returns false if there is nothing new.
+// settle records which of msgs are stored or refused. The argument first is the number of msgs[0]. It returns false if nothing is new.
 func (hw *highWater) settle(first uint64, msgs []incoming) (news bool) {
 	for i, m := range msgs {
 		if !m.done {

@@ -73,12 +73,12 @@ type Peer interface {
 
 // Post is the local end of the relay: it stores mail, and notifies senders.
 type Post interface {
-	// Deliver stores messages of a peer for one local alias, in this order and in one commit. Their sender is <alias>@<peer>, their session is
-	// r-<peer>.<session>, and their times are those of this host's clock. If Deliver returns Stored, they survive a power cut. Any other
-	// Reason means that it has refused all of them for good. If mayRepeat is set, some may be stored already, under their ids: Deliver must
-	// not store these twice. If mayRepeat is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. If alias
-	// is a room, such as #review, each message asks the room for something, such as a post or a join. For a room the relay does not call
-	// MayReach: Deliver itself decides. Deliver waits for a lock only briefly, because the packets of other projects wait meanwhile.
+	// Deliver stores messages of a peer for one local alias, in this order and in one commit. Their sender is <alias>@<peer>, their session
+	// is r-<peer>.<session>, and their times are those of this host's clock. If Deliver returns Stored, they survive a power cut. Any other
+	// Reason means that Deliver has refused all of them for good. If mayRepeat is set, some may be stored already, under their ids: Deliver
+	// must not store these twice. If mayRepeat is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. If
+	// alias is a room, such as #review, each message asks the room for something, such as a post or a join. For a room the relay does not
+	// call MayReach: Deliver itself decides. Deliver waits for a lock only briefly, because the packets of other projects wait meanwhile.
 	Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (Reason, error)
 
 	// Refused tells the sender of a message, durably, that the peer has refused the message for good. The relay may call it again for

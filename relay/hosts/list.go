@@ -22,7 +22,7 @@ const (
 	maxList  = 2 << 20
 )
 
-// lockTime is how long a call waits for the lock. The wait is limited, because a process that is stopped may hold the lock.
+// lockTime is how long a call waits for the lock. The wait is limited, because a suspended process may hold the lock.
 const lockTime = 15 * time.Second
 
 func withLock(ctx context.Context, dir *atomicfile.Dir, work func() error) error {

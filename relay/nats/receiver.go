@@ -66,7 +66,7 @@ func (r *receiver) run(ctx context.Context) {
 	}
 }
 
-// ask asks the hub for more packets, so that the open requests together are for batch packets.
+// ask asks the hub for more packets, so that all open requests together ask for batch packets.
 func (r *receiver) ask() error {
 	want, err := json.Marshal(map[string]any{"batch": batch - r.asked, "max_bytes": batchBytes, "expires": batchTime, "idle_heartbeat": beat})
 	if err != nil {

@@ -96,8 +96,8 @@ func (t *tail) String() string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
 }
 
-// Stdio is the work of RemoteCommand, which ssh runs at the other end. It copies data from the reader in to conn, which is a connection to
-// the relay there, and from conn to the writer out, until one of these two streams ends.
+// Stdio is the work of RemoteCommand, which ssh runs at the other end. The argument conn is a connection to the relay there. Stdio copies
+// data from in to conn, and from conn to out, until one of the two streams ends.
 func Stdio(conn net.Conn, in io.Reader, out io.Writer) error {
 	done := make(chan error, 2)
 	go func() { // this goroutine may wait for input until the process ends

@@ -7,7 +7,7 @@
 //
 // A Carrier keeps a link to each host that it can reach, even if it has no mail to send: the other host may have mail, and may be unable to
 // connect to this machine, for example because this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after
-// longer pauses of up to five minutes. A packet to send ends a pause, but not before its first second is over. While a link is up, the
+// longer pauses of up to five minutes. A packet to send ends a pause, but not in the first second of the pause. While a link is up, the
 // Carrier runs no timer; ssh itself notices within a minute that a link is dead (ServerAliveInterval).
 package ssh
 
