@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// checkGap is the shortest time between two checks of the deadlines of a root: answers that are due, messages that expire, and
-	// others.
+	// checkGap is the shortest time between two checks of the deadlines of a root: answers that are due, messages that expire, and others.
 	checkGap = time.Second
 	// tryLockAgain is the pause between two tries to take the lock, in a process that does not ring.
 	tryLockAgain = 30 * time.Second

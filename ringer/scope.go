@@ -110,7 +110,8 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope 
 	}
 }
 
-// bellInTerminal types a ring whose text depends on whether the client has our tools. A client in which no server of ours runs has none.
+// bellInTerminal types a ring whose text depends on whether the client has our tools. A client in which no server of ours runs has no such
+// tools.
 type bellInTerminal struct {
 	wake.Doorbell
 	served func() bool

@@ -121,9 +121,9 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 	return watcher.Run(ctx, w.changes)
 }
 
-// recordBell records that this process rings the session. The function remove takes that back; if this process is killed instead, others see
-// that no process with this id and start time runs. The terminal of c2c start lives longer than the MCP server of the client in it. So the
-// terminal overwrites the server's entry, and a server overwrites no entry.
+// recordBell records that this process rings the session. The function remove removes the record; if this process is killed instead, others
+// see that no process with this id and start time runs. The terminal of c2c start lives longer than the MCP server of the client in it. So
+// the terminal overwrites the server's entry, and a server overwrites no entry.
 func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func()) {
 	change := func(ctx context.Context, edit func(*facts.Facts)) {
 		if err := w.b.Facts.Change(ctx, s.SID, edit); err != nil {

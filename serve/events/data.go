@@ -31,7 +31,7 @@ type (
 		Kind      string      `json:"kind,omitempty"`
 		Tag       string      `json:"tag,omitempty"`
 		Text      string      `json:"text"`
-		Edits     string      `json:"edits,omitempty"` // the id of the message that this one replaces
+		Edits     string      `json:"edits,omitempty"` // the id of the answer that this answer replaces
 		Files     []mail.File `json:"files,omitempty"`
 	}
 	requestData struct {

@@ -1,8 +1,9 @@
 // Package events serves GET /events: a stream of server-sent events that report what happens in a root, for every reader with a key.
 //
-// A sender outside gets the answers to its messages, and the states of these messages. A sender that may decide permission requests gets
-// those of the sessions to which it may write, too. A logged-in person gets the states of all messages, the sessions and all requests.
-// (The page has its own stream, see package page.) A program with the tool token gets the states of the sessions, but no text of a message.
+// A sender outside gets the answers to its messages, and the states of these messages. A sender that may decide permission requests also
+// gets the requests of the sessions to which it may write. A logged-in person gets the states of all messages, the sessions and all
+// requests. (The page has its own stream, see package page.) A program with the tool token gets the states of the sessions, but no text of
+// a message.
 //
 //	hello       the reader's name and rights; all open requests follow
 //	reply       an answer to the sender

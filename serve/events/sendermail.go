@@ -74,7 +74,8 @@ func (p *senderMail) deliver(ctx context.Context) error {
 }
 
 // ready reports whether mail waits that the stream can hand over now. It takes the mailbox's lock only if mail waits. The same goroutine
-// writes all other events, and a suspended process may hold that lock for days: ready and hand wait at most sessions.KeepWait for it.
+// writes all other events, and a suspended process may hold that lock for days. Therefore ready and hand wait at most sessions.KeepWait for
+// the lock.
 func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	if some, err := p.box.Waiting(); err != nil || !some {
 		return false, err
@@ -120,7 +121,8 @@ func (p *senderMail) fromArchive() (ok bool, err error) {
 	}
 }
 
-// count counts a written message. If more than batch messages were written and none was p.had, no later one can be: count clears p.had.
+// count counts a written message. If more than batch messages were written and none was p.had, no later message can be p.had. Then count
+// clears p.had.
 func (p *senderMail) count() {
 	if p.seen++; p.seen > batch {
 		p.had = ""

@@ -59,7 +59,7 @@ type grant struct {
 	Tabs    []tabKey  `json:"tabs,omitempty"` // only in a login; the newest last
 }
 
-// tabKey is the key of one tab. Unproven is that of the link that opened this tab: an agent may have planted or read the cookie that the
+// tabKey is the key of one tab. Each tab has the Unproven of its own link, because an agent may have planted or read the cookie that the
 // tabs share.
 type tabKey struct {
 	Hash     string `json:"hash"` // SHA-256
@@ -249,8 +249,7 @@ func (p *Page) cookies(r *http.Request) (values []string) {
 	return values
 }
 
-// cookiePrefix returns the beginning of a cookie's name. It contains the port, because browsers send a cookie to all ports of
-// a host.
+// cookiePrefix returns the beginning of a cookie's name. It contains the port, because browsers send a cookie to all ports of a host.
 func (p *Page) cookiePrefix(r *http.Request) string {
 	port := "80"
 	if i := strings.LastIndexByte(r.Host, ':'); i >= 0 {

@@ -122,7 +122,7 @@ func (p *Page) notify(c *call) (any, error) {
 	return map[string]string{"became": now.Became, "text": visible(now.Text)}, err
 }
 
-// read handles POST /api/read: it marks those of the person's own messages as read that the page has shown. Newer messages go on waiting.
+// read handles POST /api/read: it marks as read the person's own messages that the page has shown. Newer messages go on waiting.
 func (p *Page) read(c *call) (any, error) {
 	var asked struct {
 		Keys []string `json:"keys"`

@@ -113,8 +113,8 @@ func sumOf(s senders.Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
 }
 
-// unproven holds the requests whose bodies verify is reading, before it knows whether the sender is genuine. They take memory, so only
-// a few are allowed. If there are too many, a new one ends the oldest: a client whose requests never end shuts out no other client.
+// unproven holds the requests whose bodies verify is reading, before it knows whether the sender is genuine. They take memory, so only a
+// few are allowed. If there are too many, a new one ends the oldest. So a client whose requests never end does not shut out other clients.
 type unproven struct {
 	mu  sync.Mutex
 	all []*reading
