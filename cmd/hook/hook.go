@@ -171,7 +171,7 @@ func (e *event) clientProcess() int {
 
 // findSession finds the session of the event. Afterwards e.s.ID is empty if the event belongs to no session, or needs no more work.
 func (e *event) findSession(ctx context.Context) (err error) {
-	c := callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, PIDFromEnv: e.profile.ProcessEnv != "", Getenv: e.Getenv}
+	c := callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, ByHook: true, Getenv: e.Getenv}
 	if !e.ByProcess() {
 		e.s, err = e.b.Attach(ctx, c)
 		return err

@@ -53,7 +53,8 @@ type Attachment struct {
 	since    float64  // the AliasSince of evicted[0]; the caller's session takes it over
 	moveFrom []string // see facts.Facts.MoveFrom
 
-	startedBy string // see facts.Facts.StartedBy
+	startedBy string          // see facts.Facts.StartedBy
+	former    []facts.Process // see formerProcesses
 }
 
 // Arrive finds or makes the session of the caller. own is the row of this session. due has the ids of the sessions whose mail must still be
@@ -113,6 +114,10 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	before, err := reg.Facts.Read(a.sid)
 	if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) {
 		return nil, err // a damaged file is no error here: bindFacts sets it aside
+	}
+	if a.former = formerProcesses(reg, before, a.process); len(a.former) > maxFormer {
+		recordRebind(ctx, reg, "rebind_refused", a, before)
+		a.process = processes.Process{} // the session stays at its present process
 	}
 	a.named = a.Alias != "" || a.Caller.Alias != ""
 	if a.optional = a.Alias == "" && !before.Named && sessions.CheckAlias(a.Caller.Alias) == nil; a.optional {
@@ -236,7 +241,10 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {
-			f.FormerProcesses = formerProcesses(ctx, reg, *f, a)
+			if runs, visible := running(reg, processOf(*f)); runs && visible {
+				recordRebind(ctx, reg, "rebind", a, *f)
+			}
+			f.FormerProcesses = a.former
 			if f.PID != a.process.PID || f.StartTime != a.process.Start {
 				f.RingerPID, f.RingerStart = 0, 0
 				if f.Turn != "" { // the new process is in no turn, and is not idle, longer than it runs
@@ -259,37 +267,43 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 }
 
 // maxFormer is the largest number of facts.Facts.FormerProcesses.
-const maxFormer = 8
+const maxFormer = 32
 
-// formerProcesses returns the processes that the facts of a session keep when it is bound to another process. Any program of the user can
-// bind a session to a process that is younger than its client, so that a terminal seems to be older than the client. See ProveTerminal.
-func formerProcesses(ctx context.Context, reg *sessions.Registry, f facts.Facts, a *Attachment) []facts.Process {
-	now := facts.Process{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}
-	was := facts.Process{PID: f.PID, StartTime: f.StartTime, Namespace: f.Namespace}
-	if was == now || was.PID == 0 {
+// formerProcesses returns the processes that the facts of a session keep when it is bound to the process now. Any program of the user can
+// bind a session to a process that is younger than its client, so that a terminal seems to be older than the client. See ProveTerminal. So
+// formerProcesses leaves out no process that may be a client and may still run. If it returns more than maxFormer, the session must not be
+// bound to now.
+func formerProcesses(reg *sessions.Registry, f facts.Facts, now processes.Process) (kept []facts.Process) {
+	next := facts.Process{PID: now.PID, StartTime: now.Start, Namespace: reg.Processes.Namespace()}
+	if now.PID == 0 || next == processOf(f) {
 		return f.FormerProcesses
 	}
-	if runs, visible := running(reg, was); runs && visible {
-		reg.Events.Record(ctx, "rebind", "session_id", a.sid, "pid", strconv.Itoa(now.PID), "former_pid", strconv.Itoa(was.PID))
-	}
-	var kept []facts.Process
-	for _, p := range append(slices.Clone(f.FormerProcesses), was) {
-		i := slices.IndexFunc(kept, func(k facts.Process) bool { return processes.SameNamespace(k.Namespace, p.Namespace) })
-		switch runs, _ := running(reg, p); {
-		case !runs || p == now:
-		case i >= 0:
-			if p.StartTime < kept[i].StartTime {
-				kept[i] = p
-			}
-		case len(kept) < maxFormer:
+	for _, p := range append(slices.Clone(f.FormerProcesses), processOf(f)) {
+		runs, visible := running(reg, p)
+		if runs && p != next && !(visible && adopts(f.Client, p.PID)) {
 			kept = append(kept, p)
 		}
 	}
 	return kept
 }
 
+// processOf returns the process to which the facts bind a session.
+func processOf(f facts.Facts) facts.Process {
+	return facts.Process{PID: f.PID, StartTime: f.StartTime, Namespace: f.Namespace}
+}
+
+// recordRebind records that a session gets another process, or that it does not.
+func recordRebind(ctx context.Context, reg *sessions.Registry, event string, a *Attachment, f facts.Facts) {
+	if next := (facts.Process{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}); next != processOf(f) {
+		reg.Events.Record(ctx, event, "session_id", a.sid, "pid", strconv.Itoa(a.process.PID), "former_pid", strconv.Itoa(f.PID))
+	}
+}
+
 // running reports whether a process may still run, and whether c2c can see that.
 func running(reg *sessions.Registry, was facts.Process) (runs, visible bool) {
+	if was.PID == 0 {
+		return false, true
+	}
 	if !processes.SameNamespace(was.Namespace, reg.Processes.Namespace()) {
 		return true, false
 	}

@@ -38,8 +38,9 @@ type Caller struct {
 	Getenv func(string) string
 	// PID is the client's process, if the caller knows it. If PID is zero, Resolve searches the ancestors.
 	PID int
-	// PIDFromEnv means that PID comes from a variable, which any program may set. No session is bound to such a process unless it is above us.
-	PIDFromEnv bool
+	// ByHook means that a hook has found PID in a variable, which any program may set, or as its parent, which may have adopted the hook. No
+	// session is bound to such a process unless it is above us and no adopter (see adopts).
+	ByHook bool
 	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, for
 	// example if c2c cannot see the client's process.
 	Last string
@@ -68,18 +69,18 @@ func (c Caller) Looked() Caller {
 	return c
 }
 
-// withProcessAbove returns c without its PID if PID comes from a variable, and is not a process above ours. If c2c cannot see the process,
-// PID stays: a sandbox may hide the client, and no session is bound to a hidden process.
+// withProcessAbove returns c without its PID if a hook calls, and PID is no client above our process. If c2c cannot see the process, PID
+// stays: a sandbox may hide the client, and no session is bound to a hidden process.
 func (c Caller) withProcessAbove(reg *sessions.Registry) Caller {
-	if _, err := reg.Processes.Find(c.PID); !c.PIDFromEnv || err != nil {
+	if _, err := reg.Processes.Find(c.PID); !c.ByHook || err != nil {
 		return c
 	}
 	for p := range ancestors(reg, reg.Processes.Self()) {
-		if p.Parent == c.PID {
+		if p.Parent == c.PID && !adopts(c.Client, c.PID) {
 			return c
 		}
 	}
-	reg.Log.Warn("a variable names a client process that is not above this process", "client", c.Client, "pid", c.PID)
+	reg.Log.Warn("the process of a hook is no client above it", "client", c.Client, "pid", c.PID)
 	c.PID = 0
 	return c
 }
