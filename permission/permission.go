@@ -40,7 +40,7 @@ const (
 	StateTerminal State = "terminal" // a person has answered in the client's own dialog
 	StateExpired  State = "expired"
 	StateGone     State = "gone"   // the client or its MCP server has ended
-	StateForged   State = "forged" // another program has changed the file, see Request.Same and files.forged
+	StateForged   State = "forged" // another program has changed the file, see Request.Is and files.forged
 )
 
 // Request is a tool call that waits for a person. The client's texts are cut, and their control characters made visible by mail.Visible.
@@ -73,9 +73,12 @@ type Verdict struct {
 	Allow    bool
 	Partial  bool     // the verdict counts even if only a part of the request was shown
 	By, Via  string   // for example "max", "page"
-	Proof    string   // evidence that a person gave the verdict, for example "older terminal"; without it, no verdict counts
+	Proof    string   // evidence that a person gave the verdict, for example ProofTerminal; without it, no verdict counts
 	Sessions []string // ids of the sessions for which the verdict counts; nil: all
 }
+
+// ProofTerminal is the Proof of a verdict from a terminal that is older than the client, see callers.ProveTerminal.
+const ProofTerminal = "older terminal"
 
 func (v Verdict) word() string {
 	if v.Allow {
@@ -241,6 +244,15 @@ func (r Request) Same(other Request) bool {
 	r, other = r.shown(), other.shown()
 	return r.Tool == other.Tool && r.Description == other.Description && r.Input == other.Input && r.Partial == other.Partial &&
 		r.PID == other.PID && r.StartTime == other.StartTime && r.Namespace == other.Namespace
+}
+
+// Is reports whether r, as its file has it now, is still the request asked. When the page of an older c2c gives a verdict, it drops the
+// process from the file. Only the verdict of a terminal depends on the process.
+func (r Request) Is(asked Request) bool {
+	if r.PID == 0 && r.Proof != ProofTerminal {
+		asked.PID, asked.StartTime, asked.Namespace = r.PID, r.StartTime, r.Namespace
+	}
+	return r.Same(asked)
 }
 
 // countOf counts the open requests of a session, or of all sessions if session is "".

@@ -85,7 +85,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 			err = cli.WithHint(err, "answer in its own dialog, in a terminal that was open before it, or on a page that was opened there")
 			return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoProof))
 		}
-		v.Proof, v.Sessions = "older terminal", []string{asked.Session}
+		v.Proof, v.Sessions = permission.ProofTerminal, []string{asked.Session}
 	}
 	r, err := store.Decide(ctx, words[0], v)
 	if partial := new(permission.PartialError); errors.As(err, &partial) {

@@ -281,7 +281,7 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Dura
 	case err != nil:
 		r.warn("read a permission request", err)
 		return false, relayRetry
-	case !now.Same(a.Request): // a person has seen another request than the client has sent
+	case !now.Is(a.Request): // a person has seen another request than the client has sent
 		r.warn("a permission request was changed", errors.New(now.Name()))
 		how = permission.SettledForged
 	case now.State == permission.StateOpen:
