@@ -259,6 +259,44 @@ func TestAnAgentCannotMakeItsClientYoungerThanItsTerminal(t *testing.T) {
 	refuses(`rm "$C2C_MCP_BROKER_ROOT"/sessions/*.json; `, "allow bcdef")
 }
 
+// A client ends while its hook runs. Then init or a user's systemd, which is older than all terminals, becomes the parent of the hook.
+func TestAnOrphanedHookKeepsNoPersonOut(t *testing.T) {
+	a := newAsker(t, true)
+	a.ask("abcde")
+	out := a.types(`printf '{"session_id":"gem-1","hook_event_name":"AfterTool","tool_name":"x"}' >in; mkfifo begin end
+		sh -c '(read line <begin; exec c2c hook --client gemini <in 8>end) & true'
+		cat end & exec 9>begin; echo >&9; wait # cat ends with the hook
+		sh -c 'c2c hook --client gemini <in; true' # the client is started again
+		c2c senders allow ci --to amber --verdicts; echo exit $?`)
+	if !strings.Contains(out, "exit 0") {
+		t.Errorf("an honest person: %s", out)
+	}
+	if found, err := filepath.Glob(filepath.Join(a.root(), "sessions", "*.json")); err != nil || len(found) != 3 { // of the client, of the hook, of the person
+		t.Errorf("sessions %q, %v", found, err)
+	}
+}
+
+// The client is process 1 of a container, so it is the parent of all that its agent has left in the background.
+func TestAClientThatIsProcess1CountsWhileItRuns(t *testing.T) {
+	k := &keeper{t, keptPrograms(t), t.TempDir()}
+	if err := os.WriteFile(filepath.Join(k.home, "agent"), []byte(`hook='printf "{\"session_id\":\"claude-1\",\"hook_event_name\":\"SessionStart\"}" | CLAUDE_PID=$$ c2c hook --client claude >&2'
+		eval "$hook"
+		export hook LINE='c2c list; sh -c "$hook; echo \$\$; exec sleep 1000" | { read pid; c2c senders allow ci --to amber --verdicts; echo exit $?; kill $pid; }'
+		mkfifo end
+		(setsid script -qec "$LINE" shown >/dev/null 2>&1 </dev/null 8>end &)
+		cat end # until the terminal is closed
+		cat shown`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := k.command()
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", isolated(t) + `bash -c 'exec -a claude sh ./agent'`}
+	cmd.Env = append(cmd.Env, "USER=ada", "TERM=xterm")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "none of its processes is older than the session claude-") || !strings.Contains(string(out), "exit 1") {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
 // forges types a line in a terminal that is made for it, below no client and with nothing in its environment.
 func (k *keeper) forges(line string) string {
 	k.t.Helper()
