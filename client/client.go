@@ -158,8 +158,8 @@ func (p Profile) Reopens(alias, id string) string {
 
 // Name returns the name of the client that has this name or alias. It returns an unknown name unchanged.
 func Name(name string) string {
-	if p, ok := Find(name); ok {
-		return p.Name
+	if i := slices.IndexFunc(profiles, func(p Profile) bool { return slices.Contains(p.Aliases, name) }); i >= 0 {
+		return profiles[i].Name
 	}
 	return name
 }

@@ -54,7 +54,8 @@ type Attachment struct {
 	moveFrom []string // see facts.Facts.MoveFrom
 
 	startedBy string          // see facts.Facts.StartedBy
-	former    []facts.Process // see formerProcesses
+	former    []facts.Process // see facts.Facts.FormerProcesses
+	event     string          // the event that tells of a process which still runs, and has lost the session or kept it
 }
 
 // Arrive finds or makes the session of the caller. own is the row of this session. due has the ids of the sessions whose mail must still be
@@ -115,15 +116,11 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) {
 		return nil, err // a damaged file is no error here: bindFacts sets it aside
 	}
-	if a.former = formerProcesses(reg, before, a.process); len(a.former) > maxFormer {
-		recordRebind(ctx, reg, "rebind_refused", a, before)
-		a.process = processes.Process{} // the session stays at its present process
-	}
 	a.named = a.Alias != "" || a.Caller.Alias != ""
 	if a.optional = a.Alias == "" && !before.Named && sessions.CheckAlias(a.Caller.Alias) == nil; a.optional {
 		a.Alias = a.Caller.Alias
 	}
-	bound, err := bindRow(reg, rows, a, before.Alias)
+	bound, err := bindRow(reg, rows, a, before)
 	if err != nil {
 		return nil, err
 	}
@@ -140,17 +137,18 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	return bound, bindFacts(ctx, reg, a, bound[registry.FindSID(bound, a.sid)].Alias())
 }
 
-// bindRow makes or edits the row of the caller's session. The argument former is the alias that the session had before its row was removed;
-// a new row gets it again, if it is free.
-func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former string) ([]registry.Row, error) {
+// bindRow makes or edits the row of the caller's session. A new row gets the alias again that the session had before its row was removed, if
+// this alias is free.
+func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, before facts.Facts) ([]registry.Row, error) {
 	rows, err := claimAlias(reg, rows, a)
 	if err != nil {
 		return nil, err
 	}
+	a.keepFormer(reg, before)
 	if a.created {
 		alias := a.Alias
-		if alias == "" && former != "" && len(sessions.Holders(rows, former)) == 0 {
-			alias = former
+		if alias == "" && before.Alias != "" && len(sessions.Holders(rows, before.Alias)) == 0 {
+			alias = before.Alias
 		}
 		if alias == "" && sessions.IsPersonID(a.sid) && a.Caller.User != nil {
 			alias = a.Caller.User.firstAlias(rows)
@@ -224,6 +222,9 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		}
 	}
 	return reg.Facts.Change(ctx, a.sid, func(f *facts.Facts) {
+		if a.event != "" {
+			reg.Events.Record(ctx, a.event, "session_id", a.sid, "pid", strconv.Itoa(a.Caller.PID), "former_pid", strconv.Itoa(f.PID))
+		}
 		known := f.Alias != "" || a.created // otherwise an older version of c2c gave the alias, at an unknown time
 		switch renamed := sessions.Fold(f.Alias) != sessions.Fold(alias); {
 		case len(a.evicted) > 0:
@@ -241,9 +242,6 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {
-			if runs, visible := running(reg, processOf(*f)); runs && visible {
-				recordRebind(ctx, reg, "rebind", a, *f)
-			}
 			f.FormerProcesses = a.former
 			if f.PID != a.process.PID || f.StartTime != a.process.Start {
 				f.RingerPID, f.RingerStart = 0, 0
@@ -269,41 +267,31 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 // maxFormer is the largest number of facts.Facts.FormerProcesses.
 const maxFormer = 32
 
-// formerProcesses returns the processes that the facts of a session keep when it is bound to the process now. Any program of the user can
-// bind a session to a process that is younger than its client, so that a terminal seems to be older than the client. See ProveTerminal. So
-// formerProcesses leaves out no process that may be a client and may still run. If it returns more than maxFormer, the session must not be
-// bound to now.
-func formerProcesses(reg *sessions.Registry, f facts.Facts, now processes.Process) (kept []facts.Process) {
-	next := facts.Process{PID: now.PID, StartTime: now.Start, Namespace: reg.Processes.Namespace()}
-	if now.PID == 0 || next == processOf(f) {
-		return f.FormerProcesses
+// keepFormer finds the processes that the facts of a session keep when it is bound to another process. Any program of the user can bind a
+// session to a process that is younger than its client, so that a terminal seems to be older than the client (see ProveTerminal). So the
+// facts keep each process that may be a client and may still run. If there are too many, the session stays at its present process.
+func (a *Attachment) keepFormer(reg *sessions.Registry, f facts.Facts) {
+	next := facts.Process{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}
+	was := facts.Process{PID: f.PID, StartTime: f.StartTime, Namespace: f.Namespace}
+	if next.PID == 0 || next == was {
+		a.former = f.FormerProcesses
+		return
 	}
-	for _, p := range append(slices.Clone(f.FormerProcesses), processOf(f)) {
-		runs, visible := running(reg, p)
-		if runs && p != next && !(visible && adopts(f.Client, p.PID)) {
-			kept = append(kept, p)
+	for _, p := range append(slices.Clone(f.FormerProcesses), was) {
+		if runs, visible := running(reg, p); runs && p.PID != 0 && p != next && !(visible && processes.Adopts(f.Client, p.PID)) {
+			a.former = append(a.former, p)
+			if p == was && visible {
+				a.event = "rebind"
+			}
 		}
 	}
-	return kept
-}
-
-// processOf returns the process to which the facts bind a session.
-func processOf(f facts.Facts) facts.Process {
-	return facts.Process{PID: f.PID, StartTime: f.StartTime, Namespace: f.Namespace}
-}
-
-// recordRebind records that a session gets another process, or that it does not.
-func recordRebind(ctx context.Context, reg *sessions.Registry, event string, a *Attachment, f facts.Facts) {
-	if next := (facts.Process{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}); next != processOf(f) {
-		reg.Events.Record(ctx, event, "session_id", a.sid, "pid", strconv.Itoa(a.process.PID), "former_pid", strconv.Itoa(f.PID))
+	if len(a.former) > maxFormer {
+		a.event, a.process = "rebind_refused", processes.Process{}
 	}
 }
 
 // running reports whether a process may still run, and whether c2c can see that.
 func running(reg *sessions.Registry, was facts.Process) (runs, visible bool) {
-	if was.PID == 0 {
-		return false, true
-	}
 	if !processes.SameNamespace(was.Namespace, reg.Processes.Namespace()) {
 		return true, false
 	}

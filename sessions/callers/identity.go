@@ -39,7 +39,7 @@ type Caller struct {
 	// PID is the client's process, if the caller knows it. If PID is zero, Resolve searches the ancestors.
 	PID int
 	// ByHook means that a hook has found PID in a variable, which any program may set, or as its parent, which may have adopted the hook. No
-	// session is bound to such a process unless it is above us and no adopter (see adopts).
+	// session is bound to such a process unless it is above us and no adopter (see processes.Adopts).
 	ByHook bool
 	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, for
 	// example if c2c cannot see the client's process.
@@ -76,7 +76,7 @@ func (c Caller) withProcessAbove(reg *sessions.Registry) Caller {
 		return c
 	}
 	for p := range ancestors(reg, reg.Processes.Self()) {
-		if p.Parent == c.PID && !adopts(c.Client, c.PID) {
+		if p.Parent == c.PID && !processes.Adopts(c.Client, c.PID) {
 			return c
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/client"
 	"c2c/process/procstat"
 	"c2c/sessions"
 	"c2c/sessions/facts"
@@ -72,24 +71,14 @@ func Starts(reg *sessions.Registry, s sessions.Session) (all []int64) {
 	if p, err := reg.Processes.Find(s.Process); err == nil && s.Process != 0 && isHere(reg, s) {
 		all = append(all, p.Start)
 	}
-	for _, p := range append([]facts.Process{processOf(s.Facts)}, s.Facts.FormerProcesses...) {
-		if runs, visible := running(reg, p); runs && visible && !adopts(s.Client, p.PID) && !slices.Contains(all, p.StartTime) {
+	now := facts.Process{PID: s.Facts.PID, StartTime: s.Facts.StartTime, Namespace: s.Facts.Namespace}
+	for _, p := range append([]facts.Process{now}, s.Facts.FormerProcesses...) {
+		if runs, visible := running(reg, p); runs && visible && !processes.Adopts(s.Client, p.PID) && !slices.Contains(all, p.StartTime) {
 			all = append(all, p.StartTime)
 		}
 	}
 	return all
 }
-
-// adopts reports whether a process is the parent of processes whose own parent has ended, and no client: a user's systemd, or process 1.
-// Process 1 of a container may be a client; its arguments name the client, if c2c knows it.
-func adopts(clientName string, pid int) bool {
-	_, name, _ := procstat.Owner(pid)
-	_, known := client.Find(clientName)
-	return name == systemd || pid == 1 && known && client.Running(client.ArgsOf(pid)) == ""
-}
-
-// systemd is the kernel's name of init, and of the process that starts a user's services.
-const systemd = "systemd"
 
 // isHere reports whether the session's process may be in our PID namespace.
 func isHere(reg *sessions.Registry, s sessions.Session) bool {
@@ -128,7 +117,7 @@ func (t terminal) isOlder(start int64) bool {
 		return true
 	}
 	for i, o := range t[1:] {
-		switch older := o.Start < start && !o.others && o.name != systemd; {
+		switch older := o.Start < start && !o.others && o.name != processes.Systemd; {
 		case o.others && (i == 0 || strings.HasPrefix(o.name, "sshd")):
 			return true
 		case older && (i == 0 && o.master || i == 1 && t[1].master):

@@ -4,10 +4,13 @@
 package processes
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"c2c/client"
+	"c2c/process/procstat"
 )
 
 // ErrNoProcess says that a process id is not in use.
@@ -48,6 +51,17 @@ const FirstNamespace = "pid:[4026531836]"
 func SameNamespace(one, other string) bool {
 	a, b := strings.Fields(one), strings.Fields(other)
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]
+}
+
+// Systemd is the kernel's name of init, and of the process that starts a user's services.
+const Systemd = "systemd"
+
+// Adopts reports whether a process is no client, but becomes the parent of processes whose parent has ended: a user's systemd, or process 1.
+// But process 1 of a container may be the client itself. Then its arguments name the client, or c2c does not know the client.
+func Adopts(clientName string, pid int) bool {
+	name, _ := procstat.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	p, known := client.Find(clientName)
+	return string(name) == Systemd+"\n" || pid == 1 && known && !strings.Contains(strings.Join(client.ArgsOf(pid), " "), cmp.Or(p.Program, p.Name))
 }
 
 // Environment makes a lookup function from a list of NAME=value.
