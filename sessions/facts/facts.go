@@ -24,7 +24,7 @@ type Facts struct {
 	PID       int    `json:"pid,omitempty"`
 	StartTime int64  `json:"pid_start_time,omitempty"`
 	Namespace string `json:"pid_namespace,omitempty"`
-	// FormerProcesses are processes to which the session was bound, and which may still run: of each PID namespace the oldest one.
+	// FormerProcesses are the processes to which the session was bound, and which may still run.
 	FormerProcesses []Process `json:"former_processes,omitempty"`
 	Started         bool      `json:"started,omitempty"`  // c2c start made this session, and its client has not reported its own id for it yet
 	Named           bool      `json:"named,omitempty"`    // its alias was chosen, or the alias from the configuration was tried already

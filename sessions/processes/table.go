@@ -4,9 +4,9 @@
 package processes
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"c2c/client"
@@ -57,11 +57,15 @@ func SameNamespace(one, other string) bool {
 const Systemd = "systemd"
 
 // Adopts reports whether a process is no client, but becomes the parent of processes whose parent has ended: a user's systemd, or process 1.
-// But process 1 of a container may be the client itself. Then its arguments name the client, or c2c does not know the client.
+// But process 1 of a container may be the client itself. Then its arguments name a client, or c2c does not know the session's client. Any
+// client's name counts, because an agent can call its session's client by another name.
 func Adopts(clientName string, pid int) bool {
-	name, _ := procstat.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	p, known := client.Find(clientName)
-	return string(name) == Systemd+"\n" || pid == 1 && known && !strings.Contains(strings.Join(client.ArgsOf(pid), " "), cmp.Or(p.Program, p.Name))
+	program, _ := procstat.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if name := strings.TrimSpace(string(program)); name == Systemd || pid != 1 {
+		return name == Systemd
+	}
+	args, names := strings.Join(client.ArgsOf(pid), " "), client.Names()
+	return slices.Contains(names, clientName) && !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(args, name) })
 }
 
 // Environment makes a lookup function from a list of NAME=value.
