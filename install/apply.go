@@ -11,10 +11,8 @@ import (
 	"strings"
 
 	"c2c/inbox/atomicfile"
+	"c2c/install/edits"
 )
-
-// ErrChanged: a file has changed since the plan was made.
-var ErrChanged = errors.New("changed meanwhile, run again")
 
 // Apply carries out the plan. If another plan was applied after this plan was made, Apply first makes the plan again. Before it writes
 // the first file, it checks that every file still has the content for which the plan was made; it checks each file again right before it
@@ -29,7 +27,7 @@ func (p *Plan) Apply() error {
 		err = p.apply()
 	}
 	if err != nil {
-		removeDirs(p.made)
+		edits.RemoveDirs(p.made)
 	}
 	return err
 }
@@ -37,7 +35,7 @@ func (p *Plan) Apply() error {
 // renew makes the plan again if another plan was applied meanwhile. The caller holds the lock.
 func (p *Plan) renew() error {
 	j, err := readJournal(p.stateDir)
-	if err != nil || !p.overlaps && bytes.Equal(j.file.data, p.journal.file.data) {
+	if err != nil || !p.overlaps && bytes.Equal(j.file.Data, p.journal.file.Data) {
 		return err
 	}
 	fresh, err := p.again()
@@ -55,7 +53,7 @@ func (p *Plan) apply() error {
 		return err
 	}
 	for _, c := range steps {
-		if err := c.unchanged(); err != nil {
+		if err := c.Unchanged(); err != nil {
 			return err
 		}
 	}
@@ -65,13 +63,13 @@ func (p *Plan) apply() error {
 			continue
 		}
 		written := steps[:i+1] // also the last step, which may be written and not yet synced
-		if errors.Is(err, ErrChanged) {
+		if errors.Is(err, edits.ErrChanged) {
 			written = steps[:i]
 		}
 		for _, done := range slices.Backward(written) {
 			err = errors.Join(err, p.undo(done))
 		}
-		removeDirs(dirs)
+		edits.RemoveDirs(dirs)
 		return err
 	}
 	return p.finish()
@@ -79,13 +77,13 @@ func (p *Plan) apply() error {
 
 // removeTemps removes the temporary files that a crash has left in the directories of the plan. If the crash came before an edit, only
 // the undo record of that edit names the directory.
-func (p *Plan) removeTemps(steps []Change) {
-	atomicfile.Sweep(p.journal.file.target)
+func (p *Plan) removeTemps(steps []edits.Change) {
+	atomicfile.Sweep(p.journal.file.Target)
 	for _, c := range steps {
-		atomicfile.Sweep(c.target)
+		atomicfile.Sweep(c.Target)
 	}
 	for _, path := range p.finished {
-		if target, err := followLink(path); err == nil {
+		if target, err := edits.FollowLink(path); err == nil {
 			atomicfile.Sweep(target)
 		}
 	}
@@ -93,79 +91,49 @@ func (p *Plan) removeTemps(steps []Change) {
 
 // steps returns the edits; the edit of the journal comes before the edits that the journal can undo. steps also returns the missing
 // directories that the edits need. The journal lists each of them before c2c makes it, except those that p.lock has already made.
-func (p *Plan) steps() (steps []Change, dirs []string, err error) {
+func (p *Plan) steps() (steps []edits.Change, dirs []string, err error) {
 	steps, dirs = slices.Clone(p.Changes), p.made
 	if p.recorded {
 		steps = slices.Insert(steps, 0, p.journal.change())
 	}
 	for _, c := range steps {
 		if c.After != nil {
-			missing, err := c.missingDirs()
+			missing, err := c.MissingDirs()
 			if err != nil {
 				return nil, nil, err
 			}
-			dirs = mergeDirs(dirs, missing)
+			dirs = edits.MergeDirs(dirs, missing)
 		}
 	}
 	if p.recorded {
-		p.journal.Dirs = mergeDirs(p.journal.Dirs, dirs)
+		p.journal.Dirs = edits.MergeDirs(p.journal.Dirs, dirs)
 		if !slices.Contains(dirs, filepath.Dir(p.stateDir)) { // the directory existed before
-			p.journal.Dirs = mergeDirs(p.journal.Dirs, p.unlisted())
+			p.journal.Dirs = edits.MergeDirs(p.journal.Dirs, p.unlisted())
 		}
 		steps[0] = p.journal.change()
 	}
 	return steps, dirs, nil
 }
 
-// missingDirs returns the directories to make. For the user root it returns an error if the owner of the parent could not use such a
-// directory: directories that root makes in a user's home would lock the client out of its own configuration.
-func (c Change) missingDirs() ([]string, error) {
-	missing, err := missingDirs(filepath.Dir(c.target))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(missing) > 0:
-		err = atomicfile.ShutsOut(filepath.Dir(missing[0]))
-	case c.Before == nil && c.Mode&0o004 == 0:
-		err = atomicfile.ShutsOut(filepath.Dir(c.target))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("make %s: %w", c.Path, err)
-	}
-	return missing, nil
-}
-
-func (c Change) unchanged() error {
-	f, err := readFile(c.Path)
-	if err != nil {
-		return err
-	}
-	same := f.target == c.target && (f.data == nil) == (c.Before == nil) && bytes.Equal(f.data, c.Before)
-	if !same || f.data != nil && f.mode != c.BeforeMode {
-		return fmt.Errorf("edit %s: %w", c.Path, ErrChanged)
-	}
-	return nil
-}
-
-func (p *Plan) do(c Change) error {
-	if err := c.unchanged(); err != nil {
+func (p *Plan) do(c edits.Change) error {
+	if err := c.Unchanged(); err != nil {
 		return err
 	}
 	switch {
 	case c.After != nil:
-		if err := p.makeDirs(filepath.Dir(c.target)); err != nil {
+		if err := p.makeDirs(filepath.Dir(c.Target)); err != nil {
 			return err
 		}
-		return atomicfile.Rewrite(c.target, c.After, c.Mode, c.unchanged)
+		return atomicfile.Rewrite(c.Target, c.After, c.Mode, c.Unchanged)
 	case c.Before != nil:
-		return atomicfile.Remove(c.target)
+		return atomicfile.Remove(c.Target)
 	}
 	return nil
 }
 
 // undo restores a file that c2c has written, if no other program has changed it since.
-func (p *Plan) undo(c Change) error {
-	if c.unchanged() == nil {
+func (p *Plan) undo(c edits.Change) error {
+	if c.Unchanged() == nil {
 		return nil
 	}
 	c.Before, c.After, c.BeforeMode, c.Mode = c.After, c.Before, c.Mode, c.BeforeMode
@@ -181,7 +149,7 @@ func (p *Plan) makeDirs(dir string) error {
 	if dir == p.stateDir {
 		mode = 0o700
 	}
-	missing, err := missingDirs(dir)
+	missing, err := edits.MissingDirs(dir)
 	if err != nil {
 		return err
 	}
@@ -207,24 +175,24 @@ func (p *Plan) finish() error {
 	if len(j.Files) > 0 && len(p.finished) == 0 {
 		return nil
 	}
-	if j.Dirs, err = removeDirs(mergeDirs(j.Dirs, p.made)); err != nil {
+	if j.Dirs, err = edits.RemoveDirs(edits.MergeDirs(j.Dirs, p.made)); err != nil {
 		return err
 	}
 	if len(j.Files) > 0 {
 		return p.do(j.change())
 	}
-	if err := p.do(j.file.change(nil, 0)); err != nil {
+	if err := p.do(j.file.Change(nil, 0)); err != nil {
 		return err
 	}
 	// Directories with our name are ours even if c2c crashed before it wrote the journal.
-	_, err = removeDirs(slices.Concat(j.Dirs, p.unlisted(), []string{filepath.Dir(p.stateDir), p.stateDir}))
+	_, err = edits.RemoveDirs(slices.Concat(j.Dirs, p.unlisted(), []string{filepath.Dir(p.stateDir), p.stateDir}))
 	return err
 }
 
 // unlisted returns our own directories in the home, if there was no journal. c2c may have been killed before it wrote the journal, or
 // after it removed the journal. Then there is no other record that c2c has made these directories.
 func (p *Plan) unlisted() (dirs []string) {
-	if p.journal.file.data == nil {
+	if p.journal.file.Data == nil {
 		for dir := p.stateDir; strings.HasPrefix(dir, p.home+"/"); dir = filepath.Dir(dir) {
 			dirs = append(dirs, dir)
 		}

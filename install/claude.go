@@ -8,6 +8,7 @@ import (
 
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/install/edits"
 
 	"github.com/tailscale/hujson"
 )
@@ -150,7 +151,7 @@ func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte,
 }
 
 func claudeAllows(o Options) bool {
-	return confedit.Lists(dataAt(claudeSettingsFiles(o)[0]), claudeRule, claudeRules...)
+	return confedit.Lists(edits.Content(claudeSettingsFiles(o)[0]), claudeRule, claudeRules...)
 }
 
 func claudeHooks(script string) hookEditor {
@@ -182,14 +183,14 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	asks := "" // the project's file with our server; the client asks only about a server of a project
 	for _, dir := range claudeProjects(o) {
 		path := filepath.Join(dir, ".mcp.json")
-		if confedit.Member(dataAt(path), serversKey, serverName) != nil {
+		if confedit.Member(edits.Content(path), serversKey, serverName) != nil {
 			asks = path
 		}
 	}
 	answered, allowed, only := false, false, ""
 	managed := claudeManaged()
 	for _, path := range append(claudeSettingsFiles(o), managed...) {
-		data := dataAt(path)
+		data := edits.Content(path)
 		found = append(found, claudeSwitches(path, data, slices.Contains(managed, path), o)...)
 		if asks != "" && confedit.Lists(data, serverName, "disabledMcpjsonServers") {
 			answered = true
@@ -208,7 +209,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 		found = append(found, problem(Claude, "approval", asks, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
 	}
 	state := claudeState(o)
-	if confedit.Lists(dataAt(state), serverName, "projects", top(o.Project), "disabledMcpServers") {
+	if confedit.Lists(edits.Content(state), serverName, "projects", top(o.Project), "disabledMcpServers") {
 		found = append(found, problem(Claude, "approval", state, "c2c is disabled in this project; /mcp in a session here enables it"))
 	}
 	return found
@@ -278,7 +279,7 @@ func claudeState(o Options) string {
 
 func claudePluginOn(o Options) string {
 	for _, path := range claudeSettingsFiles(o) {
-		if confedit.On(dataAt(path), "enabledPlugins", pluginName) {
+		if confedit.On(edits.Content(path), "enabledPlugins", pluginName) {
 			return path
 		}
 	}

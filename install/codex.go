@@ -10,6 +10,7 @@ import (
 
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/install/edits"
 )
 
 // Codex is Codex's name in package client.
@@ -49,11 +50,11 @@ func codexAllows(o Options) bool {
 
 // codexDoc reads config.toml. A caller may ignore an error, because the editor of the file reports it, too.
 func codexDoc(o Options) (tomlDoc, error) {
-	config, err := readFile(codexFiles(o)[1].path)
+	config, err := edits.Read(codexFiles(o)[1].path)
 	if err != nil {
 		return tomlDoc{}, err
 	}
-	return parseTOML(config.path, config.data)
+	return parseTOML(config.Path, config.Data)
 }
 
 // codexConfig edits our server, and the records that Codex writes when the person has reviewed our hooks (0.169.0):
@@ -97,7 +98,7 @@ func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := readFile(e.hooksPath)
+	hooks, err := edits.Read(e.hooksPath)
 	if err != nil {
 		return data, nil // the undo of hooks.json reports the error
 	}
@@ -106,7 +107,7 @@ func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 		return nil, err
 	}
 	var keys []string
-	for _, of := range e.noted(hooks.data) {
+	for _, of := range e.noted(hooks.Data) {
 		keys = append(keys, of...)
 	}
 	var ours []confedit.Span
@@ -164,15 +165,15 @@ func codexServer(o Options) tomlEditor {
 // no record, Codex does not run the hook.
 func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
-	hooks, herr := readFile(files[0].path)
+	hooks, herr := edits.Read(files[0].path)
 	doc, err := codexDoc(o)
 	if herr != nil || err != nil {
 		return nil
 	}
 	var missing []string
 	editor := files[1].editor.(codexConfig)
-	keys := editor.noted(hooks.data)
-	plugin := doc.IsTrue("plugins", pluginName, "enabled") && !hasOurs(editor.hooks, hooks.data)
+	keys := editor.noted(hooks.Data)
+	plugin := doc.IsTrue("plugins", pluginName, "enabled") && !hasOurs(editor.hooks, hooks.Data)
 	for _, event := range editor.hooks.events {
 		if plugin {
 			keys[event.name] = append(keys[event.name], fmt.Sprintf("%s:hooks/hooks.json:%s:0:0", pluginName, snake(event.name)))

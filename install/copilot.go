@@ -7,6 +7,7 @@ import (
 
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/install/edits"
 )
 
 // Copilot is Copilot CLI's name in package client.
@@ -20,7 +21,7 @@ func copilot() setup {
 
 func copilotNotes(o Options) []string {
 	extensions := "it now runs every extension that it finds, not only that of c2c (enabledFeatureFlags.EXTENSIONS)"
-	if confedit.Off(dataAt(copilotSettings(o)), copilotFlag.names...) {
+	if confedit.Off(edits.Content(copilotSettings(o)), copilotFlag.names...) {
 		extensions = "its extensions stay off, as you have set it (enabledFeatureFlags.EXTENSIONS): " + withoutExtensions
 	}
 	return []string{extensions}
@@ -91,8 +92,8 @@ func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
 }
 
 // find does not set part.ours, because a person may have set the flag.
-func (e flagEditor) find(f *file) (part, error) {
-	flag := confedit.Member(f.data, e.names...)
+func (e flagEditor) find(f *edits.File) (part, error) {
+	flag := confedit.Member(f.Data, e.names...)
 	p := part{there: flag != nil}
 	if !confedit.IsTrue(flag) {
 		p.report = func(t target, _ Options) []doctor.Finding {

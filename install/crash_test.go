@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"c2c/install/edits"
 )
 
 // crash carries out the first halves of steps of a plan, and says whether there are more.
@@ -26,7 +28,7 @@ func (b *box) crash(p *Plan, count int) bool {
 	}
 	if done < len(steps) && count%2 == 1 { // the next has made its directories and no more
 		if next := steps[done]; next.After != nil {
-			if err := p.makeDirs(filepath.Dir(next.target)); err != nil {
+			if err := p.makeDirs(filepath.Dir(next.Target)); err != nil {
 				b.t.Fatal(err)
 			}
 		}
@@ -205,7 +207,7 @@ func TestARefusedInstallLeavesNoDirectory(t *testing.T) {
 	b.write("home/.claude/settings.json", "{}", 0o600)
 	p := b.plan(Claude)
 	b.write("home/.claude/settings.json", "{} ", 0o600)
-	if err := p.Apply(); !errors.Is(err, ErrChanged) {
+	if err := p.Apply(); !errors.Is(err, edits.ErrChanged) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(filepath.Dir(b.o.StateDir))); !errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"c2c/doctor"
+	"c2c/install/edits"
 	"c2c/process/child"
 )
 
@@ -59,7 +60,7 @@ type server struct {
 	off     string // why the client does not start the server; "": the client starts it
 }
 
-func (s server) part(f *file) part {
+func (s server) part(f *edits.File) part {
 	return part{there: true, ours: s.ours, overHTTP: s.url != "", report: func(t target, o Options) []doctor.Finding {
 		found := t.inspectServer(s.ours, s.command, o)
 		if s.url != "" {

@@ -5,6 +5,7 @@ import (
 
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/install/edits"
 )
 
 // Gemini is Gemini CLI's name in package client.
@@ -31,7 +32,7 @@ func geminiFiles(o Options) []target {
 // the person has turned Gemini CLI's question about trust off.
 func geminiConsent(o Options) (found []doctor.Finding) {
 	path := geminiFiles(o)[0].path
-	data := dataAt(path)
+	data := edits.Content(path)
 	if confedit.Off(data, "hooksConfig", "enabled") {
 		found = append(found, problem(Gemini, "hooks", path, "hooksConfig.enabled is false, so no hook runs: mail waits until the model calls poll_inbox"))
 	}
@@ -39,7 +40,7 @@ func geminiConsent(o Options) (found []doctor.Finding) {
 		found = append(found, problem(Gemini, "hooks", path, "hooksConfig.disabled names c2c, so its hooks do not run: mail waits until the model calls poll_inbox"))
 	}
 	enablement := filepath.Join(filepath.Dir(path), "mcp-server-enablement.json")
-	if confedit.Off(dataAt(enablement), serverName, "enabled") {
+	if confedit.Off(edits.Content(enablement), serverName, "enabled") {
 		found = append(found, problem(Gemini, "approval", enablement, "c2c is disabled; gemini mcp enable c2c enables it"))
 	}
 	found = append(found, mcpRules(Gemini, path, filepath.Join(o.Project, ".gemini", "settings.json"))...)

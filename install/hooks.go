@@ -9,6 +9,7 @@ import (
 
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/install/edits"
 	"c2c/process/child"
 
 	"github.com/tailscale/hujson"
@@ -159,12 +160,12 @@ func (e hookEditor) stripAll(d *confedit.JSON, original []byte) error {
 
 func (hookEditor) kind() string { return "hooks" }
 
-func (e hookEditor) find(f *file) (part, error) {
-	if _, err := confedit.ParseJSON(f.path, f.data); err != nil {
+func (e hookEditor) find(f *edits.File) (part, error) {
+	if _, err := confedit.ParseJSON(f.Path, f.Data); err != nil {
 		return part{}, err
 	}
 	return e.partOf(func(event hookEvent) (found []hookFound) {
-		for _, ref := range e.entries(confedit.Member(f.data, hooksKey, event.name)) {
+		for _, ref := range e.entries(confedit.Member(f.Data, hooksKey, event.name)) {
 			found = append(found, hookFound{confedit.Text(ref.command), ref.legacy(event)})
 		}
 		return found

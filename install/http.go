@@ -10,6 +10,7 @@ import (
 
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/install/edits"
 
 	"github.com/tailscale/hujson"
 )
@@ -50,7 +51,7 @@ func isDaemon(s string) bool {
 }
 
 // inspectHTTP checks an entry with the URL at. The argument key is the entry's Authorization header, "" if the file has no such header.
-func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Finding {
+func (t target) inspectHTTP(at, key string, f *edits.File, daemon *HTTP) doctor.Finding {
 	again := "c2c install " + t.client + " --http repairs it"
 	stdio := "c2c install " + t.client + " --http, which then sets up stdio"
 	private := again
@@ -68,8 +69,8 @@ func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Findin
 		return wrong("its tools are at " + at + ", and the HTTP daemon is at " + daemon.URL + "; " + again)
 	case !elsewhere && key != bearer+daemon.Token:
 		return wrong("its token is not that of the HTTP daemon; " + again)
-	case !elsewhere && f.mode.Perm()&0o077 != 0:
-		return wrong(fmt.Sprintf("other users may read the token in the file (mode %04o); %s", f.mode.Perm(), private))
+	case !elsewhere && f.Mode.Perm()&0o077 != 0:
+		return wrong(fmt.Sprintf("other users may read the token in the file (mode %04o); %s", f.Mode.Perm(), private))
 	}
 	return t.good(partServer, at)
 }

@@ -24,6 +24,7 @@ import (
 	"slices"
 
 	"c2c/client"
+	"c2c/install/edits"
 	"c2c/process/child"
 )
 
@@ -32,7 +33,7 @@ func Detect(o Options) []string {
 	var found []string
 	for _, name := range Clients() {
 		dir, _ := configDir(name, o)
-		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err == nil || isDir(dir) {
+		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err == nil || edits.IsDir(dir) {
 			found = append(found, name)
 		}
 	}
@@ -90,7 +91,7 @@ func (p *Plan) takeOver(targets []target) {
 		before := len(p.Changes)
 		f, err := p.remove(t)
 		switch {
-		case err != nil && p.journal.find(t.path) == nil && (f == nil || !bytes.Contains(f.data, []byte(serverName))):
+		case err != nil && p.journal.find(t.path) == nil && (f == nil || !bytes.Contains(f.Data, []byte(serverName))):
 			continue // nothing in the file is ours
 		case err != nil:
 			p.Notes = append(p.Notes, fmt.Sprintf("c2c is still set up in a project, too: %v", err))
@@ -108,7 +109,7 @@ func (p *Plan) takeOver(targets []target) {
 
 // add plans to put our part into t, unless it is already there.
 func (p *Plan) add(t target) error {
-	f, err := readFile(t.path)
+	f, err := edits.Read(t.path)
 	if err != nil {
 		return err
 	}
@@ -116,38 +117,38 @@ func (p *Plan) add(t target) error {
 	if err := t.mayAdd(f, old); err != nil {
 		return err
 	}
-	after, err := t.editor.add(t.path, f.data)
+	after, err := t.editor.add(t.path, f.Data)
 	if err != nil {
 		return err
 	}
 	mode := cmp.Or(t.mode, 0o600)
-	if f.data != nil && t.editor.kind() != kindScript {
-		mode = f.mode
+	if f.Data != nil && t.editor.kind() != kindScript {
+		mode = f.Mode
 	}
 	if t.private {
 		mode &^= 0o077
 	}
-	if f.data != nil && bytes.Equal(after, f.data) && mode == f.mode {
+	if f.Data != nil && bytes.Equal(after, f.Data) && mode == f.Mode {
 		return nil
 	}
-	if err := f.checkWritable(); err != nil {
+	if err := f.CheckWritable(); err != nil {
 		return err
 	}
 	r, err := nextRecord(old, t, f)
 	if err != nil {
 		return err
 	}
-	r.Config, r.AfterMode, r.AfterSHA256 = p.config, mode, hash(after)
+	r.Config, r.AfterMode, r.AfterSHA256 = p.config, mode, edits.Hash(after)
 	p.journal.forget(t.path)
 	p.journal.Files = append(p.journal.Files, r)
 	p.recorded = true
-	p.Changes = append(p.Changes, f.change(after, mode))
+	p.Changes = append(p.Changes, f.Change(after, mode))
 	return nil
 }
 
 // foreign returns notes about a server that has our name in a project's file, but is not ours: the client uses that server instead of
 // our server.
-func foreign(t target, f *file) (notes []string) {
+func foreign(t target, f *edits.File) (notes []string) {
 	p, _ := t.editor.find(f)
 	for _, finding := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
 		if finding.Part == partServer && !p.ours {
@@ -177,7 +178,7 @@ func PlanUninstall(client string, o Options) (*Plan, error) {
 		if err != nil {
 			p.Left = append(p.Left, err)
 			if f != nil {
-				left = append(left, f.data...)
+				left = append(left, f.Data...)
 			}
 		} else if p.journal.find(t.path) != nil {
 			p.finished = append(p.finished, t.path)
@@ -194,7 +195,7 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 	}
 	j, err := readJournal(o.StateDir)
 	// isLocked comes after readJournal. So either isLocked sees an install that runs, or renew sees that the install has changed the journal.
-	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}
+	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: edits.IsLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
 }
@@ -219,33 +220,33 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 }
 
 // remove plans to remove our part from t, if it is there. It returns t's file, nil if it cannot be read.
-func (p *Plan) remove(t target) (f *file, err error) {
+func (p *Plan) remove(t target) (f *edits.File, err error) {
 	r := p.journal.find(t.path)
-	switch f, err = readFile(t.path); {
-	case err != nil || f.data == nil || r != nil && r.untouched(f.data) || r == nil && t.outside(f):
+	switch f, err = edits.Read(t.path); {
+	case err != nil || f.Data == nil || r != nil && r.untouched(f.Data) || r == nil && t.outside(f):
 		return f, err
 	case t.outside(f): // for example, git pull has put the link there after the install
-		p.Notes = append(p.Notes, fmt.Sprintf("%s is now a link that leads out of the project, to %s, which stays as it is", t.path, f.target))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s is now a link that leads out of the project, to %s, which stays as it is", t.path, f.Target))
 		return f, nil
 	}
-	c := f.change(nil, f.mode)
-	if r != nil && hash(f.data) == r.AfterSHA256 {
+	c := f.Change(nil, f.Mode)
+	if r != nil && edits.Hash(f.Data) == r.AfterSHA256 {
 		c.After = r.original()
-		if f.mode == r.AfterMode { // otherwise a person has changed the mode: keep it
+		if f.Mode == r.AfterMode { // otherwise a person has changed the mode: keep it
 			c.Mode = r.Mode
 		}
-	} else if c.After, err = stripped(t, f.data, r); errors.Is(err, errEdited) {
+	} else if c.After, err = stripped(t, f.Data, r); errors.Is(err, errEdited) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s was edited after c2c wrote it, so it stays", t.path))
 		return f, nil
 	} else if err != nil {
 		return f, err
-	} else if r != nil && r.Existed && f.mode == r.AfterMode {
+	} else if r != nil && r.Existed && f.Mode == r.AfterMode {
 		c.Mode = r.Mode
 	}
-	if c.After != nil && bytes.Equal(c.After, f.data) && c.Mode == f.mode {
+	if c.After != nil && bytes.Equal(c.After, f.Data) && c.Mode == f.Mode {
 		return f, nil
 	}
-	if err = f.checkWritable(); err == nil {
+	if err = f.CheckWritable(); err == nil {
 		p.Changes = append(p.Changes, c)
 	}
 	return f, err
@@ -255,7 +256,7 @@ func (p *Plan) remove(t target) (f *file, err error) {
 // did not exist before c2c.
 func stripped(t target, data []byte, r *record) ([]byte, error) {
 	after, err := t.editor.strip(t.path, data, r.known())
-	if err == nil && !bytes.Equal(after, data) && blank(after) && (r == nil || !r.Existed) {
+	if err == nil && !bytes.Equal(after, data) && edits.Blank(after) && (r == nil || !r.Existed) {
 		return nil, nil
 	}
 	return after, err

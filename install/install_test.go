@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"c2c/doctor"
+	"c2c/install/edits"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -493,7 +494,7 @@ func TestApplyRefusesAFileThatChanged(t *testing.T) {
 	p := b.plan(Claude)
 	b.write("home/.claude/settings.json", `{"a": 1}`, 0o600)
 	before := b.tree()
-	if err := p.Apply(); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "settings.json") {
+	if err := p.Apply(); !errors.Is(err, edits.ErrChanged) || !strings.Contains(err.Error(), "settings.json") {
 		t.Errorf("Apply returns %v", err)
 	}
 	b.wantTree(before)
@@ -506,7 +507,7 @@ func TestApplyRollsBack(t *testing.T) {
 	p := b.plan(Claude)
 	last := &p.Changes[len(p.Changes)-1]
 	b.write("home/blocker", "", 0o600)
-	last.Path, last.target = b.path("home/blocker/.mcp.json"), b.path("home/blocker/.mcp.json")
+	last.Path, last.Target = b.path("home/blocker/.mcp.json"), b.path("home/blocker/.mcp.json")
 	before := b.tree()
 	if err := p.Apply(); err == nil {
 		t.Error("Apply returns no error")
@@ -1012,7 +1013,7 @@ func TestAPartThatIsMissingBesideAnotherIsTold(t *testing.T) {
 				}
 			}
 		}
-		found, err := both.find(&file{data: data})
+		found, err := both.find(&edits.File{Data: data})
 		var parts []string
 		for _, f := range found.findings(tg, b.o) {
 			parts = append(parts, f.Part)

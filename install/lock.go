@@ -6,8 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"c2c/install/edits"
 )
 
 // lockTime is the longest wait for another install. An install takes milliseconds.
@@ -16,15 +17,15 @@ const lockTime = 10 * time.Second
 // lock keeps other installs and uninstalls out until unlock is called. It locks the private directory of the journal, so that no lock
 // file is left over. If another process removes the directory meanwhile, lock makes it again.
 func (p *Plan) lock() (unlock func(), err error) {
-	if !p.recorded && p.journal.file.data == nil {
+	if !p.recorded && p.journal.file.Data == nil {
 		return func() {}, nil // there is no journal to lose
 	}
 	for end := time.Now().Add(lockTime); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		missing, err := p.journal.file.change([]byte{}, 0o600).missingDirs()
+		missing, err := p.journal.file.Change([]byte{}, 0o600).MissingDirs()
 		if err != nil {
 			return nil, err
 		}
-		p.made = mergeDirs(p.made, missing)
+		p.made = edits.MergeDirs(p.made, missing)
 		if err := p.makeDirs(p.stateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -34,7 +35,7 @@ func (p *Plan) lock() (unlock func(), err error) {
 		} else if err != nil {
 			return nil, err
 		}
-		locked, err := lockDir(f)
+		locked, err := edits.LockDir(f)
 		if locked {
 			return func() { f.Close() }, nil
 		}
@@ -43,34 +44,6 @@ func (p *Plan) lock() (unlock func(), err error) {
 			return nil, fmt.Errorf("lock %s: %w", p.stateDir, err)
 		}
 	}
-	removeDirs(p.made)
+	edits.RemoveDirs(p.made)
 	return nil, fmt.Errorf("lock %s: another c2c install or uninstall is running; try again when it has ended", filepath.Clean(p.stateDir))
-}
-
-// isLocked reports whether another install or uninstall holds the lock.
-func isLocked(stateDir string) bool {
-	f, err := os.Open(stateDir)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
-}
-
-// lockDir locks an open directory. It returns false if another process has the lock, or if the directory was removed or
-// replaced.
-func lockDir(f *os.File) (bool, error) {
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
-	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS cannot lock a directory: there only the check of each file guards against other processes
-	case syscall.EWOULDBLOCK, syscall.EINTR:
-		return false, nil
-	default:
-		return false, err
-	}
-	was, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	now, err := os.Stat(f.Name())
-	return err == nil && os.SameFile(was, now), nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"c2c/doctor"
+	"c2c/install/edits"
 )
 
 // multiEditor edits several parts of ours in one file: the server first, then the hooks.
@@ -36,7 +37,7 @@ func (all multiEditor) strip(path string, data, original []byte) (_ []byte, err 
 }
 
 // find describes all parts together. If some parts are there and others are missing, its report also names the missing ones.
-func (all multiEditor) find(f *file) (whole part, err error) {
+func (all multiEditor) find(f *edits.File) (whole part, err error) {
 	parts := make([]part, len(all))
 	for i, e := range all {
 		if parts[i], err = e.find(f); err != nil {

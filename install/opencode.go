@@ -3,6 +3,8 @@ package install
 import (
 	_ "embed"
 	"path/filepath"
+
+	"c2c/install/edits"
 )
 
 // OpenCode is OpenCode's name in package client.
@@ -38,7 +40,7 @@ func opencodeFiles(o Options) []target {
 // otherwise opencode.json.
 func opencodeConfig(dir string) string {
 	config := filepath.Join(dir, "opencode.json")
-	if dataAt(config+"c") != nil {
+	if edits.Content(config+"c") != nil {
 		config += "c"
 	}
 	return config

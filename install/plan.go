@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/install/edits"
+
 	"github.com/rogpeppe/go-internal/diff"
 )
 
 // A Plan is a list of edits to one client's files. Only one goroutine may use it.
 type Plan struct {
 	Client  string
-	Changes []Change
+	Changes []edits.Change
 	Notes   []string // what the person should know afterwards
 	Moved   []string // files of single projects from which an install for all projects removes c2c
 	Left    []error  // only of an uninstall: an error for each file that it cannot edit
@@ -46,8 +48,8 @@ func (p *Plan) Diff() string {
 		case c.Mode.Perm() != c.BeforeMode.Perm():
 			fmt.Fprintf(&out, "%s: mode %04o becomes %04o\n", c.Path, c.BeforeMode.Perm(), c.Mode.Perm())
 		}
-		if c.target != c.Path {
-			fmt.Fprintf(&out, "%s is a link; the file edited is %s\n", c.Path, c.target)
+		if c.Target != c.Path {
+			fmt.Fprintf(&out, "%s is a link; the file edited is %s\n", c.Path, c.Target)
 		}
 		out.Write(diff.Diff(oldName, masked(c.Before), newName, masked(c.After)))
 	}

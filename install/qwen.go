@@ -5,6 +5,7 @@ import (
 
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/install/edits"
 )
 
 // Qwen is Qwen Code's name in package client.
@@ -31,14 +32,14 @@ func qwenFiles(o Options) []target {
 func qwenTrust(o Options) (found []doctor.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {
-		data := dataAt(path)
+		data := edits.Content(path)
 		if confedit.On(data, "disableAllHooks") {
 			found = append(found, problem(Qwen, "hooks", path, "disableAllHooks is true, so no hook runs"))
 		}
 		found = append(found, inbound(Qwen, path, confedit.Member(data, "agents", "crossSessionInbound"))...)
 	}
 	found = append(found, mcpRules(Qwen, paths...)...)
-	if confedit.On(dataAt(paths[0]), "security", "folderTrust", "enabled") {
+	if confedit.On(edits.Content(paths[0]), "security", "folderTrust", "enabled") {
 		found = append(found, folderTrust(Qwen, o)...)
 	}
 	return found

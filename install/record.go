@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+
+	"c2c/install/edits"
 )
 
 // A journal holds the data to undo our edits. c2c writes it before the edits, so that after a crash it can undo every edit.
@@ -17,7 +19,7 @@ type journal struct {
 	Dirs    []string  `json:"dirs"` // directories that c2c has made and not removed yet
 	Files   []*record `json:"files"`
 
-	file *file // the file of the journal as it was read
+	file *edits.File // the file of the journal as it was read
 }
 
 // A record holds the data to undo our edit of one file.
@@ -38,29 +40,29 @@ func journalPath(stateDir string) string { return filepath.Join(stateDir, "undo.
 func readJournal(stateDir string) (*journal, error) {
 	j := &journal{Version: 1}
 	var err error
-	if j.file, err = readFile(journalPath(stateDir)); err != nil || j.file.data == nil {
+	if j.file, err = edits.Read(journalPath(stateDir)); err != nil || j.file.Data == nil {
 		return j, err
 	}
-	err = json.Unmarshal(j.file.data, j)
+	err = json.Unmarshal(j.file.Data, j)
 	if err == nil && slices.Contains(j.Files, nil) {
 		err = errors.New("a record is null")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w; move it away, then run again", j.file.path, err)
+		return nil, fmt.Errorf("read %s: %w; move it away, then run again", j.file.Path, err)
 	}
 	if j.Version != 1 {
-		return nil, fmt.Errorf("read %s: version %d is from a newer c2c; run the newer c2c", j.file.path, j.Version)
+		return nil, fmt.Errorf("read %s: version %d is from a newer c2c; run the newer c2c", j.file.Path, j.Version)
 	}
 	return j, nil
 }
 
 // change returns the Change that writes the present content of the journal.
-func (j *journal) change() Change {
+func (j *journal) change() edits.Change {
 	data, err := json.MarshalIndent(j, "", "  ")
 	if err != nil {
 		panic(err) // impossible: a journal has only strings, bytes, numbers and booleans
 	}
-	return j.file.change(append(data, '\n'), 0o600)
+	return j.file.Change(append(data, '\n'), 0o600)
 }
 
 // find returns the record of path, nil if there is none.
@@ -100,31 +102,31 @@ func (r *record) untouched(data []byte) bool {
 }
 
 // nextRecord returns the record for an edit of f. old is the record of our last edit of f, or nil.
-func nextRecord(old *record, t target, f *file) (*record, error) {
+func nextRecord(old *record, t target, f *edits.File) (*record, error) {
 	r := &record{Client: t.client, Kind: t.editor.kind(), Path: t.path}
 	switch {
-	case f.data == nil:
+	case f.Data == nil:
 		return r, nil
-	case old != nil && (hash(f.data) == old.AfterSHA256 || old.untouched(f.data) || r.Kind == kindScript):
+	case old != nil && (edits.Hash(f.Data) == old.AfterSHA256 || old.untouched(f.Data) || r.Kind == kindScript):
 		// Only c2c has edited the file, or c2c crashed before its edit, or the file is a script, of which every byte is ours.
 		r.Existed, r.Mode, r.Original = old.Existed, old.Mode, old.Original
 		return r, nil
 	}
-	r.Existed, r.Mode, r.Original = true, f.mode, f.data
-	if old == nil && !hasOurs(t.editor, f.data) {
+	r.Existed, r.Mode, r.Original = true, f.Mode, f.Data
+	if old == nil && !hasOurs(t.editor, f.Data) {
 		return r, nil
 	}
 	// c2c and a person have edited the file, or our record of it was lost. An undo restores the person's version, without our
 	// part.
-	without, err := t.editor.strip(t.path, f.data, old.known())
+	without, err := t.editor.strip(t.path, f.Data, old.known())
 	if err != nil {
 		return nil, err
 	}
 	r.Original = without
-	if old != nil && old.Existed && f.mode == old.AfterMode {
+	if old != nil && old.Existed && f.Mode == old.AfterMode {
 		r.Mode = old.Mode // c2c has set the mode, even if a person has edited the content
 	}
-	if old != nil && !old.Existed && blank(without) {
+	if old != nil && !old.Existed && edits.Blank(without) {
 		r.Existed, r.Mode, r.Original = false, 0, nil
 	}
 	return r, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"c2c/doctor"
+	"c2c/install/edits"
 )
 
 // errEdited: somebody has changed a file of which c2c wrote every byte.
@@ -35,14 +36,14 @@ func (e scriptEditor) strip(_ string, data, _ []byte) ([]byte, error) {
 
 func (scriptEditor) kind() string { return kindScript }
 
-func (e scriptEditor) find(f *file) (part, error) {
-	p := part{there: f.data != nil, ours: bytes.Equal(f.data, e.content)}
+func (e scriptEditor) find(f *edits.File) (part, error) {
+	p := part{there: f.Data != nil, ours: bytes.Equal(f.Data, e.content)}
 	p.report = func(t target, _ Options) []doctor.Finding {
 		switch {
 		case !p.ours:
 			return []doctor.Finding{t.broken(e.part, "the content is not what this c2c installs")}
-		case f.mode&t.mode&0o111 != t.mode&0o111:
-			return []doctor.Finding{t.broken(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))}
+		case f.Mode&t.mode&0o111 != t.mode&0o111:
+			return []doctor.Finding{t.broken(e.part, fmt.Sprintf("mode %04o is not executable", f.Mode))}
 		case e.quiet:
 			return nil
 		}

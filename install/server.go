@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"c2c/install/confedit"
+	"c2c/install/edits"
 
 	"github.com/tailscale/hujson"
 )
@@ -66,7 +67,7 @@ func mcpServer(client string, o Options, more serverEntry) serverEditor {
 
 // trusted reports whether our server's entry in the file at path lets the client call its tools without asking.
 func trusted(path string) bool {
-	return confedit.On(dataAt(path), serversKey, serverName, trustKey)
+	return confedit.On(edits.Content(path), serversKey, serverName, trustKey)
 }
 
 // add replaces the entry of another implementation. In our own entry it corrects only the command, because people may have
@@ -111,9 +112,9 @@ func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) 
 
 func (serverEditor) kind() string { return kindOfServers + "json" }
 
-func (e serverEditor) find(f *file) (part, error) {
-	_, err := confedit.ParseJSON(f.path, f.data)
-	v := confedit.Member(f.data, e.key, serverName)
+func (e serverEditor) find(f *edits.File) (part, error) {
+	_, err := confedit.ParseJSON(f.Path, f.Data)
+	v := confedit.Member(f.Data, e.key, serverName)
 	if err != nil || v == nil {
 		return part{}, err
 	}

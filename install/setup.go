@@ -10,6 +10,7 @@ import (
 
 	"c2c/client"
 	"c2c/doctor"
+	"c2c/install/edits"
 )
 
 // A setup describes how to configure one client. Each client has a file with its setup.
@@ -60,7 +61,7 @@ type editor interface {
 	// the content before the first edit by c2c, nil if it is not known.
 	strip(path string, data, original []byte) ([]byte, error)
 	// find looks for our part in the present content of a file.
-	find(f *file) (part, error)
+	find(f *edits.File) (part, error)
 }
 
 // A part describes our part of a file.
@@ -81,7 +82,7 @@ func (p part) findings(t target, o Options) []doctor.Finding {
 
 // hasOurs reports whether data has a part that this c2c wrote.
 func hasOurs(e editor, data []byte) bool {
-	p, err := e.find(&file{data: data})
+	p, err := e.find(&edits.File{Data: data})
 	return err == nil && p.ours
 }
 
@@ -149,7 +150,7 @@ const pluginName = "c2c@c2c"
 
 // find looks for our part in the file at t.path.
 func (t target) find() (part, error) {
-	f, err := readFile(t.path)
+	f, err := edits.Read(t.path)
 	if err != nil {
 		return part{}, err
 	}
@@ -157,11 +158,11 @@ func (t target) find() (part, error) {
 }
 
 // mayAdd returns an error if our part must not be put into f, which is t's file. r is the undo record of t, or nil.
-func (t target) mayAdd(f *file, r *record) error {
+func (t target) mayAdd(f *edits.File, r *record) error {
 	switch {
 	case t.outside(f):
-		return fmt.Errorf("edit %s: a link leads out of the project, to %s; put a file in the place of the link, or install without --project", t.path, f.target)
-	case t.editor.kind() == kindScript && r == nil && !blank(f.data) && !bytes.Contains(f.data, []byte("c2c")) && !hasOurs(t.editor, f.data):
+		return fmt.Errorf("edit %s: a link leads out of the project, to %s; put a file in the place of the link, or install without --project", t.path, f.Target)
+	case t.editor.kind() == kindScript && r == nil && !edits.Blank(f.Data) && !bytes.Contains(f.Data, []byte("c2c")) && !hasOurs(t.editor, f.Data):
 		return fmt.Errorf("write %s: what is there is not from c2c; move it away, then run again", t.path)
 	}
 	return nil
@@ -169,11 +170,11 @@ func (t target) mayAdd(f *file, r *record) error {
 
 // outside reports whether a link leads from t, a file of a project, to f, a file outside of the project. A repository can contain links,
 // and its author must not choose which file of the person c2c edits.
-func (t target) outside(f *file) bool {
+func (t target) outside(f *edits.File) bool {
 	if t.project == "" {
 		return false
 	}
-	below, err := filepath.Rel(realPath(t.project), realPath(f.target))
+	below, err := filepath.Rel(edits.RealPath(t.project), edits.RealPath(f.Target))
 	return err != nil || !filepath.IsLocal(below)
 }
 

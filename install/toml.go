@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"c2c/install/confedit"
+	"c2c/install/edits"
 
 	"github.com/creachadair/tomledit/parser"
 )
@@ -133,8 +134,8 @@ func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 
 func (tomlEditor) kind() string { return kindOfServers + "toml" }
 
-func (e tomlEditor) find(f *file) (part, error) {
-	d, err := parseTOML(f.path, f.data)
+func (e tomlEditor) find(f *edits.File) (part, error) {
+	d, err := parseTOML(f.Path, f.Data)
 	if err != nil || !slices.ContainsFunc(d.All, isOurs) {
 		return part{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"c2c/install/confedit"
+	"c2c/install/edits"
 
 	"github.com/creachadair/tomledit/parser"
 )
@@ -116,8 +117,8 @@ func (e tomlHooks) strip(path string, data, _ []byte) ([]byte, error) {
 	return out, err
 }
 
-func (e tomlHooks) find(f *file) (part, error) {
-	_, ours, err := e.tables(f.path, f.data)
+func (e tomlHooks) find(f *edits.File) (part, error) {
+	_, ours, err := e.tables(f.Path, f.Data)
 	if err != nil {
 		return part{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/install/edits"
 
 	"github.com/tailscale/hujson"
 )
@@ -19,11 +20,11 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	dir, _ := configDir(client, o)
 	path := filepath.Join(dir, "trustedFolders.json")
 	finding := problem(client, "folder trust", path, "")
-	f, err := readFile(path)
+	f, err := edits.Read(path)
 	var rules map[string]string
-	if err == nil && f.data != nil {
+	if err == nil && f.Data != nil {
 		var plain []byte // the file may have comments
-		if plain, err = hujson.Standardize(slices.Clone(f.data)); err == nil {
+		if plain, err = hujson.Standardize(slices.Clone(f.Data)); err == nil {
 			err = json.Unmarshal(plain, &rules)
 		}
 	}
@@ -70,7 +71,7 @@ func mcpRules(client string, paths ...string) (found []doctor.Finding) {
 	const without = "so the client does not start c2c's server, and the model has no tools of c2c: correct the list"
 	only, allowed := "", false
 	for _, path := range paths {
-		data := dataAt(path)
+		data := edits.Content(path)
 		if confedit.Lists(data, serverName, "mcp", "excluded") {
 			found = append(found, problem(client, "approval", path, "mcp.excluded names c2c, "+without))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"c2c/client"
 	"c2c/doctor"
+	"c2c/install/edits"
 	"c2c/process/child"
 )
 
@@ -62,7 +63,7 @@ func installedVersion(path, name string) string {
 	}
 	for dir := filepath.Dir(program); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		var pkg struct{ Name, Version string }
-		if json.Unmarshal(dataAt(filepath.Join(dir, "package.json")), &pkg) != nil || pkg.Version == "" {
+		if json.Unmarshal(edits.Content(filepath.Join(dir, "package.json")), &pkg) != nil || pkg.Version == "" {
 			continue
 		}
 		if !strings.Contains(pkg.Name, name) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"c2c/install"
+	"c2c/install/edits"
 	"c2c/sessions/processes"
 )
 
@@ -31,9 +32,9 @@ func (e *editor) edit(names []string, tellAll bool) (done []string, failed error
 	said := false
 	for _, name := range names {
 		var p *install.Plan
-		err := install.ErrChanged
+		err := edits.ErrChanged
 		for range maxPlans { // try again: a running client may write its files in between
-			if !errors.Is(err, install.ErrChanged) {
+			if !errors.Is(err, edits.ErrChanged) {
 				break
 			}
 			if p, err = e.plan(name, e.o); err == nil {
