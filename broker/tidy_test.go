@@ -22,6 +22,7 @@ func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 	w, amber, birch := pair(t)
 	w.put(amber, "birch", mail.Message{Kind: "question", Content: "what it read"})
 	w.read(birch.ID)
+	w.pass(time.Second) // only an answer after the hand-over is an answer to the mail
 	if err := errors.Join(turns.SawWork(w.Registry, birch.ID, true), turns.ExpectAnswers(w.Registry, birch.ID), turns.SawAnswer(w.Registry, birch.ID, time.Time{})); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,8 @@ func newWorld(t testing.TB) *world { return newWorldOf(t, broker.Config{}) }
 // newWorldOf gives a world whose broker has more in its configuration.
 func newWorldOf(t testing.TB, cfg broker.Config) *world {
 	t.Helper()
-	w := &world{t: t, clock: time.Now(), procs: map[int]int{}, ended: map[int]int{}, threads: map[int]string{}}
+	// Times in files have whole microseconds. A clock with a fraction of one would be later than the same moment in a file, nearly always.
+	w := &world{t: t, clock: time.Now().Truncate(time.Microsecond), procs: map[int]int{}, ended: map[int]int{}, threads: map[int]string{}}
 	cfg.Root, cfg.Now = filepath.Join(t.TempDir(), "broker"), func() time.Time { return w.clock }
 	w.cfg = cfg
 	w.reopen()
