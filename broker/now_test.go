@@ -169,6 +169,34 @@ func TestASenderIsToldWhatItsReceiverDoes(t *testing.T) {
 	}
 }
 
+// Whatever the session does, its hook, server and plugin bring it nothing any more.
+func TestASenderIsToldThatC2CWasTakenOutOfItsReceiversClient(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	birch := w.register("birch", callers.Caller{Client: "qwen", PID: w.pid(20)})
+	old, asked := w.pid(20), 0
+	w.cfg.Uninstalled = func(client string, pid int) bool { asked++; return client == "qwen" && pid == old }
+	w.reopen()
+	for does, says := range map[sessions.State]string{sessions.Idle: "is idle", sessions.Busy: "is in a turn", sessions.Waiting: "waits for its person"} {
+		w.turn(birch.ID, does, sessions.ByHook)
+		want := "birch " + says + " (0 s); c2c was uninstalled while its client ran, so nothing brings it mail"
+		if r := w.send(amber, "birch", "x"); r.Note != want {
+			t.Errorf("%s: note %q, want %q", does, r.Note, want)
+		}
+	}
+	w.ends(20)
+	asked = 0
+	if r := w.send(amber, "birch", "x"); r.Note != "birch is absent; the message waits until it is back" || asked > 0 {
+		t.Errorf("its client has ended: note %q; c2c has looked %d times for what uninstall leaves", r.Note, asked)
+	}
+	w.starts(20)
+	w.attach(callers.Caller{Explicit: birch.ID, Client: "qwen", PID: w.pid(20)})
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	if r := w.send(amber, "birch", "x"); r.Note != "" {
+		t.Errorf("its client was started after the uninstall: note %q", r.Note)
+	}
+}
+
 // Nothing but a line in its terminal wakes such a session, and c2c types one only in a terminal or a pane of its own.
 func TestASenderIsToldThatNothingRingsItsReceiver(t *testing.T) {
 	for _, client := range []string{"gemini", "kimi", "qwen"} {

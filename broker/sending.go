@@ -77,7 +77,7 @@ func (s *sending) store(ctx context.Context) error {
 func (s *sending) receipt() Receipt {
 	m, now := s.message, s.b.Prober().Now(s.reader, false)
 	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
-		Duplicate: s.again, Note: s.reader.Note(now, s.b.Now()), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
+		Duplicate: s.again, Note: sessions.Note(s.b.Registry, &s.reader, &now), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
 	switch {
 	case !s.again:
 		r.Held, r.HeldUntil, r.Note = m.Held != "", loops.OpensAt(s.b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)

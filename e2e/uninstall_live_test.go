@@ -13,7 +13,9 @@ func uninstalledWhileItRuns(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.P
 	t.Helper()
 	l.Run(c2c(), "uninstall", string(client))
 	turns := len(model.Turns())
-	l.Run("sh", "-c", sendAs("birch", alias, "meanwhile"))
+	if receipt := l.Run("sh", "-c", sendAs("birch", alias, "meanwhile")); !strings.Contains(receipt, "c2c was uninstalled while its client ran, so nothing brings it mail") {
+		t.Errorf("the sender is told %q", receipt)
+	}
 	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"filtered"`) // it was looked at, and nobody was rung
 	if n := len(model.Turns()); n != turns {
 		t.Errorf("the mail has started %d turns", n-turns)

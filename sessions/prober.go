@@ -48,8 +48,11 @@ func (reg *Registry) probeOnce(files map[string]bool) Prober {
 
 // Now finds out what a session does. If mail waits for the session and the last ring found the session away, it counts as away.
 func (look Prober) Now(s Session, mailWaits bool) Now {
-	if s.State != Alive {
-		return Now{Does: s.State, Known: knownBy(s.State)}
+	switch {
+	case s.State == Absent:
+		return Now{Does: Absent, Known: ByProcess}
+	case s.State != Alive:
+		return Now{Does: s.State}
 	}
 	if ring := s.LastRing; mailWaits && ring.Outcome == wake.Away {
 		return Now{Does: Away, Since: ring.At.UTC(), Known: ByRing}
@@ -68,13 +71,6 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 		return Now{Does: Alive, Known: ByProcess}
 	}
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}
-}
-
-func knownBy(s State) string {
-	if s == Absent {
-		return ByProcess
-	}
-	return ""
 }
 
 // isElsewhere reports whether a row's process id belongs to another PID namespace. Only our facts have the namespace; a row that

@@ -9,16 +9,12 @@ import (
 
 // Session is the owner of a mailbox. It stands for a conversation with an AI program, for a person, or for a sender outside; see State.
 type Session struct {
-	ID    string
-	Alias string
-	// Client is the AI program's name, or empty.
-	Client string
-	// ClientIDs are the client's own ids of this session, newest last.
-	ClientIDs []string
-	// PID is the process id in the registry. Another process may have the id by now.
-	PID int
-	// Process is PID if that is still the session's process, else 0.
-	Process    int
+	ID         string
+	Alias      string
+	Client     string   // the AI program's name, or empty
+	ClientIDs  []string // the client's own ids of this session, newest last
+	PID        int      // the process id in the registry; another process may have the id by now
+	Process    int      // PID if that is still the session's process, else 0
 	State      State
 	Registered time.Time
 	Role       string    // the session's own description of its work

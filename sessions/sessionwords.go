@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"c2c/client"
@@ -52,6 +53,9 @@ func (s Session) Outlook(n Now) string {
 // all the same, see HasBell.
 const Unrung = "c2c knows of nothing that rings it: its next turn brings the message"
 
+// NothingComes says what happens to a message for a session of which TakenOut is true.
+const NothingComes = "c2c was uninstalled while its client ran, so nothing brings it mail"
+
 // OnlyTyped reports whether only a line typed into its terminal could wake a session, and c2c knows of nothing that may type there.
 func (s Session) OnlyTyped() bool {
 	return client.Typed(s.Client) && s.Pane == "" && !s.HasBell()
@@ -60,17 +64,21 @@ func (s Session) OnlyTyped() bool {
 // PersonReads says how a person gets the message, because nothing wakes a person.
 func (s Session) PersonReads() string { return s.Alias + " reads it with c2c poll-inbox" }
 
+// TakenOut reports whether c2c was uninstalled while the session's client ran. It opens one file.
+func TakenOut(reg *Registry, s *Session) bool {
+	return reg.Uninstalled != nil && reg.Uninstalled(s.Client, s.Process)
+}
+
 // Note describes the receiver of a message to its sender; "" if a ring may wake the receiver, or if its state is not known.
-func (s Session) Note(n Now, now time.Time) string {
-	if n.Does == Unknown || (n.Does == Alive || n.Does == Idle) && !s.Quiet && !s.OnlyTyped() {
+func Note(reg *Registry, s *Session, n *Now) string {
+	more := s.Outlook(*n)
+	switch {
+	case s.State == Alive && TakenOut(reg, s):
+		more = NothingComes
+	case n.Does == Person:
+		return s.PersonReads()
+	case n.Does == Unknown, more == "" && (n.Does == Alive || n.Does == Idle):
 		return ""
 	}
-	if n.Does == Person {
-		return s.PersonReads()
-	}
-	text := n.Says(s.Alias, now)
-	if more := s.Outlook(n); more != "" {
-		text += "; " + more
-	}
-	return text
+	return strings.TrimSuffix(n.Says(s.Alias, reg.Now())+"; "+more, "; ")
 }

@@ -127,8 +127,8 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 		return // the caller explains what holds the message back
 	case receiver.Does == sessions.Absent:
 		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed})
-	case reg.Uninstalled != nil && reg.Uninstalled(s.Client, s.Process):
-		st.Why, st.Do = says+"; c2c was uninstalled while its client ran, so nothing brings it mail", "run c2c install again"
+	case sessions.TakenOut(reg, s):
+		st.Why, st.Do = says+"; "+sessions.NothingComes, "run c2c install again"
 		return
 	case receiver.Does == sessions.Waiting:
 		st.Do = "answer the dialog in its terminal"
