@@ -223,7 +223,7 @@ func TestASenderIsToldThatItsMessageIsRefused(t *testing.T) {
 	}
 	w.look(k)
 	w.look(k)
-	w.wantNotices(amber.ID, "has its client refuse messages")
+	w.wantNotices(amber.ID, "is set to refuse messages")
 	w.pass(notice.TellAfter)
 	w.look(k)
 	w.wantNotices(amber.ID, "refuse") // which says why it is not read

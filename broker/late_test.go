@@ -58,7 +58,7 @@ func TestMailThatCameWhileItsSessionWasForgottenIsADeadLetter(t *testing.T) {
 	w.pass(sessions.ForgetSoon)
 	w.tidied()
 	w.wantMail(birch.ID)
-	w.wantNotices(amber.ID, "that session is gone for long")
+	w.wantNotices(amber.ID, "that session is long gone")
 	w.starts(20)
 	if s := w.attach(callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)}); s.ID != birch.ID || s.Alias != "birch" {
 		t.Errorf("it is back as %+v", s)

@@ -197,7 +197,7 @@ func (c claimant) bothAreTold(t *testing.T, write writer, reads func(answer stri
 	if reads != nil {
 		r = reads("Read.")
 	}
-	const told = "have both edited shared.go in the last minutes. Agree who goes on; c2c claim tells others." // a line for the person has less
+	const told = "have both edited shared.go in the last minutes. Agree who goes on; that one runs c2c claim." // a line for the person has less
 	if got := r.Find(told); len(got) != 1 || !strings.Contains(got[0].Text, "You and amber "+told) {
 		t.Errorf("birch is not told once of amber:\n%s", r)
 	}

@@ -20,7 +20,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// DeadLetterLock is a lock file in the root. When a process closes this file, the dead letters may have changed.
+// DeadLetterLock is a lock file in the root. Each process that changes the dead letters then closes this file, so watch it for changes.
 const DeadLetterLock = callers.DeadLetterFile + ".lock"
 
 // DeadLetter is a message that no session will read: its session was removed by a sweep, it has expired, or no mailbox can take it.
@@ -59,8 +59,8 @@ func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 }
 
 // EachDeadPiece reads the file of dead letters piece by piece, and calls f with each piece until f returns false. It does not read the file
-// whole: 200,000 letters are 50 MB. Each piece begins with the last overlap bytes of the piece before, so a text of at most overlap bytes
-// is whole in one of the pieces.
+// whole: 200,000 letters are 50 MB. Each piece begins with the end of the piece before. The argument overlap is the length of
+// this end, so a text that is not longer is whole in one of the pieces.
 func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
 	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (mo
 	}
 }
 
-// NamesInDeadLetters returns those of the names that stand in quotes in some dead letter.
+// NamesInDeadLetters returns those of the names that stand between two quotes in the file of dead letters; it does not parse the JSON.
 func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -123,8 +123,8 @@ func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	return d, true
 }
 
-// AddDead appends dead letters of the mailbox of sid. It skips letters that the file has already: an earlier sweep or move was killed
-// before it had emptied the mailbox. It also skips c2c's notices, which would only cause further notices.
+// AddDead appends dead letters of the mailbox of sid. It skips letters that the file has already: an earlier sweep or move may have been
+// killed before it had emptied the mailbox. It also skips c2c's notices, which would only cause further notices.
 func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...DeadLetter) error {
 	dead = slices.DeleteFunc(slices.Clone(dead), func(d DeadLetter) bool { return d.Message.IsNotice() })
 	if len(dead) == 0 {
@@ -245,8 +245,8 @@ func MessageKey(m mail.Message) string {
 	return string(key)
 }
 
-// RemoveDead calls choose under the lock of the file. The result of choose maps lines of the file to reasons. RemoveDead removes each line
-// with an empty reason. A line with another reason stays, and its letter gets this reason.
+// RemoveDead calls choose under the lock of the file. The result of choose maps lines of the file to new reasons. A line whose new
+// reason is "" is removed. Another new reason replaces the reason in the line. All lines that are not in the map stay as they are.
 func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, choose func() (map[string]string, error)) error {
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {
 		reasons, err := choose()

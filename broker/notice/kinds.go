@@ -11,7 +11,7 @@ import (
 // These are reasons for a notice to the sender of a message. sessions.Dead is another one: the message is a dead letter.
 const (
 	Unread          = "unread"           // the message is unread for too long
-	Refused         = "refused"          // the receiver's user lets the client refuse messages from others
+	Refused         = "refused"          // the receiver's person has set the client to refuse messages from others
 	Expired         = "expired"          // the message expired unread
 	NotStored       = "not stored"       // the receiver's machine refuses the message permanently
 	Ended           = "ended"            // the receiver's session has ended
@@ -39,8 +39,8 @@ type kind struct {
 // texts has the words about one message, and about several messages to one receiver. Function sentence replaces the names in braces.
 type texts struct{ one, several string }
 
-// kinds has a row for each of these reasons. If a row has no texts, or if a reason has no row, the caller of Send writes the text of the
-// notice. A notice whose reason has no row does not ring.
+// kinds has a row for each constant above. Callers of Send use other reasons, too, which have no row; such a notice does not ring. If there
+// is no row, or the row has no texts, the caller of Send writes the text.
 var kinds = [...]kind{
 	{reason: Unread, status: Unread, text: texts{
 		"{to} has not read your message {what} for {unread}.{state} It still waits; c2c status {id} tells more.",
@@ -50,12 +50,12 @@ var kinds = [...]kind{
 		"{host} has not confirmed your messages {what} to {to}, the oldest for {unread}. They wait here until that machine is there; c2c outbox tells more.",
 	}},
 	{reason: Refused, status: Refused, text: texts{
-		"The person of {to} has its client refuse messages from other sessions, so your message {what} waits for its next turn.",
-		"The person of {to} has its client refuse messages from other sessions, so your messages {what} wait for its next turn.",
+		"The client of {to} is set to refuse messages from other sessions, so {to} gets your message {what} in its next turn.",
+		"The client of {to} is set to refuse messages from other sessions, so {to} gets your messages {what} in its next turn.",
 	}},
 	{reason: Ended, status: Ended, atOnce: true, text: texts{
-		"The session of {to} has ended without reading your message {what}. It gets it when it is started again; c2c handover {to} NAME gives its mail to another session.",
-		"The session of {to} has ended without reading your messages {what}. It gets them when it is started again; c2c handover {to} NAME gives its mail to another session.",
+		"The session of {to} has ended without reading your message {what}. It waits until {to} is started again; c2c handover {to} NAME gives its mail to another session.",
+		"The session of {to} has ended without reading your messages {what}. They wait until {to} is started again; c2c handover {to} NAME gives its mail to another session.",
 	}},
 	{reason: EndedUnanswered, status: Ended, text: texts{
 		"The session of {to} has ended without an answer to your message {what}. It is reminded when it is started again; until then, ask another session.",
@@ -73,15 +73,15 @@ var kinds = [...]kind{
 		"{to} has not answered your messages {what} in time; c2c status ID tells whether one was read.",
 	}},
 	{reason: sessions.Dead, status: sessions.Dead, text: texts{
-		"Nobody has read your message {what} to {to}, and that session is gone for long. c2c dead-letter shows the message.",
-		"Nobody has read your messages {what} to {to}, and that session is gone for long. c2c dead-letter shows the messages.",
+		"Nobody has read your message {what} to {to}, and that session is long gone. c2c dead-letter shows the message.",
+		"Nobody has read your messages {what} to {to}, and that session is long gone. c2c dead-letter shows the messages.",
 	}, why: texts{
 		"Your message {what} to {to} cannot be handed over: {why}. c2c dead-letter shows it.",
 		"Your messages {what} to {to} cannot be handed over: {why}. c2c dead-letter shows them.",
 	}},
 	{reason: NotStored, status: NotStored, text: texts{
-		"{what} was not stored there: {why}. It is not sent again.",
-		"{what} were not stored there: {why}. They are not sent again.",
+		"{host} has not stored {what}: {why}. It is not sent again.",
+		"{host} has not stored {what}: {why}. They are not sent again.",
 	}},
 	{reason: Reminder, status: Reminder, rings: true},
 	{reason: Asked, status: Asked, rings: true},

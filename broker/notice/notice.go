@@ -26,8 +26,8 @@ type Told struct {
 	At     time.Time `json:"at"` // UTC
 }
 
-// ID makes the id of a notice from the reason and other parts. A mailbox takes each id of a sender only once. So it has no effect if a
-// notice is sent again, after a kill or by another process at the same moment.
+// ID makes the id of a notice from the reason and other parts. A mailbox takes each id of a sender only once. So a notice that is
+// sent twice, after a kill or by two processes at the same moment, is stored once.
 func ID(reason string, parts ...string) string {
 	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
@@ -51,10 +51,10 @@ func Tell(ctx context.Context, reg *sessions.Registry, rows []registry.Row, n Ne
 	return TellTogether(ctx, reg, to, []News{n})
 }
 
-// maxTold is the maximum number of messages in one mailbox about which one sender is told: a sender that ignores five ignores the sixth.
+// maxTold is the maximum number of messages in one mailbox about which a sender gets notices: who ignores five ignores the sixth.
 const maxTold = 5
 
-// Quota counts the messages in one mailbox about which their senders are told, by the folded alias of the sender.
+// Quota counts, for one mailbox, the messages about which their senders want notices. The key is the sender's folded alias.
 type Quota map[string]int
 
 // Take reports whether to notify the sender of a message, and counts the message. It does not count a message whose sender wants no notice.
@@ -78,7 +78,7 @@ func TellDead(ctx context.Context, reg *sessions.Registry, rows []registry.Row, 
 	TellSenders(ctx, reg, rows, all)
 }
 
-// TellSenders sends each sender one notice about all its messages, without waiting for GapOf. It only logs errors.
+// TellSenders sends each sender one notice about all its messages, even if the sender has just got another notice. It only logs errors.
 func TellSenders(ctx context.Context, reg *sessions.Registry, rows []registry.Row, all []News) {
 	bySender, order := map[string][]News{}, []registry.Row{}
 	for _, n := range all {
@@ -157,7 +157,7 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m 
 	return all, err
 }
 
-// Describe names a message to its sender: by its first words, if they are kept, and by its short id.
+// Describe names a message to its sender: by its first words and its short id, or only by the id if the message has no content.
 func Describe(m mail.Message) string {
 	const limit = 40
 	words := []rune(strings.Join(strings.Fields(m.Content), " "))

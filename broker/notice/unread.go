@@ -16,8 +16,8 @@ const (
 	tellAbsent = 24 * time.Hour
 )
 
-// wantsNotice reports whether the sender of m wants a notice if nobody reads m. A sender that sets no time wants no notice about a kind of
-// message that only informs, or about an ephemeral message.
+// wantsNotice reports whether the sender of m wants a notice if nobody reads m. If the sender sets no time, it gets no notice about an
+// ephemeral message, or about one of a kind that only informs.
 func wantsNotice(m mail.Message) bool {
 	switch {
 	case m.From == sessions.SystemAlias || m.TellAfter < 0:
@@ -36,11 +36,12 @@ func TellAfterOf(m mail.Message) time.Duration {
 	return time.Duration(min(m.TellAfter, (1000*24*time.Hour).Seconds()) * float64(time.Second))
 }
 
-// UnreadAfter returns how long the message m to the receiver s may wait before the sender gets a notice.
+// UnreadAfter returns how long the message m to the receiver s may wait before the sender gets a notice. If s is on another machine, the
+// receipt has said whether that machine was there.
 func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	switch {
 	case m.TellAfter > 0:
-	case s.State == sessions.Absent && m.ToAbsent, s.State == sessions.Remote && !m.Owes(): // the receipt said whether that machine was there
+	case s.State == sessions.Absent && m.ToAbsent, s.State == sessions.Remote && !m.Owes():
 		return tellAbsent
 	case s.Quiet:
 		return tellQuiet

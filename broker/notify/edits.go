@@ -24,7 +24,7 @@ const (
 	maxEdits  = 500
 )
 
-// edit has the time at which a session was last about to edit a file.
+// edit is the latest edit of a file by a session.
 type edit struct {
 	SID  string    `json:"session_id"`
 	Path string    `json:"path"`
@@ -62,7 +62,7 @@ func SawEdit(ctx context.Context, reg *sessions.Registry, s sessions.Session, pa
 
 func tellEdited(ctx context.Context, reg *sessions.Registry, to, other sessions.Session, path string) error {
 	return notice.Send(ctx, reg, to.ID, mail.Message{To: to.Alias, ID: notice.ID("edited", to.ID, other.ID, path),
-		Content: fmt.Sprintf("You and %s have both edited %s in the last minutes. Agree who goes on; c2c claim tells others.", other.Alias, mail.Visible(filepath.Base(path), ""))}, "edited")
+		Content: fmt.Sprintf("You and %s have both edited %s in the last minutes. Agree who goes on; that one runs c2c claim.", other.Alias, mail.Visible(filepath.Base(path), ""))}, "edited")
 }
 
 // Warn sends the session s a notice that another session has claimed a file that s edits. The argument text says who, and advice says what

@@ -119,7 +119,7 @@ func TestAnUnknownAliasIsRefusedAndTheOthersArrive(t *testing.T) {
 	n.laptop.Put("birch@devbox", "m-3", "three")
 	n.laptop.C2C("relay", "want")
 	n.devbox.Expect("amber@laptop: one", "amber@laptop: three")
-	n.laptop.Expect(`c2c-system: "two" (m-2) was not stored there: no session there has this alias. It is not sent again.`)
+	n.laptop.Expect(`c2c-system: devbox has not stored "two" (m-2): no session there has this alias. It is not sent again.`)
 }
 
 func TestMailForAProjectThatNobodyHasOpenedThereWaits(t *testing.T) {
