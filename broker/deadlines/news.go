@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// tellNews sends the senders of messages the news that the look has found. It returns when the next notices are due.
+// tellNews tells the senders of messages what this look (a check of the deadlines) has found. It returns the time of the next notices.
 func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.Time) {
 	bySender, order := map[string][]notice.News{}, []string{}
 	for _, n := range c.allNews(rows) {
@@ -64,7 +64,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	return next
 }
 
-// allNews returns the news from all mailboxes and then from all records, both in the order of the registry, and at last from the outboxes.
+// allNews returns the news from mailboxes, from records of owed answers (both in the order of the registry), and from outboxes.
 func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	for _, r := range rows {
 		if mem := c.boxes[r.SID()]; mem != nil {

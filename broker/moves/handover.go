@@ -32,8 +32,9 @@ type Reader struct {
 	Write func() error
 }
 
-// LeftToPlugin reports whether only the plugin of a session may bring its mail, and a hook must not. This is so while the plugin runs, and
-// if it was killed after it leased mail: the client may have this mail already, so the mail must wait for the next plugin.
+// LeftToPlugin reports whether a hook must leave the session's mail to the plugin, which is the ringer of such a client. This is so while
+// the plugin runs, and if it was killed after it leased mail: the client may have this mail already, so the mail waits until a plugin runs
+// again.
 func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
@@ -99,8 +100,8 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	return err
 }
 
-// answer calls Render. It returns Message.Handle of each message that the client has already or gets with the answer, and the first message
-// that the answer only announces.
+// answer calls Render. The result handed has the handles (Message.Handle) of the messages that the client had already, and of those that
+// the answer contains. The result announced is the first message that the answer only mentions.
 func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message, err error) {
 	left := l.Messages
 	if h.Holds != nil {
@@ -124,7 +125,7 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 }
 
 // RingOnce rings a session that has no server to ring it. Meanwhile it holds the right to ring, so that two calls for the same mail ring
-// only once. The function say rings the client, or returns why it must not. The result rang is true only if say has.
+// only once. The function say rings the client, or returns why it must not. The result rang is true only if say has rung the client.
 func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
 	release, free, err := reg.Locks.BorrowRinging(sid)
 	if err != nil || !free {
@@ -139,7 +140,7 @@ func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(
 	if err != nil || len(msgs) == 0 {
 		return false, err
 	}
-	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // not earlier: another hook may have just rung
+	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // after BorrowRinging: until then, another hook may ring
 	if err != nil {
 		return false, err
 	}

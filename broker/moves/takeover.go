@@ -25,7 +25,7 @@ type Takeover struct {
 	Former  string   `json:"former_alias"`    // the name of To before
 	Waiting int      `json:"waiting"`         // unread messages
 	Told    []string `json:"told"`            // aliases of the senders that got a notice
-	Late    bool     `json:"left,omitempty"`  // some mail could not be moved yet, and comes with the next call of To
+	Late    bool     `json:"left,omitempty"`  // some mail could not be moved yet; it is moved when To next calls c2c
 	Again   bool     `json:"ended,omitempty"` // an earlier call has done the takeover
 }
 
@@ -34,7 +34,8 @@ var ErrRuns = errors.New("it may still run")
 
 // TakeOver lets one session go on with the work of another: the session heir gets the alias and the waiting mail of the session old.
 // TakeOver notifies the senders of that mail. The archive stays where it is. If old may still run and force is not set, the error is
-// ErrRuns. If dry is set, nothing changes. After a kill the same call completes the takeover, and so does the heir's next call.
+// ErrRuns. If dry is set, nothing changes. After a kill, TakeOver with the same arguments completes the takeover, and so does c2c when the
+// heir next calls it.
 func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -104,8 +105,8 @@ func refuseRunning(s sessions.Session, force bool) error {
 	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
 }
 
-// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. After that call, the session whose
-// alias was heir has the alias old.
+// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. The arguments old and heir are
+// aliases. After that call, the session that had the alias heir has the alias old.
 func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
 	r := reg.Receiver(rows, old)
 	if r == nil || len(sessions.Holders(rows, heir)) > 0 {
@@ -120,7 +121,8 @@ func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t 
 }
 
 // GiveAlias changes the registry for a takeover. It first checks everything. Then it notifies the senders, because after the change no file
-// says any more whose mail it was. Then it writes the facts: from then on each call of the heir moves mail. The registry comes last.
+// shows which mail was for the old session. Then it writes the heir's facts: from then on, each time the heir calls c2c, mail is moved. The
+// registry comes last.
 func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, writers []writer, force bool) ([]registry.Row, error) {
 	i, j := registry.FindSID(rows, t.From), registry.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
@@ -136,7 +138,7 @@ func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	}
 	since := reg.Facts.Of(t.From).AliasSince
 	err := reg.Facts.Change(ctx, t.To, func(f *facts.Facts) {
-		if f.Alias != t.Alias { // otherwise an earlier call was killed after this step
+		if f.Alias != t.Alias { // if they are equal, an earlier call has done this and was killed
 			f.Alias = t.Former
 		}
 		f.Rename(t.Alias, reg.Now())
@@ -173,7 +175,7 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	return notice.Send(ctx, reg, t.To, mail.Message{To: t.Alias, ID: notice.ID("handover", t.From, t.To), Content: text}, "handover")
 }
 
-// writer is a sender of mail for the session that was taken over.
+// writer is a sender of mail for the old session.
 type writer struct {
 	to      registry.Row   // nil: the sender is gone
 	waiting int            // how many of its messages are unread

@@ -11,7 +11,7 @@ import (
 
 // Announce makes sure that some process looks at a message's deadlines in time. Call it before the message is stored, because the sender
 // may be killed right after the write. Call it again after the write, because a process may have looked between the first call and the
-// write. It costs nothing if the message has no deadline within LookEvery.
+// write. It costs nothing if all deadlines of the message are due.LookEvery or more after the send.
 func Announce(reg *sessions.Registry, m mail.Message) {
 	now := reg.Now()
 	var first time.Time
@@ -23,7 +23,7 @@ func Announce(reg *sessions.Registry, m mail.Message) {
 	if m.TellAfter > 0 {
 		first = sessions.Earlier(first, now.Add(notice.TellAfterOf(m)))
 	}
-	if !first.IsZero() && first.Before(now.Add(due.LookEvery-time.Second)) { // a second less: m was made a moment ago
+	if !first.IsZero() && first.Before(now.Add(due.LookEvery-time.Second)) { // a second less: the send was a moment ago
 		reg.Due.LookBy(first)
 	}
 }

@@ -22,9 +22,9 @@ import (
 // A session that waits for an answer has a file in asking/, below the root:
 //
 //	asking/<id of the question>   three lines: the session that asks, the asked session, and the alias of the asked session. Then
-//	                              comes the end of the wait in Unix seconds, without a newline: older versions refuse a fourth line
+//	                              comes the end of the wait in Unix seconds, with no newline after it: older versions refuse a fourth one
 //
-// The waiting process holds a lock on the file. So the wait ends with the process, even if the file stays. A stopped process keeps its
+// The waiting process holds a lock on the file. So the wait ends with the process, even if the file stays. A suspended process keeps its
 // lock; therefore other processes ignore a wait whose time is over. The next process that asks removes the files of killed processes.
 const (
 	AskingDir  = "asking"
@@ -161,8 +161,8 @@ func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 	return waits, err
 }
 
-// checkCircle returns a *CircleError if a question would cause a deadlock: the session in the argument asked already waits for the session
-// in the argument asks, directly or through others.
+// checkCircle returns a *CircleError if a question would cause a deadlock: the session with the id asked already waits for the one
+// with the id asks, directly or through others.
 func checkCircle(rows []registry.Row, waits []Wait, asks, asked string) error {
 	alias := func(sid string) string {
 		if i := registry.FindSID(rows, sid); i >= 0 {

@@ -14,8 +14,8 @@ import (
 	"c2c/wake"
 )
 
-// States of an obligation, which is an answer that a session owes. Three further states are notice.Refused (the answer was that it cannot
-// be done, reply --fail), notice.Expired and sessions.Dead (nobody has read the message).
+// States of an obligation, which is an answer that a session owes. Three states have names from other packages: notice.Refused (here: the
+// session has answered with reply --fail that it cannot do it), notice.Expired and sessions.Dead (nobody has read the message).
 const (
 	StillOpen  = "open"
 	Overdue    = "overdue"
@@ -132,7 +132,7 @@ func (w *Wakes) Add(r wake.Ring) {
 	}
 }
 
-// merge adds the rings that another line of the same record has counted.
+// merge adds the rings that another line about the same message has counted, see Read.
 func (w *Wakes) merge(o Wakes) {
 	first, last := *w, o
 	if o.Last.Before(w.Last) {

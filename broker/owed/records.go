@@ -134,8 +134,8 @@ func Read(dir *atomicfile.Dir, sid string) (records []Record, err error) {
 	return records, err
 }
 
-// merge adds another line of the same record. The line of the sender has the surface; the line of a ringer counts rings. The two lines come
-// in any order.
+// merge adds another line about the same message. The line of the sender has the surface; the line of a ringer counts rings. The two lines
+// come in any order.
 func (d *Record) merge(more Record) {
 	d.line = append(bytes.Clone(d.line), more.line...)
 	d.Surface = cmp.Or(more.Surface, d.Surface)

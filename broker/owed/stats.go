@@ -15,25 +15,24 @@ import (
 	"c2c/sessions"
 )
 
-// Stats counts the obligations of a root (SPEC-091, milestone 4): all open ones, and those closed ones whose records are still kept (some
-// thousand).
+// Stats counts the obligations of a root: all open ones, and those closed ones of which c2c still has records (some thousand).
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`
 	Overdue  int            `json:"overdue"` // of the open ones
-	Over     map[string]int `json:"over"`    // closed ones by their state
+	Over     map[string]int `json:"over"`    // how many closed ones have each state
 	Total    SurfaceStats   `json:"total"`
 	Surfaces []SurfaceStats `json:"surfaces"` // one for each value of surface_support that receivers had when the message was sent
 }
 
-// SurfaceStats has the counts and the latencies of obligations. Each count is a part of the count before it. Only Observed may be
-// larger than Pushed, because a working session reads without a ring.
+// SurfaceStats has the counts and the latencies of obligations. Each field counts some of the obligations that the field before it counts.
+// Only Observed may be larger than Pushed, because a working session reads without a ring.
 type SurfaceStats struct {
 	Surface      string `json:"surface_support,omitempty"`
 	Sent         int    `json:"sent"`
-	Pushed       int    `json:"pushed"`       // c2c has rung for it
-	Observed     int    `json:"observed"`     // read
-	Acknowledged int    `json:"acknowledged"` // the receiver wrote something about it
+	Pushed       int    `json:"pushed"`       // c2c has rung for the message
+	Observed     int    `json:"observed"`     // the message was read
+	Acknowledged int    `json:"acknowledged"` // the receiver wrote something about the message
 	Answered     int    `json:"answered"`
 	InTime       int    `json:"in_time"` // answered before the deadline
 
@@ -82,7 +81,7 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	return st, ctx.Err()
 }
 
-// addObserved notes in the records when their messages were read. On disk, a record gets this time only together with the answer.
+// addObserved notes in these records, but not on disk, when their messages were read. On disk, the time is added with the answer.
 func addObserved(ctx context.Context, reg *sessions.Registry, sid string, records []Record) {
 	ids := map[string]bool{}
 	for _, d := range records {
@@ -156,7 +155,7 @@ func (c counting) sum() (total SurfaceStats, surfaces []SurfaceStats) {
 	return total, surfaces
 }
 
-// latency summarizes durations. A percentile is one of the durations: P95 is the smallest one such that 95 % of all are not longer.
+// latency summarizes durations. A percentile is one of the durations: at least 95 % of them are as long as P95, or shorter.
 func latency(all []float64) (l Latency) {
 	if l.Count = len(all); l.Count == 0 {
 		return l
@@ -171,7 +170,7 @@ func latency(all []float64) (l Latency) {
 }
 
 // Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4: each metric once, with the root as a label. A
-// counter must not fall, but closed obligations are forgotten at some time. So all metrics are gauges and summaries.
+// counter of Prometheus must not fall, but c2c forgets closed obligations after some time. So all metrics are gauges and summaries.
 func Prometheus(w io.Writer, all ...Stats) error {
 	var text strings.Builder
 	if len(all) == 0 { // no root is open: write zeros, because a series that is absent can raise no alarm
@@ -185,7 +184,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 			})
 		}
 	}
-	gauge("c2c_obligations", "Questions, tasks and reviews that are kept, by how they stand.", func(s Stats, put func(string, int)) {
+	gauge("c2c_obligations", "Questions, tasks and reviews on record, by state.", func(s Stats, put func(string, int)) {
 		put(`,state="open"`, s.Open-s.Overdue)
 		put(`,state="overdue"`, s.Overdue)
 		for _, how := range slices.Sorted(maps.Keys(s.Over)) {
@@ -199,7 +198,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 		{"sent", "were sent", func(s SurfaceStats) int { return s.Sent }},
 		{"pushed", "were rung for", func(s SurfaceStats) int { return s.Pushed }},
 		{"observed", "were read", func(s SurfaceStats) int { return s.Observed }},
-		{"acknowledged", "had any answer", func(s SurfaceStats) int { return s.Acknowledged }},
+		{"acknowledged", "got a reply of any kind", func(s SurfaceStats) int { return s.Acknowledged }},
 		{"answered", "were answered", func(s SurfaceStats) int { return s.Answered }},
 		{"in_time", "were answered when they were due, or before", func(s SurfaceStats) int { return s.InTime }},
 	} {
@@ -221,7 +220,7 @@ func prometheusLatencies(text *strings.Builder, all []Stats) {
 	}{
 		{"push", "was rung for", func(s SurfaceStats) Latency { return s.Push }},
 		{"observe", "was read", func(s SurfaceStats) Latency { return s.Observe }},
-		{"acknowledge", "had any answer", func(s SurfaceStats) Latency { return s.Ack }},
+		{"acknowledge", "got a reply of any kind", func(s SurfaceStats) Latency { return s.Ack }},
 		{"answer", "was answered", func(s SurfaceStats) Latency { return s.Answer }},
 	} {
 		name := "c2c_obligation_" + one.name + "_seconds"
