@@ -32,8 +32,8 @@ type Question struct {
 	stamp inbox.Stamp
 }
 
-// Ask sends a question. Its answer comes from Question.Look. Until the limit is over or this process ends, no other reader gets the answer:
-// hooks and ringers of the session leave it alone. Ask returns the errors of Send, and *CircleError.
+// Ask sends a question. Its answer comes from Question.Look. Until the limit is over or this process ends, hooks and ringers of the session
+// leave the answer alone. Ask returns the errors of Send, and *CircleError.
 func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message, limit time.Duration) (*Question, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	return q, nil
 }
 
-// Changed returns the path of a file to watch. When a process closes the file after a write, Look may find the answer.
+// Changed returns the path of a file to watch. Call Look when a process has closed the file after a write.
 func (q *Question) Changed() (path string, err error) { return q.b.Locks.Watchable(q.box.LockName()) }
 
 // Answer is the answer to a question, leased to the session that asked.

@@ -16,8 +16,8 @@ import (
 // maxAttachment is the maximum size of an attached file, in bytes. It is limited because c2c reads the whole file to make its hash.
 const maxAttachment = 50 << 20
 
-// FileOf returns the path, the size and the hash of a file of this user, for a program outside. c2c does not send the content. The path
-// must be absolute; FileOf follows symbolic links in it. The file must be a regular file on a disk.
+// FileOf describes a file of this user by its path, size and hash, for a message to a sender outside (c2c senders). c2c does not send the
+// content. The path must be absolute; FileOf follows symbolic links in it. The file must be a regular file on a disk.
 func FileOf(ctx context.Context, path string) (File, error) {
 	fail := func(err error) (File, error) { return File{}, fmt.Errorf("attach %q: %w", path, err) }
 	if !filepath.IsAbs(path) {

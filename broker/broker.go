@@ -1,4 +1,4 @@
-// Package broker sends messages between the AI sessions of a project, answers and lists them, and reports the state of each message. A
+// Package broker is for mail between the AI sessions of a project: it sends and answers messages, lists them, and reports their states. A
 // session is one conversation with an AI program, which is called its client. A root is the directory with the mail of one project. To ring
 // a session means to wake its client when mail waits; a ringer is a process that rings.
 //

@@ -50,8 +50,8 @@ func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sess
 	return b.Session(own), nil
 }
 
-// SendExternal is Send for a message with an Origin, from or to a sender outside. The session from writes the message: it is the session of
-// the sender outside, or of an agent that answers this sender.
+// SendExternal is Send for a message with an Origin, from or to a sender outside. The argument from is the session of the writer. The
+// writer is the sender outside, or an agent that answers this sender.
 func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail.Message, o Origin) (Receipt, error) {
 	if err := m.SetOrigin(o); err != nil {
 		return Receipt{}, fmt.Errorf("send: %w", err)

@@ -69,8 +69,8 @@ type newest struct {
 
 func (n *newest) isFull() bool { return len(n.all) == n.limit }
 
-// add adds a position if it is among the newest so far, and reports whether it is. It also returns true for a known position, because a
-// message may be in two files.
+// add adds a position if it is among the newest so far, and reports whether it is. It also returns true for a position that n has
+// already: of two copies of a message, the collector keeps one.
 func (n *newest) add(at Position) bool {
 	i, there := slices.BinarySearchFunc(n.all, at, func(one, at Position) int { return at.compare(one) })
 	if there {

@@ -20,8 +20,8 @@ import (
 var ErrNoMessage = errors.New("no such message")
 
 // Status returns the status of a message. The argument typed is as in MessageID. If several senders chose the same id, the field Others
-// has the status of the further messages. If no message is found, the error is ErrNoMessage. Once an ephemeral message was read, c2c keeps
-// its id only if the sender chose the id.
+// has the status of the further messages. If no message is found, the error is ErrNoMessage. An ephemeral message that was read is
+// found only if its sender chose the id.
 func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatus, error) {
 	if m, ok := b.sentLately(ctx, typed); ok {
 		return m.Status, nil
@@ -41,8 +41,7 @@ func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatu
 	return first, nil
 }
 
-// Mails returns the messages with this whole id, usually one. Each has all that is known about it. If there is none, the error is
-// ErrNoMessage.
+// Mails returns the messages with this id, usually one. The id must not be shortened. If there is none, the error is ErrNoMessage.
 func (b *Broker) Mails(ctx context.Context, id string) (all []Mail, err error) {
 	if all, err = b.withWay(ctx, id); err == nil && len(all) == 0 {
 		err = fmt.Errorf("message %q: %w", id, ErrNoMessage)
@@ -69,7 +68,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 			all = append(all, b.mailOf(ctx, sid, st))
 		}
 		if len(found) == 1 && found[0].Message.FromSession == "" {
-			return all, nil // c2c made this id, so no other message has it
+			return all, nil // FromSession is empty: c2c made this id, so no other message has it
 		}
 	}
 	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
