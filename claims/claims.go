@@ -60,7 +60,7 @@ func (c Claim) What() string {
 	return c.Path
 }
 
-// Shown returns What as a short line that is safe for a model and a terminal. What itself is not: a path can contain any words.
+// Shown makes the result of the method What safe for a model and a terminal, and short: a path can contain any words.
 func (c Claim) Shown() string { return mail.Message{Content: c.What()}.FirstWords(maxWords) }
 
 // Free reports whether the claim's session is gone. Then any session may claim the same path or task.
@@ -183,7 +183,7 @@ func List(ctx context.Context, reg *sessions.Registry) ([]Claim, error) {
 	return refresh(ctx, reg, all)
 }
 
-// On returns the claims of the slice all that may cover one of the paths. The paths must come from Resolve. The slice is changed.
+// On filters the slice all: it keeps the claims that may cover one of the paths, and returns them. The paths must come from Resolve.
 func On(all []Claim, paths []string) []Claim {
 	return slices.DeleteFunc(all, func(c Claim) bool {
 		return !slices.ContainsFunc(paths, func(name string) bool { return overlap(c, Claim{Path: name}) })

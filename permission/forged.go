@@ -8,7 +8,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// recorded is the value of the audit's field result for a verdict that counts.
+// recorded is what a line of the audit has in the field result if the verdict took effect.
 const recorded = "recorded"
 
 // given is a line of the audit about a verdict.
@@ -45,7 +45,7 @@ func (d *files) forged(r Request) bool {
 	return true
 }
 
-// verdicts returns those verdicts in the audit that count.
+// verdicts returns those verdicts in the audit that took effect.
 func (d *files) verdicts() []given {
 	all := []given{}
 	for _, name := range []string{auditFile + ".old", auditFile} {

@@ -166,7 +166,7 @@ const MaxPost = 64 << 10
 // ErrTooLarge means that a post has more than MaxPost bytes.
 var ErrTooLarge = errors.New("post is too large")
 
-// Check returns an error if the post could not be stored, or could not be read back.
+// Check returns an error if the post must not be stored: it is empty, too large, or could not be read back.
 func (p Post) Check() error {
 	m := p.Message()
 	m.To = p.From

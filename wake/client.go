@@ -10,17 +10,18 @@ import (
 // Client describes how c2c wakes one AI program. Each such program has a package below package wake, and one line in package clients.
 type Client struct {
 	Name string
-	// Dir returns the working directory of a session that has not called c2c yet. ok is false if no person sees the session. Dir is nil if
-	// c2c cannot see such sessions.
+	// Dir returns the working directory of a session that has not called c2c yet. ok is false for a session that is
+	// not for a person, such as that of a subagent. Dir is nil if c2c cannot see sessions that have not called it.
 	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
 	// Begin makes the client begin a session. It returns the client's id for the session, and the arguments that make the client show the
-	// session. Begin is nil if no such call is needed, because the client tells its child processes the session's id in their environment.
+	// session. Begin is nil if the client tells its child processes the session's id in their environment.
 	Begin func(context.Context, Start) (id string, args []string, err error)
 	// NeedsNoServer means that c2c can reach a session in which the client has started no server of c2c.
 	NeedsNoServer bool
 	Ways          func(RingContext, Session) (Ways, error) // returns how c2c may reach a session
-	// Peers returns an object that shows c2c's aliases to the client's own tool for messages to other sessions. It returns nil if that tool
-	// is off. The field Peers is nil if the client has no such tool. The function store stores a message to an alias.
+	// Some clients have a tool of their own to write to other sessions. Peers returns an object that shows c2c's aliases to this tool.
+	// It returns nil if the tool is off. The field Peers is nil if the client has no such tool. The function store stores a message to an
+	// alias.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
 	// Inject adds a message to the history of a session that is not running, and returns the path of the history. The client shows the
 	// message when a person resumes the session. Inject is nil if c2c cannot write this client's histories.
@@ -39,8 +40,8 @@ type Start struct {
 
 // Peers shows c2c's aliases in a client's own list of sessions. Only one goroutine may use it.
 type Peers interface {
-	// Show makes the client list each of names as a session. These names replace those of the last call. Each name may occur only once. The
-	// argument place is the path of the root, which makes the ids of these sessions unique.
+	// After Show, the client lists each name in names as a session. These names replace those of the last call. Each name may occur only
+	// once. The argument place is the path of the root, which makes the ids of these sessions unique.
 	Show(place string, names []string) error
 	Close() error
 }
@@ -66,7 +67,7 @@ type RingContext struct {
 	Getenv func(string) string
 	Config string                                       // the directory of the client's configuration
 	Inside bool                                         // the client started this process, so our environment comes from the client
-	Push   func(busy func(context.Context) bool) Method // makes this MCP server's own method to reach the client; nil: the server has none
+	Push   func(busy func(context.Context) bool) Method // returns the method by which this MCP server reaches the client; nil: it has none
 	Box    *inbox.Mailbox
 	Served func() bool // reports whether an MCP server or a plugin of ours runs in the client
 	// Failed returns why and when the session's model failed, or "" if it has answered since. Failed is nil if c2c cannot know.
@@ -91,8 +92,8 @@ type Session struct {
 
 // Ways says how c2c may reach a session, and how c2c learns what the session does. Methods has the best method first. Busy reports whether
 // the session works now; Busy is nil if c2c cannot know. Until ctx ends, Follow calls the function tell whenever the session begins to do
-// something else. The argument does is a word that package client defines, or "" if not known. Follow is nil if the client reports no
-// changes. The field By has the name of the method that Follow uses.
+// something else. Its argument, a word that package client defines, says what; it is "" if c2c does not know. Follow is nil if the client
+// reports no changes. The field By has the name of the method that Follow uses.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool

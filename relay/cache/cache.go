@@ -2,7 +2,7 @@
 // files. The program c2c links this package, so the package must import nothing large. For each peer (paired host), the directory relay
 // below the root has:
 //
-//	<peer>.seen.json   a Host; replaced under <peer>.seen.lock
+//	<peer>.seen.json   a Host; <peer>.seen.lock is held while the file is replaced
 //	<peer>.states.log  a line for each State; rotated to <peer>.states.old
 //
 // Another machine has sent the content of these files. Therefore this package limits its size, and removes control characters.
@@ -30,7 +30,7 @@ import (
 const (
 	MaxSessions = 500
 	maxFile     = 256 << 10
-	maxStates   = 3 * maxFile // more than maxFile, because older versions added a whole packet before they rotated the log
+	maxStates   = 3 * maxFile // a log of an older version may be larger than maxFile: it was rotated only after a whole packet was added
 	maxWord     = 64
 	maxTrouble  = 300
 )
@@ -41,7 +41,7 @@ type Host struct {
 	Relayed   bool      `json:"-"`                    // a relay of this root is running for this host
 	Linked    bool      `json:"linked"`               // the carrier has a link to the host; if Hub is set: the hub takes packets for the host
 	Hub       bool      `json:"hub,omitempty"`        // packets to the host go through a hub
-	Dials     bool      `json:"dials,omitempty"`      // this machine dials the host, so ssh notices within a minute that the host sleeps
+	Dials     bool      `json:"dials,omitempty"`      // this machine opens the link, so ssh notices within a minute that the host sleeps
 	Absent    bool      `json:"absent,omitempty"`     // the host does not have this project
 	Seen      float64   `json:"seen"`                 // when the host was last heard, in Unix seconds of this machine's clock; may be a minute too early
 	Run       uint64    `json:"run"`                  // the run number of the host's relay in its last hello, see package relay
@@ -202,7 +202,7 @@ func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(
 	return nil
 }
 
-// State is a change of a message's state after the peer has stored the message.
+// State says that a message that the peer had stored was handed over or read there.
 type State struct {
 	ID      string  `json:"id"`
 	Session string  `json:"session,omitempty"` // the session of the message's sender
@@ -237,7 +237,7 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	// Rotate first, so that the log with these lines then has at most maxFile bytes, or has only these lines.
+	// Rotate the log now if these lines would make it larger than maxFile.
 	if err := atomicfile.Rotate(dir, name, peer+".states.old", int64(maxFile-len(lines))); err != nil {
 		return err
 	}

@@ -177,10 +177,10 @@ const idBytes = 20
 
 var idCoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// ID returns a hash of both halves of the key, 32 letters and digits. It is unique for each host.
+// ID returns a hash of the whole public key, 32 letters and digits. It is unique for each host.
 func (p Public) ID() string { return p.id }
 
-// SigningKey returns the half of the key that verifies signatures. Packets name a host by this half.
+// SigningKey returns the part of the public key that verifies signatures. Packets name a host by this part.
 func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
 
 // Fingerprint returns the ID in the form that people compare.

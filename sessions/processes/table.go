@@ -1,6 +1,6 @@
 // Package processes finds the processes that this machine runs, with their start times and environment variables. c2c binds each
-// session to the process of its client. When c2c is uninstalled, the package leaves a note: c2c's parts in
-// clients that still run read it, and do nothing any more.
+// session to the process of its client. When c2c is uninstalled, the package leaves a note for c2c's parts
+// in clients that run on: when they have read the note, they do nothing any more.
 package processes
 
 import (
@@ -24,7 +24,7 @@ type Process struct {
 	Start  int64
 }
 
-// NoStart is the start time in the row of a session that its client has left for another session. No process has this start time, so the
+// NoStart is the start time in the row of a session after its client has begun another session. No process has this start time, so the
 // session is absent. If the row had no process id instead, the state of the session would be unknown.
 const NoStart = -1
 
@@ -46,19 +46,19 @@ type Table interface {
 const FirstNamespace = "pid:[4026531836]"
 
 // SameNamespace reports whether two PID namespaces are the same one. The first namespace has the same inode on every machine. Therefore the
-// ids of the machines must be the same, too. The boot does not matter then, because Find finds no process from before it. A machine without
-// an id is compared by its boot.
+// ids of the machines must be the same, too. The boots may differ, because Find finds no process from before the present boot. If a machine
+// has no id, the boots must be the same instead.
 func SameNamespace(one, other string) bool {
 	a, b := strings.Fields(one), strings.Fields(other)
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]
 }
 
-// Systemd is the kernel's name of init, and of the process that starts a user's services.
+// Systemd is what /proc/<pid>/comm says of systemd, both as process 1 and as the process that starts a user's services.
 const Systemd = "systemd"
 
-// Adopts reports whether a process is no client, but becomes the parent of processes whose parent has ended: a user's systemd, or process 1.
-// But process 1 of a container may be the client itself. Then its arguments name a client, or c2c does not know the session's client. Any
-// client's name counts, because an agent can call its session's client by another name.
+// Adopts reports whether a process is no client, but becomes the parent of processes whose parent has ended: a user's systemd, or process
+// 1. But process 1 of a container may be the client itself. Adopts takes it for the client if its arguments name any client, or if c2c
+// knows no client called clientName. The name of any client counts, because an agent can register its session as one of another client.
 func Adopts(clientName string, pid int) bool {
 	program, _ := procstat.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if name := strings.TrimSpace(string(program)); name == Systemd || pid != 1 {

@@ -50,7 +50,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	defer tick.Stop()
 	silent, told := time.Now().Add(answerTime), false
 	for {
-		shown, err := r.shows(msgs)
+		shown, err := r.newlyShown(msgs)
 		for _, m := range shown {
 			had = append(had, m.Handle())
 		}

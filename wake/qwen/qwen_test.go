@@ -286,7 +286,7 @@ func TestTheRecordIsReadFromWhereItWas(t *testing.T) {
 	}
 	look := func(what string, want int) {
 		t.Helper()
-		if shown, err := r.shows([]mail.Message{m}); err != nil || len(shown) != want {
+		if shown, err := r.newlyShown([]mail.Message{m}); err != nil || len(shown) != want {
 			t.Errorf("%s: %d, %v", what, len(shown), err)
 		}
 	}
@@ -314,7 +314,7 @@ func FuzzARecordIsNoProofOfAnother(f *testing.F) {
 		}
 		r := &record{dir: dir, session: func() string { return "s-1" }}
 		m := letter("m-1", "a body that nobody guesses")
-		if shown, err := r.shows([]mail.Message{m}); err != nil || len(shown) > 0 && !strings.Contains(string(data), "nobody guesses") {
+		if shown, err := r.newlyShown([]mail.Message{m}); err != nil || len(shown) > 0 && !strings.Contains(string(data), "nobody guesses") {
 			t.Errorf("%d shown, %v", len(shown), err)
 		}
 	})

@@ -14,18 +14,18 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record reads the file into which the client records its current session, from an offset on. The file has lines of JSON. Each session has
-// its own file.
+// record reads a file from an offset to its end: the file in which the client records its current session. The file has lines of JSON. Each
+// session has its own file.
 type record struct {
 	dir     string
 	session func() string
 
-	path   string // the file in which offset counts
+	path   string // the file to which offset belongs
 	offset int64  // the end of the last line that was read
 	exists bool   // the session has a file
 }
 
-// maxLook is how many bytes the method shows reads at once. A longer line holds no mail of ours.
+// maxLook is the maximum number of bytes that one call of newlyShown reads. A longer line holds no mail of ours.
 const maxLook = 4 << 20
 
 // skip moves the offset to the current end of the file.
@@ -57,8 +57,8 @@ func (r *record) open() (*os.File, error) {
 	return f, nil
 }
 
-// The method shows returns the messages in msgs that the client has given to its model since the last call.
-func (r *record) shows(msgs []mail.Message) (shown []mail.Message, err error) {
+// newlyShown returns the messages in msgs that the client has given to its model since the last call.
+func (r *record) newlyShown(msgs []mail.Message) (shown []mail.Message, err error) {
 	f, err := r.open()
 	if f == nil {
 		return nil, err

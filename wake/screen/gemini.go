@@ -9,8 +9,8 @@ const geminiHint = "Type your message or @path/to/file"
 
 // geminiPrompt reads the prompt of Gemini CLI 0.61.0. From top to bottom the screen shows: a line about the running turn, a rule, the mode,
 // the upper edge of a box, the prompt with a sign in the second column, the lower edge of the box, and perhaps a menu. The client draws a
-// cursor of its own, at the place of the terminal's cursor. If a slow client has taken an Enter for a part of a paste, the cursor is on an
-// empty line below the text; geminiPrompt does not take that line for the edge of the box.
+// cursor of its own, at the place of the terminal's cursor. A slow client may treat an Enter as part of a paste. Then the cursor is on an
+// empty line below the text, and geminiPrompt searches for the upper edge above this line.
 func geminiPrompt(s *Screen) (string, error) {
 	row, col, _ := s.Position()
 	last := row // the last row of the draft

@@ -51,7 +51,7 @@ func owned(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// writeTime is the longest time for a write, because a client may not read its socket.
+// writeTime is the longest time for a write: a client that does not read its socket would block the write for ever.
 const writeTime = 2 * time.Second
 
 // Write connects to a client's socket and writes data. Then, if finish is not nil, it calls finish with the connection.

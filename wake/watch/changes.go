@@ -15,7 +15,7 @@ const (
 )
 
 // Changes reports when a writer has closed a file. All watchers of a ringer share one Changes, because the kernel gives a
-// user only 128 watch instances. A Receipt uses a Changes of its own, but only while it waits.
+// user only 128 watch instances. But each Receipt (receipt.go) makes a Changes of its own while it waits for the client.
 type Changes struct {
 	source source
 
@@ -107,8 +107,8 @@ func (s *subscription) until(ctx context.Context, ready func() (bool, error)) er
 	}
 }
 
-// Close ends the subscription. The kernel still watches the file, because another subscription may need the watch; at most
-// three files of each session stay watched.
+// Close ends the subscription. The kernel watches the files until the Changes is closed, because another subscription may need
+// them.
 func (s *subscription) Close() {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
