@@ -96,7 +96,7 @@ func (t *statelessPeers) makeRoom() bool {
 	return true
 }
 
-// sweep drops processes that have ended, and those whose last call is longer ago than limits.Bound.
+// sweep drops processes that have ended, and those that have not called for limits.Bound.
 func (t *statelessPeers) sweep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +136,8 @@ func (t *statelessPeers) close() {
 	}
 }
 
-// Taken reports whether another connection has the session. None can have it, because a process has only one peer for each root.
+// Taken reports whether another connection has the session. None can have it: the session
+// belongs to this process, and a process has only one peer for each root.
 func (p *statelessPeer) Taken(string) bool { return false }
 
 // Bind notifies the ringers if the peer has another session of c2c than before.

@@ -37,8 +37,8 @@ func (t *stdio) readBatch(ctx context.Context, b []byte) *request {
 	return whole
 }
 
-// answerBatch handles the requests of a batch one after another, and writes their answers in one line. A tool call in a batch
-// does not yield its turn: the next request of the batch waits until the call ends.
+// answerBatch handles the requests of a batch one after another, and writes their answers in one line. Unlike a single
+// tool call, a tool call in a batch lets no other request run before it ends.
 func (t *stdio) answerBatch(whole *request) {
 	defer whole.cancel(nil)
 	if version := t.version(); version != rpc.BatchVersion {

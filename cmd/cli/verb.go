@@ -13,13 +13,14 @@ import (
 // Verb is one command, of c2c or of c2cd. A new verb needs three things: a row in the table of its group, a line in the list of its
 // program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with its code.
 //
-// In the texts of a Verb, {client} stands for the name of a client, {clients} for all names, and {wire} for the agent that speaks Wire.
+// In its texts, {client} stands for the name of a client, {clients} for all names, and {wire} for the command that
+// starts an agent with the Wire protocol.
 type Verb struct {
 	Name     string
 	Everyday bool   // the short help (Overview) has a line for the verb
 	C2cd     bool   // the verb is in c2cd
 	Args     string // the arguments, as the help shows them; "" for none
-	First    string // the kind of the first word: alias, client, file, message, received (message that came here); or all possible words
+	First    string // the kind of the first word: alias, client, file, message, received (a message that came here); or all allowed words
 	Second   string // the kind of the second word: room
 	Short    string // the description, in a few words
 	Long     string // the long description, in lines of at most 80 columns, each with a line end
@@ -51,11 +52,11 @@ type Option struct {
 	Name     string
 	Also     string // another name
 	Value    string // the name of its value; "" for none
-	Optional bool   // the value may be left out; a value stands after =, or also as the next word if the verb takes no words
+	Optional bool   // the value may be left out. It stands after =; if the verb has no Args, it may also be the next word
 	Default  string
 	Takes    string // the kind of the value, as in Verb.First
 	Short    string
-	Aside    bool // the pages show the option, but c2c help does not, because its lines must fit on a screen
+	Aside    bool // only the pages show the option (man, docs/commands), because the output of c2c help must fit on a screen
 }
 
 // The options that several verbs have.

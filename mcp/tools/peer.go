@@ -56,12 +56,12 @@ type Peer struct {
 	broker        *broker.Broker   // nil before the first call
 	replaced      []*broker.Broker // brokers of removed roots: a transport may still be writing an answer that needs one
 	Last          string           // the session of the last call
-	SharesProcess bool             // another connection of the same process has the mailbox of that process
+	SharesProcess bool             // another connection has the mailbox of the client's process
 	protocol      string           // the agreed protocol, if the transport does not keep it
 	unlock        func() error     // releases the server lock of session Last; the lock shows that the session is alive
 
 	progress sync.Map // session id to progress
-	inRooms  sync.Map // ids of the sessions whose rooms were joined
+	inRooms  sync.Map // ids of the sessions for which joinRooms was called
 
 	warnMu   sync.Mutex // not mu, because opening the broker may call Warn with mu held
 	warnings []string   // warnings that no answer has contained yet
@@ -181,7 +181,7 @@ func (p *Peer) takeWarnings() []string {
 	return all
 }
 
-// callerIn returns the result of the method caller, without the process if another connection has the mailbox of that process.
+// callerIn returns what the method caller returns. It leaves out the process if another connection has the mailbox of the process.
 func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) callers.Caller {
 	c := p.caller(ctx, req)
 	if p.Others == nil || c.PID == 0 || c.Last != "" || c.ClientID != "" || c.Claimed != "" {
@@ -195,8 +195,8 @@ func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	return c
 }
 
-// caller describes the caller of a tool. Values in the call take precedence over the environment, which is as old as this
-// process.
+// caller describes the caller of a tool. Values in the call take precedence over the environment, which does not
+// change while this process runs.
 func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -277,9 +277,9 @@ const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 const EarlyWait = 2 * time.Second
 
 // RegisterEarly registers the session before it has called a tool, so that others find its alias. Like the OCaml c2c, it does so only if
-// the variable autoAlias is set. If the client's process has several sessions, it does nothing, because only a call
-// names its session. If the command c2c start has made the session, RegisterEarly takes the session's server lock. Without
-// that lock, c2c would type the mail at the terminal, as if a person had typed it.
+// the variable autoAlias is set. Without the variable it only looks for the session that C2C_MCP_SESSION_ID names, which c2c start has
+// made, and takes its server lock. While nobody holds that lock, the terminal of c2c start types the mail itself, as if the person had
+// typed it. RegisterEarly does nothing if the client's process has several sessions: only a tool call tells which session calls.
 func (p *Peer) RegisterEarly(ctx context.Context) {
 	c := p.caller(ctx, mcp.CallToolRequest{})
 	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
@@ -310,12 +310,12 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 const maxClientName = 32
 
 // ClientName returns c2c's name of a client. It looks for the name that the client gives itself (info), or else for the name in c2c's
-// configuration. If c2c does not know that name, ClientName makes a name from it, and never returns "": that would mean a plain shell.
+// configuration. If c2c does not know that name, ClientName makes a name from it. It never returns "", which means a plain shell.
 func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	// Use configured only without info, because a client may read a configuration that was written for another client.
+	// Use configured only if info is "", because a client may read a configuration that was written for another client.
 	if p, ok := client.Find(configured); ok && info == "" {
 		return p.Name
 	}
