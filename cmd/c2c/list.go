@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	if len(t) > 1 {
 		fmt.Fprint(c.stdout, t.text(all))
 	} else {
-		c.printf("(no sessions; %s)\n", cli.HowToBegin())
+		c.printf("(no sessions; %s)\n", cmp.Or(c.elsewhere(""), cli.HowToBegin()))
 	}
 	for _, r := range rows {
 		if len(r.Claims) > 0 {

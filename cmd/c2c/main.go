@@ -165,7 +165,7 @@ func (a *app) report(args []string, err error) int {
 	if errors.Is(err, errNothing) {
 		return exitNothing
 	}
-	f := cli.FailureOf(args[0], err).Elsewhere(err, a.getenv, a.cwd)
+	f := a.failure(args[0], err)
 	cli.Report(a.stderr, f, args)
 	return f.Exit
 }

@@ -21,6 +21,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/cmd/elsewhere"
 	"c2c/cmd/rare"
 	"c2c/cmd/roomed"
 	"c2c/inbox"
@@ -91,7 +92,10 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args)).Elsewhere(err, a.getenv, a.cwd)
+	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args))
+	if alias, missed := cli.Missed(err); missed {
+		f = f.Elsewhere(elsewhere.Explain(a.getenv, a.cwd, alias))
+	}
 	if roomed.IsNoRoom(err) {
 		f.Exit = cli.NoAlias
 	}
@@ -101,6 +105,10 @@ func (a *app) main(ctx context.Context, args []string) int {
 
 // run runs a verb. If the verb runs a client, status is the client's exit status.
 func (a *app) run(ctx context.Context, name string, args []string) (status int, err error) {
+	if name == cli.ElsewhereVerb {
+		fmt.Fprint(a.stdout, elsewhere.Explain(a.getenv, a.cwd, strings.Join(args, "")))
+		return 0, nil
+	}
 	v, known := cli.Find(name)
 	if !known {
 		return 0, noVerb(append([]string{name}, args...))

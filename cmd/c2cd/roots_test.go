@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 	}
 	b.Close()
 	for _, clone := range []string{"ssh", "web"} {
-		if out := run(clone, 1, "doctor"); !strings.Contains(out, "second root") || !strings.Contains(out, "c2c migrate-root") || !strings.Contains(out, "("+roots["web"].Root()+")") {
+		if out := run(clone, 1, "doctor"); !strings.Contains(out, "second root") || !strings.Contains(out, "c2c migrate-root") || !strings.Contains(out, roots["web"].Root()) {
 			t.Errorf("doctor in %s:\n%s", clone, out)
 		}
 	}
@@ -117,5 +118,47 @@ func TestWhatOnlyLooksMakesNoRoot(t *testing.T) {
 	m.stop()
 	if err := m.wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A project gets another root while a session runs: a remote was added, or its folder renamed. What does not find the session or its mail
+// any more says so, and what to do: change it back, or end the session and bring its mail.
+func TestASessionInAFormerRootOfItsProjectIsSaidToBeThere(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]struct{ do, undo string }{
+		"remote": {"git remote add origin https://host.invalid/o/shop.git", "git remote remove origin"},
+		"rename": {"mv ../shop ../store; cd ../store", "mv ../store ../shop; cd ../shop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShell(t)
+			out := s.want(`unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID; mkdir shop docs; git init -q shop; git init -q docs
+				(cd docs; c2c register --session-id d d)
+				cd shop; c2c register --session-id script script; c2c start --alias coral sh -- -c '
+				unset C2C_MCP_SESSION_ID
+				c2c send coral before --id m-1 --from script
+				` + change.do + `
+				for verb in "list" "list --json" "status m-1"; do c2c $verb 2>&1; done
+				c2c register --session-id other other
+				for verb in "send coral hi --from other" "ask coral hi --from other" "status m-1" "notify when-idle coral --session-id other" doctor; do c2c $verb 2>&1; done
+				(cd ../docs; c2c send coral hi --from d 2>&1)
+				` + change.undo + `; c2c status m-1; ` + change.do + `'
+				cd ../store 2>/dev/null || true; c2c register --session-id other other`)
+			says := regexp.MustCompile(`in another root of this project: was its git remote changed, or its folder renamed\? Change it back, or end coral, then run (c2c migrate-root.*)`)
+			found := says.FindAllStringSubmatch(out, -1)
+			if len(found) != 7 ||
+				!strings.Contains(out, "warning  second root") || strings.Contains(out, "in this project yet") ||
+				!strings.Contains(out, ", but c2c finds another root there than its own; c2c doctor there says what to do") ||
+				!strings.Contains(out, "m-1: queued") {
+				t.Fatalf("said %d times in %s", len(found), out)
+			}
+			folder := "shop"
+			if name == "rename" {
+				folder = "store"
+			}
+			if out := s.want("unset C2C_MCP_BROKER_ROOT; cd " + folder + "; " + found[0][1] + "; c2c status m-1"); !strings.Contains(out, "m-1: queued") {
+				t.Errorf("merged: %s", out)
+			}
+		})
 	}
 }

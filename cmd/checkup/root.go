@@ -13,6 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/explain"
+	"c2c/cmd/elsewhere"
 	"c2c/cmd/wired"
 	"c2c/doctor"
 	"c2c/project"
@@ -82,13 +83,10 @@ func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) doctor.F
 
 // checkRoots finds other roots that hold mail of this project.
 func (c Checkup) checkRoots() (found []doctor.Finding) {
-	root, others, err := project.Roots(c.Getenv, c.Cwd)
-	if err != nil {
-		return nil // checkRoot reports this error
-	}
-	for _, other := range others {
-		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "second root", Path: other,
-			Detail: "this project has mail here and in " + root + ", and sessions of the two do not see each other: run c2c migrate-root"})
+	root, _ := c.root() // checkRoot reports the error
+	for _, other := range elsewhere.Former(c.Getenv, c.Cwd) {
+		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "second root", Path: other.Path,
+			Detail: "this project has mail here and in " + root + ", and sessions of the two do not see each other: " + other.Advice()})
 	}
 	return found
 }

@@ -16,9 +16,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
-	"c2c/project"
 	"c2c/sessions"
-	"c2c/sessions/callers"
 )
 
 // The exit status of every verb.
@@ -114,21 +112,28 @@ func example(verb string) string {
 	return ""
 }
 
-// Elsewhere is for an error about an unknown alias. If a session in another project has this alias, the hint says so.
-func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
+// Missed reports whether the error says that something was not found which may be elsewhere: the alias, or with "" a message or the root.
+func Missed(err error) (alias string, missed bool) {
 	var unknown *sessions.UnknownAliasError
-	if !errors.As(err, &unknown) {
-		return f
+	if errors.As(err, &unknown) {
+		return unknown.Alias, true
 	}
-	root, source, rerr := project.FindRoot(getenv, cwd)
-	if rerr != nil || source == "C2C_MCP_BROKER_ROOT" {
-		return f
-	}
-	if where := callers.Elsewhere(getenv, root, unknown.Alias); where != "" {
-		f.Hint = where
+	return "", errors.Is(err, broker.ErrNoMessage) || errors.As(err, new(noRoot))
+}
+
+// Elsewhere replaces the hint of an error for which Missed returns true by a sentence that says where to look; "" changes nothing.
+func (f Failure) Elsewhere(where string) Failure {
+	if where != "" {
+		f.Message, f.Hint = strings.Replace(f.Message, nobodyYet, "nobody has used c2c in the present root of this project yet", 1), where
 	}
 	return f
 }
+
+// ElsewhereVerb is what c2c runs c2cd with, and the alias, to get this sentence. It is no verb for people.
+const ElsewhereVerb = "__elsewhere"
+
+// nobodyYet is the error of NeedRoot. If the project has a former root, it is not the whole truth.
+const nobodyYet = "nobody has used c2c in this project yet"
 
 // noRoot is the error that there is no root. It matches fs.ErrNotExist.
 type noRoot string
@@ -144,7 +149,7 @@ func NeedRoot(root, source string) error {
 	if source == "C2C_MCP_BROKER_ROOT" {
 		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if the path is mistyped, correct it")
 	}
-	return WithHint(noRoot("nobody has used c2c in this project yet"), HowToBegin())
+	return WithHint(noRoot(nobodyYet), HowToBegin())
 }
 
 // HowToBegin tells a person what to type if their project has no session yet.

@@ -11,6 +11,7 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
+	"c2c/cmd/elsewhere"
 	"c2c/inbox/mail"
 	"c2c/process/procstat"
 	"c2c/project"
@@ -48,10 +49,15 @@ func Unknown(ctx context.Context, getenv func(string) string, names []string) (a
 			clients = append(clients, Client{names[i], t.PID, t.Folder})
 		}
 	}
-	known := map[string][]sessions.Session{} // key: a directory; value: all sessions in its project
+	known := map[string][]sessions.Session{} // key: a directory; value: all sessions in its project, and those that run in former roots of it
 	for _, c := range clients {
 		if _, looked := known[c.Folder]; !looked {
 			known[c.Folder] = sessionsOf(ctx, getenv, c.Folder)
+			for _, f := range elsewhere.Former(getenv, c.Folder) {
+				for _, pid := range f.PIDs {
+					known[c.Folder] = append(known[c.Folder], sessions.Session{PID: pid})
+				}
+			}
 		}
 		isThis := func(s sessions.Session) bool {
 			return (s.Client == c.Client || s.Client == "") && (parents.isBelow(s.PID, c.PID) || parents.isBelow(c.PID, s.PID))

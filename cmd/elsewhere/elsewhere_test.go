@@ -1,4 +1,4 @@
-package callers
+package elsewhere
 
 import (
 	"fmt"
@@ -48,26 +48,27 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 	if err := os.WriteFile(passwd, []byte("root:x:0:0::"+home+":/bin/sh\nbroken\ndana:x:1000:1000::"+dana+":/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	find := roots{&processes.System{}, func(_, root string) bool { return !strings.Contains(root, "eeeeee") }}
 	for alias, want := range map[string]string{
 		"amber":          "amber is in " + here + ": run c2c there",
 		"AMBER":          "AMBER is in " + here + ": run c2c there",
 		"s-amber":        "s-amber is in " + here + ": run c2c there",
 		"birch":          "birch was in another project, and its session has ended; c2c list shows the sessions of this one",
-		"fir":            "fir is in another project: run c2c in that folder",
+		"fir":            "fir runs in " + here + ", but c2c finds another root there than its own; c2c doctor there says what to do",
 		"Cedar;":         "Cedar; is in " + here + ": run c2c there",
 		"dune":           "",
 		"nobody":         "",
 		"elm":            "elm is a session of dana in " + here + ": run c2c there, as dana",
 		"../../../amber": "",
 	} {
-		w := whereabouts{proc: &processes.System{}, alias: alias, isOf: func(_, root string) bool { return !strings.Contains(root, "eeeeee") }}
+		w := whereabouts{roots: find, alias: alias}
 		w.look(state, "")
 		w.lookAsRoot(passwd)
 		if got := w.sentence(); got != want {
 			t.Errorf("%q: %q, want %q", alias, got, want)
 		}
 	}
-	w := whereabouts{proc: &processes.System{}, alias: "amber", root: filepath.Join(state, project.ReposDir, "aaaaaaaaaaaa", "broker")}
+	w := whereabouts{roots: find, alias: "amber", root: filepath.Join(state, project.ReposDir, "aaaaaaaaaaaa", "broker")}
 	if w.look(state, ""); w.sentence() != "" {
 		t.Errorf("its own project: %s", w.sentence())
 	}
