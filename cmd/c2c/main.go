@@ -165,7 +165,7 @@ func (a *app) report(args []string, err error) int {
 	if errors.Is(err, errNothing) {
 		return exitNothing
 	}
-	f := a.failure(args[0], err)
+	f := cli.FailureOf(args[0], err).Elsewhere(err, a.elsewhere)
 	cli.Report(a.stderr, f, args)
 	return f.Exit
 }

@@ -53,26 +53,14 @@ func (c *call) showEmpty(missing error, answer any) error {
 	if err, failed := answer.(error); failed {
 		return fmt.Errorf("%w: %w", err, missing)
 	}
-	cli.Report(c.stderr, c.failure("", missing), nil)
+	cli.Report(c.stderr, cli.FailureOf("", missing).Elsewhere(missing, c.elsewhere), nil)
 	return c.show(answer, func() {})
 }
 
-// failure is like cli.FailureOf. If something was not found, it asks c2cd whether that is elsewhere.
-func (a *app) failure(verb string, err error) cli.Failure {
-	f := cli.FailureOf(verb, err)
-	if alias, missed := cli.Missed(err); missed {
-		return f.Elsewhere(a.elsewhere(alias))
+// elsewhere asks c2cd where something is that was not found. An error of c2cd is no error of the verb.
+func (a *app) elsewhere(alias string) (where string) {
+	if c2cd, err := findC2cd(); err == nil {
+		where, _ = child.Run(c2cd, a.cwd, nil, cli.ElsewhereVerb, alias)
 	}
-	return f
-}
-
-// elsewhere returns what c2cd says about an alias that is not in this project, or about the project's other roots. It returns "" if c2cd
-// knows nothing.
-func (a *app) elsewhere(alias string) string {
-	c2cd, err := findC2cd()
-	if err != nil {
-		return ""
-	}
-	where, _ := child.Run(c2cd, a.cwd, nil, cli.ElsewhereVerb, alias) // an error of the explanation is no error of the verb
 	return where
 }

@@ -92,10 +92,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args))
-	if alias, missed := cli.Missed(err); missed {
-		f = f.Elsewhere(elsewhere.Explain(a.getenv, a.cwd, alias))
-	}
+	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args)).Elsewhere(err, a.elsewhere)
 	if roomed.IsNoRoom(err) {
 		f.Exit = cli.NoAlias
 	}
@@ -106,8 +103,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 // run runs a verb. If the verb runs a client, status is the client's exit status.
 func (a *app) run(ctx context.Context, name string, args []string) (status int, err error) {
 	if name == cli.ElsewhereVerb {
-		fmt.Fprint(a.stdout, elsewhere.Explain(a.getenv, a.cwd, strings.Join(args, "")))
-		return 0, nil
+		_, err := io.WriteString(a.stdout, a.elsewhere(strings.Join(args, "")))
+		return 0, err
 	}
 	v, known := cli.Find(name)
 	if !known {
@@ -190,6 +187,8 @@ func (a *app) root() (string, error) {
 	root, _, err := project.FindRoot(a.getenv, a.cwd)
 	return root, err
 }
+
+func (a *app) elsewhere(alias string) string { return elsewhere.Explain(a.getenv, a.cwd, alias) }
 
 // rootPath is like root, but ignores the error: the caller's next call reports it.
 func (a *app) rootPath() string {

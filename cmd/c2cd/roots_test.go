@@ -140,7 +140,7 @@ func TestASessionInAFormerRootOfItsProjectIsSaidToBeThere(t *testing.T) {
 				` + change.do + `
 				for verb in "list" "list --json" "status m-1"; do c2c $verb 2>&1; done
 				c2c register --session-id other other
-				for verb in "send coral hi --from other" "ask coral hi --from other" "status m-1" "notify when-idle coral --session-id other" doctor; do c2c $verb 2>&1; done
+				for verb in "send coral hi --from other" "ask coral hi --from other" "status m-1" "notify coral --when idle --session-id other" doctor; do c2c $verb 2>&1; done
 				(cd ../docs; c2c send coral hi --from d 2>&1)
 				` + change.undo + `; c2c status m-1; ` + change.do + `'
 				cd ../store 2>/dev/null || true; c2c register --session-id other other`)

@@ -112,24 +112,23 @@ func example(verb string) string {
 	return ""
 }
 
-// Missed reports whether the error says that something was not found which may be elsewhere: the alias, or with "" a message or the root.
-func Missed(err error) (alias string, missed bool) {
+// Elsewhere is for an error that something was not found: an alias, or a message or the root, which have the alias "". If the function
+// explain knows where it is, the hint says so.
+func (f Failure) Elsewhere(err error, explain func(alias string) string) Failure {
 	var unknown *sessions.UnknownAliasError
+	alias := ""
 	if errors.As(err, &unknown) {
-		return unknown.Alias, true
+		alias = unknown.Alias
+	} else if !errors.Is(err, broker.ErrNoMessage) && !errors.As(err, new(noRoot)) {
+		return f
 	}
-	return "", errors.Is(err, broker.ErrNoMessage) || errors.As(err, new(noRoot))
-}
-
-// Elsewhere replaces the hint of an error for which Missed returns true by a sentence that says where to look; "" changes nothing.
-func (f Failure) Elsewhere(where string) Failure {
-	if where != "" {
+	if where := explain(alias); where != "" {
 		f.Message, f.Hint = strings.Replace(f.Message, nobodyYet, "nobody has used c2c in the present root of this project yet", 1), where
 	}
 	return f
 }
 
-// ElsewhereVerb is what c2c runs c2cd with, and the alias, to get this sentence. It is no verb for people.
+// ElsewhereVerb is no verb for people: with it and the alias, c2c runs c2cd, which explains.
 const ElsewhereVerb = "__elsewhere"
 
 // nobodyYet is the error of NeedRoot. If the project has a former root, it is not the whole truth.
