@@ -144,7 +144,7 @@ func TestASessionInAFormerRootOfItsProjectIsSaidToBeThere(t *testing.T) {
 				(cd ../docs; c2c send coral hi --from d 2>&1)
 				` + change.undo + `; c2c status m-1; ` + change.do + `'
 				cd ../store 2>/dev/null || true; c2c register --session-id other other`)
-			says := regexp.MustCompile(`in another root of this project: was its git remote changed, or its folder renamed\? Change it back, or end coral, then run (c2c migrate-root.*)`)
+			says := regexp.MustCompile(`another root of this project has [a-z, ]+: was its git remote changed, or its folder renamed\? Change it back, or end coral, then run (c2c migrate-root.*)`)
 			found := says.FindAllStringSubmatch(out, -1)
 			if len(found) != 7 ||
 				!strings.Contains(out, "warning  second root") || strings.Contains(out, "in this project yet") ||

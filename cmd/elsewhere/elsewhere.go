@@ -28,7 +28,7 @@ func Explain(getenv func(string) string, cwd, alias string) string {
 		return ""
 	}
 	for _, f := range Former(getenv, cwd) {
-		if alias == "" && len(f.sids) > 0 || f.has(alias) {
+		if f.explains(alias) {
 			return f.sentence(alias)
 		}
 	}
@@ -61,10 +61,13 @@ func newRoots(getenv func(string) string) roots {
 	}}
 }
 
-// alive returns the process of a session's client; ok is false if it has ended.
-func (r roots) alive(row registry.Row) (pid int, ok bool) {
+// alive returns the process of a session's client, or 0 if it has ended.
+func (r roots) alive(row registry.Row) (pid int) {
 	p, err := r.proc.Find(int(row.Integer("pid")))
-	return p.PID, err == nil && row.HasProcess(p.PID, p.Start)
+	if err != nil || !row.HasProcess(p.PID, p.Start) {
+		return 0
+	}
+	return p.PID
 }
 
 // folders returns the folder where a process is now, and the folder where it was started; each may be "".
@@ -135,8 +138,8 @@ func (w *whereabouts) look(state, owner string) {
 
 // found records the folder in which a session's client runs.
 func (w *whereabouts) found(r registry.Row, root, owner string) {
-	pid, ok := w.alive(r)
-	if !ok {
+	pid := w.alive(r)
+	if pid == 0 {
 		w.ended = true
 		return
 	}
@@ -145,25 +148,18 @@ func (w *whereabouts) found(r registry.Row, root, owner string) {
 	if owner == "" {
 		folder = w.folder(pid, root)
 	}
+	path := cmp.Or(folder, now)
+	if rest, below := strings.CutPrefix(path, w.home+"/"); below && w.home != "" && owner == "" {
+		path = "~/" + rest
+	}
 	switch {
-	case folder == "" && now == "":
+	case path == "":
 		w.hidden = true
 	case folder == "":
-		w.lost = w.short(now)
-	case !slices.Contains(w.folders, w.short(folder)) || owner != "":
-		if owner == "" {
-			folder = w.short(folder)
-		}
-		w.folders, w.owner = append(w.folders, folder), cmp.Or(w.owner, owner)
+		w.lost = path
+	case !slices.Contains(w.folders, path):
+		w.folders, w.owner = append(w.folders, path), cmp.Or(w.owner, owner)
 	}
-}
-
-// short writes a folder below the home directory with ~.
-func (w *whereabouts) short(folder string) string {
-	if rest, below := strings.CutPrefix(folder, w.home+"/"); below && w.home != "" {
-		return "~/" + rest
-	}
-	return folder
 }
 
 // lookAsRoot searches the home directories of all other users. Only the system's superuser may read them.
