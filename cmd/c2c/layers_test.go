@@ -40,7 +40,7 @@ var layers = []layer{
 	{"cmd/checkup", "c2c doctor: finds what is wrong with the settings, the root, the daemons and the clients",
 		510, "broker broker/explain broker/loops client cmd/elsewhere cmd/httpd cmd/relayed cmd/running cmd/wired doctor install process/child process/procstat project rooms/talk senders sessions sessions/processes wake/clients wake/daemon"},
 	{"cmd/cli", "the table of all verbs, and what is made from it: options, help, completion, errors, pages",
-		1770, "broker client inbox inbox/atomicfile inbox/filelock inbox/mail process/child sessions"},
+		1770, "broker client inbox inbox/atomicfile inbox/filelock inbox/mail process/child project sessions"},
 	{"cmd/rare", "rare work that c2c leaves to c2cd, so that no hook loads it: handover, sweep, prune, deadlines",
 		350, "broker broker/deadlines broker/moves broker/notify cmd/cli hooks inbox process/desktop project sessions"},
 	{"cmd/waking", "c2c wake: the daemon that wakes the sessions of a root from outside",

@@ -136,7 +136,7 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 		return do(ctx)
 	}
 	if empty, needsRoot := c.emptyAnswer(verb.Name, f); needsRoot {
-		if err := a.needRoot(); errors.Is(err, fs.ErrNotExist) {
+		if err := cli.NeedRootAt(a.getenv, a.cwd); errors.Is(err, fs.ErrNotExist) {
 			return c.showEmpty(err, empty)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/process/child"
-	"c2c/project"
 	"c2c/sessions"
 )
 
@@ -34,15 +33,6 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 		return sessions.ErrNoSession, len(c.words) == 2
 	}
 	return &sessions.UnknownAliasError{Alias: c.session}, c.session != "" // a named session must exist
-}
-
-// needRoot returns an error that matches fs.ErrNotExist if there is no root.
-func (a *app) needRoot() error {
-	root, source, err := project.FindRoot(a.getenv, a.cwd)
-	if err != nil {
-		return err
-	}
-	return cli.NeedRoot(root, source)
 }
 
 // showEmpty prints on standard error that there is no root. The verb still succeeds, unless the argument answer is an error.

@@ -198,11 +198,7 @@ func (a *app) rootPath() string {
 
 // openThere opens the root for a verb that never creates one.
 func (a *app) openThere() (*broker.Broker, error) {
-	root, source, err := project.FindRoot(a.getenv, a.cwd)
-	if err == nil {
-		err = cli.NeedRoot(root, source)
-	}
-	if err != nil {
+	if err := cli.NeedRootAt(a.getenv, a.cwd); err != nil {
 		return nil, err
 	}
 	return a.open(a.log)
@@ -223,13 +219,9 @@ func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	tick := time.NewTicker(rootLook)
 	defer tick.Stop()
 	for waits := false; ; waits = true {
-		root, source, err := project.FindRoot(a.getenv, a.cwd) // find the root again: another clone of the project may have created one
-		if err != nil {
-			return err
-		}
-		missing := cli.NeedRoot(root, source)
-		if missing == nil {
-			return nil
+		missing := cli.NeedRootAt(a.getenv, a.cwd) // find the root again: another clone of the project may have created one
+		if !errors.Is(missing, fs.ErrNotExist) {
+			return missing
 		}
 		if !waits {
 			tell(missing)

@@ -16,6 +16,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/project"
 	"c2c/sessions"
 )
 
@@ -139,6 +140,15 @@ type noRoot string
 
 func (e noRoot) Error() string        { return string(e) }
 func (e noRoot) Is(target error) bool { return target == fs.ErrNotExist }
+
+// NeedRootAt finds the root of the project around cwd, and returns an error if it does not exist.
+func NeedRootAt(getenv func(string) string, cwd string) error {
+	root, source, err := project.FindRoot(getenv, cwd)
+	if err != nil {
+		return err
+	}
+	return NeedRoot(root, source)
+}
 
 // NeedRoot returns an error if the root does not exist: its name is mistyped, or no session has run there yet.
 func NeedRoot(root, source string) error {
