@@ -59,9 +59,7 @@ func commandOf(name string) command {
 }
 
 func (a *app) open() (*broker.Broker, error) {
-	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: sessions.WarningLogger(func(sentence string) {
-		fmt.Fprintf(a.stderr, "c2c: %s\n", sentence)
-	})})
+	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: sessions.WarningLogger(cli.Warnings(a.stderr))})
 }
 
 // caller describes on whose behalf a command acts. The argument explicit is a session that the person has named, or "".

@@ -45,3 +45,20 @@ func TestAHintAboutARoomHasItsName(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoIsNotInARoomIsToldSoByLeave(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "--session-id", "amber", "amber")
+	k.run("rooms", "create", "review", "--session-id", "amber")
+	for _, want := range []string{"left review\n", "amber was not in review\n"} {
+		if out := k.run("rooms", "leave", "review", "--session-id", "amber"); out != want {
+			t.Errorf("%q, want %q", out, want)
+		}
+	}
+	for _, line := range []string{"c2c rooms rename none board", "c2c rooms archive none"} {
+		if out := k.types(line + " || true"); !strings.Contains(out, "c2c rooms list shows all rooms") {
+			t.Errorf("%s: %s", line, out)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"c2c/e2e/namespace"
 )
 
@@ -53,5 +55,27 @@ func TestServeOnAFullDiskRefusesAndKeepsTheToken(t *testing.T) {
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The reason why no mail comes may be the disk: doctor says so, and changes nothing.
+func TestDoctorSaysThatTheDiskIsFullOrReadOnly(t *testing.T) {
+	if !namespace.Enter(t) {
+		return
+	}
+	h := newHost(t)
+	h.home = namespace.Disk(t, "256k")
+	if out, _ := h.try("doctor"); strings.Contains(out, "disk") {
+		t.Errorf("with room: %s", out)
+	}
+	fillDisk(t, filepath.Join(h.home, "filler"))
+	if out, _ := h.try("doctor"); !strings.Contains(out, "problem  disk: full (0 bytes free), so mail cannot be sent: free some space ("+h.home+")") {
+		t.Errorf("on a full disk: %s", out)
+	}
+	if err := unix.Mount("", h.home, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := h.try("doctor"); !strings.Contains(out, "problem  disk: read-only, so mail cannot be sent or handed over: make it writable, or set HOME") {
+		t.Errorf("on a read-only disk: %s", out)
 	}
 }

@@ -36,18 +36,19 @@ func (c Checkup) checkRoot(ctx context.Context) []doctor.Finding {
 		return []doctor.Finding{{Status: doctor.Problem, Part: "root", Path: root,
 			Detail: fmt.Sprintf("%s is %q, so each directory has its own root: set it to an absolute path, or unset it", source, v)}}
 	}
+	disk := doctor.CheckDisk(root)
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		f.Detail = "not there yet; the first session makes it; decided by " + source
-		return []doctor.Finding{f}
+		return append(disk, f)
 	}
 	b, err := broker.Open(broker.Config{Root: root, Now: time.Now})
 	if err != nil {
-		return []doctor.Finding{doctor.Failed("root", root, err)}
+		return append(disk, doctor.Failed("root", root, err))
 	}
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, rootTime)
 	defer cancel()
-	return slices.Concat([]doctor.Finding{f, c.checkWakeDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b), checkRooms(b))
+	return slices.Concat(disk, []doctor.Finding{f, c.checkWakeDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b), checkRooms(b))
 }
 
 // canWake reports whether c2c can wake sessions of a client.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"c2c/broker"
@@ -180,6 +181,16 @@ func Report(w io.Writer, f Failure, args []string) {
 		words += "\nhint: " + strings.ReplaceAll(f.Hint, "\n", "\nhint: ")
 	}
 	fmt.Fprintf(w, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
+}
+
+// Warnings returns a function that prints warnings on w, each text once: many files may have the same problem.
+func Warnings(w io.Writer) func(sentence string) {
+	var said sync.Map
+	return func(sentence string) {
+		if _, again := said.LoadOrStore(sentence, true); !again {
+			fmt.Fprintf(w, "c2c: %s\n", sentence)
+		}
+	}
 }
 
 // wantsJSON searches the arguments before they are parsed, because a mistake in the command line may stand before --json.

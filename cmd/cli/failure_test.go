@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"c2c/client"
+	"c2c/sessions"
 )
 
 func TestErrorsAreJSONWhereTheAnswerWouldBe(t *testing.T) {
@@ -69,5 +72,18 @@ func TestAHintNamesAClientThatIsHere(t *testing.T) {
 	}
 	if got := hint(); !strings.Contains(got, "--alias amber "+here.Name+" ") {
 		t.Errorf("%s is here: %q", here.Name, got)
+	}
+}
+
+// Each file with mail has the same warning on a full disk: one command prints it once, with what to do.
+func TestTheFullDiskIsToldOncePerCommand(t *testing.T) {
+	var out bytes.Buffer
+	log := sessions.WarningLogger(Warnings(&out))
+	for _, file := range []string{"a.jsonl", "b.jsonl"} {
+		log.Warn("mail is not archived yet", "session", "b", "err", fmt.Errorf("append to %q: %w", file, syscall.ENOSPC))
+	}
+	log.Warn("mail is damaged", "session", "b")
+	if want := "c2c: mail is not archived yet: the disk is full; free some space\nc2c: mail is damaged: session b\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

@@ -68,7 +68,7 @@ func Run(ctx context.Context, p Program, row cli.Verb, args []string) (err error
 }
 
 func (c *call) log() inbox.Log {
-	return sessions.WarningLogger(func(sentence string) { fmt.Fprintf(c.Stderr, "c2c: %s\n", sentence) })
+	return sessions.WarningLogger(cli.Warnings(c.Stderr))
 }
 
 // withoutRoot answers for the verb if there is no root; then answered is true. Such a verb must not make a root: if C2C_MCP_BROKER_ROOT

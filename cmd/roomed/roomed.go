@@ -114,10 +114,8 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	s, err := c.acting(ctx)
-	if errors.Is(err, sessions.ErrNoCaller) && slices.Contains([]string{"list", "members", "history", "search"}, words[0]) {
-		err = nil // these verbs only read, and work without a session
-	}
-	if err != nil {
+	reads := slices.Contains([]string{"list", "members", "history", "search"}, words[0]) // these work without a session
+	if err != nil && !(reads && errors.Is(err, sessions.ErrNoCaller)) {
 		return err
 	}
 	return hinted(verb.do(c, ctx, s), c.words...)
@@ -217,10 +215,14 @@ func (c *call) about(ctx context.Context, r *rooms.Room, s sessions.Session) (ta
 }
 
 func (c *call) leave(ctx context.Context, s sessions.Session) error {
-	if err := talk.Leave(ctx, c.b, s, c.words[0]); err != nil {
+	does := "left"
+	if errors.Is(c.isMember(s), rooms.ErrNotMember) {
+		does = s.Alias + " was not in"
+	}
+	if err := talk.Leave(ctx, c.b, s, c.words[0]); err != nil { // a session that was not in may have asked to join
 		return err
 	}
-	return c.show(map[string]any{"room_id": c.words[0], "alias": s.Alias, "left": true}, func() { c.printf("left %s\n", c.words[0]) })
+	return c.show(map[string]any{"room_id": c.words[0], "alias": s.Alias, "left": does == "left"}, func() { c.printf("%s %s\n", does, c.words[0]) })
 }
 
 func (c *call) members(ctx context.Context, s sessions.Session) error {
@@ -270,10 +272,7 @@ func (c *call) list(ctx context.Context, s sessions.Session) error {
 			case a.Asked:
 				line += "  you have asked to join"
 			}
-			if a.Error != "" {
-				line += "  " + a.Error
-			}
-			c.printf("%s\n", strings.TrimRight(line, " "))
+			c.printf("%s\n", strings.TrimRight(line+"  "+a.Error, " "))
 		}
 	})
 }
@@ -356,7 +355,7 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 }
 
 func (c *call) rename(ctx context.Context, s sessions.Session) error {
-	if err := c.onlyMember(s); err != nil {
+	if err := c.isMember(s); err != nil && s.State != sessions.Person { // a person may rename and archive any room
 		return err
 	}
 	if err := talk.Rename(ctx, c.b.Registry, s, c.words[0], c.words[1]); err != nil {
@@ -365,21 +364,17 @@ func (c *call) rename(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[1], "was": c.words[0]}, func() { c.printf("%s is called %s now\n", c.words[0], c.words[1]) })
 }
 
-// onlyMember returns an error if the session may not change the room: an agent must be in the room, a person may change any room.
-func (c *call) onlyMember(s sessions.Session) error {
+func (c *call) isMember(s sessions.Session) error {
 	r, err := c.open()
-	if err != nil {
-		return err
+	if err == nil {
+		defer r.Close()
+		err = talk.IsMember(r, s)
 	}
-	defer r.Close()
-	if s.State == sessions.Person {
-		return nil
-	}
-	return talk.IsMember(r, s)
+	return err
 }
 
 func (c *call) archive(ctx context.Context, s sessions.Session) error {
-	if err := c.onlyMember(s); err != nil {
+	if err := c.isMember(s); err != nil && s.State != sessions.Person {
 		return err
 	}
 	path, err := copies.Archive(ctx, c.b, c.words[0])
