@@ -156,6 +156,9 @@ func TestASessionInAFormerRootOfItsProjectIsSaidToBeThere(t *testing.T) {
 			if name == "rename" {
 				folder = "store"
 			}
+			if out := s.want("unset C2C_MCP_BROKER_ROOT; cd " + folder + "; c2c send coral hi --from other 2>&1 || true"); !strings.Contains(out, found[0][1]) {
+				t.Errorf("ended: %s, want %s", out, found[0][1])
+			}
 			if out := s.want("unset C2C_MCP_BROKER_ROOT; cd " + folder + "; " + found[0][1] + "; c2c status m-1"); !strings.Contains(out, "m-1: queued") {
 				t.Errorf("merged: %s", out)
 			}

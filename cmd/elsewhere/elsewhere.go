@@ -123,7 +123,7 @@ type whereabouts struct {
 	owner   string   // the other user that owns the session
 	lost    string   // the session runs in this folder, but the folder belongs to another root than the session
 	hidden  bool     // the session runs in a folder that c2c cannot find out
-	ended   bool     // a registry has the session, but it has ended
+	ended   string   // a session that has ended was in this root
 }
 
 func (w *whereabouts) look(state, owner string) {
@@ -140,7 +140,7 @@ func (w *whereabouts) look(state, owner string) {
 func (w *whereabouts) found(r registry.Row, root, owner string) {
 	pid := w.alive(r)
 	if pid == 0 {
-		w.ended = true
+		w.ended = root
 		return
 	}
 	now, _ := w.roots.folders(pid)
@@ -179,8 +179,8 @@ func (w *whereabouts) sentence() string {
 		return fmt.Sprintf("%s runs in %s, but c2c finds another root there than its own; c2c doctor there says what to do", alias, mail.Visible(w.lost, ""))
 	case len(w.folders) == 0 && w.hidden:
 		return alias + " is in another project: run c2c in the folder where it was started; if that was renamed, change its name back"
-	case len(w.folders) == 0 && w.ended:
-		return alias + " was in another project, and its session has ended; c2c list shows the sessions of this one"
+	case len(w.folders) == 0 && w.ended != "":
+		return alias + " was in another project, and its session has ended; c2c list shows the sessions of this one. If it is this project, before its folder was renamed or its remote changed: c2c migrate-root " + w.ended
 	case len(w.folders) == 0:
 		return ""
 	}

@@ -50,10 +50,11 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 	}
 	find := roots{&processes.System{}, func(_, root string) bool { return !strings.Contains(root, "eeeeee") }}
 	for alias, want := range map[string]string{
-		"amber":          "amber is in " + here + ": run c2c there",
-		"AMBER":          "AMBER is in " + here + ": run c2c there",
-		"s-amber":        "s-amber is in " + here + ": run c2c there",
-		"birch":          "birch was in another project, and its session has ended; c2c list shows the sessions of this one",
+		"amber":   "amber is in " + here + ": run c2c there",
+		"AMBER":   "AMBER is in " + here + ": run c2c there",
+		"s-amber": "s-amber is in " + here + ": run c2c there",
+		"birch": "birch was in another project, and its session has ended; c2c list shows the sessions of this one. " +
+			"If it is this project, before its folder was renamed or its remote changed: c2c migrate-root " + filepath.Join(state, project.ReposDir, "bbbbbbbbbbbb", "broker"),
 		"fir":            "fir runs in " + here + ", but c2c finds another root there than its own; c2c doctor there says what to do",
 		"Cedar;":         "Cedar; is in " + here + ": run c2c there",
 		"dune":           "",
