@@ -72,7 +72,7 @@ type host struct {
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
 
-	binding   sync.Mutex // held while a connection looks for its mailbox: two connections of one process must not find the same mailbox
+	binding   sync.Map // by root, a *sync.Mutex: held while a connection looks for its mailbox there, because two connections of one process must not find the same mailbox
 	changes   changes
 	processes processes.Table
 	listeners atomic.Uint64 // number of streams opened so far
@@ -99,10 +99,11 @@ func (c *HTTPConfig) fillIn() {
 	}
 }
 
-// LockBinding keeps other connections from looking for their mailbox. The caller must call unlock.
-func (h *host) LockBinding() (unlock func()) {
-	h.binding.Lock()
-	return h.binding.Unlock
+// lockBinding keeps other connections from looking for their mailbox in a root. The caller must call unlock.
+func (h *host) lockBinding(root string) (unlock func()) {
+	one, _ := h.binding.LoadOrStore(root, new(sync.Mutex))
+	one.(*sync.Mutex).Lock()
+	return one.(*sync.Mutex).Unlock
 }
 
 // connection describes the connection to a client. The argument noBell explains why c2c cannot ring on it; "" means that c2c can.

@@ -22,8 +22,9 @@ import (
 // statelessPeers holds the client processes that call without an MCP session.
 type statelessPeers struct {
 	*host
-	mu    sync.Mutex
-	byKey map[string]*statelessPeer // by process id, start time and root
+	mu      sync.Mutex
+	byKey   map[string]*statelessPeer // by process id, start time and root
+	closing sync.WaitGroup            // those that drop closes
 }
 
 // mostStateless bounds the processes in statelessPeers.
@@ -107,11 +108,11 @@ func (t *statelessPeers) sweep() {
 	}
 }
 
-// drop closes the peer of a process and forgets it. The caller holds the lock.
+// drop forgets the peer of a process, and closes it in a goroutine, because a disk may hang. The caller holds the lock.
 func (t *statelessPeers) drop(key string) {
 	p := t.byKey[key]
 	delete(t.byKey, key)
-	p.Close()
+	t.closing.Go(p.Close)
 	t.changes.notify(p.root)
 }
 
@@ -129,6 +130,7 @@ func (t *statelessPeers) bound() (all []*statelessPeer) {
 
 // close drops all processes. The caller makes sure that no request is under way.
 func (t *statelessPeers) close() {
+	defer t.closing.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key := range t.byKey {
@@ -152,7 +154,7 @@ func (p *statelessPeer) Bind(sid string, _ bool) error {
 	return nil
 }
 
-func (p *statelessPeer) LockBinding() (unlock func()) { return p.table.LockBinding() }
+func (p *statelessPeer) LockBinding() (unlock func()) { return p.table.lockBinding(p.root) }
 
 // findSession finds the session of c2c that the process had before the daemon was restarted. It does not make a session.
 func (p *statelessPeer) findSession(ctx context.Context) {

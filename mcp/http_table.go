@@ -201,6 +201,8 @@ func (b binder) others(sid string) []*httpSession {
 	return slices.DeleteFunc(b.snapshot(), func(other *httpSession) bool { return other == b.s || other.peer.Session() != sid })
 }
 
+func (b binder) LockBinding() (unlock func()) { return b.lockBinding(b.s.rootNow()) }
+
 // Bind writes the mailbox of an MCP session to the session's record, and takes the mailbox away from MCP sessions that their
 // client has left behind. If the calls themselves name their session of c2c, Bind only writes the record, at the first such call.
 func (b binder) Bind(sid string, named bool) error {

@@ -52,18 +52,20 @@ type Peer struct {
 	// Connection describes the transport; nil: the client has started this process as its server.
 	Connection func() Connection
 
-	mu            sync.Mutex
-	broker        *broker.Broker   // nil before the first call
-	replaced      []*broker.Broker // brokers of removed roots: a transport may still be writing an answer that needs one
-	Last          string           // the session of the last call
-	SharesProcess bool             // another connection has the mailbox of the client's process
-	protocol      string           // the agreed protocol, if the transport does not keep it
-	unlock        func() error     // releases the server lock of session Last; the lock shows that the session is alive
+	disk     sync.Mutex       // guards the next fields. Its holder uses the disk of the root, which may hang
+	broker   *broker.Broker   // nil before the first call
+	replaced []*broker.Broker // brokers of removed roots: a transport may still be writing an answer that needs one
+	unlock   func() error     // releases the server lock of session Last; the lock shows that the session is alive
+
+	mu            sync.Mutex // guards the next fields. Its holder never waits for a disk: who looks at all peers takes it
+	Last          string     // the session of the last call
+	SharesProcess bool       // another connection has the mailbox of the client's process
+	protocol      string     // the agreed protocol, if the transport does not keep it
 
 	progress sync.Map // session id to progress
 	inRooms  sync.Map // ids of the sessions for which joinRooms was called
 
-	warnMu   sync.Mutex // not mu, because opening the broker may call Warn with mu held
+	warnMu   sync.Mutex // not disk, because opening the broker may call Warn with disk held
 	warnings []string   // warnings that no answer has contained yet
 }
 
@@ -87,8 +89,8 @@ func WithPeer(ctx context.Context, p *Peer) context.Context {
 
 // Open returns the broker of the root. If the root was removed and made again, it opens a new broker.
 func (p *Peer) Open() (*broker.Broker, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.disk.Lock()
+	defer p.disk.Unlock()
 	if p.broker != nil && !p.broker.Replaced() {
 		return p.broker, nil
 	}
@@ -105,8 +107,8 @@ func (p *Peer) Open() (*broker.Broker, error) {
 
 // Close closes the peer's brokers and releases its lock. The caller makes sure that no call of the peer is under way.
 func (p *Peer) Close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.disk.Lock()
+	defer p.disk.Unlock()
 	p.unserve()
 	for _, b := range append(p.replaced, p.broker) {
 		if b != nil {
@@ -117,11 +119,7 @@ func (p *Peer) Close() {
 }
 
 // SetProcess sets the client's process id.
-func (p *Peer) SetProcess(process int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.Client.Process = process
-}
+func (p *Peer) SetProcess(process int) { set(p, &p.Client.Process, process) }
 
 // Process returns the client's process id, or 0 if c2c does not know it.
 func (p *Peer) Process() int { pid, _ := p.Processes(); return pid }
@@ -142,20 +140,28 @@ func (p *Peer) Session() string {
 
 // ForgetSession forgets the session, because another connection has it now.
 func (p *Peer) ForgetSession() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.disk.Lock()
+	defer p.disk.Unlock()
 	p.unserve()
-	p.Last = ""
+	set(p, &p.Last, "")
 }
 
-// ReleaseLock releases the lock that shows that the session is alive. The next call takes the lock again.
+// set changes a field that mu guards.
+func set[T any](p *Peer, field *T, value T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*field = value
+}
+
+// ReleaseLock releases the lock that shows that the session is alive, unless a call is about to take it. The next call takes it again.
 func (p *Peer) ReleaseLock() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.unserve()
+	if p.disk.TryLock() {
+		defer p.disk.Unlock()
+		p.unserve()
+	}
 }
 
-// unserve releases the server lock, if it is held. The caller holds mu.
+// unserve releases the server lock, if it is held. The caller holds the lock disk.
 func (p *Peer) unserve() {
 	if p.unlock != nil {
 		p.unlock()
@@ -333,22 +339,18 @@ func ClientName(info, configured string) string {
 
 // Remember makes s the session of the peer, and takes the server lock of the session.
 func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.Last == s.ID && p.unlock != nil {
+	p.disk.Lock()
+	defer p.disk.Unlock()
+	if p.Session() == s.ID && p.unlock != nil {
 		return
 	}
 	p.unserve()
-	p.Last = s.ID
+	set(p, &p.Last, s.ID)
 	p.unlock, _ = b.Locks.Serve(s.ID) // without the lock, only the client's process shows that the session is alive
 }
 
 // SetProtocol records the agreed protocol version.
-func (p *Peer) SetProtocol(version string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.protocol = version
-}
+func (p *Peer) SetProtocol(version string) { set(p, &p.protocol, version) }
 
 // maxWarning bounds a warning in an answer, in bytes.
 const maxWarning = 300
