@@ -118,6 +118,65 @@ func TestAnOpenRootThatHangsHoldsUpOnlyItsOwnRequests(t *testing.T) {
 	})
 }
 
+// A root is removed and made again, while the disk still answers what an earlier request has asked.
+func TestNoRequestGetsARootThatWasRemovedBefore(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	root := r.path(t, "root")
+	synctest.Test(t, func(t *testing.T) {
+		goOn, slow := make(chan struct{}), atomic.Bool{}
+		p := newOpenRoots(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
+		p.replaced = func(b *broker.Broker) bool {
+			was := b.Replaced()
+			if slow.Load() {
+				<-goOn
+			}
+			return was
+		}
+		if err := <-p.useLater(t.Context(), root); err != nil {
+			t.Fatal(err)
+		}
+		slow.Store(true)
+		earlier := p.useLater(t.Context(), root)
+		synctest.Wait()
+		if err := os.Rename(root, root+".old"); err != nil {
+			t.Fatal(err)
+		}
+		r.path(t, "root")
+		time.AfterFunc(time.Second, func() { close(goOn) })
+		open, done, err := p.use(t.Context(), root)
+		if err != nil || open.Broker.Replaced() {
+			t.Errorf("it gets the removed root: %v", err)
+		}
+		done()
+		if err := <-earlier; err != nil {
+			t.Error(err)
+		}
+		p.end()()
+	})
+}
+
+// A request opens a root that was removed and made again meanwhile.
+func TestARootThatWasRemovedWhileItWasOpenedIsOpenedAgain(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	root := r.path(t, "root")
+	p := newOpenRoots(func(root string) (*broker.Broker, error) {
+		b, err := r.open(root)
+		if r.opened == 1 {
+			err = errors.Join(err, os.Rename(root, root+".old"), os.Mkdir(root, 0o700))
+		}
+		return b, err
+	}, 2, time.Minute, slog.New(slog.DiscardHandler))
+	open, done, err := p.use(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if open.Broker.Replaced() {
+		t.Error("it gets the removed root")
+	}
+	done()
+	p.end()()
+}
+
 // A request names a directory on a disk that does not answer.
 func TestADirectoryThatHangsHoldsUpOnlyItsOwnRequests(t *testing.T) {
 	f := newFace(t, Limits{})
@@ -180,23 +239,44 @@ func TestTheServerEndsAlthoughARootHangs(t *testing.T) {
 	f.s.roots.end()()
 }
 
-// Mail in the wrong project is worse than no mail.
-func TestWhileTooManyDisksHangNoRequestGetsAnotherProject(t *testing.T) {
-	f := newFace(t, Limits{OpenRoots: 1})
+// requestHere is a request of a client that runs in this directory and names none.
+func requestHere(t *testing.T, ctx context.Context) *http.Request {
+	t.Helper()
 	client := &conn{process: Process{PID: os.Getpid()}}
 	client.processOnce.Do(func() {})
-	t.Chdir(newProject(t, f.home))
 	if workingDirectory(os.Getpid()) == "" {
 		t.Skip("this system does not tell the directory of a process")
 	}
-	r, err := http.NewRequestWithContext(context.WithValue(t.Context(), connKey{}, client), "POST", "http://localhost/mcp", nil)
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, connKey{}, client), "POST", "http://localhost/mcp", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// Mail in the wrong project is worse than no mail.
+func TestWhileTooManyDisksHangNoRequestGetsAnotherProject(t *testing.T) {
+	f := newFace(t, Limits{OpenRoots: 1})
+	t.Chdir(newProject(t, f.home))
 	goOn, hangs := make(chan struct{}), make(chan struct{})
 	go f.s.roots.looks.Do(t.Context(), "dead", func() (string, error) { close(hangs); <-goOn; return "", nil })
 	<-hangs
-	if root, by, err := f.s.RootFor(r); !errors.Is(err, shared.ErrBusy) || by != ByProcess {
+	if root, by, err := f.s.RootFor(requestHere(t, t.Context())); !errors.Is(err, shared.ErrBusy) || by != ByProcess {
+		t.Errorf("%q by %s, %v", root, by, err)
+	}
+	close(goOn)
+}
+
+// The same holds for a client that hangs up while c2c waits for the disk.
+func TestAClientThatHangsUpGetsNoOtherProject(t *testing.T) {
+	f := newFace(t, Limits{})
+	t.Chdir(newProject(t, f.home))
+	goOn, hangs := make(chan struct{}), make(chan struct{})
+	go f.s.roots.looks.Do(t.Context(), ByProcess+" "+workingDirectory(os.Getpid()), func() (string, error) { close(hangs); <-goOn; return "", nil })
+	<-hangs
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	if root, by, err := f.s.RootFor(requestHere(t, ctx)); !errors.Is(err, context.Canceled) || by != ByProcess {
 		t.Errorf("%q by %s, %v", root, by, err)
 	}
 	close(goOn)

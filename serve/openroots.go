@@ -104,19 +104,21 @@ func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), er
 	return nil, nil, ctx.Err()
 }
 
-// look opens a root that exists on disk, unless it is open.
+// look opens a root that exists on disk, unless it is open. The root may be removed and made again while it is opened.
 func (p *openRoots) look(root string) error {
-	if p.has(root) {
-		return nil
+	for !p.has(root) {
+		if _, err := os.Stat(root); err != nil {
+			return fmt.Errorf("open root: %w", err)
+		}
+		b, err := p.open(root)
+		if err == nil {
+			err = p.add(root, b)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if _, err := os.Stat(root); err != nil {
-		return fmt.Errorf("open root: %w", err)
-	}
-	b, err := p.open(root)
-	if err != nil {
-		return err
-	}
-	return p.add(root, b)
+	return nil
 }
 
 // has reports whether a root is open. If the root's directory was removed or made again, writes to the old directory would be lost.

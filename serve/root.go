@@ -33,7 +33,7 @@ const (
 // working directory of the client's process, the directory in which the daemon was started. The result by says which of them it was.
 //
 // If the header names a directory that does not exist, or the root of the process's directory cannot be opened because too many are in use
-// or hang, RootFor returns an error: mail in the wrong project is worse than no mail.
+// or hang, or the client hangs up before it is open, RootFor returns an error: mail in the wrong project is worse than no mail.
 func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	dir, err := projectOf(r)
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	}
 	if dir := workingDirectory(ProcessOf(r).PID); dir != "" {
 		root, err := s.rootOf(r.Context(), ByProcess, dir)
-		tooMany := errors.Is(err, ErrBusy) || errors.Is(err, shared.ErrBusy)
-		if tooMany || err == nil && !isDefault(root) {
+		unknown := err != nil && (errors.Is(err, ErrBusy) || errors.Is(err, shared.ErrBusy) || r.Context().Err() != nil)
+		if unknown || err == nil && !isDefault(root) {
 			return root, ByProcess, err
 		}
 	}

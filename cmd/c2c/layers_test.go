@@ -86,7 +86,7 @@ var layers = []layer{
 	{"serve/page", "the web page for a person: its files, its login, what it shows and does",
 		1620, "broker broker/explain broker/notify broker/owed inbox inbox/atomicfile inbox/mail live live/requests permission process/survive rooms rooms/talk serve sessions sessions/callers sse"},
 	{"serve/shared", "runs calls that may hang because a disk does not answer, once for all callers that need the same",
-		100, "process/survive"},
+		110, "process/survive"},
 	{"serve/underway", "counts the calls of a daemon that still run",
 		50, ""},
 	{"serve/webhook", "takes mail and permission verdicts from outside, over HTTP",

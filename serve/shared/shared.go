@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"c2c/process/survive"
@@ -34,58 +35,68 @@ func New(max int, log *slog.Logger) *Calls {
 	return &Calls{max: max, log: log, running: map[string]*call{}}
 }
 
-// Do waits for the running call with this key, and returns its result. If none runs, it first calls work, in another goroutine. When ctx
-// ends, Do returns, and the call goes on.
+// Do calls work in another goroutine, and returns its result. If a call with this key already runs, Do first waits for its end: that call may
+// have looked at the disk before the caller asked. Those who wait for it may share the next call. When ctx ends, Do returns; a call that runs goes on.
 func (c *Calls) Do(ctx context.Context, key string, work func() (string, error)) (string, error) {
-	one := c.begin(key, work)
-	if err := one.wait(ctx); err != nil {
+	one, runs := c.begin(key, work)
+	err := one.over(ctx)
+	if runs && err == nil {
+		one, _ = c.begin(key, work)
+		err = one.over(ctx)
+	}
+	if err != nil {
 		return "", err
 	}
-	return one.result, nil
+	return one.result, one.err
 }
 
 // Each does the same for many keys at the same time. It returns the errors by key. If a call still runs when ctx ends, that is its error.
 func (c *Calls) Each(ctx context.Context, keys []string, work func(key string) error) (failed map[string]error) {
 	failed = map[string]error{}
-	calls := map[string]*call{}
-	for _, key := range keys {
-		calls[key] = c.begin(key, func() (string, error) { return "", work(key) })
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
+		all.Go(func() {
+			if _, err := c.Do(ctx, key, func() (string, error) { return "", work(key) }); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed[key] = err
+			}
+		})
 	}
-	for key, one := range calls {
-		if err := one.wait(ctx); err != nil {
-			failed[key] = err
-		}
-	}
+	all.Wait()
 	return failed
 }
 
-// wait waits for the end of a call, or of ctx. For a call that did not begin, one is nil.
-func (one *call) wait(ctx context.Context) error {
+// over waits for the end of a call. It returns an error if ctx ends before, or if the call did not begin: then one is nil.
+func (one *call) over(ctx context.Context) error {
 	if one == nil {
 		return ErrBusy
 	}
 	select {
 	case <-one.ended:
+		return nil
 	case <-ctx.Done():
-		select {
-		case <-one.ended: // both have ended
-		default:
-			return fmt.Errorf("perhaps a disk does not answer: %w", ctx.Err())
-		}
 	}
-	return one.err
+	select {
+	case <-one.ended: // both have ended
+		return nil
+	default:
+		return fmt.Errorf("perhaps a disk does not answer: %w", ctx.Err())
+	}
 }
 
-func (c *Calls) begin(key string, work func() (string, error)) *call {
+// begin begins a call, unless one with this key runs. It returns nil if too many run.
+func (c *Calls) begin(key string, work func() (string, error)) (one *call, runs bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	one := c.running[key]
-	if one == nil && len(c.running) < c.max {
+	one, runs = c.running[key]
+	if !runs && len(c.running) < c.max {
 		one = &call{ended: make(chan struct{})}
 		c.running[key] = one
 		go c.run(key, one, work)
 	}
-	return one
+	return one, runs
 }
 
 func (c *Calls) run(key string, one *call, work func() (string, error)) {
