@@ -53,6 +53,30 @@ func TestMetricsOfARootThatHangsAreLeftOut(t *testing.T) {
 	})
 }
 
+// A client that waits for a root hangs up. Another one waits for the same root.
+func TestMetricsDoNotDependOnAnotherClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, reads := &Host{Log: slog.New(slog.DiscardHandler)}, atomic.Int32{}
+		write := h.measure(func() []string { return []string{"/root", "/root"} }, func(ctx context.Context, root string) (owed.Stats, error) {
+			reads.Add(1)
+			select {
+			case <-time.After(time.Second): // then the root's lock is free
+			case <-ctx.Done():
+			}
+			return owed.Stats{Root: root}, ctx.Err()
+		})
+		first, hangUp := context.WithCancel(t.Context())
+		go write(first, io.Discard)
+		synctest.Wait()
+		time.AfterFunc(time.Millisecond, hangUp)
+		var out bytes.Buffer
+		write(t.Context(), &out)
+		if !strings.Contains(out.String(), `c2c_obligations{root="/root",state="open"}`) || reads.Load() != 2 {
+			t.Errorf("read %d times: %s", reads.Load(), &out)
+		}
+	})
+}
+
 func TestARootThatHangsKeepsNoOtherFromItsRinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &Host{Log: slog.New(slog.DiscardHandler)}

@@ -21,10 +21,10 @@ func (h *Host) measure(roots func() []string, stats func(context.Context, string
 	var mu sync.Mutex
 	read := map[string]owed.Stats{} // by root
 	return func(ctx context.Context, w io.Writer) {
-		brief, end := context.WithTimeout(ctx, lockTime)
-		defer end()
 		list := roots()
 		failed := calls.Each(ctx, list, func(root string) error {
+			brief, end := context.WithTimeout(context.WithoutCancel(ctx), lockTime) // other clients may share this call
+			defer end()
 			st, err := stats(brief, root)
 			mu.Lock()
 			defer mu.Unlock()

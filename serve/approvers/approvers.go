@@ -5,6 +5,8 @@ package approvers
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,49 +87,51 @@ func (p *approvers) update(ctx context.Context) {
 func (p *approvers) set(ctx context.Context, wanted map[string]bool) {
 	p.mu.Lock()
 	p.wanted = wanted
-	var roots []string
-	for root := range wanted {
-		roots = append(roots, root)
-	}
-	for root := range p.held {
-		roots = append(roots, root)
-	}
+	roots := slices.AppendSeq(slices.Collect(maps.Keys(wanted)), maps.Keys(p.held))
 	p.mu.Unlock()
 	for root, err := range p.calls.Each(ctx, roots, p.attend) {
 		p.log.Warn("clients may not report their permission dialogs as they should", "root", root, "err", err)
 	}
 }
 
-// attend calls Attend in a root, or leaves it. It also leaves a root that was removed and made again, and then calls Attend in the new one.
-func (p *approvers) attend(root string) error {
-	p.mu.Lock()
-	wanted := p.wanted[root]
-	one, held := p.held[root]
-	p.mu.Unlock()
-	if held {
+// attend calls Attend in a root, or leaves it, until what it has done is what is wanted: while the disk hangs, that may change.
+func (p *approvers) attend(root string) (err error) {
+	for done := false; !done; {
+		p.mu.Lock()
+		wanted, one := p.wanted[root], p.held[root]
+		p.mu.Unlock()
+		one, err = follow(root, one, wanted)
+		p.mu.Lock()
+		if p.held[root] = one; one.dir == nil {
+			delete(p.held, root)
+		}
+		done = p.wanted[root] == wanted
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// follow leaves a root that is not wanted, or that was removed and made again, and calls Attend in a wanted one. The result is zero if Attend
+// was not called.
+func follow(root string, one attending, wanted bool) (attending, error) {
+	if one.dir != nil {
 		if replaced, err := one.dir.Replaced(); wanted && !replaced && err == nil {
-			return nil
+			return one, nil
 		}
 		one.leave()
 		one.dir.Close()
-		p.mu.Lock()
-		delete(p.held, root)
-		p.mu.Unlock()
 	}
 	if !wanted {
-		return nil
+		return attending{}, nil
 	}
 	dir, err := atomicfile.Open(root) // do not make a missing root; it may appear again
 	if err != nil {
-		return nil
+		return attending{}, nil
 	}
 	leave, err := permission.Open(dir, time.Now).Attend()
 	if err != nil {
 		dir.Close()
-		return err
+		return attending{}, err
 	}
-	p.mu.Lock()
-	p.held[root] = attending{dir, leave}
-	p.mu.Unlock()
-	return nil
+	return attending{dir, leave}, nil
 }

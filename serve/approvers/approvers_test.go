@@ -1,6 +1,7 @@
 package approvers
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -115,6 +116,38 @@ func TestARootThatHangsKeepsNoOtherFromItsApprover(t *testing.T) {
 		p.update(t.Context())
 		if _, left := p.held[dead]; left {
 			t.Error("the root is not left, although its disk answers")
+		}
+		p.set(t.Context(), nil)
+	})
+}
+
+// The disk of a root does not answer while the root is left. Meanwhile a sender gets the right to decide there again.
+func TestARootThatHangsWhileItIsLeftIsAttendedAgain(t *testing.T) {
+	home := t.TempDir()
+	root := filepath.Join(home, "root")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := atomicfile.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	held, err := atomicfile.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, goOn := newApprovers(nil, slog.New(slog.DiscardHandler)), make(chan struct{})
+		p.held[root] = attending{held, func() error { <-goOn; return nil }}
+		brief, end := context.WithTimeout(t.Context(), patience)
+		defer end()
+		p.set(brief, nil)
+		p.set(brief, map[string]bool{root: true})
+		close(goOn)
+		synctest.Wait()
+		if !permission.Open(dir, time.Now).Present() {
+			t.Error("nobody is there")
 		}
 		p.set(t.Context(), nil)
 	})
