@@ -66,7 +66,7 @@ func TestADamagedInboxIsInTheLog(t *testing.T) {
 	}
 }
 
-// A suspended process may hold the lock of a full log for days. Whoever writes a warning there has no context of its own.
+// A suspended process may hold the lock of a full log for days. Whoever writes a warning there has no context of its own. The log then grows.
 func TestALockedLogHoldsUpNobody(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
@@ -85,5 +85,8 @@ func TestALockedLogHoldsUpNobody(t *testing.T) {
 	w.wantMail(birch.ID, "x")
 	if ctx.Err() != nil {
 		t.Error("it waits until the lock is free")
+	}
+	if log, err := w.Dir().Read(logFile); err != nil || !bytes.Contains(log[len(full):], []byte(`"event":"dm_enqueue"`)) {
+		t.Errorf("the log does not have the event: %v, %q", err, log[min(len(log), len(full)):])
 	}
 }

@@ -24,8 +24,6 @@ const (
 	logMax  = 10 << 20 // bytes; the OCaml c2c has the same limit
 	logKeep = 5        // number of older files; broker.log.1 is the newest of them
 
-	lockTime = 2 * time.Second // to wait for the lock of a full log: a suspended process may hold it for days
-
 	EventSent = "dm_enqueue" // the event of a stored message, named as in the OCaml c2c
 )
 
@@ -43,7 +41,7 @@ func Open(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Log {
 
 // Write appends a line to broker.log, which people and the tool tail_log read. The arguments facts are a name, its value, the next name,
 // and so on; a value is a text or a boolean. Never log the body of a message, or a token.
-func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
+func (l *Log) Write(_ context.Context, event string, facts ...any) error {
 	line := fields.AppendSeconds([]byte(`{"ts":`), mail.Seconds(l.now()))
 	line = fields.AppendText(append(line, `,"event":`...), event)
 	for i := 0; i+1 < len(facts); i += 2 {
@@ -58,9 +56,7 @@ func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
 		}
 	}
 	if l.isFull() {
-		ctx, end := context.WithTimeout(ctx, lockTime)
-		defer end()
-		if err := filelock.With(ctx, l.root, logLock, l.rotate); err != nil {
+		if err := l.rotate(); err != nil {
 			return err
 		}
 	}
@@ -91,10 +87,16 @@ func (l *Log) Record(ctx context.Context, event string, facts ...any) {
 	}
 }
 
-// rotate renames the log if it is still full. The caller holds the lock.
+// rotate renames the log if it is still full. If another process holds the lock, rotate does nothing: that process renames the log just now,
+// or it is suspended, perhaps for days, and the log grows until it goes on or ends.
 func (l *Log) rotate() error {
-	if !l.isFull() {
-		return nil
+	lock, err := filelock.Open(l.root, logLock)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if free, err := lock.Try(); !free || err != nil || !l.isFull() {
+		return err
 	}
 	for n := logKeep; n > 0; n-- {
 		old := logFile
