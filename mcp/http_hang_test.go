@@ -105,3 +105,42 @@ func TestACallThatLooksForItsSessionHoldsUpNoOtherRoot(t *testing.T) {
 		t.Error("the other root waits")
 	}
 }
+
+// The disk of one root hangs when a session there ends.
+func TestASessionWhoseRootHangsKeepsNoOtherFromItsEnd(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	dead, well := filepath.Join(l.root, "dead"), filepath.Join(l.root, "well")
+	amber, birch := l.dial("one", 0), l.dial("two", 0)
+	ready := make(chan struct{})
+	close(ready)
+	l.twoRoots("", ready)
+	for c, root := range map[*httpClient]string{amber: dead, birch: well} {
+		if got := <-c.callLater(root, c.message("poll_inbox", `{}`)); got != http.StatusOK {
+			t.Fatal(got)
+		}
+	}
+	goOn := make(chan struct{})
+	opening := l.twoRoots(dead, goOn)
+	if err := os.Rename(dead, dead+".old"); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan struct{})
+	go func() {
+		l.h.sessions.known(amber.id).peer.Open()
+		close(opened)
+	}()
+	<-opening
+	limit, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	release := context.AfterFunc(limit, func() { close(goOn) })
+	l.clock.Add(int64((48 * time.Hour).Seconds()))
+	l.h.sessions.sweep()
+	if !release() {
+		t.Fatal("the sweep waits")
+	}
+	if l.h.sessions.known(birch.id) != nil {
+		t.Error("the other session is still there")
+	}
+	close(goOn)
+	<-opened
+}

@@ -64,7 +64,7 @@ var layers = []layer{
 	{"cmd/watch", "c2c watch: the screen",
 		1850, "broker broker/explain format github.com/gdamore/tcell/v2 github.com/rivo/uniseg inbox/mail live rooms/talk sessions"},
 	{"mcp", "serves the tools over stdio and HTTP",
-		3300, "broker client github.com/mark3labs/mcp-go golang.org/x/sys inbox inbox/atomicfile inbox/mail mcp/rpc mcp/tools process/survive serve/underway sessions sessions/callers sessions/processes sse wake"},
+		3330, "broker client github.com/mark3labs/mcp-go golang.org/x/sys inbox inbox/atomicfile inbox/mail mcp/rpc mcp/tools process/survive serve/shared serve/underway sessions sessions/callers sessions/processes sse wake"},
 	{"mcp/rpc", "parses and writes JSON-RPC messages",
 		400, "github.com/mark3labs/mcp-go"},
 	{"mcp/tools", "the MCP tools: what each takes, does and answers, for any transport",
