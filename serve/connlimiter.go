@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,10 +14,11 @@ import (
 	"c2c/process/procstat/sockets"
 )
 
-// connLimiter bounds the number of open connections. To make room for a new connection, it closes the oldest connection that has shown no
-// key. If all have shown a key, it closes the oldest connection of a sender. If no sender has one, it closes the connection of this user
-// that has been idle for the longest time: clients must expect that an idle connection is closed. Therefore incomplete requests and
-// unused connections never shut out a visitor with a key, and senders never shut out this user's own clients and page.
+// connLimiter bounds the number of open connections. To make room for a new connection, it closes the oldest connection whose other end has
+// hung up: its handler still runs, perhaps because a disk hangs. If there is none, it closes the oldest connection that has shown no key. If
+// all have shown a key, it closes the oldest connection of a sender. If no sender has one, it closes the connection of this user that has been
+// idle for the longest time: clients must expect that an idle connection is closed. Therefore incomplete requests and unused connections never
+// shut out a visitor with a key, and senders never shut out this user's own clients and page.
 type connLimiter struct {
 	max   int
 	mu    sync.Mutex
@@ -32,6 +34,7 @@ type conn struct {
 	net.Conn
 	limiter *connLimiter
 	right   atomic.Int32 // the right to stay: ofAnyone, ofSender or ofUser
+	gone    atomic.Bool  // the other end has hung up
 	idle    atomic.Int64 // the value of idles when the connection became idle; 0: a request is under way
 
 	uidOnce     sync.Once
@@ -63,6 +66,10 @@ func (c *connLimiter) add(inner net.Conn) *conn {
 
 func (c *connLimiter) makeRoom() bool {
 	c.went++
+	if i := slices.IndexFunc(c.conns, func(old *conn) bool { return old.gone.Load() }); i >= 0 {
+		c.evict(i)
+		return true
+	}
 	for right := int32(ofAnyone); right < ofUser; right++ {
 		if i := slices.IndexFunc(c.conns, func(old *conn) bool { return old.right.Load() == right }); i >= 0 {
 			c.evict(i)
@@ -111,6 +118,15 @@ func (c *connLimiter) size() (open, went int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.conns), c.went
+}
+
+// Read records that the other end has hung up. net/http also reads while a handler runs.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.gone.Store(true)
+	}
+	return n, err
 }
 
 func (c *conn) Close() error {
