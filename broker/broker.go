@@ -33,8 +33,8 @@ type Config struct {
 	Limits loops.Limits
 	// Uninstalled reports whether c2c was uninstalled from a client while the client's process pid ran. Nil: it never was.
 	Uninstalled func(client string, pid int) bool
-	// Hosts returns the names of the machines that are paired with this one. Nil: no machine is.
-	Hosts func() ([]string, error)
+	Getenv      func(string) string      // to find the files of clients; nil: c2c does not look for them
+	Hosts       func() ([]string, error) // the names of the machines that are paired with this one; nil: no machine is
 	// WantRelay starts the relay if it does not run. A Broker calls it when mail waits for another machine. Nil: nothing starts the relay.
 	WantRelay func() error
 }
@@ -42,7 +42,7 @@ type Config struct {
 // ConfigOf returns a Config with the settings from environment variables. It ignores invalid settings; "c2c doctor" reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
-	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}
+	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Getenv: getenv, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}
 }
 
 // Broker is an open root.
@@ -59,6 +59,6 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	reg.Paired = cfg.Hosts
+	reg.Paired, reg.Getenv = cfg.Hosts, cfg.Getenv
 	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults(), cfg: cfg}, nil
 }

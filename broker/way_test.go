@@ -54,6 +54,18 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", ClientID: "k-1", PID: w.pid(20)})
 			w.ends(20)
 		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch kimi -- --session k-1; then mail wakes it"},
+		"absent, and its plugin reports nothing until its first prompt": {client: "opencode", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.attach(callers.Caller{Explicit: birch.ID, Client: "opencode", ClientID: "ses_1", PID: w.pid(20)})
+			w.ends(20)
+		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch opencode -- --session ses_1; then mail wakes it"},
+		"absent, and its client never named its conversation": {client: "opencode", start: "birch", do: func(w *world, _ sessions.Session, _ mail.Message) { w.ends(20) },
+			want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch opencode; then mail wakes it"},
+		"absent since before its first turn": {client: "copilot", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.attach(callers.Caller{Explicit: birch.ID, Client: "copilot", ClientID: "c-1", PID: w.pid(20)})
+			w.ends(20)
+			w.cfg.Getenv = func(string) string { return "" }
+			w.reopen()
+		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch copilot; then mail wakes it"},
 		"c2c was uninstalled": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(ringLock(birch.ID))
@@ -77,15 +89,15 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		"only a terminal could ring": {client: "gemini", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(locks.ServerLock(birch.ID))
-		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch gemini -- --resume, or run c2c wake attach in its pane"},
+		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch gemini, or run c2c wake attach in its pane"},
 		"a terminal that is gone rang before": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.bell(birch.ID)
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", PID: w.starts(20)})
-		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi -- --session"},
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi, or"},
 		"c2c start was killed": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.bell(birch.ID)
 			w.ends(terminal)
-		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi -- --session"},
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi, or"},
 		"c2c start rings": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) { w.bell(birch.ID) },
 			want: "birch runs; it is about to be rung"},
 		"nothing types into its pane": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {

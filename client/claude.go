@@ -37,6 +37,7 @@ func claude() Profile {
 		ConfigEnv:   "CLAUDE_CONFIG_DIR",
 		ConfigDir:   ".claude",
 		Resume:      "claude --resume",
+		StoredAt:    "projects/*/%s.jsonl",
 		Channel:     ChannelCapability,
 		OneShot:     []string{"-p", "--print"},
 		Stream:      []string{"stream-json", "--input-format=stream-json"},

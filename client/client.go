@@ -5,6 +5,8 @@ package client
 
 import (
 	"cmp"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -111,6 +113,10 @@ type Profile struct {
 	OneShot, Stream []string
 	// Resume is the command that opens a session again; the session's id follows it. Empty: there is no such command.
 	Resume string
+	// StoredAt is the path of a stored conversation below the client's configuration; %s stands for its id, and * at the beginning of a name
+	// for any text. The client makes this file with the first turn, and cannot open a conversation without it. Empty: the client
+	// names a session only when it has stored it.
+	StoredAt string
 	// Wire is the command that starts an agent with the Wire protocol; empty: there is no such command.
 	Wire []string
 	// Channel is the client's MCP capability for messages that a server pushes; empty: there is none. With the arguments ChannelArgs the
@@ -146,14 +152,42 @@ func Typed(name string) bool {
 	return slices.ContainsFunc(profiles, func(p Profile) bool { return p.Typed && p.Name == name })
 }
 
-// Reopens returns the command that opens a session again. For a client with Typed the command is c2c start with the session's alias.
-// Without c2c start nothing would ring the session, and until its first prompt the client would have another mailbox.
-func (p Profile) Reopens(alias, id string) string {
-	command := strings.TrimSpace(p.Resume + " " + id)
-	if program, args, _ := strings.Cut(command, " "); p.Typed {
-		return "c2c start --alias " + alias + " " + program + " -- " + args
+// Reopens returns the command that opens a session again, whose client calls it id. Without c2c start, a client with Typed or Plugin would
+// have another mailbox, or none, until its first prompt, and nothing would ring it. If the client has not stored the session, because the
+// session had no turn, the command begins another conversation with the same mailbox. A nil getenv means that this is not looked up.
+func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
+	start := "c2c start --alias " + alias + " " + p.Name
+	if id == "" || getenv != nil && !p.stored(id, getenv) {
+		return start
 	}
-	return command
+	if _, args, _ := strings.Cut(p.Resume, " "); p.StartsAgain() {
+		return start + " -- " + args + " " + id
+	}
+	return p.Resume + " " + id
+}
+
+// StartsAgain reports whether c2c start opens the client's sessions again, see Reopens. Then mail wakes the session at once.
+func (p Profile) StartsAgain() bool { return p.Typed || p.Plugin }
+
+// stored reports whether the client has stored the conversation with this id, see StoredAt.
+func (p Profile) stored(id string, getenv func(string) string) bool {
+	config, _ := p.Config(getenv)
+	return p.StoredAt == "" || isBelow(config, fmt.Sprintf(p.StoredAt, id))
+}
+
+// isBelow reports whether a directory has a file with this path, whose names may begin with *.
+func isBelow(dir, path string) bool {
+	name, rest, more := strings.Cut(path, "/")
+	end, some := strings.CutPrefix(name, "*")
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() == name || some && strings.HasSuffix(e.Name(), end) {
+			if !more || isBelow(filepath.Join(dir, e.Name()), rest) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Name returns the name of the client that has this name or alias. It returns an unknown name unchanged.

@@ -196,3 +196,45 @@ func TestAProcessIsNamedAfterItsClient(t *testing.T) {
 		}
 	}
 }
+
+// Without a stored conversation, a client cannot open a session again.
+func TestAConversationIsStoredWithItsFirstTurn(t *testing.T) {
+	const id = "e6de72c7-e82e-48ab-bc0b-4000652667ec"
+	for name, file := range map[string]string{
+		"claude": "projects/-work/" + id + ".jsonl", "codex": "sessions/2026/11/28/rollout-2026-11-28T07-43-26-" + id + ".jsonl", "copilot": "session-state/" + id + "/events.jsonl",
+		"qwen": "projects/-work/chats/" + id + ".jsonl", "kimi": "sessions/wd_shop/" + id + "/state.json", "gemini": "tmp/shop/chats/session-2026-11-28T07-46-e6de72c7.jsonl",
+	} {
+		home := t.TempDir()
+		getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
+		p, _ := Find(name)
+		stored := func(id string) bool {
+			return strings.Contains(p.Reopens("birch", id, getenv), p.Resume[strings.Index(p.Resume, " "):]+" "+id)
+		}
+		if stored(id) {
+			t.Errorf("%s: a conversation is stored before its first turn", name)
+		}
+		path := filepath.Join(home, p.ConfigDir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !stored(id) || stored("17a182e0-fecf-4276-8580-6d528575516a") {
+			t.Errorf("%s: its conversation is not stored in %s, or another is", name, file)
+		}
+	}
+}
+
+func TestTheCommandThatOpensASessionAgain(t *testing.T) {
+	for want, of := range map[string][2]string{
+		"claude --resume u-1": {"claude", "u-1"}, "codex resume u-1": {"codex", "u-1"},
+		"c2c start --alias birch kimi -- --session u-1": {"kimi", "u-1"}, "c2c start --alias birch opencode -- --session u-1": {"opencode", "u-1"},
+		"c2c start --alias birch claude": {"claude", ""}, "c2c start --alias birch codex": {"codex", ""}, "c2c start --alias birch kimi": {"kimi", ""}, "c2c start --alias birch cursor": {"cursor", ""},
+	} {
+		p, _ := Find(of[0])
+		if got := p.Reopens("birch", of[1], nil); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -38,6 +38,7 @@ func codex() Profile {
 		ConfigEnv: "CODEX_HOME",
 		ConfigDir: ".codex",
 		Resume:    "codex resume",
+		StoredAt:  "sessions/*/*/*/*-%s.jsonl",
 	}
 }
 

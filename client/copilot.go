@@ -22,6 +22,7 @@ func copilot() Profile {
 		ConfigEnv: "COPILOT_HOME",
 		ConfigDir: ".copilot",
 		Resume:    "copilot --resume",
+		StoredAt:  "session-state/%s/events.jsonl",
 		OneShot:   []string{"-p", "--prompt"},
 	}
 }

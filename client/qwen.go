@@ -28,6 +28,7 @@ func qwen() Profile {
 		ConfigEnv: "QWEN_HOME",
 		ConfigDir: ".qwen",
 		Resume:    "qwen --resume",
+		StoredAt:  "projects/*/chats/%s.jsonl",
 		OneShot:   []string{"-p", "--prompt"},
 	}
 }

@@ -34,6 +34,7 @@ type Registry struct {
 	Now         func() time.Time
 	Log         inbox.Log
 	Uninstalled func(client string, pid int) bool // nil: never
+	Getenv      func(string) string               // nil: do not look for files of clients
 	Processes   processes.Table
 	Mail        inbox.Config // the configuration of its mailboxes
 
@@ -47,8 +48,7 @@ type Registry struct {
 	awaited func(reg *Registry, sid string, m mail.Message) bool
 	held    func(reg *Registry, sid string, m mail.Message) bool
 
-	Brief bool // only identify sessions: do not test locks to find out whether a client lives
-
+	Brief       bool // only identify sessions: do not test locks to find out whether a client lives
 	lastAuthors *lastAuthors
 	Paired      func() (hosts []string, err error) // the machines that are paired with this one; nil: not known
 }

@@ -153,7 +153,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 		damaged, derr := box.Damaged(ctx)
 		if damaged {
 			found = append(found, doctor.Finding{Status: doctor.Problem, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".inbox.json"),
-				Detail: "a part of it cannot be read; when its session next reads its mail, it gets the rest, and c2c keeps a copy of the file: " + howToRead(sid, all)})
+				Detail: "a part of it cannot be read; when its session next reads its mail, it gets the rest, and c2c keeps a copy of the file: " + howToRead(reg, sid, all)})
 		}
 		foreign, ferr := box.ForeignFiles()
 		if derr = errors.Join(derr, ferr); derr != nil {
@@ -175,7 +175,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 }
 
 // howToRead returns what a person can do so that a session reads its mail. Only an agent itself may take the mail of an agent.
-func howToRead(sid string, all []sessions.Session) string {
+func howToRead(reg *sessions.Registry, sid string, all []sessions.Session) string {
 	for _, s := range all {
 		switch {
 		case s.ID != sid:
@@ -184,7 +184,7 @@ func howToRead(sid string, all []sessions.Session) string {
 		case s.Client == "" || s.State == sessions.Person:
 			return "c2c poll-inbox --session-id " + sid
 		case s.State == sessions.Absent:
-			return remedy(s, wake.Ring{Outcome: wake.Failed})
+			return remedy(reg, s, wake.Ring{Outcome: wake.Failed})
 		default:
 			return fmt.Sprintf("c2c send %s 'Read your mail.'", s.Alias)
 		}
@@ -228,7 +228,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		f.Detail += "; " + unrung(reg, s, wakes)
 	default:
 		f.Status = doctor.Warning
-		f.Detail += "; " + remedy(s, r) + "; " + ringer(reg, s)
+		f.Detail += "; " + remedy(reg, s, r) + "; " + ringer(reg, s)
 	}
 	return f, true
 }
@@ -272,7 +272,7 @@ func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Sessi
 }
 
 // remedy returns what a person can do for a session whose mail waits after the ring r.
-func remedy(s sessions.Session, r wake.Ring) string {
+func remedy(reg *sessions.Registry, s sessions.Session, r wake.Ring) string {
 	p, _ := client.Find(s.Client)
 	switch {
 	case r.Method == wake.ByChannel:
@@ -294,11 +294,11 @@ func remedy(s sessions.Session, r wake.Ring) string {
 	case p.Resume == "":
 		return "its next prompt brings the mail"
 	}
-	anew := "open it anew with " + p.Reopens(s.Alias, s.ClientID())
+	anew := "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.Getenv)
 	switch {
 	case r.Outcome == wake.Away:
 		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"
-	case p.Typed:
+	case p.StartsAgain():
 		return anew + "; then mail wakes it"
 	}
 	return anew + "; its next prompt brings the mail"

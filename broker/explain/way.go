@@ -126,20 +126,20 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	case st.Held || !st.NotBefore.IsZero():
 		return // the caller explains what holds the message back
 	case receiver.Does == sessions.Absent:
-		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed})
+		st.Do = remedy(reg, *s, wake.Ring{Outcome: wake.Failed})
 	case sessions.TakenOut(reg, s):
 		st.Why, st.Do = says+"; "+sessions.NothingComes, "run c2c install again"
 		return
 	case receiver.Does == sessions.Waiting:
 		st.Do = "answer the dialog in its terminal"
 	case receiver.Does == sessions.Away:
-		st.Do = remedy(*s, ring)
+		st.Do = remedy(reg, *s, ring)
 	case receiver.Does == sessions.Person:
 		st.Why = s.PersonReads()
 		return
 	case receiver.Does == sessions.Busy, receiver.Does == sessions.External:
 	case ring.Outcome == wake.Refused || ring.Outcome == wake.Held || ring.Outcome == wake.Uncaptured || ring.Outcome == wake.Failed:
-		st.Why, st.Do = says, remedy(*s, ring)
+		st.Why, st.Do = says, remedy(reg, *s, ring)
 		return
 	case s.Quiet:
 		st.Do = "c2c dnd off --session-id " + s.Alias + " lets mail wake it"
@@ -191,7 +191,7 @@ func toBeRung(reg *sessions.Registry, s *sessions.Session) string {
 	case s.Pane != "":
 		return "c2c wake start rings it in its pane"
 	case p.Typed:
-		return "mail wakes it only if you end it and open it anew with " + p.Reopens(s.Alias, s.ClientID()) + ", or run c2c wake attach in its pane of tmux or screen"
+		return "mail wakes it only if you end it and open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.Getenv) + ", or run c2c wake attach in its pane of tmux or screen"
 	case reg.Locks.HasServer(s.ID):
 		return "c2c doctor tells more"
 	}
