@@ -435,3 +435,41 @@ func TestMailBehindNewIsSeenInOpenCode(t *testing.T) {
 	p.WaitShown("half-typed-draft")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 }
+
+// Until its first turn, OpenCode has no conversation that could be opened again. Later a prompt in that conversation brings the mail.
+func TestTheStatusSaysHowToOpenAnOpenCodeAgain(t *testing.T) {
+	t.Parallel()
+	l, model := opencodeLab(t, nil)
+	// again does what the status of a message to the absent amber says.
+	again := func(word string) *lab.Proc {
+		t.Helper()
+		l.Run("sh", "-c", sendAs("birch", "amber", word))
+		_, do, _ := strings.Cut(status(l, "id-"+word), "open it anew with c2c ")
+		do, _, found := strings.Cut(do, "; its next prompt brings the mail")
+		if !found {
+			t.Fatalf("status %q", status(l, "id-"+word))
+		}
+		return l.Terminal(l.OpenCodeEnv(), append([]string{c2c()}, strings.Fields(do)...)...)
+	}
+	p := l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "amber", "opencode")
+	p.WaitShown("Ask anything")
+	p.Command("/exit")
+	p.Wait()
+
+	model.Script(lab.Say("Woken."))
+	p = again("early")
+	p.WaitShown("Woken.")
+	wantRead(t, l, "id-early", "read by plugin")
+	p.Command("/exit")
+	p.Wait()
+
+	model.Script(lab.Say("Woken again."))
+	p = again("later")
+	p.WaitShown("Woken.")
+	if got := status(l, "id-later"); strings.Contains(got, "absent") || strings.Contains(got, "anew") {
+		t.Errorf("it is open, and its status is %q", got)
+	}
+	p.Submit("prompt-one")
+	once(t, model.WaitText("word-later"), "word-early") // it is the same conversation
+	wantRead(t, l, "id-later", "read by plugin")
+}
