@@ -52,6 +52,8 @@ type Profile struct {
 	// Open returns the client's ids of the sessions that one of its processes has open. known is false if the system does not show them.
 	// Open is for a client whose process may have many sessions; nil: c2c does not look which sessions are open.
 	Open func(pid int) (ids map[string]bool, known bool)
+	// Opening reports whether a window will open a session that is not among the open ones: it shows a dialog first. A client with Open has it.
+	Opening func(open map[string]bool, session string) bool
 	// InTurn tells people how mail reaches the model while a turn runs.
 	InTurn string
 	// Servers is a directory below the client's configuration. Each process of the client that serves many sessions over HTTP
@@ -113,9 +115,9 @@ type Profile struct {
 	OneShot, Stream []string
 	// Resume is the command that opens a session again; the session's id follows it. Empty: there is no such command.
 	Resume string
-	// StoredAt is the path of a stored conversation below the client's configuration; %s stands for its id, and * at the beginning of a name
-	// for any text. The client makes this file with the first turn, and cannot open a conversation without it. Empty: the client
-	// names a session only when it has stored it.
+	// StoredAt is the path of a stored conversation below the client's configuration. %s stands for its id, and * at the beginning of a name
+	// for any text. The client makes this file with the first turn, and cannot open a conversation without it. Empty: the client names a
+	// session only when it has stored it.
 	StoredAt string
 	// Wire is the command that starts an agent with the Wire protocol; empty: there is no such command.
 	Wire []string
@@ -153,21 +155,18 @@ func Typed(name string) bool {
 }
 
 // Reopens returns the command that opens a session again, whose client calls it id. Without c2c start, a client with Typed or Plugin would
-// have another mailbox, or none, until its first prompt, and nothing would ring it. If the client has not stored the session, because the
+// have another mailbox, or none, until its first prompt. If the client has not stored the session, because the
 // session had no turn, the command begins another conversation with the same mailbox. A nil getenv means that this is not looked up.
 func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
 	start := "c2c start --alias " + alias + " " + p.Name
 	if id == "" || getenv != nil && !p.stored(id, getenv) {
 		return start
 	}
-	if _, args, _ := strings.Cut(p.Resume, " "); p.StartsAgain() {
+	if _, args, _ := strings.Cut(p.Resume, " "); p.Typed || p.Plugin {
 		return start + " -- " + args + " " + id
 	}
 	return p.Resume + " " + id
 }
-
-// StartsAgain reports whether c2c start opens the client's sessions again, see Reopens. Then mail wakes the session at once.
-func (p Profile) StartsAgain() bool { return p.Typed || p.Plugin }
 
 // stored reports whether the client has stored the conversation with this id, see StoredAt.
 func (p Profile) stored(id string, getenv func(string) string) bool {
@@ -175,16 +174,13 @@ func (p Profile) stored(id string, getenv func(string) string) bool {
 	return p.StoredAt == "" || isBelow(config, fmt.Sprintf(p.StoredAt, id))
 }
 
-// isBelow reports whether a directory has a file with this path, whose names may begin with *.
+// isBelow reports whether a directory has a file with a path like this, see StoredAt.
 func isBelow(dir, path string) bool {
-	name, rest, more := strings.Cut(path, "/")
-	end, some := strings.CutPrefix(name, "*")
+	end, rest, more := strings.Cut(path, "/")
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if e.Name() == name || some && strings.HasSuffix(e.Name(), end) {
-			if !more || isBelow(filepath.Join(dir, e.Name()), rest) {
-				return true
-			}
+		if strings.HasSuffix(e.Name(), strings.TrimPrefix(end, "*")) && (!more || isBelow(filepath.Join(dir, e.Name()), rest)) {
+			return true
 		}
 	}
 	return false

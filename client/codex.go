@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ func codex() Profile {
 		Daemon:        "app-server",
 		StopDaemon:    "codex app-server daemon stop",
 		Open:          codexOpen,
+		Opening:       codexOpening,
 		Inherited:     []string{"CODEX_SESSION_ID"},
 		// Measured with 0.169.0: if the texts of an answer together have 12,000 bytes or more, Codex cuts out the middle for a model that
 		// it does not know; for gpt-5.5 the limit is 48,000.
@@ -71,6 +73,27 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 		add(pid)
 	}
 	return open, known
+}
+
+// codexOpening is Profile.Opening for Codex. A terminal with `codex resume` first asks its person to trust new hooks. The daemon closes the
+// thread after a minute, and opens it again after that dialog. Nothing shows which thread a terminal shows: after /new its arguments are
+// out of date. But then the daemon has another thread for it. So a terminal counts only while there are more terminals than threads.
+func codexOpening(open map[string]bool, thread string) bool {
+	all, _ := os.ReadDir("/proc")
+	terminals, named := 0, false
+	for _, entry := range all {
+		pid, _ := strconv.Atoi(entry.Name())
+		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if !strings.HasPrefix(filepath.Base(program), "codex") { // after an update: codex (deleted)
+			continue
+		}
+		own, _ := codexOpen(pid) // a terminal with threads of its own uses no daemon
+		if stat, _ := procstat.Read(pid); stat.Terminal != 0 && len(own) == 0 {
+			terminals++
+			named = named || slices.Contains(ArgsOf(pid), thread)
+		}
+	}
+	return named && terminals > len(open)
 }
 
 func codexGuide() Guide {

@@ -2,8 +2,12 @@ package client
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 func TestTheOpenThreadsOfCodexAreThoseWithALockFile(t *testing.T) {
@@ -23,5 +27,41 @@ func TestTheOpenThreadsOfCodexAreThoseWithALockFile(t *testing.T) {
 	}
 	if got, known := codex().Open(1 << 30); len(got) != 0 || known {
 		t.Errorf("a process that is gone has %v open, %v", got, known)
+	}
+}
+
+// A terminal that asks something first has not opened the thread in its arguments; one that shows another thread has left it.
+func TestATerminalOfCodexOpensItsThreadAfterADialog(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "codex")
+	shell, err := os.ReadFile("/bin/sh")
+	if err == nil {
+		err = os.WriteFile(program, shell, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	opening := func(open int, thread string) bool {
+		threads := map[string]bool{}
+		for n := range open {
+			threads[strconv.Itoa(n)] = true
+		}
+		return codex().Opening(threads, thread)
+	}
+	if opening(0, "thread-1") {
+		t.Error("no terminal has the thread")
+	}
+	cmd := exec.Command(program, "-c", "echo ready; read x", "resume", "thread-1")
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	defer terminal.Close()
+	if _, err := terminal.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if !opening(0, "thread-1") || opening(0, "thread-2") || opening(1000, "thread-1") {
+		t.Errorf("opening %v, another thread %v, a thread for each terminal %v", opening(0, "thread-1"), opening(0, "thread-2"), opening(1000, "thread-1"))
 	}
 }

@@ -107,6 +107,37 @@ func TestMailForAClosedThreadWaits(t *testing.T) {
 	once(t, model.WaitText("word-later"), "word-later")
 }
 
+// Until its person has answered the first dialog, its window does not open the thread, and the daemon closes the thread after a minute.
+func TestACodexThatAsksForTrustInHooksIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedCodex(model, "")
+	l.Run(c2c(), "install", "codex")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	start := func() *lab.Proc { return l.Terminal(l.CodexEnv(), c2c(), "start", "--alias", "cody", "codex") }
+	p := start()
+	p.WaitShown("Hooks need review")
+	l.Run("sh", "-c", "while ls ~/.codex/thread-writer-locks/*-*.lock; do sleep 0.1; done >/dev/null 2>&1")
+	l.Run("sh", "-c", sendAs("birch", "cody", "early"))
+	if got := status(l, "id-early"); !strings.Contains(got, "cody runs; nothing of c2c has run in its client yet") || !strings.Contains(got, "a dialog may wait in its terminal") {
+		t.Errorf("status %q", got)
+	}
+	if got := listed(l, "cody").Now.Does; got != sessions.Alive {
+		t.Errorf("it is %s", got)
+	}
+	model.Script(lab.Say("Woken."))
+	trustsCodexHooks(l, p)
+	once(t, model.WaitText("word-early"), "word-early")
+	wantRead(t, l, "id-early", "read by server")
+	p.WaitShown("Woken.")
+	p.Command("/quit")
+	p.Wait()
+	l.Run("sh", "-c", "while ls ~/.codex/thread-writer-locks/*-*.lock; do sleep 0.1; done >/dev/null 2>&1")
+	if got := listed(l, "cody").Now.Does; got != sessions.Absent {
+		t.Errorf("its window has ended, and it is %s", got)
+	}
+}
+
 // A turn that its person interrupts runs no hook any more: the mail comes when the thread is idle again.
 func TestMailOfAnInterruptedTurnIsReadAfterIt(t *testing.T) {
 	t.Parallel()

@@ -131,5 +131,9 @@ func (look Prober) hasEnded(s *Session) bool {
 		return false
 	}
 	open, known := look.opened(p, s.PID)
-	return known && !open[s.ClientID()]
+	if id := s.ClientID(); known && !open[id] {
+		s.Opening = p.Opening(open, id)
+		return !s.Opening
+	}
+	return false
 }

@@ -23,6 +23,7 @@ type Session struct {
 	Turn       State     // Busy, Idle or Waiting, as last reported; empty: not reported
 	Unattended bool      // its user wants it woken even if no terminal shows it
 	Started    bool      // c2c start made this session, and its client has not reported its own id for it yet
+	Opening    bool      `json:"-"` // a window will open it after a dialog, see client.Profile.Opening
 	LastRing   wake.Ring // zero if it was never rung
 
 	// KnownBy says by what c2c recognized a caller as this session, such as its process; see mail.Message. Only package callers sets it.

@@ -174,9 +174,9 @@ const (
 	lookThere = wake.DialogWaits
 )
 
-// notBegun reports whether c2c start has made a session, and nothing of c2c has run in its client since.
+// notBegun reports whether a session has a window, of c2c start or one that is Opening, and nothing of c2c has run in its client since.
 func notBegun(reg *sessions.Registry, s *sessions.Session) bool {
-	return s.Started && s.State == sessions.Alive && !reg.Locks.HasServer(s.ID) && !reg.Locks.HasRinger(s.ID)
+	return (s.Started || s.Opening) && s.State == sessions.Alive && !reg.Locks.HasServer(s.ID) && !reg.Locks.HasRinger(s.ID)
 }
 
 // isRung reports whether c2c knows a process that rings the session.
