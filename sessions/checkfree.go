@@ -10,6 +10,7 @@ import (
 type AliasTakenError struct {
 	Alias     string // in the spelling of the session that has it
 	Suggested string // free at this moment
+	Process   int    // the process of that session; 0: not known
 }
 
 func (e *AliasTakenError) Error() string {

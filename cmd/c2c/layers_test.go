@@ -148,7 +148,7 @@ var layers = []layer{
 	{"claims", "which session works on which files or tasks; who edits what another one has claimed is warned",
 		420, "inbox/mail inbox/records sessions sessions/registry"},
 	{"sessions", "an open root: its sessions, their aliases and facts, and whether their clients live",
-		1680, "client format inbox inbox/atomicfile inbox/filelock inbox/mail sessions/due sessions/eventlog sessions/facts sessions/locks sessions/processes sessions/registry wake"},
+		1681, "client format inbox inbox/atomicfile inbox/filelock inbox/mail sessions/due sessions/eventlog sessions/facts sessions/locks sessions/processes sessions/registry wake"},
 	{"sessions/callers", "finds the session that a call belongs to, or makes one",
 		1346, "client golang.org/x/sys inbox/atomicfile inbox/mail process/procstat project sessions sessions/facts sessions/processes sessions/registry"},
 	{"sessions/turns", "records when a session's model has worked or answered, and which mail its client has dropped",

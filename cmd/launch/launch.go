@@ -81,9 +81,17 @@ func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.S
 // other error unchanged.
 func isTaken(err error) error {
 	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
-		return fmt.Errorf("session %q is alive already, or may be: choose another --alias; %q is free", taken.Alias, taken.Suggested)
+		return fmt.Errorf("session %q is alive already, or may be%s: choose another --alias; %q is free", taken.Alias, processWords(taken.Process), taken.Suggested)
 	}
 	return err
+}
+
+// processWords names the process of a session, so that a person can end it if it has lost its terminal.
+func processWords(pid int) string {
+	if pid == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d)", pid)
 }
 
 // Run runs a client until it ends, and returns the client's exit status. If alias is not "", it first registers a session with this alias.
