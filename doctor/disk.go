@@ -29,7 +29,7 @@ func CheckDisk(dir string) []Finding {
 		problem.Detail = "read-only, so mail cannot be sent or handed over: make it writable, or set HOME or C2C_MCP_BROKER_ROOT to another folder"
 	case errors.Is(err, syscall.EACCES):
 		problem.Detail = "this user may not write here, so mail cannot be sent or handed over: allow it, or set HOME or C2C_MCP_BROKER_ROOT to another folder"
-	case err != nil || free >= sendNeeds: // what else is wrong, other checks report
+	case err != nil || disk.Blocks == 0 || free >= sendNeeds: // what else is wrong, other checks report; without blocks, the disk does not tell its size
 		return nil
 	default:
 		problem.Detail = fmt.Sprintf("full (%d bytes free), so mail cannot be sent: free some space", free)
