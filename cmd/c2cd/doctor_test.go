@@ -423,6 +423,26 @@ func TestDoctorTellsInWhichSessionsTheModIsLoaded(t *testing.T) {
 	}
 }
 
+// A session that ended before its first turn has no conversation that could be opened again.
+func TestDoctorSaysHowToOpenASessionThatHadNoTurn(t *testing.T) {
+	c, process := newClinic(t), exec.Command("cat")
+	if _, err := process.StdinPipe(); err != nil { // it waits there
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := c.session("claude", "amber", process.Process.Pid)
+	process.Process.Kill()
+	process.Wait()
+	if err := os.WriteFile(filepath.Join(c.b.Root(), id+".inbox.json"), []byte(`[{"from_al`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.line("problem  mailbox of " + id); !strings.Contains(got, "open it anew with c2c start --alias amber claude") {
+		t.Error(got)
+	}
+}
+
 // What can be read of it comes when its session looks, as doctor says.
 func TestDoctorTellsOfADamagedMailboxAndHowToMendIt(t *testing.T) {
 	c := newClinic(t)

@@ -41,7 +41,7 @@ func (c Checkup) checkRoot(ctx context.Context) []doctor.Finding {
 		f.Detail = "not there yet; the first session makes it; decided by " + source
 		return append(disk, f)
 	}
-	b, err := broker.Open(broker.Config{Root: root, Now: time.Now})
+	b, err := broker.Open(broker.Config{Root: root, Now: time.Now, Getenv: c.Getenv})
 	if err != nil {
 		return append(disk, doctor.Failed("root", root, err))
 	}
