@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -265,6 +266,22 @@ func TestWhileTooManyDisksHangNoRequestGetsAnotherProject(t *testing.T) {
 		t.Errorf("%q by %s, %v", root, by, err)
 	}
 	close(goOn)
+}
+
+// The root of the client's project cannot be opened, perhaps because the disk is full.
+func TestAProjectThatCannotBeOpenedIsNotReplacedByAnother(t *testing.T) {
+	f := newFace(t, Limits{})
+	t.Chdir(newProject(t, f.home))
+	open := f.s.cfg.OpenHere
+	f.s.cfg.OpenHere = func(here string) (*broker.Broker, error) {
+		if here == workingDirectory(os.Getpid()) {
+			return nil, syscall.ENOSPC
+		}
+		return open(here)
+	}
+	if root, by, err := f.s.RootFor(requestHere(t, t.Context())); !errors.Is(err, syscall.ENOSPC) || by != ByProcess {
+		t.Errorf("%q by %s, %v", root, by, err)
+	}
 }
 
 // The same holds for a client that hangs up while c2c waits for the disk.

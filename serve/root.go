@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"strings"
 
 	"c2c/project"
-	"c2c/serve/shared"
 )
 
 // ProjectHeader is the header with the directory in which a client works.
@@ -32,8 +32,8 @@ const (
 // RootFor finds the root of a request and opens it. It takes the root of the first known directory: the directory in the header, the
 // working directory of the client's process, the directory in which the daemon was started. The result by says which of them it was.
 //
-// If the header names a directory that does not exist, or the root of the process's directory cannot be opened because too many are in use
-// or hang, or the client hangs up before it is open, RootFor returns an error: mail in the wrong project is worse than no mail.
+// If the header names a directory that does not exist, or the root of the process's repository cannot be opened, for whatever reason,
+// RootFor returns an error: mail in the wrong project is worse than no mail.
 func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	dir, err := projectOf(r)
 	if err != nil {
@@ -44,9 +44,7 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 		return root, ByHeader, err
 	}
 	if dir := workingDirectory(ProcessOf(r).PID); dir != "" {
-		root, err := s.rootOf(r.Context(), ByProcess, dir)
-		unknown := err != nil && (errors.Is(err, ErrBusy) || errors.Is(err, shared.ErrBusy) || r.Context().Err() != nil)
-		if unknown || err == nil && !isDefault(root) {
+		if root, err := s.rootOf(r.Context(), ByProcess, dir); !isDefault(root) && !errors.Is(err, ErrProject) {
 			return root, ByProcess, err
 		}
 	}
@@ -86,10 +84,12 @@ func isDefault(root string) bool {
 	return filepath.Base(root) == "broker" && filepath.Base(filepath.Dir(root)) == "default"
 }
 
-// rootOf returns the root of a directory. It makes the root if necessary. The argument by says how the directory was found.
+// rootOf returns the root of a directory. It makes the root if necessary; after an error, it may return the root all the same. The argument
+// by says how the directory was found.
 func (s *Server) rootOf(ctx context.Context, by, dir string) (string, error) {
 	return s.roots.looks.Do(ctx, by+" "+dir, func() (string, error) {
-		if info, err := os.Stat(dir); by == ByHeader && (err != nil || !info.IsDir()) {
+		switch info, err := os.Stat(dir); {
+		case by == ByHeader && (err != nil || !info.IsDir()), by == ByProcess && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
 			return "", ErrProject
 		}
 		root, _, err := project.FindRoot(s.cfg.Getenv, dir)
@@ -98,7 +98,7 @@ func (s *Server) rootOf(ctx context.Context, by, dir string) (string, error) {
 		}
 		b, err := s.cfg.OpenHere(dir)
 		if err != nil {
-			return "", fmt.Errorf("open the root of %s: %w", dir, err)
+			return root, fmt.Errorf("open the root of %s: %w", dir, err)
 		}
 		root = b.Root()
 		return root, s.roots.add(root, b)
