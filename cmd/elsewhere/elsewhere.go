@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"c2c/client"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/facts"
 	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
@@ -87,6 +89,21 @@ func (r roots) folder(pid int, root string) string {
 	return ""
 }
 
+// isAnywhere reports whether the folder of a process says nothing about a session in a root: the process serves the sessions of many
+// projects, or the client calls over HTTP and can name any folder.
+func isAnywhere(row registry.Row, root string) bool {
+	if p, _ := client.Find(row.Text("client_type")); p.SharedProcess {
+		return true
+	}
+	dir, err := atomicfile.Open(filepath.Join(root, facts.Directory))
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	known, _ := facts.ReadIn(dir, row.SID())
+	return known.Transport == sessions.TransportHTTP
+}
+
 // maxRoots bounds how many roots a search reads.
 const maxRoots = 1000
 
@@ -129,7 +146,7 @@ type whereabouts struct {
 func (w *whereabouts) look(state, owner string) {
 	registries(state, func(rows []registry.Row, root string) {
 		for _, r := range rows {
-			if root != w.root && isNamed(r, w.alias) {
+			if isNamed(r, w.alias) && !isSame(root, w.root) {
 				w.found(r, root, owner)
 			}
 		}
@@ -140,7 +157,9 @@ func (w *whereabouts) look(state, owner string) {
 func (w *whereabouts) found(r registry.Row, root, owner string) {
 	pid := w.alive(r)
 	if pid == 0 {
-		w.ended = root
+		if owner == "" { // the mail of another user is not for this one
+			w.ended = root
+		}
 		return
 	}
 	now, _ := w.roots.folders(pid)
@@ -153,7 +172,7 @@ func (w *whereabouts) found(r registry.Row, root, owner string) {
 		path = "~/" + rest
 	}
 	switch {
-	case path == "":
+	case path == "", folder == "" && isAnywhere(r, root):
 		w.hidden = true
 	case folder == "":
 		w.lost = path
@@ -180,7 +199,7 @@ func (w *whereabouts) sentence() string {
 	case len(w.folders) == 0 && w.hidden:
 		return alias + " is in another project: run c2c in the folder where it was started; if that was renamed, change its name back"
 	case len(w.folders) == 0 && w.ended != "":
-		return alias + " was in another project, and its session has ended; c2c list shows the sessions of this one. If it is this project, before its folder was renamed or its remote changed: c2c migrate-root " + w.ended
+		return alias + " was in another project, and its session has ended; c2c list shows the sessions of this one. If it is this project, before its folder was renamed or its remote changed: c2c migrate-root " + mail.Visible(w.ended, "")
 	case len(w.folders) == 0:
 		return ""
 	}

@@ -38,12 +38,14 @@ func Former(getenv func(string) string, cwd string) (all []*FormerRoot) {
 	for _, state := range project.States(getenv) {
 		registries(state, func(rows []registry.Row, dir string) {
 			for _, f := range all {
-				if f.known && isSame(f.Path, dir) {
-					f.add(rows, find)
+				if isSame(f.Path, dir) {
+					if f.rows == nil { // else another name of the state directory has led here
+						f.add(rows, find)
+					}
 					return
 				}
 			}
-			if dir != root && slices.ContainsFunc(rows, func(r registry.Row) bool { return find.leads(r, dir, root) }) {
+			if !isSame(dir, root) && slices.ContainsFunc(rows, func(r registry.Row) bool { return find.leads(r, dir, root) }) {
 				f := &FormerRoot{Path: dir}
 				f.add(rows, find)
 				all = append(all, f)
@@ -57,7 +59,7 @@ func Former(getenv func(string) string, cwd string) (all []*FormerRoot) {
 func (r roots) leads(row registry.Row, former, root string) bool {
 	pid := r.alive(row)
 	now, _ := r.folders(pid)
-	return pid != 0 && r.isOf(now, root) && r.folder(pid, former) == ""
+	return pid != 0 && r.isOf(now, root) && r.folder(pid, former) == "" && !isAnywhere(row, former)
 }
 
 func isSame(one, other string) bool {

@@ -17,7 +17,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-const dirName = "sessions"
+const Directory = "sessions" // of the files, in a root
 
 // DamagedError says that a file of facts is damaged, or is not a private file of ours.
 type DamagedError struct{ err error }
@@ -58,7 +58,7 @@ func (st *Store) Release() {
 }
 
 // Dir opens the directory of the files.
-func (st *Store) Dir() (*atomicfile.Dir, error) { return st.root.Sub(dirName, true) }
+func (st *Store) Dir() (*atomicfile.Dir, error) { return st.root.Sub(Directory, true) }
 
 // Read reads the facts of a session. It is no error if the session has none.
 func (st *Store) Read(sid string) (f Facts, err error) {
