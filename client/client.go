@@ -52,8 +52,9 @@ type Profile struct {
 	// Open returns the client's ids of the sessions that one of its processes has open. known is false if the system does not show them.
 	// Open is for a client whose process may have many sessions; nil: c2c does not look which sessions are open.
 	Open func(pid int) (ids map[string]bool, known bool)
-	// Opening reports whether a window will open a session that is not among the open ones: it shows a dialog first. A client with Open has it.
-	Opening func(open map[string]bool, session string) bool
+	// Opening returns sessions that windows will open, though they are not among the open ones: such a window shows a dialog first. The result
+	// may have other words, too. It looks at all processes. A client with Open has it.
+	Opening func(open map[string]bool) (sessions map[string]bool)
 	// InTurn tells people how mail reaches the model while a turn runs.
 	InTurn string
 	// Servers is a directory below the client's configuration. Each process of the client that serves many sessions over HTTP
@@ -159,7 +160,7 @@ func Typed(name string) bool {
 // session had no turn, the command begins another conversation with the same mailbox. A nil getenv means that this is not looked up.
 func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
 	start := "c2c start --alias " + alias + " " + p.Name
-	if id == "" || getenv != nil && !p.stored(id, getenv) {
+	if !isPlain(id) || getenv != nil && !p.stored(id, getenv) {
 		return start
 	}
 	if _, args, _ := strings.Cut(p.Resume, " "); p.Typed || p.Plugin {
@@ -167,6 +168,11 @@ func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
 	}
 	return p.Resume + " " + id
 }
+
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
+// isPlain reports whether an id is one word in a shell and in a path, and no option: an agent may have chosen it.
+func isPlain(id string) bool { return id != "" && id[0] != '-' && strings.Trim(id, plain) == "" }
 
 // stored reports whether the client has stored the conversation with this id, see StoredAt.
 func (p Profile) stored(id string, getenv func(string) string) bool {
@@ -176,14 +182,19 @@ func (p Profile) stored(id string, getenv func(string) string) bool {
 
 // isBelow reports whether a directory has a file with a path like this, see StoredAt.
 func isBelow(dir, path string) bool {
-	end, rest, more := strings.Cut(path, "/")
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), strings.TrimPrefix(end, "*")) && (!more || isBelow(filepath.Join(dir, e.Name()), rest)) {
-			return true
-		}
+	name, rest, more := strings.Cut(path, "/")
+	ending, any := strings.CutPrefix(name, "*")
+	if !any && !more { // do not list a directory of many conversations
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
 	}
-	return false
+	if !any {
+		return isBelow(filepath.Join(dir, name), rest)
+	}
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return strings.HasSuffix(e.Name(), ending) && (!more || isBelow(filepath.Join(dir, e.Name()), rest))
+	})
 }
 
 // Name returns the name of the client that has this name or alias. It returns an unknown name unchanged.

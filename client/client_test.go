@@ -220,7 +220,7 @@ func TestAConversationIsStoredWithItsFirstTurn(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if !stored(id) || stored("17a182e0-fecf-4276-8580-6d528575516a") {
+		if !stored(id) || stored("17a182e0-fecf-4276-8580-6d528575516a") || !strings.Contains(p.StoredAt, "*-%") && stored(id[9:]) {
 			t.Errorf("%s: its conversation is not stored in %s, or another is", name, file)
 		}
 	}
@@ -231,6 +231,7 @@ func TestTheCommandThatOpensASessionAgain(t *testing.T) {
 		"claude --resume u-1": {"claude", "u-1"}, "codex resume u-1": {"codex", "u-1"},
 		"c2c start --alias birch kimi -- --session u-1": {"kimi", "u-1"}, "c2c start --alias birch opencode -- --session u-1": {"opencode", "u-1"},
 		"c2c start --alias birch claude": {"claude", ""}, "c2c start --alias birch codex": {"codex", ""}, "c2c start --alias birch kimi": {"kimi", ""}, "c2c start --alias birch cursor": {"cursor", ""},
+		"c2c start --alias birch opencode": {"opencode", "x; id"}, "c2c start --alias birch qwen": {"qwen", "--yolo"}, "c2c start --alias birch copilot": {"copilot", "../u-1"},
 	} {
 		p, _ := Find(of[0])
 		if got := p.Reopens("birch", of[1], nil); got != want {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -78,22 +77,28 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 // codexOpening is Profile.Opening for Codex. A terminal with `codex resume` first asks its person to trust new hooks. The daemon closes the
 // thread after a minute, and opens it again after that dialog. Nothing shows which thread a terminal shows: after /new its arguments are
 // out of date. But then the daemon has another thread for it. So a terminal counts only while there are more terminals than threads.
-func codexOpening(open map[string]bool, thread string) bool {
+func codexOpening(open map[string]bool) (named map[string]bool) {
 	all, _ := os.ReadDir("/proc")
-	terminals, named := 0, false
+	terminals, named := 0, map[string]bool{}
 	for _, entry := range all {
 		pid, _ := strconv.Atoi(entry.Name())
 		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		if !strings.HasPrefix(filepath.Base(program), "codex") { // after an update: codex (deleted)
 			continue
 		}
-		own, _ := codexOpen(pid) // a terminal with threads of its own uses no daemon
-		if stat, _ := procstat.Read(pid); stat.Terminal != 0 && len(own) == 0 {
+		input, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid)) // an MCP server of Codex has the terminal of its client, and reads a pipe
+		own, _ := codexOpen(pid)                                   // a terminal with threads of its own uses no daemon
+		if (strings.HasPrefix(input, "/dev/pts/") || strings.HasPrefix(input, "/dev/tty")) && len(own) == 0 {
 			terminals++
-			named = named || slices.Contains(ArgsOf(pid), thread)
+			for _, arg := range ArgsOf(pid) {
+				named[arg] = true
+			}
 		}
 	}
-	return named && terminals > len(open)
+	if terminals <= len(open) {
+		return nil
+	}
+	return named
 }
 
 func codexGuide() Guide {

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/creack/pty"
@@ -45,22 +46,36 @@ func TestATerminalOfCodexOpensItsThreadAfterADialog(t *testing.T) {
 		for n := range open {
 			threads[strconv.Itoa(n)] = true
 		}
-		return codex().Opening(threads, thread)
+		return codex().Opening(threads)[thread]
 	}
 	if opening(0, "thread-1") {
 		t.Error("no terminal has the thread")
 	}
-	cmd := exec.Command(program, "-c", "echo ready; read x", "resume", "thread-1")
-	terminal, err := pty.Start(cmd)
+	start := func(cmd *exec.Cmd) {
+		t.Helper()
+		terminal, err := pty.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { terminal.Close(); cmd.Process.Kill(); cmd.Wait() })
+		if _, err := terminal.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	input, keep, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	defer terminal.Close()
-	if _, err := terminal.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
+	defer input.Close()
+	defer keep.Close()
+	server := exec.Command(program, "-c", "echo ready; read x", "mcp-server", "thread-1")
+	server.SysProcAttr = &syscall.SysProcAttr{Ctty: 1}
+	server.Stdin = input // an MCP server has the terminal of the client that has started it, and reads a pipe
+	start(server)
+	if opening(0, "thread-1") {
+		t.Error("a server opens the thread")
 	}
+	start(exec.Command(program, "-c", "echo ready; read x", "resume", "thread-1"))
 	if !opening(0, "thread-1") || opening(0, "thread-2") || opening(1000, "thread-1") {
 		t.Errorf("opening %v, another thread %v, a thread for each terminal %v", opening(0, "thread-1"), opening(0, "thread-2"), opening(1000, "thread-1"))
 	}

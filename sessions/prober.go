@@ -17,12 +17,14 @@ type Prober struct {
 	brief     bool                   // see Registry.Brief
 	held      func(lock string) bool // reports whether a process holds a lock of the root
 	opened    func(p client.Profile, pid int) (ids map[string]bool, known bool)
+	opening   func(p client.Profile, pid int, open map[string]bool) (ids map[string]bool) // see client.Profile.Opening
 	processes processes.Table
 }
 
 // Prober returns a prober that checks processes and locks anew for each question.
 func (reg *Registry) Prober() Prober {
-	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, reg.Processes}
+	opening := func(p client.Profile, _ int, open map[string]bool) map[string]bool { return p.Opening(open) }
+	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, opening, reg.Processes}
 }
 
 // probeOnce returns a prober that checks a process only once, though several sessions may share it. The argument files has the names of all
@@ -42,6 +44,13 @@ func (reg *Registry) probeOnce(files map[string]bool) Prober {
 			said[pid] = a
 		}
 		return a.ids, a.known
+	}
+	will := map[int]map[string]bool{}
+	look.opening = func(p client.Profile, pid int, open map[string]bool) map[string]bool {
+		if _, asked := will[pid]; !asked {
+			will[pid] = p.Opening(open)
+		}
+		return will[pid]
 	}
 	return look
 }
@@ -132,7 +141,7 @@ func (look Prober) hasEnded(s *Session) bool {
 	}
 	open, known := look.opened(p, s.PID)
 	if id := s.ClientID(); known && !open[id] {
-		s.Opening = p.Opening(open, id)
+		s.Opening = look.opening(p, s.PID, open)[id]
 		return !s.Opening
 	}
 	return false
