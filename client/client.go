@@ -192,9 +192,12 @@ func isBelow(dir, path string) bool {
 		return isBelow(filepath.Join(dir, name), rest)
 	}
 	entries, _ := os.ReadDir(dir)
-	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return strings.HasSuffix(e.Name(), ending) && (!more || isBelow(filepath.Join(dir, e.Name()), rest))
-	})
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ending) && (!more || isBelow(filepath.Join(dir, e.Name()), rest)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Name returns the name of the client that has this name or alias. It returns an unknown name unchanged.

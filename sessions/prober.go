@@ -17,14 +17,13 @@ type Prober struct {
 	brief     bool                   // see Registry.Brief
 	held      func(lock string) bool // reports whether a process holds a lock of the root
 	opened    func(p client.Profile, pid int) (ids map[string]bool, known bool)
-	opening   func(p client.Profile, pid int, open map[string]bool) (ids map[string]bool) // see client.Profile.Opening
+	opening   map[int]map[string]bool // what client.Profile.Opening has said of each process; nil: ask anew for each question
 	processes processes.Table
 }
 
 // Prober returns a prober that checks processes and locks anew for each question.
 func (reg *Registry) Prober() Prober {
-	opening := func(p client.Profile, _ int, open map[string]bool) map[string]bool { return p.Opening(open) }
-	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, opening, reg.Processes}
+	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, nil, reg.Processes}
 }
 
 // probeOnce returns a prober that checks a process only once, though several sessions may share it. The argument files has the names of all
@@ -45,13 +44,7 @@ func (reg *Registry) probeOnce(files map[string]bool) Prober {
 		}
 		return a.ids, a.known
 	}
-	will := map[int]map[string]bool{}
-	look.opening = func(p client.Profile, pid int, open map[string]bool) map[string]bool {
-		if _, asked := will[pid]; !asked {
-			will[pid] = p.Opening(open)
-		}
-		return will[pid]
-	}
+	look.opening = map[int]map[string]bool{}
 	return look
 }
 
@@ -141,7 +134,14 @@ func (look Prober) hasEnded(s *Session) bool {
 	}
 	open, known := look.opened(p, s.PID)
 	if id := s.ClientID(); known && !open[id] {
-		s.Opening = look.opening(p, s.PID, open)[id]
+		opening, asked := look.opening[s.PID]
+		if !asked {
+			opening = p.Opening(open)
+		}
+		if look.opening != nil {
+			look.opening[s.PID] = opening
+		}
+		s.Opening = opening[id]
 		return !s.Opening
 	}
 	return false
