@@ -206,7 +206,7 @@ var layers = []layer{
 	{"senders", "the list of programs and people that may write from outside, and how each proves itself",
 		640, "inbox/atomicfile inbox/filelock inbox/mail inbox/private"},
 	{"client", "facts about each AI program, and how its files are read",
-		1224, "inbox/atomicfile process/procstat"},
+		1227, "inbox/atomicfile process/procstat"},
 	{"process/child", "runs a program and waits for it, without linking os/exec",
 		150, ""},
 	{"process/procstat", "reads what Linux says about a process in /proc",
