@@ -224,7 +224,7 @@ var layers = []layer{
 	{"inbox/archive", "messages that a session was given: append-only files, rotated, with indexes of their ids",
 		1650, "inbox/atomicfile inbox/digest inbox/fields inbox/filelock inbox/mail"},
 	{"inbox/mail", "a message: its fields, its form in files, and its text for models and people",
-		1390, "inbox/digest inbox/fields inbox/finder inbox/random"},
+		1391, "inbox/digest inbox/fields inbox/finder inbox/random"},
 	{"inbox/atomicfile", "replaces files whole: a reader or a power cut sees old or new, never half",
 		1100, "golang.org/x/sys"},
 	{"inbox/digest", "SHA-256 for names, without linking crypto/sha256",

@@ -8,14 +8,15 @@ import (
 // ShortLen is the number of characters of a UUID that c2c shows. A user must type at least so many characters of its beginning or its end.
 const ShortLen = 8
 
-// ShortID returns an id as c2c shows it to people and models. Of a UUID it returns the last characters, because they are random. The
-// first characters are the time, and all ids of the same minute may begin with them. Any other id was chosen by its sender, and ShortID
-// returns all of it.
+// ShortID returns an id as c2c shows it to people and models: of a UUID the last characters, because the first ones are the time. Any
+// other id was chosen by its sender, and stays whole. Inlined in its 40 callers, it would make c2c larger.
+//
+//go:noinline
 func ShortID(id string) string {
-	if IsUUID(id) {
-		return id[len(id)-ShortLen:]
+	if !IsUUID(id) {
+		return id
 	}
-	return id
+	return id[len(id)-ShortLen:]
 }
 
 // IsUUID reports whether an id is a whole UUID.
