@@ -128,13 +128,13 @@ func TestDoctorTellsWhyASessionWasNotRungAndWhatToDo(t *testing.T) {
 	}{
 		{"claude", wake.Ring{At: now, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft"},
 			"uncaptured by terminal at " + now.Format(time.RFC3339) + ": a draft", "empty its prompt or answer its dialog: it is rung again"},
-		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Cause: "gone"}, "failed by socket", "claude --resume"},
+		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Cause: "gone"}, "failed by socket", "c2c start --alias amber claude;"},
 		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Uncaptured, Cause: "no sign"}, "no sign", "see its hooks"},
 		{"claude", wake.Ring{At: now.Add(-2 * time.Minute), Method: wake.ByChannel, Outcome: wake.Rang},
 			"and nobody has read since", "c2c start --channel claude"},
 		{"claude", wake.Ring{At: now.Add(-2 * time.Minute), Method: wake.BySocket, Outcome: wake.Rang}, "rang by socket", "dialog"},
 		{"codex", wake.Ring{At: now, Method: wake.ByServer, Outcome: wake.Uncaptured, Cause: "it asks"}, "it asks", "answer what it asks"},
-		{"codex", wake.Ring{At: now, Method: wake.ByQueue, Outcome: wake.Failed, Cause: "it ends"}, "it ends", "codex resume of-amber"},
+		{"codex", wake.Ring{At: now, Method: wake.ByQueue, Outcome: wake.Failed, Cause: "it ends"}, "it ends", "c2c start --alias amber codex;"},
 		{"codex", wake.Ring{At: now, Method: wake.ByServer, Outcome: wake.Away, Cause: "no terminal"}, "no terminal", "register --unattended"},
 		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Oldest: "m-before"}, "has been read since", ""},
 		{"codex", wake.Ring{At: now, Method: wake.ByServer, Outcome: wake.Failed}, "it is not there: its mail waits", ""},
@@ -220,7 +220,7 @@ func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {
 
 // What doctor says of a session agrees with the list of its surfaces.
 func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
-	for client, resumes := range map[string]string{"gemini": "--resume", "kimi": "--session"} {
+	for _, client := range []string{"gemini", "kimi"} {
 		c := newClinic(t)
 		past, err := broker.Open(broker.Config{Root: c.b.Root(), Now: func() time.Time { return time.Now().Add(-time.Hour) }})
 		if err != nil {
@@ -236,7 +236,7 @@ func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
 		}
 		defer release()
 		got := c.line("warning  session amber: mail waits since")
-		if want := "; c2c knows of nothing that rings it: its next turn brings the message; mail wakes it only if you end it and open it anew with c2c start --alias amber " + client + " -- " + resumes + " of-amber, or run c2c wake attach in its pane of tmux or screen"; !strings.HasSuffix(got, want) {
+		if want := "; c2c knows of nothing that rings it: its next turn brings the message; mail wakes it only if you end it and open it anew with c2c start --alias amber " + client + ", or run c2c wake attach in its pane of tmux or screen"; !strings.HasSuffix(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}
 		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "c2c knows of nothing that wakes it") {
