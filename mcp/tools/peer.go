@@ -57,7 +57,7 @@ type Peer struct {
 	replaced []*broker.Broker // brokers of removed roots: a transport may still be writing an answer that needs one
 	unlock   func() error     // releases the server lock of session Last; the lock shows that the session is alive
 
-	mu            sync.Mutex // guards the next fields. Its holder never waits for a disk: who looks at all peers takes it
+	mu            sync.Mutex // guards the next fields. Its holder never waits for a disk, because code that looks at all peers takes it
 	Last          string     // the session of the last call
 	SharesProcess bool       // another connection has the mailbox of the client's process
 	protocol      string     // the agreed protocol, if the transport does not keep it

@@ -76,13 +76,12 @@ func (c Caller) withProcessAbove(reg *sessions.Registry) Caller {
 		return c
 	}
 	for p := range ancestors(reg, reg.Processes.Self()) {
-		if p.Parent != c.PID {
-			continue
+		if p.Parent == c.PID {
+			if processes.Adopts(c.Client, c.PID) { // the client has ended, so another process has its hook
+				c.PID = 0
+			}
+			return c
 		}
-		if processes.Adopts(c.Client, c.PID) { // the client has ended, so another process has its hook
-			c.PID = 0
-		}
-		return c
 	}
 	reg.Log.Warn("a variable names a client process that is not above this process", "client", c.Client, "pid", c.PID)
 	c.PID = 0

@@ -5,7 +5,6 @@ package processes
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -53,15 +52,14 @@ func SameNamespace(one, other string) bool {
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]
 }
 
-// Systemd is what /proc/<pid>/comm says of systemd, both as process 1 and as the process that starts a user's services.
+// Systemd is what procstat.Owner calls systemd, both as process 1 and as the process that starts a user's services.
 const Systemd = "systemd"
 
 // Adopts reports whether a process is no client, but becomes the parent of processes whose parent has ended: a user's systemd, or process
 // 1. But process 1 of a container may be the client itself. Adopts takes it for the client if its arguments name any client, or if c2c
 // knows no client called clientName. The name of any client counts, because an agent can register its session as one of another client.
 func Adopts(clientName string, pid int) bool {
-	program, _ := procstat.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if name := strings.TrimSpace(string(program)); name == Systemd || pid != 1 {
+	if _, name, _ := procstat.Owner(pid); name == Systemd || pid != 1 {
 		return name == Systemd
 	}
 	args, names := strings.Join(client.ArgsOf(pid), " "), client.Names()
