@@ -302,6 +302,7 @@ func TestALockedMailboxHoldsUpOnlyItsMail(t *testing.T) {
 	}
 	lk.Release()
 	wantIDs(t, w.listen("desk", "").replies(1), "m-1") // no stream holds its turn
+	wantIDs(t, s.replies(1), "m-1")                    // the stream that found the lock taken tries again, although no event wakes it
 }
 
 func TestWhatIsNotShownInFullIsSaid(t *testing.T) {
@@ -500,6 +501,54 @@ func TestWhoWantedTheMailHearsThatItIsFree(t *testing.T) {
 	before = d.wanted
 	if !d.isEmpty(box("a"), d.freed()) || d.wanted != before {
 		t.Error("there is nothing, and nobody has it")
+	}
+}
+
+// A stream that finds no mail to hand over looks again for those that asked meanwhile, and wakes nobody.
+func TestATurnWithoutMailIsKeptForThoseWhoAsked(t *testing.T) {
+	t.Parallel()
+	d, a := newMailTurns(), mailbox{sid: "a"}
+	wake := d.wanted
+	if !d.take(a) || d.take(a) || d.freeUnlessAsked(a) || d.take(a) || d.freeUnlessAsked(a) {
+		t.Error("another stream asked, but the turn was given up")
+	}
+	if !d.freeUnlessAsked(a) || d.wanted != wake || !d.take(a) {
+		t.Error("nobody asked since the last look")
+	}
+}
+
+// Another reader has all mail of a sender in hand, and puts it back.
+func TestAllStreamsGetMailThatAnotherReaderPutBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.serve()
+	amber, desk := w.session("amber"), w.outside("desk")
+	w.answer(amber, desk, "m-1", "x")
+	box, err := w.b.Mailbox(desk.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := box.Lease(t.Context(), "test", 1)
+	if err != nil || len(lease.Messages) != 1 {
+		t.Fatal(lease, err)
+	}
+	var streams []*stream
+	for range 5 {
+		streams = append(streams, w.listen("desk", "other.0.0"))
+	}
+	if err := w.store.Ask(t.Context(), permission.Request{ID: "abcde", Session: amber.ID, Alias: "amber", Tool: "Run", Input: "ls"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range streams { // each stream has looked for mail at least once
+		if got := s.want("permission", "reply"); got["request_id"] != "abcde" {
+			t.Errorf("%v", got)
+		}
+	}
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range streams {
+		wantIDs(t, s.replies(1), "m-1")
 	}
 }
 

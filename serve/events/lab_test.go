@@ -30,6 +30,7 @@ import (
 type world struct {
 	t     *testing.T
 	dir   string
+	root  string
 	b     *broker.Broker
 	store *permission.Store
 	state *atomicfile.Dir
@@ -47,6 +48,7 @@ func newWorld(t *testing.T) *world {
 	if w.b, err = broker.Open(broker.Config{Root: filepath.Join(w.dir, "root")}); err != nil {
 		t.Fatal(err)
 	}
+	w.root = w.b.Root()
 	t.Cleanup(func() { w.b.Close() })
 	w.store = permission.Open(w.b.Dir(), time.Now)
 	if w.state, err = atomicfile.Create(filepath.Join(w.dir, "c2c")); err != nil {
@@ -58,12 +60,12 @@ func newWorld(t *testing.T) *world {
 
 // Sender knows each sender by its name, which is its token.
 func (w *world) Sender(token string) (v serve.Visitor, ok bool) {
-	return serve.Visitor{Kind: serve.Sender, Name: token, Root: w.b.Root()}, token == "ci" || token == "desk"
+	return serve.Visitor{Kind: serve.Sender, Name: token, Root: w.root}, token == "ci" || token == "desk"
 }
 
 // Person is who says so.
 func (w *world) Person(r *http.Request) (v serve.Visitor, ok bool) {
-	return serve.Visitor{Kind: serve.Person, Name: "dana", Root: w.b.Root()}, r.Header.Get("X-Person") != ""
+	return serve.Visitor{Kind: serve.Person, Name: "dana", Root: w.root}, r.Header.Get("X-Person") != ""
 }
 
 // serve starts a daemon, which ends with the test or with stop.
@@ -74,9 +76,9 @@ func (w *world) serve() {
 		State: w.state, Port: serve.AnyPort, Getenv: getenv, Dir: w.dir, Senders: w, Persons: w,
 		Limits:   serve.Limits{Streams: 2000}, // of which one sender has an eighth
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
-		OpenHere: func(string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: w.b.Root()}) },
+		OpenHere: func(string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: w.root}) },
 	})
-	h := New(Config{OpenRoot: s.OpenRoot, Write: w.write, Heartbeat: time.Hour, Log: slog.New(toldOf{slog.DiscardHandler, w.ended}), Root: func(*http.Request) (string, error) { return w.b.Root(), nil },
+	h := New(Config{OpenRoot: s.OpenRoot, Write: w.write, Heartbeat: time.Hour, Log: slog.New(toldOf{slog.DiscardHandler, w.ended}), Root: func(*http.Request) (string, error) { return w.root, nil },
 		Decides: func(name string) []string {
 			if name == "desk" {
 				return []string{"Amber"}

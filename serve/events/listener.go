@@ -144,8 +144,10 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 		case <-changed:
 		case <-wake:
 			mail = true
+		case <-l.post.retry():
+			mail = true
 		case <-beat.C:
-			mail = true // try again to deliver mail: the mailbox may have been locked
+			mail = true // no event shows that mail became ready because its reader has died
 			if err := l.beat(); err != nil {
 				return err
 			}

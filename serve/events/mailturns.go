@@ -32,8 +32,8 @@ func (t *mailTurns) wake() <-chan struct{} {
 	return t.wanted
 }
 
-// take gives the turn to the caller, unless another stream has the turn. If take returns true, the caller must call free
-// afterwards; otherwise the channel from wake shows when to try again.
+// take gives the turn to the caller, unless another stream has the turn. If take returns true, the caller must call free or
+// freeUnlessAsked afterwards; otherwise the channel from wake shows when to try again.
 func (t *mailTurns) take(box mailbox) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,6 +60,19 @@ func (t *mailTurns) isEmpty(box mailbox, before int) bool {
 		return true
 	}
 	return t.frees == before
+}
+
+// freeUnlessAsked gives up the turn, and returns true, if no other stream has asked for the turn since the last call. Otherwise the caller
+// keeps the turn. It is for a stream that has put no mail back.
+func (t *mailTurns) freeUnlessAsked(box mailbox) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.taken[box] {
+		t.taken[box] = false
+		return false
+	}
+	delete(t.taken, box)
+	return true
 }
 
 func (t *mailTurns) free(box mailbox) {

@@ -39,26 +39,26 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	if time.Now().Before(p.wait) {
 		return nil
 	}
+	p.wait = time.Time{}
 	turn := mailbox{p.l.open, p.sid}
 	for {
 		if ok, err := p.fromArchive(); err != nil || !ok {
 			return err
 		}
 		freed := p.l.h.turns.freed()
-		switch ready, err := p.ready(ctx); {
+		switch some, err := p.box.Waiting(); {
 		case err != nil:
 			p.trouble(ctx, err)
 			return nil
-		case !ready && p.l.h.turns.isEmpty(turn, freed):
+		case !some && p.l.h.turns.isEmpty(turn, freed):
 			return nil
-		case !ready:
+		case !some:
 			continue
 		}
 		if !p.l.h.turns.take(turn) {
 			return nil // another stream writes the mail, and then puts it into the archive
 		}
-		n, err := p.hand(ctx)
-		p.l.h.turns.free(turn)
+		n, err := p.useTurn(ctx, turn)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -73,19 +73,44 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	}
 }
 
-// ready reports whether mail waits that the stream can hand over now. It takes the mailbox's lock only if mail waits. The same goroutine
-// writes all other events, and a suspended process may hold that lock for days. Therefore ready and hand wait at most sessions.KeepWait for
-// the lock.
-func (p *senderMail) ready(ctx context.Context) (bool, error) {
-	if some, err := p.box.Waiting(); err != nil || !some {
-		return false, err
+// useTurn hands over waiting mail and gives up the turn. If no mail can be handed over now, it looks again for each stream that asked for
+// the turn meanwhile. To wake these streams would be wrong: one of them would find nothing either and wake the others, without end.
+func (p *senderMail) useTurn(ctx context.Context, turn mailbox) (n int, err error) {
+	for {
+		n, err = p.hand(ctx)
+		if n > 0 || err != nil || p.paused() {
+			p.l.h.turns.free(turn)
+			return n, err
+		}
+		if p.l.h.turns.freeUnlessAsked(turn) {
+			return 0, nil
+		}
 	}
+}
+
+// ready reports whether mail waits that the stream can hand over now.
+//
+// The same goroutine writes all other events, and a suspended process may hold the mailbox's lock for days. Therefore ready and hand wait at
+// most sessions.KeepWait for the lock. Only the stream that has the turn calls them: if all streams of a sender tried to take the lock at
+// the same time, some would wait longer than that.
+func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	brief, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
 	return p.box.Ready(brief)
 }
 
-// trouble logs an error, and makes deliver leave the mailbox alone for mailGap.
+// paused reports whether deliver leaves the mailbox alone after an error.
+func (p *senderMail) paused() bool { return !p.wait.IsZero() }
+
+// retry returns a channel that shows when to call deliver after an error. Without an error it never does.
+func (p *senderMail) retry() <-chan time.Time {
+	if p == nil || !p.paused() {
+		return nil
+	}
+	return time.After(time.Until(p.wait))
+}
+
+// trouble logs an error, and makes deliver leave the mailbox alone for mailGap, see retry.
 func (p *senderMail) trouble(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -148,6 +173,10 @@ func (p *senderMail) fromMailbox(m mail.Message) error {
 func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	if ok, err := p.fromArchive(); err != nil || !ok {
 		return 0, err
+	}
+	if ready, err := p.ready(ctx); err != nil || !ready {
+		p.trouble(ctx, err)
+		return 0, nil
 	}
 	brief, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	lease, err := p.box.Lease(brief, sessions.ByEvents, 1)
