@@ -82,7 +82,7 @@ var layers = []layer{
 	{"serve/approvers", "has clients report their permission dialogs in the roots with a sender that may decide",
 		140, "inbox/atomicfile permission process/survive senders serve/shared wake/watch"},
 	{"serve/events", "streams of events: what happens in a root, and the answers to senders outside",
-		900, "inbox inbox/mail live permission process/survive serve sessions sse"},
+		940, "inbox inbox/mail live permission process/survive serve sessions sse"},
 	{"serve/page", "the web page for a person: its files, its login, what it shows and does",
 		1620, "broker broker/explain broker/notify broker/owed inbox inbox/atomicfile inbox/mail live live/requests permission process/survive rooms rooms/talk serve sessions sessions/callers sse"},
 	{"serve/shared", "runs calls that may hang because a disk does not answer, once for all callers that need the same",
