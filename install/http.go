@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
 	"c2c/doctor"
 	"c2c/install/confedit"
@@ -73,15 +71,4 @@ func (t target) inspectHTTP(at, key string, f *edits.File, daemon *HTTP) doctor.
 		return wrong(fmt.Sprintf("other users may read the token in the file (mode %04o); %s", f.Mode.Perm(), private))
 	}
 	return t.good(partServer, at)
-}
-
-// key matches the token after "Bearer" in a file, however it is quoted.
-var key = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]+`) })
-
-// masked returns a file's data for display, without tokens.
-func masked(data []byte) []byte {
-	if data == nil || !strings.Contains(strings.ToLower(string(data)), "bearer") {
-		return data
-	}
-	return key().ReplaceAll(data, []byte("${1}…"))
 }

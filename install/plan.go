@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"c2c/install/edits"
-
-	"github.com/rogpeppe/go-internal/diff"
+	"c2c/install/preview"
 )
 
 // A Plan is a list of edits to one client's files. Only one goroutine may use it.
@@ -34,27 +33,7 @@ type Plan struct {
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
 // Diff returns all changes as one unified diff, "" if there are none.
-func (p *Plan) Diff() string {
-	var out strings.Builder
-	for _, c := range p.Changes {
-		oldName, newName := c.Path, c.Path
-		switch {
-		case c.Before == nil:
-			oldName = "/dev/null"
-			fmt.Fprintf(&out, "new file mode %04o\n", c.Mode.Perm())
-		case c.After == nil:
-			newName = "/dev/null"
-			fmt.Fprintf(&out, "deleted file mode %04o\n", c.BeforeMode.Perm())
-		case c.Mode.Perm() != c.BeforeMode.Perm():
-			fmt.Fprintf(&out, "%s: mode %04o becomes %04o\n", c.Path, c.BeforeMode.Perm(), c.Mode.Perm())
-		}
-		if c.Target != c.Path {
-			fmt.Fprintf(&out, "%s is a link; the file edited is %s\n", c.Path, c.Target)
-		}
-		out.Write(diff.Diff(oldName, masked(c.Before), newName, masked(c.After)))
-	}
-	return out.String()
-}
+func (p *Plan) Diff() string { return preview.Diff(p.Changes) }
 
 // isOther reports whether r belongs to another configuration directory of the client. This plan leaves such a directory alone.
 func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }
