@@ -198,7 +198,7 @@ func TestAnInstallAfterAnUninstallThatCameBetweenIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := b.plan(Claude); !p.Empty() {
-		t.Errorf("something is missing:\n%s", p.Diff())
+		t.Errorf("something is missing:\n%s", p.Diff(true))
 	}
 }
 
@@ -229,7 +229,7 @@ func TestACrashWhileProjectsAreTakenOverIsCompletedByTheNext(t *testing.T) {
 				more = b.crash(b.plan(client), count)
 				b.install(client)
 				if p := b.plan(client); !p.Empty() || b.tree()["project/.mcp.json"] != before["project/.mcp.json"] {
-					t.Errorf("the project has %s, and the next install wants\n%s", b.tree()["project/.mcp.json"], p.Diff())
+					t.Errorf("the project has %s, and the next install wants\n%s", b.tree()["project/.mcp.json"], p.Diff(true))
 				}
 				b.uninstall(client)
 				b.wantTree(before)

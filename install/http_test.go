@@ -46,7 +46,7 @@ func TestCursorHasTheToolsOverHTTP(t *testing.T) {
 	b.write(mcpFile, "{\n  // mine\n  \"mcpServers\": {\"other\": {\"url\": \"https://example.com/mcp\", \"headers\": {\"Authorization\": \"Bearer theirs\"}}}\n}\n", 0o644)
 	before := b.tree()
 	b.o.HTTP = daemonAt("8788", tokenOne)
-	shown := b.plan(Cursor).Diff()
+	shown := b.plan(Cursor).Diff(true)
 	if strings.Contains(shown, tokenOne) || strings.Contains(shown, "theirs") || !strings.Contains(shown, `"Authorization": "Bearer …"`) || !strings.Contains(shown, "mode 0644 becomes 0600") {
 		t.Errorf("the diff is\n%s", shown)
 	}

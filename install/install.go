@@ -142,7 +142,9 @@ func (p *Plan) add(t target) error {
 	p.journal.forget(t.path)
 	p.journal.Files = append(p.journal.Files, r)
 	p.recorded = true
-	p.Changes = append(p.Changes, f.Change(after, mode))
+	c := f.Change(after, mode)
+	c.Own = r.Kind == kindScript && (f.Data == nil || old != nil && edits.Hash(f.Data) == old.AfterSHA256)
+	p.Changes = append(p.Changes, c)
 	return nil
 }
 
@@ -246,6 +248,7 @@ func (p *Plan) remove(t target) (f *edits.File, err error) {
 	if c.After != nil && bytes.Equal(c.After, f.Data) && c.Mode == f.Mode {
 		return f, nil
 	}
+	c.Own = t.editor.kind() == kindScript && c.After == nil // an edited script stays, see errEdited
 	if err = f.CheckWritable(); err == nil {
 		p.Changes = append(p.Changes, c)
 	}

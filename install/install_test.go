@@ -155,7 +155,7 @@ func (b *box) install(client string) {
 		b.t.Fatal(err)
 	}
 	if p := b.plan(client); !p.Empty() {
-		b.t.Fatalf("second install changes something:\n%s", p.Diff())
+		b.t.Fatalf("second install changes something:\n%s", p.Diff(true))
 	}
 }
 
@@ -201,7 +201,7 @@ func TestGolden(t *testing.T) {
 			before := b.tree()
 
 			p := b.plan(client)
-			got := headed(strings.ReplaceAll(p.Diff(), b.dir, "$BOX"))
+			got := headed(strings.ReplaceAll(p.Diff(true), b.dir, "$BOX"))
 			if *update {
 				archive.Files = append(kept, txtar.File{Name: "diff", Data: []byte(got)})
 				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
@@ -682,7 +682,7 @@ func TestTwoConfigurationsOfAClientAreSetUpApart(t *testing.T) {
 		b.install(client)
 		delete(b.env, variable)
 		if p := b.plan(client); !p.Empty() || p.OneOf() == "" {
-			t.Errorf("%s: the second install has changed the first:\n%s", client, p.Diff())
+			t.Errorf("%s: the second install has changed the first:\n%s", client, p.Diff(true))
 		}
 		b.env[variable] = b.path("second")
 		b.uninstall(client)
@@ -830,7 +830,7 @@ func TestASecondInstallChangesNothing(t *testing.T) {
 		b.write("home/.config/opencode/opencode.json", text+"\n", 0o600)
 		b.install(OpenCode)
 		if p := b.plan(OpenCode); !p.Empty() {
-			t.Errorf("after %s: %s", text, p.Diff())
+			t.Errorf("after %s: %s", text, p.Diff(true))
 		}
 	}
 }
@@ -893,7 +893,7 @@ func TestAnInstallForAllProjectsTakesOverThoseOfSingleOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p := b.plan(client); !p.Empty() || p.Notes != nil {
-			t.Errorf("%s: the next install still wants\n%s%q", client, p.Diff(), p.Notes)
+			t.Errorf("%s: the next install still wants\n%s%q", client, p.Diff(true), p.Notes)
 		}
 		b.uninstall(client)
 		for name := range b.tree() {

@@ -74,7 +74,7 @@ func TestALinkOutOfAProjectTakesC2COutOfNothing(t *testing.T) {
 	before := b.tree()
 	p := b.plan(Claude)
 	if err := p.Apply(); err != nil || !p.Empty() {
-		t.Errorf("the plan is %q, and Apply returns %v", p.Diff(), err)
+		t.Errorf("the plan is %q, and Apply returns %v", p.Diff(true), err)
 	}
 	b.wantTree(before)
 }

@@ -32,8 +32,8 @@ type Plan struct {
 // Empty reports whether the plan edits no file. Apply accepts an empty plan: it then only drops undo records that are no longer needed.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// Diff returns all changes as one unified diff, "" if there are none.
-func (p *Plan) Diff() string { return preview.Diff(p.Changes) }
+// Diff returns all changes as one unified diff, "" if there are none. A file that is c2c's own is one line in it, unless whole is set.
+func (p *Plan) Diff(whole bool) string { return preview.Diff(p.Changes, whole) }
 
 // isOther reports whether r belongs to another configuration directory of the client. This plan leaves such a directory alone.
 func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }

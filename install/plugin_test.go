@@ -79,7 +79,7 @@ func TestWhereThePluginIsOnInstallChangesNothing(t *testing.T) {
 		b := newBox(t)
 		b.write(file[0], file[1], 0o600)
 		if p := b.plan(client); !p.Empty() || len(p.Notes) != 1 {
-			t.Errorf("%s: the plan is\n%s%q", client, p.Diff(), p.Notes)
+			t.Errorf("%s: the plan is\n%s%q", client, p.Diff(true), p.Notes)
 		}
 		// The plugin's hooks are reviewed by their person, too.
 		want := map[string]string{Codex: "hook trust"}[client]
@@ -96,7 +96,7 @@ func TestWhereThePluginIsOnInstallChangesNothing(t *testing.T) {
 		}
 		b.write(file[0], strings.Replace(b.read(file[0]), "false", "true", 1), 0o600)
 		if p := b.plan(client); !p.Empty() || len(p.Notes) > 0 {
-			t.Errorf("%s: with both the plan is\n%s%q", client, p.Diff(), p.Notes)
+			t.Errorf("%s: with both the plan is\n%s%q", client, p.Diff(true), p.Notes)
 		}
 		found := problemsOf(t, b, client)
 		if last := found[len(found)-1]; last.Part != "plugin" || !strings.Contains(last.Detail, "does nothing because c2c install") {

@@ -74,10 +74,10 @@ func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
 	switch {
 	case e.dry:
 		fmt.Fprintf(e.Stdout, "%s: %s\n", p.Client, p.Summary())
-		e.diffs.WriteString(p.Diff())
+		e.diffs.WriteString(p.Diff(e.verbose))
 		return nil
 	case e.verbose:
-		fmt.Fprint(e.Stdout, p.Diff()) // only now is it certain that this plan was carried out, and not a later one
+		fmt.Fprint(e.Stdout, p.Diff(e.verbose)) // only now is it certain that this plan was carried out, and not a later one
 	}
 	switch {
 	case !e.undo:

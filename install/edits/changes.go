@@ -20,6 +20,7 @@ type Change struct {
 	Before, After    []byte
 	BeforeMode, Mode fs.FileMode
 	Target           string // the path of the content: Path, or the target of the link there
+	Own              bool   // c2c wrote every byte of the file, before and after: nothing in it is a person's
 }
 
 // MissingDirs returns the directories to make. For the user root it returns an error if the owner of the parent could not use such a
