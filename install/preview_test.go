@@ -28,7 +28,7 @@ func TestAFileThatIsOurOwnIsShownInOneLine(t *testing.T) {
 	b.wantShort("new", b.plan(OpenCode), "new file "+plugin+length, "!+import ", "+++ $BOX/home/.config/opencode/opencode.json\n", "+  \"mcp\": {\n")
 	b.wantShort("one line", b.plan(Claude), "new file $BOX/home/.claude/skills/c2c/hooks/hooks.json (1 line, c2c's own)\n")
 	b.install(OpenCode)
-	b.o.Binary = b.path("other/c2c") // another version differs in more, and is shown alike
+	b.o.Binary = b.path("other/c2c") // as another version would
 	b.wantShort("updated", b.plan(OpenCode), "updates "+plugin+", c2c's own file: +1 -1 lines\n", "!+const c2c = ", "+        \"$BOX/other/c2c\",\n")
 	if err := os.Chmod(b.path("home/.config/opencode/plugins/c2c.ts"), 0o600); err != nil {
 		t.Fatal(err)

@@ -114,7 +114,7 @@ var layers = []layer{
 	{"doctor", "what a check reports, and how reports are printed",
 		150, "format inbox/mail"},
 	{"install", "plans, shows, applies, undoes and checks edits of the clients' configuration",
-		3283, "client doctor github.com/creachadair/tomledit github.com/tailscale/hujson inbox/atomicfile install/confedit install/edits install/preview process/child"},
+		3284, "client doctor github.com/creachadair/tomledit github.com/tailscale/hujson inbox/atomicfile install/confedit install/edits install/preview process/child"},
 	{"install/edits", "reads the configuration files of other programs, and describes edits of them, which are checked before they are written",
 		270, "inbox/atomicfile"},
 	{"install/preview", "shows edits to a person: diffs, and one line for a file that is c2c's own",

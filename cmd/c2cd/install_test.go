@@ -95,8 +95,17 @@ codex: set up; start codex and choose "Trust all and continue"
 to do: add /opt to your PATH
 Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias amber claude
 `
-	if code, out, errs := s.run("install", "--dry-run"); code != 0 || !strings.HasPrefix(out, "claude: files: 7 new\ncodex: files: 3 new\nnothing was changed (--dry-run)\nnew file mode ") || !strings.Contains(out, "+++ "+s.home+"/.claude.json") || strings.Contains(out, "Try:") || errs != "" {
+	const dry = "claude: files: 7 new\ncodex: files: 3 new\nnothing was changed (--dry-run)"
+	short := dry + "; add --verbose to see the text of c2c's own files\nnew file " + s.home + "/.claude/hooks/c2c-inbox-check.sh ("
+	if code, out, errs := s.run("install", "--dry-run"); code != 0 || !strings.HasPrefix(out, short) || !strings.Contains(out, "+++ "+s.home+"/.claude.json") || strings.Contains(out, "Try:") || errs != "" {
 		t.Errorf("--dry-run: exit %d, %s%s", code, out, errs)
+	}
+	if code, out, errs := s.run("install", "--dry-run", "--verbose"); code != 0 || !strings.HasPrefix(out, dry+"\nnew file mode 0755\n") || !strings.Contains(out, "\n+++ "+s.home+"/.claude/hooks/c2c-inbox-check.sh\n") || errs != "" {
+		t.Errorf("--dry-run --verbose: exit %d, %s%s", code, out, errs)
+	}
+	// Qwen Code has no file that is c2c's own.
+	if _, out, _ := s.run("install", "--dry-run", "qwen"); !strings.Contains(out, "nothing was changed (--dry-run)\nnew file mode 0600\n") {
+		t.Errorf("--dry-run qwen: %s", out)
 	}
 	if code, out, errs := s.run("install"); code != 0 || out != want || errs != "" {
 		t.Errorf("exit %d, %s%s, want\n%s", code, out, errs, want)

@@ -19,7 +19,7 @@ its configuration needs. With --http a client has the tools through c2c serve.
 			{Name: "http", Short: "through the HTTP daemon: cursor"},
 			{Name: "print", Value: "what", Takes: "mcp", Short: "mcp: print the MCP server to paste, no change"},
 			{Name: "channel", Short: "also tell how to start a client with c2c as a channel"},
-			{Name: "verbose", Short: "also show each change"},
+			{Name: "verbose", Short: "also show each change, with c2c's own files in full"},
 			dryRun,
 		},
 		Examples: []string{"c2c install --dry-run {client}"}},
@@ -30,7 +30,7 @@ client: every one that it knows, which are
 {clients}.
 A damaged file stays as it is. The rest is undone, and the exit status is 1.
 `,
-		Options:  []Option{{Name: "verbose", Short: "also show each change"}, dryRun},
+		Options:  []Option{{Name: "verbose", Short: "also show each change, with c2c's own files in full"}, dryRun},
 		Examples: []string{"c2c uninstall --dry-run {client}"}},
 	{Name: "doctor", C2cd: true, Everyday: true, Short: "check the root and the installed clients",
 		Long: `Shows what is wrong and what to do: with the settings, with what is installed,

@@ -3,6 +3,7 @@ package setup
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"c2c/install"
@@ -22,6 +23,7 @@ type editor struct {
 	dry, verbose bool
 
 	diffs   strings.Builder // the diffs of --dry-run, printed after the summary
+	brief   bool            // in diffs, a file that is c2c's own is only one line
 	unasked bool            // the model of at least one client may call c2c's tools without asking
 	fresh   []string        // the clients whose configuration this run has changed
 }
@@ -54,8 +56,11 @@ func (e *editor) edit(names []string, tellAll bool) (done []string, failed error
 		fmt.Fprintln(e.Stdout, "c2c is set up in no client: there is nothing to take out")
 	}
 	if e.dry && said {
-		fmt.Fprintln(e.Stdout, "nothing was changed (--dry-run)")
-		fmt.Fprint(e.Stdout, e.diffs.String())
+		hint := ""
+		if e.brief {
+			hint = "; add --verbose to see the text of c2c's own files"
+		}
+		fmt.Fprintf(e.Stdout, "nothing was changed (--dry-run)%s\n%s", hint, e.diffs.String())
 	}
 	return done, failed
 }
@@ -75,6 +80,7 @@ func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
 	case e.dry:
 		fmt.Fprintf(e.Stdout, "%s: %s\n", p.Client, p.Summary())
 		e.diffs.WriteString(p.Diff(e.verbose))
+		e.brief = e.brief || !e.verbose && slices.ContainsFunc(p.Changes, func(c edits.Change) bool { return c.Own })
 		return nil
 	case e.verbose:
 		fmt.Fprint(e.Stdout, p.Diff(e.verbose)) // only now is it certain that this plan was carried out, and not a later one
