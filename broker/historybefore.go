@@ -29,9 +29,9 @@ func (m Position) compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Fingerprint[:], other.Fingerprint[:]))
 }
 
-// HistoryBefore returns the newest messages before a position, newest first, read and waiting ones. It searches the mail of all sessions,
-// or only the messages that the session sid has sent or received. The result more is true if there are older messages. The error names the
-// mailboxes that could not be read; the messages of all other mailboxes are returned all the same.
+// HistoryBefore returns the newest messages before a position, newest first: waiting and read ones, and dead letters. It searches the mail
+// of all sessions, or only the messages that the session sid has sent or received. The result more is true if there are older messages. The
+// error names the mailboxes that could not be read; the messages of all other mailboxes are returned all the same.
 func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position, limit int) (all []Mail, more bool, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {

@@ -115,6 +115,9 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		"its person's settings": {do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Refused, Cause: "its person refuses"}.For(m))
 		}, want: "did not ring birch at TIME by its messaging socket: its person refuses; birch runs", cure: "its next prompt"},
+		"its socket takes the ring, and its hooks hand nothing over": {do: func(w *world, birch sessions.Session, m mail.Message) {
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Uncaptured, Cause: "no sign that it has the messages"}.For(m))
+		}, want: "did not ring birch at TIME by its messaging socket: no sign that it has the messages; birch runs", cure: "it is rung again; if this stays, c2c doctor checks its hooks"},
 		"no terminal": {do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByServer, Outcome: wake.Away, Cause: "no terminal shows it"}.For(m))
 		}, want: "did not ring birch at TIME by its app-server: no terminal shows it; birch is shown in no terminal (0 s); the message waits until it is back",

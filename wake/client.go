@@ -7,7 +7,7 @@ import (
 	"c2c/inbox"
 )
 
-// Client describes how c2c wakes one AI program. Each such program has a package below package wake, and one line in package clients.
+// Client describes how c2c wakes an AI program by that program's own protocol. Each has a package below wake, and a line in package clients.
 type Client struct {
 	Name string
 	// Dir returns the working directory of a session that has not called c2c yet. ok is false for a session that is

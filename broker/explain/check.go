@@ -74,7 +74,7 @@ const warnFull = 70
 func checkSpace(reg *sessions.Registry, all []sessions.Session) []doctor.Finding {
 	info, err := reg.Dir().Stat(registry.FileName)
 	if err != nil || info.Size()*100 < registry.MaxBytes*warnFull {
-		return nil // reg.Sessions has reported an error
+		return nil // without a file there are no sessions, and if the file cannot be read, Check has already said so
 	}
 	waits := 0
 	for _, s := range all {
@@ -141,7 +141,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 	names, nerr := reg.Dir().Names()
 	for _, sid := range inbox.Spills(names) {
 		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".spill.jsonl"),
-			Detail: "an old version of c2c has left mail there; this version takes it within ten minutes, with any command. If an old one still runs there, start its client again"})
+			Detail: "an old version of c2c has left mail there; c2c takes it within ten minutes, or with its next command after that. If an old one still runs there, start its client again"})
 	}
 	sids, err := inbox.Sessions(reg.Dir())
 	err = errors.Join(nerr, err)
@@ -153,7 +153,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 		damaged, derr := box.Damaged(ctx)
 		if damaged {
 			found = append(found, doctor.Finding{Status: doctor.Problem, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".inbox.json"),
-				Detail: "a part of it cannot be read; when its session next reads its mail, it gets the rest, and c2c keeps a copy of the file: " + howToRead(reg, sid, all)})
+				Detail: "a part of it cannot be read. When its session next reads its mail, it gets the rest, and c2c keeps a copy of the file. To have it read: " + howToRead(reg, sid, all)})
 		}
 		foreign, ferr := box.ForeignFiles()
 		if derr = errors.Join(derr, ferr); derr != nil {
@@ -288,7 +288,7 @@ func remedy(reg *sessions.Registry, s sessions.Session, r wake.Ring) string {
 	case r.Outcome == wake.Refused:
 		return "its next prompt or tool call brings the mail"
 	case r.Method == wake.BySocket && r.Outcome == wake.Uncaptured:
-		return "it is rung again; if this stays, see its hooks below"
+		return "it is rung again; if this stays, c2c doctor checks its hooks"
 	case r.Outcome == wake.Uncaptured:
 		return "answer what it asks there: it is rung again"
 	case p.Resume == "":

@@ -10,8 +10,8 @@ import (
 const (
 	// TellAfter is how long a message may wait before its sender gets a notice, unless the sender sets a time.
 	TellAfter = 30 * time.Minute
-	// tellQuiet and tellAbsent replace TellAfter if the receipt has already told the sender why the message must wait: tellQuiet if the
-	// receiver does not want to be disturbed, tellAbsent if the receiver was absent.
+	// tellQuiet and tellAbsent replace TellAfter if the receipt has already told the sender why the message may wait: tellQuiet if the
+	// receiver does not want to be disturbed, tellAbsent if it was absent, or is on another machine and owes no answer.
 	tellQuiet  = 4 * time.Hour
 	tellAbsent = 24 * time.Hour
 )
@@ -37,7 +37,7 @@ func TellAfterOf(m mail.Message) time.Duration {
 }
 
 // UnreadAfter returns how long the message m to the receiver s may wait before the sender gets a notice. If s is on another machine, the
-// receipt has said whether that machine was there.
+// receipt has said whether that machine was there, so a message that asks for no answer may wait long.
 func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	switch {
 	case m.TellAfter > 0:

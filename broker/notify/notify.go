@@ -140,8 +140,8 @@ func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, al
 }
 
 // rowOf returns the row of a session. If there is none, rowOf makes one from the session's facts, which stay when a row goes; nil: no
-// facts, either. gone means that c2c has removed the row, because it did not see the session's client run. If there is no row and gone is
-// false, a damage of the registry after the time in since has lost the row: the session registers again with its next call.
+// facts, either. gone means that the session has ended: it has no row, and c2c does not see that its client runs. If the registry was damaged
+// at the time since or later, a session with facts is not gone: its row may be lost, and it registers again with its next call.
 func rowOf(reg *sessions.Registry, rows []registry.Row, sid string, since time.Time) (r registry.Row, gone bool) {
 	if i := registry.FindSID(rows, sid); i >= 0 {
 		return rows[i], false
@@ -222,8 +222,8 @@ func (r Request) ended(s sessions.Session, row registry.Row) *News {
 	return &News{Gone, r.Alias + " has ended."}
 }
 
-// Show shows a text as a notification of the desktop. If a Show is nil, nothing is shown. The text has no words of another session,
-// except its alias.
+// Show shows a text as a notification of the desktop. If a Show is nil, nothing is shown. The text has no words of another session's
+// model, only the session's alias, and its client's words for a failure.
 type Show func(ctx context.Context, text string) error
 
 // SaidDone sends the notices of all requests that wait until this session says that it is done. It returns an error only if the requests
@@ -394,5 +394,5 @@ func Files(reg *sessions.Registry, waiting []Request) []string {
 	return files
 }
 
-// CheckEvery is the time between two calls of Check while a request waits. Nothing reports the end of a process, so Check must look for it.
+// CheckEvery is the time between two calls of Check while a request waits: when a client ends, that may close none of Files.
 const CheckEvery = 2 * time.Second

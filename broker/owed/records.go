@@ -28,7 +28,8 @@ import (
 //	                    therefore not synced
 //	owed/.closed.old    older lines
 //
-// The sender writes and syncs the record after the message. A session that answers the message removes the record.
+// The sender writes and syncs the record after the message. An answer moves the record to ClosedFile. A record with answer_by alone goes
+// when that time is over.
 const (
 	Directory = "owed"
 	Suffix    = ".jsonl"
@@ -156,7 +157,7 @@ func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
 // errOwedFull says that the session's file of records is full. Its mail is still stored.
 var errOwedFull = errors.New("too many messages wait for an answer of that session")
 
-// Add records that a session must answer messages that are stored in its mailbox. If repeated is set, some of the records may exist
+// Add writes records of messages in a session's mailbox that the session must answer. If repeated is set, some of the records may exist
 // already; Add does not write these again.
 func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, records ...Record) error {
 	if len(records) == 0 {

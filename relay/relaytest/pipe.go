@@ -160,7 +160,8 @@ func (p *Port) Send(_ context.Context, peer string, packet []byte) error {
 	return nil
 }
 
-// arrive queues a packet for a host. If the host does not run, or its queue is full, the packet is lost.
+// arrive gives a packet to the function that Serve has set, and queues it for the host's relay. If there is neither, or the queue is full,
+// the packet is lost.
 func (p *Port) arrive(packet []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

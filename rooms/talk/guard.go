@@ -17,8 +17,8 @@ import (
 )
 
 // The loop guard of a room counts the agents that posts have woken since a person last posted there: a post that wakes five agents counts
-// five. A post that would exceed the limit is stored, but wakes no agent. A person's post sets the count to zero. After guardPause without
-// a wake, a post may wake one agent again. The count is in the lines of the history.
+// five. A post that would exceed the limit is stored, but wakes no agent, unless the count is zero: so a person's post, which sets it to
+// zero, lets at least one post through. After guardPause without a wake, a post may wake one agent again. The history has the count.
 
 const (
 	defaultWakes = 50

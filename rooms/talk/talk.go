@@ -1,8 +1,8 @@
 // Package talk posts to rooms, joins and leaves them. It decides whom a post wakes, reports what a post costs, and stops a room whose
 // agents only wake each other.
 //
-// A post is stored once, in the history of its room. Each member that it names also gets it as an ordinary message, through package
-// broker.
+// A post is stored once, in the history of its room. Each member that it names also gets it as an ordinary message, unless the member has
+// muted the room: here through package broker, on another machine through the relay.
 package talk
 
 import (
@@ -39,7 +39,7 @@ type Named struct {
 	All  bool     // the text names all members
 }
 
-// one has a member, and the member's present alias.
+// The type one is a member with its present alias.
 type one struct {
 	rooms.Member
 	alias string // the present alias
@@ -57,14 +57,14 @@ type posting struct {
 	replied rooms.Post      // the post that the new post answers; if replied has no id, it answers none
 	all     bool            // the post names all members
 	targets []one           // the members that get the post as a message
-	shows   map[string]bool // the sessions in targets that see the post only during their present turn
+	shows   map[string]bool // the sessions in targets that are at work in the thread: the post does not ring them
 	receipt Receipt
 	post    rooms.Post
 	stopped bool
 }
 
-// Post makes a post. When it returns nil, the post survives a power cut. To repeat Post with the same id does no harm, and completes the
-// steps that a kill has prevented.
+// Post makes a post. When it returns nil, the post survives a power cut, unless Receipt.Passed is set: such a post is not stored. To repeat
+// Post with the same id does no harm, and completes the steps that a kill has prevented.
 func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
 	if err != nil {
@@ -84,8 +84,8 @@ func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 	return p.receipt, nil
 }
 
-// Cost returns the receipt that a post would have, as far as it is known in advance, and posts nothing. It ignores the loop guard,
-// which does not stop a person's posts.
+// Cost returns the receipt that a person's post would have, as far as it is known in advance, and posts nothing. It ignores the loop
+// guard, which does not stop a person's posts.
 func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
 	if err != nil {
@@ -154,7 +154,7 @@ func canKeep(m mail.Message, named bool) error {
 	return nil
 }
 
-// findMembers reads the members, and returns an error if the author is not among them.
+// findMembers reads the members, and returns an error if the author is not among them, and has not asked to be.
 func (p *posting) findMembers(ctx context.Context) (err error) {
 	if p.rows, err = p.b.Rows(ctx); err != nil {
 		return err
@@ -196,14 +196,14 @@ func (p *posting) member(alias string) *one {
 	return &p.members[far]
 }
 
-// findTargets finds the members that the post wakes: members that it names, the author of the post that it answers, or all members.
+// findTargets finds the members that get the post as a message: those whom it names or answers, those at work in its thread, or all.
 func (p *posting) findTargets() error {
 	d := p.draft
 	names, all := p.findNamed()
 	person := p.from.State == sessions.Person
 	switch {
 	case d.Wake && !person:
-		return errors.New("only a person wakes a whole room; name those whom you need: @alias")
+		return errors.New("only a person may wake all members without a reason: write @all, and say why with --reason, or name those whom you need (@alias)")
 	case all && !person && d.Reason == "":
 		return fmt.Errorf("@all wakes %s: say why with --reason, which all of them see, or name those whom you need", counted(p.receipt.DeliveredTo))
 	case d.Reason != "" && !all:
@@ -293,7 +293,7 @@ func (p *posting) isTarget(sid string) bool {
 	return slices.ContainsFunc(p.targets, func(m one) bool { return m.SID == sid })
 }
 
-// threadTime is the greatest age of a post by which an agent still counts as woken in the thread.
+// threadTime is how long an agent counts as woken in a thread after a post there that went to it.
 const threadTime = time.Hour
 
 // findAtWork makes targets of agents that were woken in the thread and are still at work. They see its new posts until they are idle.
@@ -378,7 +378,7 @@ func (p *posting) store(ctx context.Context) error {
 		for _, o := range slices.Concat(last, older) {
 			switch {
 			case d.ID == "" || o.ID == "" || mail.ShortID(o.ID) != mail.ShortID(d.ID):
-			case o.ID != d.ID || o.Session != p.from.ID: // the same short id is refused, too: answers to that post would go to this author
+			case o.ID != d.ID || o.Session != p.from.ID: // the same short id is refused, too: an answer to the older post would find the new one
 				return nil, fmt.Errorf("id %q: another post has it", d.ID)
 			case o.Content != d.Content:
 				return nil, fmt.Errorf("id %q: you have posted another text with it", d.ID)

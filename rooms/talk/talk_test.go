@@ -419,7 +419,7 @@ func TestWhoMayPostWhat(t *testing.T) {
 	w.refused(amber, text(strings.Repeat("x", rooms.MaxPost+1)), "too large")
 	w.refused(amber, text("a\x00b"), "NUL")
 	w.refused(amber, text("@all, stop"), "--reason")
-	w.refused(amber, Draft{Room: "review", Wake: true, Message: mail.Message{Content: "x"}}, "only a person")
+	w.refused(amber, Draft{Room: "review", Wake: true, Message: mail.Message{Content: "x"}}, "write @all, and say why with --reason")
 	w.refused(amber, Draft{Room: "review", Reason: "why", Message: mail.Message{Content: "x"}}, "does not name all")
 	w.refused(amber, Draft{Room: "review", To: "cedar", Message: mail.Message{Content: "x"}}, "post to cedar#review: cedar is not in the room (c2c rooms invite review cedar)")
 	if _, err := Invite(t.Context(), w.Broker, amber, "review", "cedar"); err != nil {
