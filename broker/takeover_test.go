@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func leaving(t *testing.T) (w *world, amber, birch, coral, dune sessions.Session
 
 func (w *world) wantTakeover(amber, birch, coral, dune sessions.Session) {
 	w.t.Helper()
-	w.wantNotices(amber.ID, "dune goes on with its work, under the name birch, and gets your unread messages (2).")
+	w.wantNotices(amber.ID, "dune goes on with the work of birch, under the name birch, and gets your unread messages (2).")
 	w.wantNotices(coral.ID, `under the name birch. Read and not answered: "which port" (`)
 	w.wantNotices(dune.ID, "You go on with the work of birch: you are birch now, and no longer dune.")
 	var bodies []string
@@ -141,6 +142,10 @@ func TestNobodyTakesOverFromWhoMayRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantTakeover(amber, birch, coral, dune)
+	msgs, err := w.box(amber.ID).Peek(t.Context())
+	if said := fmt.Sprint(msgs); err != nil || strings.Contains(said, "is gone") {
+		t.Errorf("the session of birch still runs, and amber reads %s (%v)", said, err)
+	}
 }
 
 // A kill behind each step; the same command then completes it. Where the alias has gone over, so does the next call of

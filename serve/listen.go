@@ -36,8 +36,8 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("port %d of this machine is taken by another program", e.Port)
 }
 
-// CheckHost returns an error unless host is this machine. c2c always listens on both loopback addresses, 127.0.0.1 and ::1,
-// because a client may resolve localhost to either.
+// CheckHost returns an error unless host is this machine. c2c listens on both loopback addresses, 127.0.0.1 and, if the
+// machine has it, ::1, because a client may resolve localhost to either.
 func CheckHost(host string) error {
 	switch host {
 	case "", "localhost", "127.0.0.1", "::1", "[::1]":
@@ -78,7 +78,7 @@ func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, 
 	return nil, 0, fmt.Errorf("find a port that is free for both 127.0.0.1 and ::1: %w", err)
 }
 
-// listenAt opens both loopback addresses of a port. It returns an error if another program listens at one of them, because
+// listenAt opens the loopback addresses of a port. It returns an error if another program listens at one of them, because
 // clients that use "localhost" could send their token to that program.
 func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error) {
 	four, err := listenOn(ctx, "tcp4", "127.0.0.1", port, each)

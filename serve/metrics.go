@@ -14,7 +14,7 @@ import (
 	"c2c/broker"
 )
 
-// health reports that the server runs. It reports nothing else, because it answers everybody.
+// health reports that the server runs, and its version. It reports nothing else, because it answers everybody.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

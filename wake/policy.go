@@ -18,7 +18,7 @@ const (
 )
 
 // Policy decides when to ring one session. It remembers the oldest message of the last decision. If another message is the oldest at the
-// next decision, the session has read the former one. So no caller has to report that.
+// next decision, the former one does not wait any more. So no caller has to report that.
 type Policy struct {
 	oldest Ring          // its From and Oldest name the oldest message at the last call of Decide
 	first  time.Time     // when Decide saw this message first

@@ -33,9 +33,9 @@ type Takeover struct {
 var ErrRuns = errors.New("it may still run")
 
 // TakeOver lets one session go on with the work of another: the session heir gets the alias and the waiting mail of the session old.
-// TakeOver notifies the senders of that mail. The archive stays where it is. If old may still run and force is not set, the error is
-// ErrRuns. If dry is set, nothing changes. After a kill, TakeOver with the same arguments completes the takeover, and so does c2c when the
-// heir next calls it.
+// TakeOver notifies the senders of that mail, and of questions that old has read and not answered. The archive stays where it is. If old
+// may still run and force is not set, the error is ErrRuns. If dry is set, nothing changes. After a kill, TakeOver with the same arguments
+// completes the takeover, and so does c2c when the heir next calls it.
 func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -239,7 +239,7 @@ func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, w write
 	if w.to == nil {
 		return nil
 	}
-	text := fmt.Sprintf("The session of %s is gone. %s goes on with its work, under the name %[1]s", t.Alias, t.Former)
+	text := fmt.Sprintf("%s goes on with the work of %s, under the name %[2]s", t.Former, t.Alias)
 	if w.waiting > 0 {
 		text += fmt.Sprintf(", and gets your unread messages (%d)", w.waiting)
 	}

@@ -23,7 +23,7 @@ import (
 // DeadLetterLock is a lock file in the root. Each process that changes the dead letters then closes this file, so watch it for changes.
 const DeadLetterLock = callers.DeadLetterFile + ".lock"
 
-// DeadLetter is a message that no session will read: its session was removed by a sweep, it has expired, or no mailbox can take it.
+// DeadLetter is an unread message that is in no mailbox: a sweep has removed its session, it has expired, or no mailbox can take it.
 type DeadLetter struct {
 	DeletedAt float64      `json:"deleted_at"`
 	SessionID string       `json:"from_session_id"`  // the session whose mailbox had the message

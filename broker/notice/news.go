@@ -14,8 +14,8 @@ import (
 )
 
 // c2c collects news for a sender: one notice names several messages, also to different receivers. After a notice, the sender gets no
-// further one for TellGap or longer (GapOf), unless it has set a time itself or a receiver has ended. A message that is read meanwhile is
-// left out. An absent sender gets its notice when it is back.
+// further one for TellGap or longer (GapOf), unless it has set a time itself, a receiver has ended, or a message has become a dead letter or
+// was not stored. A message that is read meanwhile is left out. An absent sender gets its notice when it is back.
 const (
 	TellGap = 2 * time.Hour
 	// MaxNews is the maximum number of messages in one notice.

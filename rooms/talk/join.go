@@ -157,7 +157,7 @@ func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, 
 	if err != nil {
 		return broker.Receipt{}, err
 	}
-	text := fmt.Sprintf("You are invited to the room %[1]s. Join it with: c2c rooms join %[1]s "+orTool+". Posts there wake you only when they name you.", r.Name)
+	text := fmt.Sprintf("You are invited to the room %[1]s. Join it with: c2c rooms join %[1]s "+orTool+". Posts there wake you only when they name or answer you.", r.Name)
 	return b.Send(ctx, from, mail.Message{To: alias, Content: text})
 }
 

@@ -863,7 +863,7 @@ func TestListsHaveTheFieldsOfTheOriginal(t *testing.T) {
 		t.Errorf("%+v %v", invited, err)
 	}
 	// A session that was there before the first room has no tools for rooms, so the command stands first.
-	if got := w.waiting("amber"); len(got) != 1 || !strings.HasPrefix(got[0].Content, "You are invited to the room other. Join it with: c2c rooms join other (or with the tool join_room, if you have it).") {
+	if got := w.waiting("amber"); len(got) != 1 || !strings.HasPrefix(got[0].Content, "You are invited to the room other. Join it with: c2c rooms join other (or with the tool join_room, if you have it). Posts there wake you only when they name or answer you.") {
 		t.Errorf("%+v", got)
 	}
 	if _, err := Invite(context.Background(), w.Broker, birch, "other", "nobody"); err == nil {

@@ -183,10 +183,10 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 	return s.attended(ctx, c)
 }
 
-// attended returns nil if a terminal shows the thread. The app-server does not report which of its threads a terminal shows, and keeps a
-// thread for a minute after its terminal has ended. So attended counts terminals and threads. If there are as many terminals as threads,
-// each thread has a terminal. If there are fewer, a terminal has just ended, and attended returns wake.ErrAway until Codex unloads the
-// thread of that terminal.
+// attended returns nil if a terminal shows the thread, or if Unattended is set. The app-server does not report which of its threads a
+// terminal shows, and keeps a thread for a minute after its terminal has ended. So attended counts terminals and threads. If there are as
+// many terminals as threads, each thread has a terminal. If there are fewer, a terminal has just ended, and attended returns wake.ErrAway
+// until Codex unloads the thread of that terminal.
 //
 // Only threads with a lock file count. A thread without such a file is short-lived, and no terminal shows it. (attended does not ask
 // the app-server which threads are short-lived: each turn leaves one, and each question takes 50 ms.)
