@@ -129,7 +129,7 @@ func TestDoctorTellsWhyASessionWasNotRungAndWhatToDo(t *testing.T) {
 		{"claude", wake.Ring{At: now, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft"},
 			"uncaptured by terminal at " + now.Format(time.RFC3339) + ": a draft", "empty its prompt or answer its dialog: it is rung again"},
 		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Cause: "gone"}, "failed by socket", "c2c start --alias amber claude;"},
-		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Uncaptured, Cause: "no sign"}, "no sign", "see its hooks"},
+		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Uncaptured, Cause: "no sign"}, "no sign", "c2c doctor checks its hooks"},
 		{"claude", wake.Ring{At: now.Add(-2 * time.Minute), Method: wake.ByChannel, Outcome: wake.Rang},
 			"and nobody has read since", "c2c start --channel claude"},
 		{"claude", wake.Ring{At: now.Add(-2 * time.Minute), Method: wake.BySocket, Outcome: wake.Rang}, "rang by socket", "dialog"},
