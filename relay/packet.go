@@ -120,10 +120,10 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	return h, rest[:end], packet[:len(packet)-ed25519.SignatureSize], rest[end:], nil
 }
 
-// Address returns the project and the kind of a packet. No signature is checked, so use them only to route the packet.
-func Address(packet []byte) (project string, kind Kind, err error) {
+// Address returns the project and the kind of a packet, and whether it has messages. No signature is checked: use this only to carry it.
+func Address(packet []byte) (project string, kind Kind, hasMail bool, err error) {
 	h, _, _, _, err := parse(packet)
-	return h.project, h.kind, err
+	return h.project, h.kind, h.kind == Frame && h.count > 0, err
 }
 
 // pack makes a packet of the header, the sealed body (unless body is empty), and the signature of both. The body begins with the sender's

@@ -46,7 +46,7 @@ var ErrNoProject = errors.New("no such project here")
 
 // Packet implements Handler, for a carrier.
 func (s *Switch) Packet(ctx context.Context, packet []byte) error {
-	project, _, err := Address(packet)
+	project, _, _, err := Address(packet)
 	if err != nil {
 		return nil // not a valid packet
 	}

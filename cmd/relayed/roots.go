@@ -56,7 +56,7 @@ type root struct {
 // Packet implements relay.Handler. It opens a root at the first packet for the root's project. If no root here has the project, the
 // sender keeps its mail.
 func (r *roots) Packet(ctx context.Context, packet []byte) error {
-	name, _, err := relay.Address(packet)
+	name, _, _, err := relay.Address(packet)
 	if err != nil {
 		return nil
 	}

@@ -11,8 +11,10 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
+	"c2c/e2e/machines"
 	"c2c/inbox/mail"
 	"c2c/relay"
+	"c2c/relay/cache"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
 )
@@ -260,31 +262,46 @@ func TestAHostThatIsTakenOutOfTheHubLosesItsLink(t *testing.T) {
 	s.arrived(laptop, devbox, 2)
 }
 
-// A full stream takes nothing, and that is told; mail waits at its sender until there is room.
+// A full stream takes no mail. That is told until mail is stored again, although the stream still has room for the small packets that the
+// relay sends besides, and the mail waits at its sender.
 func TestMailWaitsAtItsSenderWhileTheStreamIsFull(t *testing.T) {
 	s, laptop, devbox := pair(t)
 	devbox.Stop()
-	streams := s.hub.Streams()
-	for i := range streams {
-		streams[i].Config.MaxBytes = 64 << 10
-	}
-	if err := nats.MakeStreams(t.Context(), s.hub.Access("", s.seed[""]), streams); err != nil {
-		t.Fatal(err)
-	}
+	s.changeStreams(func(c *nats.StreamConfig) { c.MaxBytes = 64 << 10 })
 	carrier := laptop.Carrier.(*nats.Carrier)
-	const most = 40
-	for i := range most {
-		m := message(i)
-		m.Content += " " + strings.Repeat("x", 10<<10)
-		laptop.Send("devbox", m)
-	}
-	s.await("it is told", func() bool {
+	isTold := func() bool {
 		st := carrier.Status()
 		return !st[0].Up && strings.Contains(st[0].Error, "maximum bytes")
-	})
-	s.makeStreams() // as large as before
+	}
+	large := message(0)
+	large.Content += " " + strings.Repeat("x", 100<<10)
+	laptop.Send("devbox", large)
+	s.await("it is told", isTold)
+	laptop.Relay.Announce([]cache.Session{{Alias: "amber"}})
+	// A hello and two questions. When the hub has stored the last one, its answers to the others have come.
+	machines.Until(t, "small packets are stored", func() bool { return s.holds("devbox") >= 3 }, nil, s.dir)
+	if !isTold() {
+		t.Errorf("mail waits, and the status is %+v", carrier.Status())
+	}
+	s.changeStreams(func(*nats.StreamConfig) {}) // as before
 	devbox.Start()
-	s.arrived(laptop, devbox, most)
+	s.arrived(laptop, devbox, 1)
+	s.await("the link is up", func() bool { st := carrier.Status(); return st[0].Up && st[0].Error == "" })
+}
+
+// Without mail, the hub's answer to a list of sessions shows whether the hub takes anything.
+func TestAHelloThatTheHubRefusesIsTold(t *testing.T) {
+	s, laptop, devbox := pair(t)
+	devbox.Stop()
+	s.changeStreams(func(c *nats.StreamConfig) { c.MaxMsgSize = 64 })
+	carrier := laptop.Carrier.(*nats.Carrier)
+	laptop.Relay.Announce([]cache.Session{{Alias: "amber"}})
+	s.await("it is told", func() bool {
+		st := carrier.Status()
+		return len(st) == 1 && !st[0].Up && strings.Contains(st[0].Error, "message size")
+	})
+	s.changeStreams(func(*nats.StreamConfig) {}) // as before
+	s.await("a hello is stored", func() bool { st := carrier.Status(); return st[0].Up && st[0].Error == "" })
 }
 
 // What a host says of its sessions is kept once, however often it says it.

@@ -142,6 +142,17 @@ func (s *server) makeStreams() {
 	}
 }
 
+// changeStreams gives the running server other streams than those of the hub.
+func (s *server) changeStreams(change func(*nats.StreamConfig)) {
+	s.t.Helper()
+	s.streams = func(all []nats.Stream) {
+		for i := range all {
+			change(&all[i].Config)
+		}
+	}
+	s.makeStreams()
+}
+
 // await returns when so returns true. It looks again whenever a file of a host or a link has changed.
 func (s *server) await(what string, so func() bool) {
 	s.t.Helper()

@@ -80,6 +80,11 @@ func (a Access) inbox() string {
 	return "_INBOX.host." + a.Host
 }
 
+// answers returns the subject for the hub's answers to packets for a host: one for packets with messages, one for all others.
+func (a Access) answers(hasMail bool, peer string) string {
+	return fmt.Sprintf("%s.stored.%t.%s", a.inbox(), hasMail, peer)
+}
+
 // options returns the options of a connection that the hub accepts as this host's.
 func (a Access) options() ([]client.Option, error) {
 	pair, err := nkeys.FromSeed([]byte(a.Seed))

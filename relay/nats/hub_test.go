@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	client "github.com/nats-io/nats.go"
 )
 
 // hub is one with two hosts.
@@ -157,5 +159,60 @@ func TestRunEndsThoughTheHubSaysNothing(t *testing.T) {
 		}
 	case <-time.After(5 * time.Second): // half of the time that c2c relay stop waits
 		t.Error("it does not end")
+	}
+}
+
+// silent is a relay.Handler that does nothing.
+type silent struct{}
+
+func (silent) Packet(context.Context, []byte) error { return nil }
+func (silent) Link(string, bool)                    {}
+
+// What the hub says of packets without messages tells nothing of those with messages, once it has refused one. While the link pauses, only
+// packets are answered that were sent before.
+func TestOnlyMailShowsThatMailIsTakenAgain(t *testing.T) {
+	const fine, full = `{"stream":"C2C_devbox","seq":1}`, `{"error":{"code":503,"description":"maximum bytes exceeded"}}`
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	type answer struct {
+		at      int // seconds since the beginning
+		hasMail bool
+		data    string // "" stands for an answer of a hub without a stream
+	}
+	for what, c := range map[string]struct {
+		answers []answer
+		err     string
+		since   int
+	}{
+		"all is stored":                 {[]answer{{1, true, fine}, {2, false, fine}}, "", 0},
+		"mail is refused":               {[]answer{{1, true, full}, {9, false, fine}}, "maximum bytes", 1},
+		"mail is stored again":          {[]answer{{1, true, full}, {9, true, fine}}, "", 9},
+		"a hello is refused":            {[]answer{{1, false, full}}, "maximum bytes", 1},
+		"a hello is stored again":       {[]answer{{1, false, full}, {9, false, fine}}, "", 9},
+		"both are refused":              {[]answer{{1, false, full}, {1, true, full}, {9, false, fine}}, "maximum bytes", 1},
+		"both, one after the other":     {[]answer{{1, true, full}, {9, false, full}, {19, false, fine}}, "maximum bytes", 1},
+		"small mail of the same moment": {[]answer{{1, true, full}, {1, true, fine}}, "maximum bytes", 1},
+		"there was no stream":           {[]answer{{1, true, ""}, {9, false, fine}}, "", 9},
+	} {
+		now := began
+		a := Access{Fleet: "team", Host: "laptop", Hosts: []string{"laptop", "devbox"}}
+		carrier := New(Config{Access: a, Peers: func() []string { return []string{"devbox"} }, Now: func() time.Time { return now }})
+		carrier.linked("")
+		carrier.tell(silent{})
+		for _, one := range c.answers {
+			now = began.Add(time.Duration(one.at) * time.Second)
+			carrier.tell(silent{})
+			m := client.NewMsg(a.answers(one.hasMail, "devbox"))
+			if m.Data = []byte(one.data); one.data == "" {
+				m.Header.Set("Status", "503")
+			}
+			carrier.stored(m)
+			carrier.tell(silent{})
+		}
+		now = now.Add(lastPause)
+		carrier.tell(silent{})
+		st := carrier.Status()[0]
+		if st.Up != (c.err == "") || !strings.Contains(st.Error, c.err) || c.err == "" && st.Error != "" || !st.Since.Equal(began.Add(time.Duration(c.since)*time.Second)) {
+			t.Errorf("%s: %+v, want the error %q since second %d", what, st, c.err, c.since)
+		}
 	}
 }

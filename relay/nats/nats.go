@@ -51,7 +51,7 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Status is the state of the link to one host. Up means that the hub accepts packets for the host, even while the host is off.
+// Status is the state of the link to one host. Up means that the hub stores mail for the host, even while the host is off.
 type Status struct {
 	Peer  string    `json:"host"`
 	Hub   string    `json:"hub"`
@@ -77,9 +77,18 @@ type Carrier struct {
 // way is the link to one host. The Carrier's lock mu guards its fields.
 type way struct {
 	Status
-	serial int           // the number of the connection that the handler was last told of
-	retry  time.Time     // the link stays down until this time
-	pause  time.Duration // how long the link stays down after the next failure
+	refused bool          // the hub has refused a packet with messages, and has stored none since
+	serial  int           // the number of the connection that the handler was last told of
+	retry   time.Time     // the link stays down until this time
+	pause   time.Duration // how long the link stays down after the next failure
+}
+
+// show sets the state of a link. A link with an error does not count as up, so Since changes only when up without an error begins or ends.
+func (w *way) show(up bool, err string, now time.Time) {
+	if (up && err == "") != (w.Up && w.Error == "") {
+		w.Since = now
+	}
+	w.Up, w.Error = up, err
 }
 
 // New makes a Carrier that does nothing until Run.
@@ -107,11 +116,12 @@ func (c *Carrier) Send(_ context.Context, peer string, packet []byte) error {
 	}
 	a := c.cfg.Access
 	m := client.NewMsg(mailSubject(a.Fleet, peer, a.Host))
-	if project, kind, err := relay.Address(packet); err == nil && kind == relay.Hello {
+	project, kind, hasMail, err := relay.Address(packet)
+	if err == nil && kind == relay.Hello {
 		m.Subject = presenceSubject(a.Fleet, peer, a.Host, project)
 		m.Header.Set("Nats-Rollup", "sub") // the hub keeps only the last hello
 	}
-	m.Reply, m.Data = a.inbox()+".stored."+peer, packet
+	m.Reply, m.Data = a.answers(hasMail, peer), packet
 	switch err := conn.PublishMsg(m); {
 	case errors.Is(err, client.ErrReconnectBufExceeded), errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrConnectionReconnecting):
 		return relay.ErrAway
@@ -130,11 +140,13 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	}
 	r := &receiver{Carrier: c, handler: h, fresh: make(chan struct{}, 1), msgs: make(chan *client.Msg, mostQueued)}
 	up := func(*client.Conn) { c.linked(""); poke(r.fresh) }
+	lost := func(_ *client.Conn, err error) {
+		c.linked(cmp.Or(err, errors.New("the link to the hub was lost")).Error())
+	}
 	opts = append(opts, client.PingInterval(pingEvery), client.MaxPingsOutstanding(1), client.MaxReconnects(-1), client.ReconnectBufSize(-1),
 		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(connectTime), client.SetCustomDialer(&dialer{ctx, c}),
 		client.ConnectHandler(up), client.ReconnectHandler(up),
-		client.DisconnectErrHandler(func(_ *client.Conn, err error) { c.linked(why(err)) }),
-		client.ReconnectErrHandler(func(_ *client.Conn, err error) { c.linked(why(err)) }),
+		client.DisconnectErrHandler(lost), client.ReconnectErrHandler(lost),
 		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) { c.complained(err) }))
 	conn, err := client.Connect(a.URL, opts...)
 	if err != nil {
@@ -142,7 +154,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	}
 	defer conn.Close()
 	r.conn = conn
-	if _, err = conn.Subscribe(a.inbox()+".stored.*", c.stored); err == nil {
+	if _, err = conn.Subscribe(a.inbox()+".stored.*.*", c.stored); err == nil {
 		_, err = conn.ChanSubscribe(r.inbox(), r.msgs)
 	}
 	if err != nil {
@@ -189,13 +201,6 @@ func (c *Carrier) pauseOf(attempts int) time.Duration {
 	poke(c.changed) // an attempt has failed, perhaps with a new error
 	pause := min(firstPause<<min(max(attempts-1, 0), 8), lastPause)
 	return pause/2 + rand.N(pause/2)
-}
-
-func why(err error) string {
-	if err == nil {
-		return "the link to the hub was lost"
-	}
-	return err.Error()
 }
 
 // linked records that the hub can be reached (err is ""), or the reason why it cannot.
@@ -262,11 +267,7 @@ func (c *Carrier) keep(ctx context.Context, h relay.Handler) {
 // tell reports changed links to the handler. If again is set, the caller must call tell again after the time in the result later.
 func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	peers := c.cfg.Peers()
-	type news struct {
-		peer string
-		up   bool
-	}
-	var all []news
+	news := map[string]bool{}
 	c.mu.Lock()
 	for _, peer := range peers {
 		if c.ways[peer] == nil {
@@ -279,11 +280,8 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 		wait := w.retry.Sub(now)
 		up := c.up && there && wait <= 0
 		if up != w.Up || up && w.serial != c.serial {
-			if up != w.Up {
-				w.Since = now
-			}
-			w.Up, w.serial = up, c.serial
-			all = append(all, news{name, up})
+			w.serial, news[name] = c.serial, up
+			w.show(up, w.Error, now)
 		}
 		if wait > 0 && (!again || wait < later) {
 			later, again = wait, true
@@ -293,8 +291,8 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 		}
 	}
 	c.mu.Unlock()
-	for _, n := range all {
-		h.Link(n.peer, n.up)
+	for peer, up := range news {
+		h.Link(peer, up)
 	}
 	return later, again
 }
@@ -302,42 +300,43 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 // stored handles the hub's answer to a packet.
 func (c *Carrier) stored(m *client.Msg) {
 	peer := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	hasMail := m.Subject == c.cfg.Access.answers(true, peer)
 	var answer struct {
 		Error *struct{ Description string } `json:"error"`
 	}
 	switch {
 	case m.Header.Get("Status") == "503":
-		c.failed(peer, "the hub has no stream for this host")
+		c.answered(peer, "the hub has no stream for this host", false)
 	case json.Unmarshal(m.Data, &answer) != nil:
-		c.failed(peer, "the hub's answer has a form that this version of c2c does not know")
+		c.answered(peer, "the hub's answer has a form that this version of c2c does not know", false)
 	case answer.Error != nil:
-		c.failed(peer, "the hub does not store mail for it: "+answer.Error.Description)
+		c.answered(peer, "the hub does not store mail for it: "+answer.Error.Description, hasMail)
 	default:
-		c.mu.Lock()
-		w := c.ways[peer]
-		better := w != nil && w.Error != ""
-		if w != nil {
-			w.Error, w.pause = "", firstPause
-		}
-		c.mu.Unlock()
-		if better {
-			c.cfg.Log.Info("the hub takes mail for a host again", "host", peer)
-			poke(c.changed)
-		}
+		c.answered(peer, "", hasMail)
 	}
 }
 
-// failed records that the hub did not store a packet for a host. Then the link to the host counts as down for some time.
-func (c *Carrier) failed(peer, err string) {
+// answered records that the hub has stored a packet for a host, or why not; then the link counts as down for some time. If hasMail is set, the
+// packet has messages. Those without are small, so a full stream may take them: they do not prove that the hub takes mail again.
+func (c *Carrier) answered(peer, err string, hasMail bool) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	w, now := c.ways[peer], c.cfg.Now()
-	news := w != nil && !now.Before(w.retry) // if several packets fail together, only the first failure counts
-	if news {
-		w.Error, w.serial, w.retry, w.pause = err, -1, now.Add(w.pause), min(2*w.pause, lastPause)
+	if w == nil {
+		return
 	}
-	c.mu.Unlock()
-	if news {
+	w.refused = w.refused || err != "" && hasMail
+	switch {
+	case now.Before(w.retry): // the packet was sent before the failure was known: only answers to later ones count
+	case err != "":
+		w.show(w.Up, err, now)
+		w.serial, w.retry, w.pause = -1, now.Add(w.pause), min(2*w.pause, lastPause)
 		c.cfg.Log.Warn("mail for a host does not go to the hub", "host", peer, "err", err)
+		poke(c.changed)
+	case w.Error != "" && (hasMail || !w.refused):
+		w.show(w.Up, "", now)
+		w.refused, w.pause = false, firstPause
+		c.cfg.Log.Info("the hub takes mail for a host again", "host", peer)
 		poke(c.changed)
 	}
 }
@@ -347,7 +346,7 @@ func (c *Carrier) complained(err error) {
 	if text := err.Error(); errors.Is(err, client.ErrPermissionViolation) {
 		if _, to, ok := strings.Cut(text, subjectOf(c.cfg.Access.Fleet)); ok {
 			peer, _, _ := strings.Cut(to, ".")
-			c.failed(peer, "the hub does not let this host write to that one")
+			c.answered(peer, "the hub does not let this host write to that one", false)
 			return
 		}
 	}
