@@ -301,9 +301,7 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 func (c *Carrier) stored(m *client.Msg) {
 	peer := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	hasMail := m.Subject == c.cfg.Access.answers(true, peer)
-	var answer struct {
-		Error *struct{ Description string } `json:"error"`
-	}
+	var answer struct{ Error *struct{ Description string } }
 	switch {
 	case m.Header.Get("Status") == "503":
 		c.answered(peer, "the hub has no stream for this host", false)
