@@ -101,7 +101,7 @@ func TestAPeerThatAnswersNoQuestionIsNotLinked(t *testing.T) {
 		wait(t, "linked", func() bool { return heardOf(t, a, "devbox").Linked })
 		settled()
 		slept := mail.Seconds(time.Now())
-		net.Lose = 1
+		net.Set(func(n *relaytest.Net) { n.Lose = 1 })
 		time.Sleep(time.Hour)
 		if !heardOf(t, a, "devbox").Linked {
 			t.Error("without a question nobody can know that the peer sleeps")
@@ -115,7 +115,7 @@ func TestAPeerThatAnswersNoQuestionIsNotLinked(t *testing.T) {
 		if h := heardOf(t, a, "devbox"); h.Linked || h.Seen > slept {
 			t.Errorf("after 90 s without an answer: %+v, it slept at %v", h, slept)
 		}
-		net.Lose = 0
+		net.Set(func(n *relaytest.Net) { n.Lose = 0 })
 		wait(t, "drained", func() bool { return a.Drained("devbox") })
 		wait(t, "linked again", func() bool { return heardOf(t, a, "devbox").Linked })
 		a.Stop()
