@@ -13,6 +13,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 )
 
 // What was held for the gone session is handed over to the heir at once.
@@ -117,6 +118,12 @@ func TestASessionTakesOverNameAndMailOfOneThatIsGone(t *testing.T) {
 		t.Errorf("again %+v, %v", again, err)
 	}
 	w.wantTakeover(amber, birch, coral, dune)
+	for _, c := range [][2]string{{birch.ID, dune.ID}, {birch.ID, "dune"}, {"birch", dune.ID}} {
+		if again, err := moves.TakeOver(t.Context(), w.Registry, c[0], c[1], false, false); err != nil || !again.Again || again.From != birch.ID {
+			t.Errorf("again, from %s to %s: %+v, %v", c[0], c[1], again, err)
+		}
+	}
+	w.wantTakeover(amber, birch, coral, dune)
 	w.send(amber, "birch", "later")
 	w.wantMail(birch.ID)
 	w.starts(20)
@@ -189,12 +196,16 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 			w.wantTakeover(amber, birch, coral, dune)
 		})
 	}
-	for name, complete := range map[string]func(w *world) error{
-		"by the same command": func(w *world) error {
+	for name, complete := range map[string]func(w *world, birch, dune sessions.Session) error{
+		"by the same command": func(w *world, _, _ sessions.Session) error {
 			_, err := moves.TakeOver(w.t.Context(), w.Registry, "birch", "dune", false, false)
 			return err
 		},
-		"by a hook of the heir's": func(w *world) error {
+		"by the same command with ids": func(w *world, birch, dune sessions.Session) error {
+			_, err := moves.TakeOver(w.t.Context(), w.Registry, birch.ID, dune.ID, false, false)
+			return err
+		},
+		"by a hook of the heir's": func(w *world, _, _ sessions.Session) error {
 			_, err := w.Attach(w.t.Context(), callers.Caller{Client: "gem", ClientID: "d", PID: w.pid(40)})
 			return err
 		},
@@ -207,7 +218,7 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 				t.Errorf("did %+v", t2)
 			}
 			unblock()
-			if err := complete(w); err != nil {
+			if err := complete(w, birch, dune); err != nil {
 				t.Fatal(err)
 			}
 			w.wantNotices(amber.ID, "unread messages (2)")
@@ -217,6 +228,32 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 			}
 			w.wantMail(birch.ID)
 		})
+	}
+}
+
+// The heir is taken over from before its mail has come.
+func TestTheNextHeirGetsWhatTheFirstHasNotGotYet(t *testing.T) {
+	t.Parallel()
+	w, _, birch, _, dune := gone(t)
+	w.starts(50)
+	ember := w.register("ember", callers.Caller{Client: "gem", ClientID: "e", PID: w.pid(50)})
+	rows, err := w.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := moves.Takeover{From: birch.ID, To: dune.ID, Alias: "birch", Former: "dune"}
+	if err := w.Change(t.Context(), func([]registry.Row) ([]registry.Row, error) {
+		return moves.GiveAlias(t.Context(), w.Registry, rows, took, nil, false)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "ember", true, false); err != nil {
+		t.Fatal(err)
+	}
+	w.wantMail(birch.ID)
+	msgs, err := w.box(ember.ID).Peek(t.Context())
+	if n := len(msgs) - len(w.notices(ember.ID)); err != nil || n != 3 {
+		t.Errorf("the second heir has %v, %v", msgs, err)
 	}
 }
 

@@ -35,7 +35,7 @@ var ErrRuns = errors.New("it may still run")
 // TakeOver lets one session go on with the work of another: the session heir gets the alias and the waiting mail of the session old.
 // TakeOver notifies the senders of that mail, and of questions that old has read and not answered. The archive stays where it is. If old
 // may still run and force is not set, the error is ErrRuns. If dry is set, nothing changes. After a kill, TakeOver with the same arguments
-// completes the takeover, and so does c2c when the heir next calls it.
+// completes the takeover. If only the mail has not moved yet, it also moves when the heir next calls c2c.
 func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -105,24 +105,28 @@ func refuseRunning(s sessions.Session, force bool) error {
 	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
 }
 
-// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. The arguments old and heir are
-// aliases. After that call, the session that had the alias heir has the alias old.
+// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. After that call, the session that
+// had the alias heir has the alias old. The session old has no row, but the caller may give its id.
 func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
-	r := reg.Receiver(rows, old)
-	if r == nil || len(sessions.Holders(rows, heir)) > 0 {
-		return t, false
+	for _, r := range rows {
+		f := reg.Facts.Of(r.SID())
+		n := len(f.Former)
+		if f.TookOver == "" || n == 0 {
+			continue
+		}
+		t = Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Again: true}
+		gave := old == t.From && registry.FindSID(rows, old) < 0 || sessions.Fold(old) == sessions.Fold(t.Alias)
+		took := heir == t.To || sessions.Fold(heir) == sessions.Fold(t.Former) && len(sessions.Holders(rows, heir)) == 0
+		if gave && took {
+			return t, true
+		}
 	}
-	f := reg.Facts.Of(r.SID())
-	n := len(f.Former)
-	if f.TookOver == "" || n == 0 || sessions.Fold(f.Former[n-1].Alias) != sessions.Fold(heir) {
-		return t, false
-	}
-	return Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Again: true}, true
+	return Takeover{}, false
 }
 
-// GiveAlias changes the registry for a takeover. It first checks everything. Then it notifies the senders, because after the change no file
-// shows which mail was for the old session. Then it writes the heir's facts: from then on, each time the heir calls c2c, mail is moved. The
-// registry comes last.
+// GiveAlias changes the registry for a takeover. It first checks everything. Then it notifies the senders: after the change the mail moves to the
+// heir, and there no file shows which mail was for the old session. Then it writes the heir's facts. From then on, when the heir calls c2c
+// and the old session has no row any more, mail is moved. The registry comes last.
 func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, writers []writer, force bool) ([]registry.Row, error) {
 	i, j := registry.FindSID(rows, t.From), registry.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
