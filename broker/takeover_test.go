@@ -218,6 +218,10 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 				t.Errorf("did %+v", t2)
 			}
 			unblock()
+			if t2, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, true); err != nil || !t2.Again || !t2.Late {
+				t.Errorf("would do %+v, %v", t2, err)
+			}
+			w.wantMail(dune.ID)
 			if err := complete(w, birch, dune); err != nil {
 				t.Fatal(err)
 			}

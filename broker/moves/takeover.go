@@ -24,7 +24,7 @@ type Takeover struct {
 	Alias   string   `json:"alias"`           // the name of To from now on
 	Former  string   `json:"former_alias"`    // the name of To before
 	Waiting int      `json:"waiting"`         // unread messages
-	Told    []string `json:"told"`            // aliases of the senders that got a notice
+	Told    []string `json:"told"`            // aliases of the senders that get a notice
 	Late    bool     `json:"left,omitempty"`  // some mail could not be moved yet; it is moved when To next calls c2c
 	Again   bool     `json:"ended,omitempty"` // an earlier call has done the takeover
 }
@@ -42,6 +42,10 @@ func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, for
 		return t, err
 	}
 	if done, ok := tookOver(reg, rows, old, heir); ok {
+		if dry {
+			done.Late = slices.Contains(reg.Facts.Of(done.To).MoveFrom, done.From)
+			return done, nil
+		}
 		err := completeTakeover(ctx, reg, &done)
 		return done, err
 	}
@@ -181,7 +185,7 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 
 // writer is a sender of mail for the old session.
 type writer struct {
-	to      registry.Row   // nil: the sender is gone
+	to      registry.Row   // nil: nobody to tell; the sender is gone, or is one of the two sessions
 	waiting int            // how many of its messages are unread
 	open    []mail.Message // its questions that were read and not answered
 }
@@ -238,7 +242,7 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, f
 	return writers, nil
 }
 
-// TellWriter notifies one sender of the takeover, unless the sender is gone.
+// TellWriter notifies one sender of the takeover, if there is one to tell.
 func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, w writer) error {
 	if w.to == nil {
 		return nil

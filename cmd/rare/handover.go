@@ -39,7 +39,7 @@ func (c *call) handover() verb {
 
 func (c *call) printTakeover(t moves.Takeover, dry bool) {
 	does := "is"
-	if dry {
+	if dry && !t.Again {
 		does = "would be"
 	}
 	told := "nobody"
