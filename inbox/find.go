@@ -35,10 +35,11 @@ func (r *row) findLocked(ctx context.Context, enough func(Found) bool, ids ...st
 	return r.find(set, enough)
 }
 
-// find returns the states of all messages with these ids. It begins with the files that most likely have one of these messages. It stops
-// after a file with a state for which the function enough returns true. If enough is nil, it reads all files. It searches the archive last,
-// even if it has searched the archive before. So it may see a message twice if the message is archived meanwhile; such a message counts as
-// read. The caller holds the lock.
+// find returns the states of all messages with these ids. It begins with the files that most likely have one of these messages. After a
+// file with a state for which the function enough returns true, it reads no more of these files; if enough is nil, it reads them all. It
+// also searches the archive: if enough is set, before the less likely files, and in any case at the end, unless that search was enough. For
+// a reader may archive a message meanwhile, or may be killed before it has removed the message from its file. A message that is in a file
+// and in the archive counts as read. The caller holds the lock.
 func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }

@@ -30,7 +30,7 @@ func cursorFiles(o Options) []target {
 	}
 }
 
-// cursorHooks edits a file of hooks that has a version, and no groups:
+// cursorHooks edits a file of hooks that has a version, and the commands directly below each event:
 //
 //	{"version": 1, "hooks": {EVENT: [{"command": …, "loop_limit": 1}]}}
 type cursorHooks struct{ hookEditor }
@@ -61,8 +61,8 @@ func (e cursorHooks) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-// stripVersion removes the version that c2c has added. If a person has added hooks since then, stripVersion keeps the version, because
-// these hooks need it.
+// stripVersion removes the version that c2c has added. If the original had no hooks and a person has added some since then, it keeps the
+// version, because these hooks need it. It also keeps the version in a file that c2c has made, if a person has added anything else.
 func stripVersion(d *confedit.JSON, original []byte) error {
 	v, there, err := d.Find(versionKey)
 	if err != nil || there == 0 || confedit.Member(original, versionKey) != nil {

@@ -16,10 +16,10 @@ var defaultPorts = format.Pairs{
 	{"ssh", "22"}, {"git+ssh", "22"}, {"ssh+git", "22"}, {"http", "80"}, {"https", "443"}, {"git", "9418"}, {"ftp", "21"}, {"ftps", "990"},
 }
 
-// remoteName returns the name of a remote: host/path. All URLs of one repository give the same name: a URL with ssh or https, or the short
-// form of ssh (user@host:path), each with or without .git. The user counts only if the path is in the user's home. The result ok is false
-// for a remote on this machine (a path, file://), for a remote that git reaches with another helper program, and for text that is not a
-// URL. In these cases only equal texts mean the same repository.
+// remoteName returns the name of a remote: host/path. The usual URLs of one repository give the same name: a URL with ssh or https, or the
+// short form of ssh (user@host:path), each with or without .git. A port counts only if it is not the usual one of the scheme. The user
+// counts only if the path is in the user's home. The result ok is false for a remote on this machine (a path, file://), for a remote that
+// git reaches with another helper program, and for text that is not a URL. In these cases only equal texts mean the same repository.
 func remoteName(url string) (name string, ok bool) {
 	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", false

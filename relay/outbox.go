@@ -14,8 +14,8 @@ import (
 // reader is the name under which the relay reads an outbox. If the archive has this reader for a message, the peer has stored the message.
 const reader = "relay"
 
-// leaseSize is large enough for a lease: a lease takes whole files of the mailbox, one after another, until it has at least leaseSize
-// bytes.
+// leaseSize is the size at which a lease is large enough: it takes whole files of the mailbox, one after another, until they have at least
+// leaseSize bytes.
 const leaseSize = 128 << 10
 
 // outbox is the mail that waits for a peer. The first messages are leased and have numbers.
@@ -129,7 +129,7 @@ func (o *outbox) release() {
 	o.leases = nil
 }
 
-// restart forgets everything except the field head, as if the process had just started.
+// restart forgets the leases, the frames and the receipts. So the outbox is as if just opened, but keeps the time of the last recount.
 func (o *outbox) restart() {
 	o.release()
 	o.frames, o.sent, o.refused, o.checked = nil, 0, map[uint64]Reason{}, o.head.Last == identity{}

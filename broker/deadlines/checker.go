@@ -26,7 +26,7 @@ const (
 	endedAfter = time.Minute
 
 	// A look reads all messages of a mailbox under the lock that senders and hooks need. So after a look at more than longMailbox messages,
-	// the Checker leaves the mailbox alone, for one millisecond per message.
+	// the Checker reads the mailbox again only if something is due, for one millisecond per message.
 	longMailbox = 1000
 	// retryAfter is the time until the next look at a mailbox after a look has failed. Until then the Checker does not touch the mailbox: if a
 	// suspended process holds the lock of the mailbox, each look takes as long as sessions.KeepWait.
@@ -176,7 +176,8 @@ func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next ti
 	return next
 }
 
-// lookInto checks one mailbox if it has changed, or if a check is due.
+// lookInto checks one mailbox if it has changed, if a check is due, or if mail waits in it and the state or the last ring of its session
+// has changed. A command checks every mailbox that may have mail.
 func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.Row, mem *boxMemory) error {
 	if mem.failed && c.reg.Now().Before(mem.next) {
 		return nil
@@ -310,7 +311,7 @@ type deadline struct {
 }
 
 // deadlines returns the deadlines of a waiting message, except its expiry. The argument gone is the time when the receiver was first seen
-// absent. It is zero if this is not known, as in a command, which looks only once.
+// absent. It is zero if the receiver is not absent, and in a command, which looks only once.
 func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time) (all []deadline) {
 	unread := m.Time().Add(notice.UnreadAfter(s, m))
 	ended := m.Time().Add(notice.TellAfterOf(m))

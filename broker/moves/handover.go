@@ -32,9 +32,9 @@ type Reader struct {
 	Write func() error
 }
 
-// LeftToPlugin reports whether a hook must leave the session's mail to the plugin, which is the ringer of such a client. This is so while
-// the plugin runs, and if it was killed after it leased mail: the client may have this mail already, so the mail waits until a plugin runs
-// again.
+// LeftToPlugin reports whether a hook must leave the session's mail to the plugin. It is only for clients with a plugin of ours, which is
+// the ringer there. The hook leaves the mail while the plugin runs, and if it was killed after it leased mail: the client may have this
+// mail already, so the mail waits until a plugin runs again.
 func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
@@ -61,7 +61,8 @@ func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Sessio
 	return len(msgs) > 0 && (s.LastRing.Method == sessions.ByHook || !s.LastRing.IsFor(msgs[0])), err
 }
 
-// HandOver leases mail, writes it to the client, and only then acks it. After a kill in between, the mail is offered again.
+// HandOver leases mail, writes it to the client, and only then acks it. After a kill in between, the mail is offered again. Mail that the
+// answer only mentions waits on; this counts as a ring.
 func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h Reader) error {
 	box, err := reg.Mailbox(s.ID)
 	if err != nil {
@@ -85,7 +86,7 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	if err == nil && len(handed) == 0 && (known || announced.ID == "") {
 		return l.Release()
 	}
-	// The client has the mail now. Record that even if ctx has ended.
+	// If there is no error, the client has the answer now. Record that even if ctx has ended.
 	written, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	if err != nil || known || len(handed) == 0 {

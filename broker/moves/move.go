@@ -81,8 +81,8 @@ func isGone(reg *sessions.Registry, sid string) (bool, error) {
 }
 
 // hasMore reports whether a mailbox has more mail to move, leased mail included. A sender that read the registry before the move may
-// deliver after it. Then the sender records in the facts that this mail must move, too. The caller of hasMore holds the lock of the facts,
-// and so cannot undo this record.
+// deliver after it. Then the sender records in the facts that this mail must move, too. The caller of hasMore holds the lock of the facts:
+// a sender that has not recorded yet does so after the caller's change, and any other sender's mail is found here.
 func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	if gone, err := isGone(reg, sid); err == nil && !gone {
 		return false
@@ -155,8 +155,8 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 
 // Transfer moves the waiting mail of a session into the mailbox of another session, or of the same session in another root. Messages keep
 // their ids. So after a kill the next Transfer delivers them again, and the mailbox finds that it has them already. A message that the
-// mailbox can never take becomes a dead letter of toRoot. After each commit, Transfer calls moved with the messages of the commit; refused
-// lists those of them that became dead letters.
+// mailbox can never take becomes a dead letter of toRoot. After each lease, Transfer calls moved with the messages that are done, perhaps
+// none; refused lists those of them that became dead letters.
 func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []notice.DeadLetter)) error {
 	box, err := toRoot.Mailbox(to)
 	if err != nil {
@@ -256,10 +256,10 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 	return lease.More && err == nil, errors.Join(err, lease.Remove(again, inbox.Handles(lease.Messages[:n])...))
 }
 
-// Redeliver delivers dead letters to the session own: its own, and those of the sessions whose ids are in from, because their mail moves to
-// own. The result done is true if no such letter is left. Redeliver does not hold the lock of the dead letters while it delivers them,
-// because the OCaml c2c takes this lock after the lock of an inbox. The ids make a second delivery harmless. A dead letter that can never
-// be delivered stays, with the reason.
+// Redeliver delivers to the session own the dead letters that it inherits (see inherits). The mail of the sessions whose ids are in from
+// moves to own. The result done is true if no such letter is left. Redeliver does not hold the lock of the dead letters while it delivers
+// them, because the OCaml c2c takes this lock after the lock of an inbox. The ids make a second delivery harmless. A dead letter that can
+// never be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
 	if !anyDead(reg, may, longest) {
@@ -321,7 +321,7 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
-	brief, cancel := context.WithTimeout(ctx, moveWait) // the OCaml c2c locks a mailbox first, and then the dead letters
+	brief, cancel := context.WithTimeout(ctx, moveWait) // the caller holds the lock of the dead letters; the OCaml c2c takes these two locks in the other order
 	defer cancel()
 	found, err := box.FindAll(brief, ids...)
 	if err != nil {

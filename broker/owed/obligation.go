@@ -15,7 +15,8 @@ import (
 )
 
 // States of an obligation, which is an answer that a session owes. Three states have names from other packages: notice.Refused (here: the
-// session has answered with reply --fail that it cannot do it), notice.Expired and sessions.Dead (nobody has read the message).
+// session has answered with reply --fail that it cannot do it), notice.Expired (the message expired unread) and sessions.Dead (the message
+// is a dead letter).
 const (
 	StillOpen  = "open"
 	Overdue    = "overdue"
@@ -63,8 +64,8 @@ func Found(ctx context.Context, reg *sessions.Registry, sid string, ids map[stri
 	return all
 }
 
-// Observed returns when messages of a mailbox were read. For an outbox it returns nothing: a message leaves an outbox when
-// another machine has stored it, not when it is read.
+// Observed returns when messages of a mailbox were handed over. For an outbox it returns nothing: a message leaves an outbox when another
+// machine has stored it, not when it is handed over.
 func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[string]bool) map[Key]time.Time {
 	at := map[Key]time.Time{}
 	if sessions.IsHostID(sid) {

@@ -1,5 +1,5 @@
-// Package facts keeps a file for each session (a conversation with an AI program). The file has facts that have no field in registry.json,
-// the list of sessions. The package also keeps an index of the clients' own session ids.
+// Package facts keeps what c2c knows about each session (a conversation with an AI program) and what has no field in registry.json, the
+// list of sessions: one file for each session. The package also keeps an index of the clients' own session ids.
 package facts
 
 import (

@@ -28,8 +28,8 @@ func NewFiles() *Files {
 	return f
 }
 
-// Watch adds a directory; it does no harm to add a directory twice. If the system has no watch left, Watch does nothing, and Every returns
-// a short time.
+// Watch adds a directory; it does no harm to add a directory twice. If NewFiles got no watch of the system, Watch does nothing, and Every
+// returns a short time. After an error, the caller may call Poll.
 func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
