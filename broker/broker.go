@@ -8,8 +8,8 @@
 // asked for), explain (tells why a message is not read yet).
 //
 // Some more words: The facts of a session are a file for what its row in registry.json cannot hold (package sessions/facts). A sweep ("c2c
-// sweep") removes sessions that nobody uses and whose client is gone. A host is another machine, and the relay is the process that carries
-// mail to hosts. The OCaml c2c is the program before this one.
+// sweep") removes sessions that nobody uses and of whose client c2c sees no process. A host is another machine, and the relay is the
+// process that carries mail to hosts. The OCaml c2c is the program before this one.
 //
 // Any number of goroutines may use one Broker, and any number of processes may open one root. Locks are taken in this order: the right to
 // ring (<session>.wake.lock), registry, session, inbox, archive, dead-letter.jsonl, broker.log.

@@ -59,8 +59,8 @@ func reminderAt(d owed.Record, n int) time.Time {
 	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(overdueLimit))))
 }
 
-// overdue decides whether to remind a session of an overdue answer. If several reminders have become due since the last look, the
-// session gets only one.
+// overdue acts on an answer that may be overdue: it decides whether to remind the session, tells the asker if the session has ended, and
+// ends the obligation if it is too old. If several reminders have become due since the last look, the session gets only one.
 func (l *recordLook) overdue(d owed.Record, e *recordEdit) {
 	b, now := l.c.reg, l.c.reg.Now()
 	due := mail.FromSeconds(d.Due)

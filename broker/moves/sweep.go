@@ -49,10 +49,10 @@ func (s Swept) Err() error {
 	return errors.Join(errs...)
 }
 
-// Sweep removes the rows of sessions that were unused for the grace period and whose client is gone, or has no process that c2c knows and
-// can see. Their waiting mail becomes dead letters. So does mail in a mailbox without a session. People at a terminal and senders outside
-// stay. The facts of a session stay, too. When the session comes back, it gets its dead letters, and its alias if the alias is still free.
-// If a mailbox cannot be emptied, Swept has the error, and the sweep goes on.
+// Sweep removes the rows of sessions that were unused for the grace period and of whose client c2c sees no process. Their waiting mail
+// becomes dead letters. So does mail in a mailbox without a session. People at a terminal and senders outside stay. The facts of a session
+// stay, too. When the session comes back, it gets its dead letters, and its alias if the alias is still free. If a mailbox cannot be
+// emptied, Swept has the error, and the sweep goes on.
 func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	var swept Swept
 	err := reg.Change(ctx, func(rows []registry.Row) (kept []registry.Row, err error) {

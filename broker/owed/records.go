@@ -28,8 +28,8 @@ import (
 //	                    therefore not synced
 //	owed/.closed.old    older lines
 //
-// The sender writes and syncs the record after the message. An answer moves the record to ClosedFile. A record with answer_by alone goes
-// when that time is over.
+// The sender writes and syncs the record after the message. An answer moves the record to ClosedFile. A record that nobody has to answer
+// any more is removed.
 const (
 	Directory = "owed"
 	Suffix    = ".jsonl"
@@ -276,7 +276,7 @@ func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, si
 	return nil
 }
 
-// KeepClosed adds lines to ClosedFile. Nothing depends on these lines, so it only logs errors.
+// KeepClosed adds lines to ClosedFile. They are only for lists and statistics, so it only logs errors.
 func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
 	if len(lines) == 0 {
 		return

@@ -2,8 +2,8 @@
 //
 // On Linux it watches the mailbox's lock file. Every writer closes that file, so the event IN_CLOSE_WRITE comes after each write, by c2c,
 // by the OCaml c2c or by its Python tools. The file is never replaced, and a watch costs the senders nothing. A Watcher also checks once a
-// minute if no event comes. So a lost event delays a message, but the message is not lost. On other systems fsnotify watches the
-// directories, and a Watcher checks once a second.
+// minute if no event comes. So a lost event delays a message, but the message is not lost. If the system has no watch left, a Watcher
+// checks once a second. So it does on other systems, where fsnotify watches the directories.
 //
 // A Watcher serves one session. wake.Policy decides when to ring, and a wake.Method rings. The package writes nothing to disk: a Watcher
 // keeps in memory for which oldest message it has rung.
