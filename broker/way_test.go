@@ -2,6 +2,8 @@ package broker_test
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +100,16 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.bell(birch.ID)
 			w.ends(terminal)
 		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi, or"},
+		"its client runs with a configuration of its own": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", ClientID: "k-1", PID: w.pid(20)})
+			stored := filepath.Join(w.Root(), "private")
+			if err := os.MkdirAll(filepath.Join(stored, "sessions", "shop", "k-1"), 0o700); err != nil {
+				w.t.Fatal(err)
+			}
+			w.cfg.Getenv = func(string) string { return "" }
+			w.reopen()
+			w.Processes = &startedAs{w.Processes, []string{"KIMI_CODE_HOME=" + stored}}
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi -- --session k-1, or"},
 		"c2c start rings": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) { w.bell(birch.ID) },
 			want: "birch runs; it is about to be rung"},
 		"nothing types into its pane": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {

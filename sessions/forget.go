@@ -30,9 +30,9 @@ type IdleRow struct {
 // in another PID namespace, it is idle after hiddenFor without use. If c2c has facts about it but knows no process, for example over HTTP,
 // it is idle after ForgetAfter without use.
 func (reg *Registry) Idle(rows []registry.Row) (all []IdleRow) {
-	now := reg.Now()
+	now, look := reg.Now(), reg.Prober()
 	for _, r := range rows {
-		s := reg.Session(r)
+		s := look.Session(r)
 		if s.State != Absent && s.State != Unknown || s.HasMailToMove() {
 			continue
 		}

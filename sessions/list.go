@@ -44,7 +44,7 @@ func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := reg.probeOnce(there)
+	look := reg.listProber(there)
 	sessions, err := reg.sessions(ctx, look)
 	if err != nil {
 		return nil, err

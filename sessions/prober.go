@@ -12,40 +12,36 @@ import (
 	"c2c/wake"
 )
 
-// Prober finds out whether the clients of sessions live, and what the sessions do. A list uses one Prober for all its sessions.
+// Prober finds out whether the clients of sessions live, and what the sessions do. It asks a process only once which sessions it has open,
+// though many sessions may share it. So whoever looks at several sessions uses one Prober for all.
 type Prober struct {
-	brief     bool                   // see Registry.Brief
-	held      func(lock string) bool // reports whether a process holds a lock of the root
-	opened    func(p client.Profile, pid int) (ids map[string]bool, known bool)
-	opening   map[int]map[string]bool // what client.Profile.Opening has said of each process; nil: ask anew for each question
-	processes processes.Table
+	reg  *Registry
+	held func(lock string) bool // reports whether a process holds a lock of the root
+	said map[int]*shared        // by process id
 }
 
-// Prober returns a prober that checks processes and locks anew for each question.
-func (reg *Registry) Prober() Prober {
-	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, nil, reg.Processes}
+// shared is what a client that has many sessions in a process has said of them, see client.Profile.
+type shared struct {
+	open, opening map[string]bool
+	known, looked bool // looked: opening is known
 }
 
-// probeOnce returns a prober that checks a process only once, though several sessions may share it. The argument files has the names of all
-// files in the root: a lock without a file is not held.
-func (reg *Registry) probeOnce(files map[string]bool) Prober {
+// Prober returns a prober for one or more sessions.
+func (reg *Registry) Prober() Prober { return Prober{reg, reg.Locks.Held, map[int]*shared{}} }
+
+// listProber returns a prober for all sessions. The argument files has the names of all files in the root: a lock without a file is not held.
+func (reg *Registry) listProber(files map[string]bool) Prober {
 	look := reg.Prober()
 	look.held = func(lock string) bool { return files[lock] && reg.Locks.Held(lock) }
-	type answer struct {
-		ids   map[string]bool
-		known bool
-	}
-	said := map[int]answer{}
-	look.opened = func(p client.Profile, pid int) (map[string]bool, bool) {
-		a, asked := said[pid]
-		if !asked {
-			a.ids, a.known = reg.Processes.Opened(p, pid)
-			said[pid] = a
-		}
-		return a.ids, a.known
-	}
-	look.opening = map[int]map[string]bool{}
 	return look
+}
+
+// GetenvOf returns Getenv, but with the variables of a session's client if it runs and the system shows them.
+func (reg *Registry) GetenvOf(s *Session) func(string) string {
+	if env := reg.Processes.Environ(s.Process); reg.Getenv != nil && env != nil {
+		return processes.Environment(env)
+	}
+	return reg.Getenv
 }
 
 // Now finds out what a session does. If mail waits for the session and the last ring found the session away, it counts as away.
@@ -60,7 +56,7 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 		return Now{Does: Away, Since: ring.At.UTC(), Known: ByRing}
 	}
 	if p, _ := client.Find(s.Client); p.Doing != nil && s.Process != 0 {
-		config, _ := p.Config(processes.Environment(look.processes.Environ(s.Process)))
+		config, _ := p.Config(processes.Environment(look.reg.Processes.Environ(s.Process)))
 		if said := p.Doing(config, s.Process, s.ClientID()); said.Word != "" {
 			now := Now{Does: State(said.Word), Since: utc(said.Since), Known: ByRecord}
 			if p.DoingDir != "" {
@@ -97,9 +93,9 @@ func (look Prober) setState(s *Session, r registry.Row) {
 		s.State = Remote
 		return
 	}
-	start, visible, gone := r.Integer("pid_start_time"), s.PID > 0 && !isElsewhere(r, s.Facts, look.processes), false
+	start, visible, gone := r.Integer("pid_start_time"), s.PID > 0 && !isElsewhere(r, s.Facts, look.reg.Processes), false
 	if visible {
-		p, err := look.processes.Find(s.PID)
+		p, err := look.reg.Processes.Find(s.PID)
 		if err == nil && start != 0 && p.Start == start {
 			if look.hasEnded(s) {
 				s.State = Absent
@@ -111,7 +107,7 @@ func (look Prober) setState(s *Session, r registry.Row) {
 		gone = errors.Is(err, processes.ErrNoProcess) || err == nil && start != 0
 	}
 	switch {
-	case look.brief:
+	case look.reg.Brief:
 		s.State = Unknown
 	case visible && start == processes.NoStart:
 		s.State = Absent
@@ -132,17 +128,19 @@ func (look Prober) hasEnded(s *Session) bool {
 	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(locks.ServerLock(s.ID)) {
 		return false
 	}
-	open, known := look.opened(p, s.PID)
-	if id := s.ClientID(); known && !open[id] {
-		opening, asked := look.opening[s.PID]
-		if !asked {
-			opening = p.Opening(open)
-		}
-		if look.opening != nil {
-			look.opening[s.PID] = opening
-		}
-		s.Opening = opening[id]
-		return !s.Opening
+	of := look.said[s.PID]
+	if of == nil {
+		of = &shared{}
+		of.open, of.known = look.reg.Processes.Opened(p, s.PID)
+		look.said[s.PID] = of
 	}
-	return false
+	id := s.ClientID()
+	if !of.known || of.open[id] {
+		return false
+	}
+	if !of.looked {
+		of.looked, of.opening = true, p.Opening(of.open)
+	}
+	s.Opening = of.opening[id]
+	return !s.Opening
 }

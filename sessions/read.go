@@ -18,7 +18,7 @@ func (reg *Registry) Sessions(ctx context.Context) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reg.sessions(ctx, reg.probeOnce(there))
+	return reg.sessions(ctx, reg.listProber(there))
 }
 
 func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, error) {
@@ -30,17 +30,22 @@ func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, erro
 	defer held.Release()
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, reg.sessionWith(r, held.Of(r.SID()), look))
+		list = append(list, look.sessionWith(r, held.Of(r.SID())))
 	}
 	return list, nil
 }
 
+// Session makes the session of a row.
 func (reg *Registry) Session(r registry.Row) Session {
-	return reg.sessionWith(r, reg.Facts.Of(r.SID()), reg.Prober())
+	return reg.Prober().sessionWith(r, reg.Facts.Of(r.SID()))
 }
 
-// sessionWith makes the session of a row.
-func (reg *Registry) sessionWith(r registry.Row, f facts.Facts, look Prober) Session {
+// Session makes the session of a row.
+func (look Prober) Session(r registry.Row) Session {
+	return look.sessionWith(r, look.reg.Facts.Of(r.SID()))
+}
+
+func (look Prober) sessionWith(r registry.Row, f facts.Facts) Session {
 	s := Session{
 		ID:         r.SID(),
 		Alias:      r.Alias(),
@@ -49,7 +54,7 @@ func (reg *Registry) sessionWith(r registry.Row, f facts.Facts, look Prober) Ses
 		PID:        int(r.Integer("pid")),
 		Registered: mail.FromSeconds(r.Number("registered_at")),
 		Role:       r.Text("role"),
-		Quiet:      isQuiet(r, reg.Now()),
+		Quiet:      isQuiet(r, look.reg.Now()),
 		Pane:       f.Pane,
 		Turn:       turnOf(f.Turn),
 		Unattended: f.Unattended,

@@ -39,6 +39,6 @@ func (look Prober) HasBell(s Session) bool {
 	if !s.HasBell() || s.Process == 0 { // Process 0: c2c cannot see the process, so it cannot see the ringer, either
 		return false
 	}
-	p, err := look.processes.Find(s.Facts.RingerPID)
+	p, err := look.reg.Processes.Find(s.Facts.RingerPID)
 	return err == nil && p.Start == s.Facts.RingerStart
 }

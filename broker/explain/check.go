@@ -294,7 +294,7 @@ func remedy(reg *sessions.Registry, s sessions.Session, r wake.Ring) string {
 	case p.Resume == "":
 		return "its next prompt brings the mail"
 	}
-	anew := "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.Getenv)
+	anew := "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.GetenvOf(&s))
 	switch {
 	case r.Outcome == wake.Away:
 		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"

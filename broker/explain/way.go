@@ -191,7 +191,7 @@ func toBeRung(reg *sessions.Registry, s *sessions.Session) string {
 	case s.Pane != "":
 		return "c2c wake start rings it in its pane"
 	case p.Typed:
-		return "mail wakes it only if you end it and open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.Getenv) + ", or run c2c wake attach in its pane of tmux or screen"
+		return "mail wakes it only if you end it and open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.GetenvOf(s)) + ", or run c2c wake attach in its pane of tmux or screen"
 	case reg.Locks.HasServer(s.ID):
 		return "c2c doctor tells more"
 	}

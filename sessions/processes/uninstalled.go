@@ -52,7 +52,7 @@ func MarkUninstalled(getenv func(string) string, client, config string) error {
 // ClearUninstalled removes the note, so that our programs in a running client serve it again. It keeps a note about another configuration.
 func ClearUninstalled(getenv func(string) string, client string) error {
 	state, _ := project.StateDir(getenv)
-	if _, _, other := readMark(getenv, state, client); other {
+	if _, _, other := readMark(getenv, state, client, 0); other {
 		return nil
 	}
 	path := filepath.Join(state, uninstalledDir, client)
@@ -70,7 +70,7 @@ func Uninstalled(getenv func(string) string, client string, pid int) bool {
 	if state == "" || client == "" {
 		return false
 	}
-	during, start, other := readMark(getenv, state, client)
+	during, start, other := readMark(getenv, state, client, pid)
 	proc := &System{}
 	if during == "" || other || during != boot(proc) {
 		return false // no note, or all processes from before the uninstall have ended with that boot
@@ -81,8 +81,8 @@ func Uninstalled(getenv func(string) string, client string, pid int) bool {
 
 // readMark reads the note about a client: the boot during which c2c was uninstalled, and the start time of the process that did it. If
 // there is no note, or if it is unreadable, the result during is "". The result other is true if the note is about another configuration
-// than the one in the environment.
-func readMark(getenv func(string) string, state, name string) (during string, start int64, other bool) {
+// than the one of the client's process pid. If c2c does not see the variables of that process, those of getenv count.
+func readMark(getenv func(string) string, state, name string, pid int) (during string, start int64, other bool) {
 	data, err := atomicfile.ReadForeign(filepath.Join(state, uninstalledDir, name), maxMark)
 	words := strings.SplitN(strings.TrimSpace(string(data)), " ", 3)
 	if err != nil || len(words) < 2 {
@@ -92,6 +92,9 @@ func readMark(getenv func(string) string, state, name string) (during string, st
 		return "", 0, false
 	}
 	if len(words) == 3 {
+		if env := (&System{}).Environ(pid); env != nil {
+			getenv = Environment(env)
+		}
 		p, _ := client.Find(name)
 		dir, _ := p.Config(getenv)
 		other = dir != words[2]

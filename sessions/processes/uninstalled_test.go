@@ -49,19 +49,6 @@ func TestUninstallIsToldToWhatRanThen(t *testing.T) {
 	check("claude", os.Getppid(), false)
 	check("", 0, false)
 
-	// Another configuration stays set up: what runs there is served, and its install is no word for this one.
-	if err := MarkUninstalled(getenv, "codex", home+"/a b"); err != nil {
-		t.Fatal(err)
-	}
-	check("codex", os.Getppid(), false)
-	if err := ClearUninstalled(getenv, "codex"); err != nil {
-		t.Fatal(err)
-	}
-	here := func(name string) string { return map[string]string{"HOME": home, "CODEX_HOME": home + "/a b"}[name] }
-	if !Uninstalled(here, "codex", os.Getppid()) {
-		t.Error("what runs in the configuration that c2c was taken out of is served")
-	}
-
 	if err := MarkUninstalled(getenv, "codex", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -89,5 +76,55 @@ func TestUninstallIsToldToWhatRanThen(t *testing.T) {
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("the empty directory stays")
+	}
+}
+
+// Whose configuration it is, its process shows: who asks may have another one, or look at sessions of several.
+func TestUninstallFromOneConfigurationIsToldOnlyToIts(t *testing.T) {
+	home := t.TempDir()
+	private := home + "/a b"
+	byDefault := Environment([]string{"HOME=" + home})
+	byPrivate := Environment([]string{"HOME=" + home, "CODEX_HOME=" + private})
+	if err := os.Mkdir(filepath.Join(home, ".c2c"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	client := func(env ...string) int {
+		cmd := exec.Command("cat")
+		cmd.Env = append(env, "HOME="+home)
+		if _, err := cmd.StdinPipe(); err != nil { // it waits there
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		return cmd.Process.Pid
+	}
+	work, other := client(), client("CODEX_HOME="+private)
+	if err := MarkUninstalled(byPrivate, "codex", private); err != nil {
+		t.Fatal(err)
+	}
+	if err := ClearUninstalled(byDefault, "codex"); err != nil {
+		t.Fatal(err) // a note about another configuration stays
+	}
+	mark := filepath.Join(home, ".c2c", "uninstalled", "codex")
+	data, err := os.ReadFile(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot, _, _ := strings.Cut(string(data), " ")
+	if err := os.WriteFile(mark, fmt.Appendf(nil, "%s %d %s\n", boot, int64(1)<<60, private), 0o600); err != nil { // both clients are older
+		t.Fatal(err)
+	}
+	for name, getenv := range map[string]func(string) string{"the default configuration": byDefault, "the other": byPrivate} {
+		if Uninstalled(getenv, "codex", work) {
+			t.Errorf("in %s: the client with the configuration that stays set up is told", name)
+		}
+		if !Uninstalled(getenv, "codex", other) {
+			t.Errorf("in %s: the client with the other configuration is not told", name)
+		}
+	}
+	if Uninstalled(byDefault, "codex", 0) || !Uninstalled(byPrivate, "codex", 0) {
+		t.Error("of a process that c2c does not know, the own configuration does not count")
 	}
 }
