@@ -7,8 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/moves"
 	"c2c/client"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/processes"
@@ -261,10 +265,50 @@ func TestWhatAClientWritesOfItselfComesFirst(t *testing.T) {
 // shared is a process that many sessions share, and which of them it has open.
 type shared struct {
 	processes.Table
-	open map[string]bool
+	open  map[string]bool
+	asked *int // how often; nil: not counted
 }
 
-func (s shared) Opened(client.Profile, int) (map[string]bool, bool) { return s.open, s.open != nil }
+func (s shared) Opened(client.Profile, int) (map[string]bool, bool) {
+	if s.asked != nil {
+		*s.asked++
+	}
+	return s.open, s.open != nil
+}
+
+// To ask it costs a look at all processes, if one of its sessions has ended.
+func TestASharedProcessIsAskedOnceForAllItsSessions(t *testing.T) {
+	w := newTableWorld(t)
+	ctx, asked, all := t.Context(), 0, []string{"amber", "birch", "cedar", "dune"}
+	amber := w.register(all[0], callers.Caller{Client: "codex", ClientID: all[0], PID: w.pid(10)})
+	for _, alias := range all[1:] {
+		w.register(alias, callers.Caller{Client: "codex", ClientID: alias, PID: w.pid(10)})
+		if _, err := w.Send(ctx, amber, mail.Message{To: alias, Content: "x", Kind: "question", AnswerBy: mail.Seconds(w.clock.Add(time.Hour))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := w.Rows(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Processes = shared{w.table, map[string]bool{"amber": true}, &asked}
+	for _, c := range []struct {
+		name string
+		most int
+		look func() error
+	}{
+		{"list", 1, func() error { _, err := w.List(ctx); return err }},
+		{"forget", 1, func() error { w.Idle(rows); return nil }},
+		{"sweep", 1, func() error { _, err := moves.Stale(ctx, w.Registry, 0); return err }},
+		{"obligations", 1, func() error { _, err := explain.Obligations(ctx, w.Registry, amber, false); return err }},
+		{"deadlines", 2, func() error { _, err := deadlines.NewChecker(w.Registry).Look(ctx); return err }}, // it also tidies
+	} {
+		asked = 0
+		if err := c.look(); err != nil || asked == 0 || asked > c.most {
+			t.Errorf("%s: the process was asked %d times, %v", c.name, asked, err)
+		}
+	}
+}
 
 func TestASessionThatASharedProcessHasClosedIsAbsent(t *testing.T) {
 	w := newTableWorld(t)
@@ -273,7 +317,7 @@ func TestASessionThatASharedProcessHasClosedIsAbsent(t *testing.T) {
 		open map[string]bool
 		want sessions.State
 	}{{nil, sessions.Alive}, {map[string]bool{"t1": true}, sessions.Alive}, {map[string]bool{"t2": true}, sessions.Absent}, {map[string]bool{}, sessions.Absent}} {
-		w.Processes = shared{w.table, c.open}
+		w.Processes = shared{w.table, c.open, nil}
 		if got := w.listed(s.ID); got.State != c.want || *got.Alive != (c.want == sessions.Alive) {
 			t.Errorf("open %v: %+v", c.open, got)
 		}

@@ -218,7 +218,7 @@ func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []C
 	if err != nil {
 		return nil, err
 	}
-	now, gone := reg.Now(), map[string]bool{}
+	now, look, gone := reg.Now(), reg.Prober(), map[string]bool{}
 	for _, c := range all {
 		i := registry.FindSID(rows, c.SID)
 		if i >= 0 {
@@ -227,7 +227,7 @@ func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []C
 			c.Alias = mail.SafeAlias(c.Alias)
 		}
 		if _, looked := gone[c.SID]; !looked {
-			gone[c.SID] = i < 0 || reg.Session(rows[i]).State == sessions.Absent
+			gone[c.SID] = i < 0 || look.Session(rows[i]).State == sessions.Absent
 		}
 		switch {
 		case !gone[c.SID]:

@@ -41,6 +41,7 @@ const LockName = "owed.lock"
 // same work twice, with the same effect.
 type Checker struct {
 	reg    *sessions.Registry
+	look   sessions.Prober // of the present Look
 	boxes  map[string]*boxMemory
 	told   map[string]bool      // ids of notices that were sent and need not be sent again
 	toldAt map[string]time.Time // when a session last got a notice
@@ -115,6 +116,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 		clear(c.untold)
 		c.Tidies, c.spills = time.Time{}, time.Time{}
 	}
+	c.look = c.reg.Prober()
 	c.takeSpills(ctx)
 	mark := c.reg.Due.BeginLook(c.Once)
 	next := sessions.Earlier(c.lookIntoAll(ctx, rows), c.lookIntoOutboxes(ctx, rows))
@@ -195,7 +197,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	}
 	now := c.reg.Now()
 	if c.Once {
-		return c.readAll(ctx, rows, c.reg.Session(r), box, mem)
+		return c.readAll(ctx, rows, c.look.Session(r), box, mem)
 	}
 	stamp, err := box.Stamp()
 	if err != nil {
@@ -210,7 +212,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 		mem.next = sessions.Earlier(mem.next, mem.pauseUntil)
 		return nil
 	}
-	s := c.reg.Session(r)
+	s := c.look.Session(r)
 	if s.State != sessions.Absent {
 		mem.gone = time.Time{}
 	} else if mem.gone.IsZero() {
@@ -252,8 +254,7 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 	now := c.reg.Now()
 	var expired []mail.Message
 	var errs []error
-	unread := notice.Quota{}
-	toldBefore := mem.held
+	unread, toldBefore := notice.Quota{}, mem.held
 	mem.news, mem.held = nil, map[string]bool{}
 	if c.Clock.waits(now) {
 		mem.next, mem.stamp = c.Clock.calm, ""
@@ -284,10 +285,9 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 			mem.held[m.ID] = err == nil
 			errs = append(errs, err)
 		}
-		if held || !unread.Take(m) {
-			continue
+		if !held && unread.Take(m) {
+			mem.expect(s, m, now)
 		}
-		mem.expect(s, m, now)
 	}
 	return errors.Join(append(errs, c.expire(ctx, rows, s.ID, box, expired))...)
 }

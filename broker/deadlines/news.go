@@ -32,7 +32,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	for _, sid := range order {
 		all := bySender[sid]
 		to := rows[registry.FindSID(rows, sid)]
-		if c.reg.State(to) == sessions.Absent { // when the sender comes back, the registry changes, and this causes a look
+		if c.look.Session(to).State == sessions.Absent { // when the sender comes back, the registry changes, and this causes a look
 			continue
 		}
 		if again := c.toldAt[sid].Add(notice.GapOf(all)); again.After(now) && !slices.ContainsFunc(all, notice.News.AtOnce) {

@@ -97,7 +97,7 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, di
 	}
 	l := recordLook{c: c, rows: rows, sid: sid, edits: map[owed.Key]recordEdit{}, told: notice.Quota{}}
 	if i := registry.FindSID(rows, sid); i >= 0 {
-		s := c.reg.Session(rows[i])
+		s := c.look.Session(rows[i])
 		l.s = &s
 	}
 	l.closeAnswered(ctx, records, mem)
@@ -232,7 +232,7 @@ func (l *recordLook) look(ctx context.Context, d owed.Record) error {
 // isBack reports whether a session is registered and not absent.
 func (c *Checker) isBack(rows []registry.Row, sid string) bool {
 	i := registry.FindSID(rows, sid)
-	return i >= 0 && c.reg.State(rows[i]) != sessions.Absent
+	return i >= 0 && c.look.Session(rows[i]).State != sessions.Absent
 }
 
 // tellEnded adds the news for the asker that the asked session has ended without an answer. The asker gets no such

@@ -73,7 +73,7 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 	if err != nil {
 		return nil, err
 	}
-	v := view{reg: reg, rows: rows, authors: reg.Authors(rows), viewer: s}
+	v := view{reg: reg, authors: reg.Authors(rows), viewer: s, look: reg.Prober()}
 	records, closed, err := owed.All(dir, all)
 	open, over, searchErr := v.open(ctx, records)
 	for _, d := range closed {
@@ -99,9 +99,9 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 // view has the data of one call of Obligations. The field viewer is the session for which Obligations was called.
 type view struct {
 	reg     *sessions.Registry
-	rows    []registry.Row
 	authors sessions.Authors
 	viewer  sessions.Session
+	look    sessions.Prober
 }
 
 // side returns whether the viewer owes the answer or waits for it. It returns "" if the viewer may not see the obligation.
@@ -123,7 +123,7 @@ func (v view) open(ctx context.Context, records map[string][]owed.Record) (open,
 	for sid, list := range records {
 		records[sid] = slices.DeleteFunc(list, func(d owed.Record) bool { return v.side(sid, d) == "" })
 	}
-	answers, err := owed.AnswersTo(ctx, v.reg, v.rows, records)
+	answers, err := owed.AnswersTo(ctx, v.reg, v.authors.Rows, records)
 	for sid, list := range records {
 		for _, d := range list {
 			if a, ok := answers[owed.SessionKey{SID: sid, Key: d.Key()}]; ok {
@@ -145,8 +145,8 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 		Bucket: d.Bucket(), Surface: cmp.Or(d.Surface, sessions.SurfaceDegraded), Action: true, Answer: true, Reply: d.Reply, Reminders: d.Reminders, Wakes: d.Wakes,
 		SentAt: d.Time().UTC(), Due: mail.FromSeconds(d.Due).UTC(), ObservedAt: d.ObservedAt, AckedAt: d.AckedAt, ClosedAt: d.ClosedAt,
 	}
-	if i := registry.FindSID(v.rows, sid); i >= 0 {
-		o.To = v.rows[i].Alias()
+	if i := registry.FindSID(v.authors.Rows, sid); i >= 0 {
+		o.To = v.authors.Rows[i].Alias()
 	}
 	if w := v.authors.Of(d.Message); w != nil {
 		o.From = w.Alias()
@@ -184,8 +184,8 @@ func (v view) tellWhy(ctx context.Context, open []Obligation) {
 
 func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	var s *sessions.Session
-	if i := registry.FindSID(v.rows, o.SessionID); i >= 0 {
-		receiver := v.reg.Session(v.rows[i])
+	if i := registry.FindSID(v.authors.Rows, o.SessionID); i >= 0 {
+		receiver := v.look.Session(v.authors.Rows[i])
 		s = &receiver
 	}
 	i := slices.IndexFunc(found, func(f inbox.Found) bool {
@@ -209,7 +209,7 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 			o.Why = "read at " + format.Clock(f.At, now) + "; " + o.To + " has said something to it at " + format.Clock(o.AckedAt, now) + ", and the answer is still to come"
 		}
 		if s != nil {
-			o.Why += "; " + v.reg.Prober().Now(*s, false).Says(s.Alias, now)
+			o.Why += "; " + v.look.Now(*s, false).Says(s.Alias, now)
 		}
 		return
 	}

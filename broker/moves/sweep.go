@@ -123,8 +123,9 @@ func Stale(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 
 func stale(reg *sessions.Registry, rows []registry.Row, grace time.Duration) (kept []registry.Row, gone Swept) {
 	gone.Sessions = []SweptSession{}
+	look := reg.Prober()
 	for _, r := range rows {
-		if st := reg.State(r); st == sessions.Alive || st == sessions.Person || st == sessions.External || reg.Now().Sub(reg.LastUsed(r)) < grace {
+		if st := look.Session(r).State; st == sessions.Alive || st == sessions.Person || st == sessions.External || reg.Now().Sub(reg.LastUsed(r)) < grace {
 			kept = append(kept, r)
 		} else {
 			gone.Sessions = append(gone.Sessions, SweptSession{r.SID(), r.Alias()})

@@ -84,7 +84,7 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 	for answerer := range a.bySession {
 		names = append(names, answerer)
 		if i := registry.FindSID(authors.Rows, answerer); i >= 0 {
-			names = append(names, authors.Names(reg.Session(authors.Rows[i]))...)
+			names = append(names, authors.Names(sessions.Session{Alias: authors.Rows[i].Alias(), Facts: reg.Facts.Of(answerer)})...)
 		}
 	}
 	answers, sent := mail.HoldsAnswer(ids), mail.HoldsSender(names)

@@ -267,7 +267,7 @@ func describe(reg *sessions.Registry, st rooms.Store, rows []registry.Row, name 
 
 // Describe describes one room.
 func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sessions.Session) (About, error) {
-	a := About{Room: r.Name, Members: []string{}, Details: []Detail{}, Invited: []string{}, Kind: "public"}
+	a, look := About{Room: r.Name, Members: []string{}, Details: []Detail{}, Invited: []string{}, Kind: "public"}, reg.Prober()
 	meta, err := r.Meta()
 	if meta.Private {
 		a.Kind = "invite_only"
@@ -277,7 +277,7 @@ func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sess
 	for _, m := range members {
 		d := Detail{Alias: AliasOf(rows, &m), SID: m.SID, Level: m.Level, State: sessions.Absent}
 		if i := registry.FindSID(rows, m.SID); i >= 0 {
-			d.State = reg.State(rows[i])
+			d.State = look.Session(rows[i]).State
 		} else if isFar(m.SID, m.Alias) {
 			d.State = sessions.Remote
 		}

@@ -48,6 +48,7 @@ type one struct {
 // posting is a post that is being made.
 type posting struct {
 	b       *broker.Broker
+	look    sessions.Prober
 	from    sessions.Session
 	draft   Draft
 	room    *rooms.Room
@@ -109,7 +110,7 @@ func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 
 // begin finds the members to which a post goes. The caller must close p.room.
 func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (p *posting, err error) {
-	p = &posting{b: b, from: from, draft: d, shows: map[string]bool{}}
+	p = &posting{b: b, look: b.Prober(), from: from, draft: d, shows: map[string]bool{}}
 	if err := broker.CheckSender(from, d.Message); err != nil {
 		return nil, err
 	}
@@ -319,28 +320,26 @@ func (p *posting) findAtWork() error {
 	return nil
 }
 
-// agent returns the session of an agent. The result ok is false if sid is a person's session, or if the session is gone.
-func (p *posting) agent(sid string) (s sessions.Session, ok bool) {
-	i := registry.FindSID(p.rows, sid)
-	if i < 0 || isPerson(sid) {
-		return s, false
+// agent returns the session of an agent. If sid is a person's session, or if the session is gone, the result is empty, so it is absent.
+func (p *posting) agent(sid string) (s sessions.Session) {
+	if i := registry.FindSID(p.rows, sid); i >= 0 && !isPerson(sid) {
+		return p.look.Session(p.rows[i])
 	}
-	return p.b.Session(p.rows[i]), true
+	return sessions.Session{State: sessions.Absent}
 }
 
 // atWork reports whether a turn of a session runs.
 func (p *posting) atWork(sid string) bool {
-	s, ok := p.agent(sid)
-	return ok && p.b.Prober().Now(s, false).Does == sessions.Busy
+	return p.look.Now(p.agent(sid), false).Does == sessions.Busy
 }
 
 // isWoken reports whether c2c can ring a session for its mail now.
 func (p *posting) isWoken(sid string) bool {
-	s, ok := p.agent(sid)
-	if !ok || s.Quiet {
+	s := p.agent(sid)
+	if s.Quiet {
 		return false
 	}
-	support, _ := p.b.Prober().Surface(s)
+	support, _ := p.look.Surface(s)
 	return support == sessions.SurfaceFull
 }
 

@@ -565,7 +565,7 @@ func TestAKillBetweenTheStepsOfAPostLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.session("amber"), w.session("birch")
 	w.join("review", amber, birch)
-	p := &posting{b: w.Broker, from: amber, draft: Draft{Room: "review", Message: mail.Message{Content: "@birch", ID: "m-1"}}, shows: map[string]bool{}}
+	p := &posting{b: w.Broker, look: w.Prober(), from: amber, draft: Draft{Room: "review", Message: mail.Message{Content: "@birch", ID: "m-1"}}, shows: map[string]bool{}}
 	var err error
 	if p.room, err = StoreOf(w.Registry).Open("review"); err != nil {
 		t.Fatal(err)
