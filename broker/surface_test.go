@@ -45,6 +45,13 @@ func (w *world) bell(sid string) {
 	}
 }
 
+// losesBell says that c2c start rang the process of a session, and was killed.
+func (w *world) losesBell(sid string) {
+	w.t.Helper()
+	w.bell(sid)
+	w.ends(terminal)
+}
+
 // Nothing but what can be done counts: not the client's name, not its transport.
 func TestSurfaceSupportSaysWhetherMailWakesASession(t *testing.T) {
 	w := newWorld(t)
@@ -100,6 +107,31 @@ func TestSurfaceSupportSaysWhetherMailWakesASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantSurface("a sender outside", outside.ID, "")
+}
+
+// A list says of a client without its terminal that nothing rings it, and not only that it is idle.
+func TestAListTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
+	w := newWorld(t)
+	s := w.register("amber", callers.Caller{Client: "gemini", ClientID: "g-1", PID: w.pid(10)})
+	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	note := func(what, want string) {
+		t.Helper()
+		if got := w.listed(s.ID); got.Now.Does != sessions.Idle || got.Note != want {
+			t.Errorf("%s: %s, note %q, want %q", what, got.Now.Does, got.Note, want)
+		}
+	}
+	note("nothing ever rang it", "")
+	w.bell(s.ID)
+	note("c2c start rings it", "")
+	w.ends(terminal)
+	note("c2c start was killed", ringerEnded+"; c2c doctor says what to do")
+	release := w.hold(ringLock(s.ID))
+	note("another process rings it", "")
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	w.attach(callers.Caller{Client: "gemini", ClientID: "g-1", PID: w.starts(10)})
+	note("it was started again", "")
 }
 
 // transportAt is since when a session's tools reach us as they do, as its facts say.

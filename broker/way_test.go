@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,9 @@ func (w *world) way(id string) (sentence, do string) {
 	}
 	return st.Sentence(), st.Do
 }
+
+// ringerEnded is what is said of a session whose c2c start was killed.
+const ringerEnded = "the process of c2c that rang it has ended, and c2c knows of no other"
 
 func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -96,10 +100,6 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.bell(birch.ID)
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", PID: w.starts(20)})
 		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi, or"},
-		"c2c start was killed": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.bell(birch.ID)
-			w.ends(terminal)
-		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi, or"},
 		"its client runs with a configuration of its own": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", ClientID: "k-1", PID: w.pid(20)})
 			stored := filepath.Join(w.Root(), "private")
@@ -110,6 +110,37 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.reopen()
 			w.Processes = &startedAs{w.Processes, []string{"KIMI_CODE_HOME=" + stored}}
 		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi -- --session k-1, or"},
+		"c2c start was killed": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) { w.losesBell(birch.ID) },
+			want: "birch runs; " + ringerEnded, cure: "end it (process PID) and open it anew with c2c start --alias birch kimi; its mail waits until then"},
+		"c2c start was killed before its client had begun": {client: "kimi", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) { w.losesBell(birch.ID) },
+			want: "birch runs; " + ringerEnded, cure: "end it (process PID)"},
+		"c2c start was killed in a dialog": {client: "kimi", do: func(w *world, birch sessions.Session, m mail.Message) {
+			w.turn(birch.ID, sessions.Waiting, sessions.ByHook)
+			w.losesBell(birch.ID)
+		}, want: "birch waits for its person (0 s); " + ringerEnded, cure: "end it (process PID)"},
+		"c2c start was killed, and could not ring before": {client: "kimi", do: func(w *world, birch sessions.Session, m mail.Message) {
+			w.losesBell(birch.ID)
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft stands in the prompt"}.For(m))
+		}, want: "did not ring birch at TIME by its terminal: a draft stands in the prompt; birch runs; " + ringerEnded, cure: "end it (process PID)"},
+		"c2c start was killed after its ring": {client: "kimi", do: func(w *world, birch sessions.Session, m mail.Message) {
+			w.losesBell(birch.ID)
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByTerminal, Outcome: wake.Rang}.For(m))
+		}, want: "rang birch at TIME by its terminal; birch runs; " + ringerEnded, cure: "end it (process PID)"},
+		"c2c start was killed, and an attached pane is gone with it": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			if err := w.SetPane(w.t.Context(), birch.ID, "tmux:%0:/tmp/x"); err != nil {
+				w.t.Fatal(err)
+			}
+			w.hold(wakeLock)
+			w.losesBell(birch.ID)
+		}, want: "birch runs; " + ringerEnded, cure: "end it (process PID)"},
+		"c2c start was killed in a turn": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+			w.losesBell(birch.ID)
+		}, want: "birch is in a turn (0 s); its hook brings the message at the end of the turn"},
+		"c2c start was killed, and a server rings": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.losesBell(birch.ID)
+			w.hold(ringLock(birch.ID))
+		}, want: "birch runs; it is about to be rung"},
 		"c2c start rings": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) { w.bell(birch.ID) },
 			want: "birch runs; it is about to be rung"},
 		"nothing types into its pane": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
@@ -162,7 +193,7 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			if want := "stored at 12:00:00; " + strings.ReplaceAll(c.want, "TIME", "12:00:00"); got != want {
 				t.Errorf("is  %s\nnot %s", got, want)
 			}
-			if !strings.Contains(cure, c.cure) || c.cure == "" && cure != "" {
+			if !strings.Contains(cure, strings.ReplaceAll(c.cure, "PID", fmt.Sprint(w.pid(20)))) || c.cure == "" && cure != "" {
 				t.Errorf("one can %q, want %q", cure, c.cure)
 			}
 		})

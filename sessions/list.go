@@ -32,6 +32,7 @@ type Listed struct {
 	Quiet      bool      `json:"dnd,omitempty"`
 	LastRing   wake.Ring `json:"last_ring,omitzero"`
 	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, if it is alive
+	Note       string    `json:"note,omitempty"`            // RingerEnded and what to do, if that is so
 	Claims     []string  `json:"claims,omitempty"`          // its claims, see package claims
 	StartedBy  string    `json:"started_by,omitempty"`      // the alias of the session that has started its client
 	KnownBy    string    `json:"known_by,omitempty"`        // only for c2c whoami: the KnownBy of its messages, see mail.Message
@@ -148,12 +149,15 @@ func (l Listed) Lines(now time.Time) (lines []string) {
 func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look Prober) Listed {
 	row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role, Registered: mail.Seconds(s.Registered),
 		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing}
-	row.Surface, _ = look.Surface(s)
+	var why string
+	if row.Surface, why = look.Surface(s); why == RingerEnded {
+		row.Note = why + "; c2c doctor says what to do"
+	}
 	mail, err := boxes.Of(s.ID)
 	if err != nil {
 		row.Error = err.Error()
 	}
-	row.Count, row.Oldest, row.LastRead = mail.Count, utc(mail.Oldest), utc(mail.LastRead)
+	row.Count, row.Oldest, row.LastRead = mail.Count, mail.Oldest.UTC(), mail.LastRead.UTC()
 	row.Waiting = row.Count > 0 || s.HasMailToMove()
 	if row.Now = look.Now(s, row.Waiting); row.Now.Does == Away {
 		row.State = Away

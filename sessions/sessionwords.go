@@ -43,7 +43,7 @@ func (s Session) Outlook(n Now) string {
 		return "its program gets the message from GET /events"
 	case s.Quiet:
 		return "it does not want to be disturbed, so the message waits for its next turn"
-	case s.OnlyTyped() && (n.Does == Idle || n.Does == Alive):
+	case client.Typed(s.Client) && s.Pane == "" && !s.HasBell() && (n.Does == Idle || n.Does == Alive):
 		return Unrung
 	}
 	return ""
@@ -53,13 +53,11 @@ func (s Session) Outlook(n Now) string {
 // all the same, see HasBell.
 const Unrung = "c2c knows of nothing that rings it: its next turn brings the message"
 
+// RingerEnded says of a session that Prober.LostBell is true.
+const RingerEnded = "the process of c2c that rang it has ended, and c2c knows of no other"
+
 // NothingComes says what happens to a message for a session of which TakenOut is true.
 const NothingComes = "c2c was uninstalled while its client ran, so nothing brings it mail"
-
-// OnlyTyped reports whether only a line typed into its terminal could wake a session, and c2c knows of nothing that may type there.
-func (s Session) OnlyTyped() bool {
-	return client.Typed(s.Client) && s.Pane == "" && !s.HasBell()
-}
 
 // PersonReads says how a person gets the message, because nothing wakes a person.
 func (s Session) PersonReads() string { return s.Alias + " reads it with c2c poll-inbox" }

@@ -1,7 +1,10 @@
 package sessions
 
 import (
+	"errors"
+
 	"c2c/sessions/locks"
+	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -21,9 +24,11 @@ func (look Prober) Surface(s Session) (support, why string) {
 		return SurfaceFull, "its client has a stream of events open, and answers there"
 	case look.held(locks.RingLock(s.ID)):
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
-	// The ringers in the next three cases hold the ring lock only while they ring. So the last ring shows whether they reach the session.
+	// The ringers in the next cases hold the ring lock only while they ring. So the last ring shows whether they reach the session.
 	case (last.Outcome == wake.Rang || last.Method != wake.ByTerminal) && look.HasBell(s):
 		return SurfaceFull, "c2c start rings it"
+	case look.LostBell(s):
+		return SurfaceDegraded, RingerEnded
 	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(locks.WakeLock):
 		return SurfaceFull, "the wake daemon types into its pane"
 	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(locks.WakeLock):
@@ -35,10 +40,14 @@ func (look Prober) Surface(s Session) (support, why string) {
 }
 
 // HasBell reports whether the process that rings the session's process (see Session.HasBell) runs now.
-func (look Prober) HasBell(s Session) bool {
+func (look Prober) HasBell(s Session) bool { return s.HasBell() && s.Process != 0 && !look.LostBell(s) }
+
+// LostBell reports whether the process that rang the session's process was killed. If that was c2c start, the client's terminal has ended
+// with it, so a pane that its person has attached does not show the client any more.
+func (look Prober) LostBell(s Session) bool {
 	if !s.HasBell() || s.Process == 0 { // Process 0: c2c cannot see the process, so it cannot see the ringer, either
 		return false
 	}
 	p, err := look.reg.Processes.Find(s.Facts.RingerPID)
-	return err == nil && p.Start == s.Facts.RingerStart
+	return errors.Is(err, processes.ErrNoProcess) || err == nil && p.Start != s.Facts.RingerStart
 }

@@ -18,11 +18,3 @@ func Earlier(a, b time.Time) time.Time {
 	}
 	return a
 }
-
-// utc converts a time to UTC, but leaves the zero time as it is.
-func utc(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return t.UTC()
-}

@@ -202,6 +202,9 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 	unread := slices.ContainsFunc(waits, r.IsFor)
 	ringFailed, present := r.Outcome != "" && r.Outcome != wake.Rang, s.State != sessions.Absent
 	switch {
+	case hasLostRinger(reg, &s):
+		f.Status, f.Detail = doctor.Warning, unrungWords(reg, &s)
+		return f, true
 	case ringFailed:
 		f.Detail = r.String()
 	case unread && present && now.Sub(r.At) > answerTime:
@@ -209,8 +212,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 	case !unread && len(waits) > 0 && present && s.State != sessions.Person && s.State != sessions.External && (now.Sub(waits[0].Time()) > answerTime || notBegun(reg, &s)):
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
 	case s.HasMailToMove():
-		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"
-		f.Status = doctor.Warning
+		f.Status, f.Detail = doctor.Warning, "mail is still to be moved to it: its next call does that, or says what stops it"
 		return f, true
 	case s.State == sessions.Unknown && s.PID > 0:
 		f.Detail = fmt.Sprintf("c2c cannot see its process %d, which may be in another container: the session keeps its alias and its mail", s.PID)
@@ -224,11 +226,9 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 	case !present:
 		f.Detail += "; it is not there: its mail waits for its return"
 	case r.Outcome == "":
-		f.Status = doctor.Warning
-		f.Detail += "; " + unrung(reg, s, wakes)
+		f.Status, f.Detail = doctor.Warning, f.Detail+"; "+notRung(reg, s, wakes)
 	default:
-		f.Status = doctor.Warning
-		f.Detail += "; " + remedy(reg, s, r) + "; " + ringer(reg, s)
+		f.Status, f.Detail = doctor.Warning, f.Detail+"; "+remedy(reg, s, r)+"; "+ringer(reg, s)
 	}
 	return f, true
 }
@@ -241,16 +241,19 @@ func ringer(reg *sessions.Registry, s sessions.Session) string {
 	return "no process of c2c looks after it"
 }
 
-// unrung says why no process has rung a session whose mail waits, and what a person can do.
-func unrung(reg *sessions.Registry, s sessions.Session, wakes bool) string {
+func unrungWords(reg *sessions.Registry, s *sessions.Session) string {
+	why, do := unrung(reg, s)
+	return why + "; " + do
+}
+
+// notRung says why no process has rung a session whose mail waits, and what a person can do.
+func notRung(reg *sessions.Registry, s sessions.Session, wakes bool) string {
 	_, known := client.Find(s.Client)
 	switch {
-	case notBegun(reg, &s):
-		return noSign + ": " + lookThere
+	case notBegun(reg, &s) || client.Typed(s.Client) && !isRung(reg, &s):
+		return unrungWords(reg, &s)
 	case s.Client == "":
 		return "it was registered in a shell, and no client has it: c2c poll-inbox --session-id " + s.Alias + " takes the mail"
-	case client.Typed(s.Client) && !isRung(reg, &s):
-		return sessions.Unrung + "; " + toBeRung(reg, &s)
 	case !wakes && s.Pane == "" && !known:
 		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
 	}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -120,16 +121,17 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 		return
 	}
 	receiver := receiverNow(reg, st, s)
-	ring, says := st.LastRing, receiver.Says(s.Alias, reg.Now())
-	mayWake := len(wake.MayWake([]mail.Message{m})) > 0
+	ring, why := st.LastRing, s.Outlook(receiver)
 	switch {
 	case st.Held || !st.NotBefore.IsZero():
 		return // the caller explains what holds the message back
 	case receiver.Does == sessions.Absent:
 		st.Do = remedy(reg, *s, wake.Ring{Outcome: wake.Failed})
 	case sessions.TakenOut(reg, s):
-		st.Why, st.Do = says+"; "+sessions.NothingComes, "run c2c install again"
-		return
+		why, st.Do = sessions.NothingComes, "run c2c install again"
+	case receiver.Does == sessions.Busy, receiver.Does == sessions.External:
+	case hasLostRinger(reg, s):
+		why, st.Do = unrung(reg, s)
 	case receiver.Does == sessions.Waiting:
 		st.Do = "answer the dialog in its terminal"
 	case receiver.Does == sessions.Away:
@@ -137,42 +139,25 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	case receiver.Does == sessions.Person:
 		st.Why = s.PersonReads()
 		return
-	case receiver.Does == sessions.Busy, receiver.Does == sessions.External:
 	case ring.Outcome == wake.Refused || ring.Outcome == wake.Held || ring.Outcome == wake.Uncaptured || ring.Outcome == wake.Failed:
-		st.Why, st.Do = says, remedy(reg, *s, ring)
-		return
+		why, st.Do = "", remedy(reg, *s, ring)
 	case s.Quiet:
 		st.Do = "c2c dnd off --session-id " + s.Alias + " lets mail wake it"
-	case !mayWake:
-		st.Why = says + "; the message is deferrable and wakes nobody: the next turn brings it"
-		return
+	case len(wake.MayWake([]mail.Message{m})) == 0:
+		why = "the message is deferrable and wakes nobody: the next turn brings it"
 	case ring.Outcome == wake.Rang:
-		st.Why, st.Do = sinceTheRing(reg, says, ring)
-		return
+		why, st.Do = sinceTheRing(reg, ring)
 	case receiver.Does == sessions.Unknown:
-		st.Why = says + "; its next call of c2c brings the message"
-		return
-	case notBegun(reg, s):
-		st.Why, st.Do = says+"; "+noSign, lookThere
-		return
-	case isRung(reg, s):
-		st.Why = says + "; it is about to be rung"
-		return
+		why = "its next call of c2c brings the message"
+	case isRung(reg, s) && !notBegun(reg, s):
+		why = "it is about to be rung"
 	case s.OverHTTP():
-		st.Why, st.Do = says+"; nothing rings it: its next call of a tool brings the message", "its client has no stream of events open, or does not answer there: c2c doctor tells more"
-		return
+		why, st.Do = "nothing rings it: its next call of a tool brings the message", "its client has no stream of events open, or does not answer there: c2c doctor tells more"
 	default:
-		st.Why, st.Do = says+"; "+sessions.Unrung, toBeRung(reg, s)
-		return
+		why, st.Do = unrung(reg, s)
 	}
-	st.Why = strings.TrimSuffix(says+"; "+s.Outlook(receiver), "; ")
+	st.Why = strings.TrimSuffix(receiver.Says(s.Alias, reg.Now())+"; "+why, "; ")
 }
-
-// The words for a session that c2c start has made, if nothing of c2c has run in it yet: what c2c knows, and what a person can do.
-const (
-	noSign    = "nothing of c2c has run in its client yet"
-	lookThere = wake.DialogWaits
-)
 
 // notBegun reports whether a session has a window, of c2c start or one that is Opening, and nothing of c2c has run in its client since.
 func notBegun(reg *sessions.Registry, s *sessions.Session) bool {
@@ -184,29 +169,41 @@ func isRung(reg *sessions.Registry, s *sessions.Session) bool {
 	return reg.Locks.HasRinger(s.ID) || reg.Prober().HasBell(*s) || s.Pane != "" && reg.Locks.Held(locks.WakeLock)
 }
 
-// toBeRung returns what a person can do so that mail wakes a session that nothing rings now.
-func toBeRung(reg *sessions.Registry, s *sessions.Session) string {
+// hasLostRinger reports whether the process that rang the session has ended, and no other one rings it.
+func hasLostRinger(reg *sessions.Registry, s *sessions.Session) bool {
+	return reg.Prober().LostBell(*s) && !reg.Locks.HasRinger(s.ID)
+}
+
+// unrung returns why nothing rings a session, and what a person can do so that mail wakes it.
+func unrung(reg *sessions.Registry, s *sessions.Session) (why, do string) {
 	p, _ := client.Find(s.Client)
+	anew := func() string { return "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.GetenvOf(s)) }
 	switch {
+	case hasLostRinger(reg, s):
+		return sessions.RingerEnded, fmt.Sprintf("end it (process %d) and %s; its mail waits until then", s.Process, anew())
+	case notBegun(reg, s):
+		return "nothing of c2c has run in its client yet", wake.DialogWaits
 	case s.Pane != "":
-		return "c2c wake start rings it in its pane"
+		do = "c2c wake start rings it in its pane"
 	case p.Typed:
-		return "mail wakes it only if you end it and open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.GetenvOf(s)) + ", or run c2c wake attach in its pane of tmux or screen"
+		do = "mail wakes it only if you end it and " + anew() + ", or run c2c wake attach in its pane of tmux or screen"
 	case reg.Locks.HasServer(s.ID):
-		return "c2c doctor tells more"
+		do = "c2c doctor tells more"
+	default:
+		do = "no server of c2c runs in it: c2c doctor tells why"
 	}
-	return "no server of c2c runs in it: c2c doctor tells why"
+	return sessions.Unrung, do
 }
 
 // sinceTheRing returns why a session has not read yet, although it was rung.
-func sinceTheRing(reg *sessions.Registry, says string, ring wake.Ring) (why, do string) {
+func sinceTheRing(reg *sessions.Registry, ring wake.Ring) (why, do string) {
 	switch {
 	case reg.Now().Sub(ring.At) <= answerTime:
-		return says + "; it has been rung just now", ""
+		return "it has been rung just now", ""
 	case ring.Method == wake.ByStream: // no client that we tested begins a turn for such a ring
-		return says + "; nobody has read since the ring", "its client may ignore that: its next call of a tool brings the message"
+		return "nobody has read since the ring", "its client may ignore that: its next call of a tool brings the message"
 	}
-	return says + "; nobody has read since the ring", "do its hooks run? c2c doctor tells"
+	return "nobody has read since the ring", "do its hooks run? c2c doctor tells"
 }
 
 // Sender returns a sentence on how c2c knows who wrote the message.

@@ -71,6 +71,9 @@ func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 		if len(r.Claims) > 0 {
 			c.printf("%s has claimed %s\n", r.Alias, strings.Join(r.Claims, ", "))
 		}
+		if r.Note != "" {
+			c.printf("%s: %s\n", r.Alias, r.Note)
+		}
 	}
 	switch {
 	case withMail > 0:

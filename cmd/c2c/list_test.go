@@ -45,6 +45,13 @@ func TestAListFitsEightyColumns(t *testing.T) {
 	}
 }
 
+func TestAListShowsTheNoteOfASession(t *testing.T) {
+	lines := shown(t, []sessions.Listed{{Alias: "amber", Now: sessions.Now{Does: sessions.Idle}, Note: "nothing rings it"}}, false)
+	if got := lines[len(lines)-1]; got != "amber: nothing rings it" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAListLeavesOutWhatHasEnded(t *testing.T) {
 	rows := []sessions.Listed{
 		{ID: "sid-1", Alias: "amber", State: sessions.Absent, Now: sessions.Now{Does: sessions.Absent}, Waiting: true, Count: 1},

@@ -251,6 +251,31 @@ func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
 	}
 }
 
+// The terminal of the client has ended with c2c start. That is told at once, also while no mail waits.
+func TestDoctorTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
+	c := newClinic(t)
+	amber, err := c.b.Register(t.Context(), callers.Caller{Client: "gemini", PID: os.Getpid()}, "amber")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.b.Facts.Change(t.Context(), amber.ID, func(f *facts.Facts) { f.RingerPID, f.RingerStart = f.PID, f.StartTime-1 }); err != nil {
+		t.Fatal(err)
+	}
+	const ended = "the process of c2c that rang it has ended, and c2c knows of no other"
+	want := fmt.Sprintf("%s; end it (process %d) and open it anew with c2c start --alias amber gemini; its mail waits until then", ended, os.Getpid())
+	for _, draft := range []bool{false, true} {
+		if draft {
+			c.rang(amber.ID, wake.Ring{At: time.Now(), Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft stands in the prompt"})
+		}
+		if got := c.line("warning  session amber: "); !strings.HasSuffix(got, "amber: "+want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+		if got := c.line("ok       mail of amber: "); !strings.Contains(got, ended) {
+			t.Error(got)
+		}
+	}
+}
+
 // A client may ask in its terminal whether its folder is trusted, before it runs anything of c2c. That is told at once.
 func TestDoctorTellsOfAClientThatHasNotBegun(t *testing.T) {
 	c := newClinic(t)
@@ -261,7 +286,7 @@ func TestDoctorTellsOfAClientThatHasNotBegun(t *testing.T) {
 	if _, err := c.b.Send(t.Context(), sessions.Session{ID: "birch", Alias: "birch"}, mail.Message{To: "amber", Content: "hello"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.line("warning  session amber: mail waits since"), "; nothing of c2c has run in its client yet: a dialog may wait in its terminal, such as whether you trust the folder"; !strings.HasSuffix(got, want) {
+	if got, want := c.line("warning  session amber: mail waits since"), "; nothing of c2c has run in its client yet; a dialog may wait in its terminal, such as whether you trust the folder"; !strings.HasSuffix(got, want) {
 		t.Errorf("no %q in %s", want, got)
 	}
 }
