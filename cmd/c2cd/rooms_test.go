@@ -62,3 +62,31 @@ func TestWhoIsNotInARoomIsToldSoByLeave(t *testing.T) {
 		}
 	}
 }
+
+// An agent that is not in a room takes it from nobody. A person at a terminal tidies up.
+func TestOnlyAMemberOrAPersonRenamesAndArchivesARoom(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	for _, alias := range []string{"amber", "birch"} {
+		k.run("register", "--session-id", alias, alias)
+	}
+	k.run("rooms", "create", "review", "--session-id", "amber")
+	for _, verb := range []string{"archive review", "rename review board"} {
+		out, err := k.try(strings.Fields("rooms " + verb + " --session-id birch")...)
+		if err == nil || !strings.Contains(out, "only a member, or a person at a terminal, may rename or archive it") || !strings.Contains(out, "c2c rooms join review joins it") {
+			t.Errorf("%s: %v: %s", verb, err, out)
+		}
+	}
+	if out := k.types("c2c rooms rename review board"); out != "review is called board now\n" {
+		t.Errorf("a person renames it: %s", out)
+	}
+	if out := k.types("c2c rooms archive board"); !strings.HasPrefix(out, "archived board: its files are in ") {
+		t.Errorf("a person archives it: %s", out)
+	}
+	k.run("rooms", "create", "lounge", "--session-id", "amber")
+	k.run("rooms", "join", "lounge", "--session-id", "birch")
+	k.run("rooms", "archive", "lounge", "--session-id", "birch")
+	if out := k.run("rooms", "list", "--session-id", "amber"); !strings.HasPrefix(out, "(no rooms") {
+		t.Errorf("a member archived it: %s", out)
+	}
+}

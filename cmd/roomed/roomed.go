@@ -370,6 +370,9 @@ func (c *call) isMember(s sessions.Session) error {
 		defer r.Close()
 		err = talk.IsMember(r, s)
 	}
+	if errors.Is(err, rooms.ErrNotMember) { // leave does not print these words
+		err = fmt.Errorf("%w; only a member, or a person at a terminal, may rename or archive it", err)
+	}
 	return err
 }
 
