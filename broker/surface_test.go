@@ -132,6 +132,13 @@ func TestAListTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
 	}
 	w.attach(callers.Caller{Client: "gemini", ClientID: "g-1", PID: w.starts(10)})
 	note("it was started again", "")
+	s = w.register("cody", callers.Caller{Client: "codex", PID: w.pid(20)})
+	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	w.losesBell(s.ID)
+	w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByQueue})
+	note("no wake daemon", ringerEnded+"; c2c doctor says what to do")
+	w.hold(wakeLock)
+	note("the wake daemon rings it", "")
 }
 
 // transportAt is since when a session's tools reach us as they do, as its facts say.

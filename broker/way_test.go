@@ -200,6 +200,19 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 	}
 }
 
+// The process of a Codex session may have other sessions, too.
+func TestNobodyIsToldToEndAProcessThatMayHaveOtherSessions(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	birch := w.register("birch", callers.Caller{Client: "codex", PID: w.pid(20)})
+	id := w.send(amber, "birch", "x").ID
+	w.losesBell(birch.ID)
+	got, do := w.way(id)
+	if want := "open it anew with c2c start --alias birch codex; its mail waits until then"; !strings.HasSuffix(got, ringerEnded) || do != want {
+		t.Errorf("%s; one can %q, want %q", got, do, want)
+	}
+}
+
 func (w *world) rang(sid string, r wake.Ring) {
 	w.t.Helper()
 	if err := w.Rang(w.t.Context(), sid, r); err != nil {

@@ -151,7 +151,7 @@ func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look Prober) Liste
 		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing}
 	var why string
 	if row.Surface, why = look.Surface(s); why == RingerEnded {
-		row.Note = why + "; c2c doctor says what to do"
+		row.Note = RingerEnded + "; c2c doctor says what to do"
 	}
 	mail, err := boxes.Of(s.ID)
 	if err != nil {

@@ -53,7 +53,7 @@ func (s Session) Outlook(n Now) string {
 // all the same, see HasBell.
 const Unrung = "c2c knows of nothing that rings it: its next turn brings the message"
 
-// RingerEnded says of a session that Prober.LostBell is true.
+// RingerEnded is the reason that Surface returns if the process that rang the session was killed, and no other rings it.
 const RingerEnded = "the process of c2c that rang it has ended, and c2c knows of no other"
 
 // NothingComes says what happens to a message for a session of which TakenOut is true.

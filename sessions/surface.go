@@ -24,15 +24,15 @@ func (look Prober) Surface(s Session) (support, why string) {
 		return SurfaceFull, "its client has a stream of events open, and answers there"
 	case look.held(locks.RingLock(s.ID)):
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
-	// The ringers in the next cases hold the ring lock only while they ring. So the last ring shows whether they reach the session.
+	// The ringers in the next three cases hold the ring lock only while they ring. So the last ring shows whether they reach the session.
 	case (last.Outcome == wake.Rang || last.Method != wake.ByTerminal) && look.HasBell(s):
 		return SurfaceFull, "c2c start rings it"
-	case look.LostBell(s):
-		return SurfaceDegraded, RingerEnded
-	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(locks.WakeLock):
+	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(locks.WakeLock) && !look.lostBell(&s):
 		return SurfaceFull, "the wake daemon types into its pane"
 	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(locks.WakeLock):
 		return SurfaceFull, "the wake daemon rings it"
+	case look.lostBell(&s):
+		return SurfaceDegraded, RingerEnded
 	case s.Facts.Transport == TransportHTTP:
 		return SurfaceDegraded, "its client has no stream of events open, or does not answer there: mail waits until the client calls a tool"
 	}
@@ -40,11 +40,13 @@ func (look Prober) Surface(s Session) (support, why string) {
 }
 
 // HasBell reports whether the process that rings the session's process (see Session.HasBell) runs now.
-func (look Prober) HasBell(s Session) bool { return s.HasBell() && s.Process != 0 && !look.LostBell(s) }
+func (look Prober) HasBell(s Session) bool {
+	return s.HasBell() && s.Process != 0 && !look.lostBell(&s)
+}
 
-// LostBell reports whether the process that rang the session's process was killed. If that was c2c start, the client's terminal has ended
+// lostBell reports whether the process that rang the session's process was killed. If that was c2c start, the client's terminal has ended
 // with it, so a pane that its person has attached does not show the client any more.
-func (look Prober) LostBell(s Session) bool {
+func (look *Prober) lostBell(s *Session) bool {
 	if !s.HasBell() || s.Process == 0 { // Process 0: c2c cannot see the process, so it cannot see the ringer, either
 		return false
 	}

@@ -199,8 +199,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 	if r.Outcome != "" {
 		f.Ring = &r
 	}
-	unread := slices.ContainsFunc(waits, r.IsFor)
-	ringFailed, present := r.Outcome != "" && r.Outcome != wake.Rang, s.State != sessions.Absent
+	unread, ringFailed, present := slices.ContainsFunc(waits, r.IsFor), r.Outcome != "" && r.Outcome != wake.Rang, s.State != sessions.Absent
 	switch {
 	case hasLostRinger(reg, &s):
 		f.Status, f.Detail = doctor.Warning, unrungWords(reg, &s)

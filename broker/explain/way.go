@@ -2,8 +2,8 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,8 +116,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 		return
 	}
 	if s == nil {
-		st.Why = "no session has this mailbox any more"
-		st.Do = "c2c sweep turns it into a dead letter"
+		st.Why, st.Do = "no session has this mailbox any more", "c2c sweep turns it into a dead letter"
 		return
 	}
 	receiver := receiverNow(reg, st, s)
@@ -171,16 +170,24 @@ func isRung(reg *sessions.Registry, s *sessions.Session) bool {
 
 // hasLostRinger reports whether the process that rang the session has ended, and no other one rings it.
 func hasLostRinger(reg *sessions.Registry, s *sessions.Session) bool {
-	return reg.Prober().LostBell(*s) && !reg.Locks.HasRinger(s.ID)
+	if !s.HasBell() {
+		return false // make no system calls
+	}
+	_, why := reg.Prober().Surface(*s)
+	return why == sessions.RingerEnded
 }
 
 // unrung returns why nothing rings a session, and what a person can do so that mail wakes it.
 func unrung(reg *sessions.Registry, s *sessions.Session) (why, do string) {
 	p, _ := client.Find(s.Client)
 	anew := func() string { return "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.GetenvOf(s)) }
+	do = "no server of c2c runs in it: c2c doctor tells why"
 	switch {
 	case hasLostRinger(reg, s):
-		return sessions.RingerEnded, fmt.Sprintf("end it (process %d) and %s; its mail waits until then", s.Process, anew())
+		if do = anew() + "; its mail waits until then"; p.Open == nil { // other processes have many sessions
+			do = "end it (process " + strconv.Itoa(s.Process) + ") and " + do
+		}
+		return sessions.RingerEnded, do
 	case notBegun(reg, s):
 		return "nothing of c2c has run in its client yet", wake.DialogWaits
 	case s.Pane != "":
@@ -189,8 +196,6 @@ func unrung(reg *sessions.Registry, s *sessions.Session) (why, do string) {
 		do = "mail wakes it only if you end it and " + anew() + ", or run c2c wake attach in its pane of tmux or screen"
 	case reg.Locks.HasServer(s.ID):
 		do = "c2c doctor tells more"
-	default:
-		do = "no server of c2c runs in it: c2c doctor tells why"
 	}
 	return sessions.Unrung, do
 }
@@ -231,9 +236,5 @@ func (st MessageStatus) Sender() (text string) {
 
 // Sentence returns the history of a message in one line.
 func (st MessageStatus) Sentence() string {
-	parts := slices.Clone(st.Way)
-	if st.Why != "" {
-		parts = append(parts, st.Why)
-	}
-	return strings.Join(parts, "; ")
+	return strings.TrimSuffix(strings.Join(append(slices.Clone(st.Way), st.Why), "; "), "; ")
 }
