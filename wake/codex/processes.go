@@ -16,7 +16,7 @@ type process struct {
 	client   bool                 // it has files open that show a Codex program with our CODEX_HOME: see processOf
 	terminal bool                 // it runs on a terminal
 	args     []string             // its command line
-	age      time.Duration
+	began    time.Time            // not its age, which is another one when it is compared with the time at which a thread began
 }
 
 // writer returns the process that has a thread open for writing.
@@ -33,20 +33,20 @@ func writer(all []process, thread string) (p process, found bool) {
 // which the person still chooses one (`codex resume`, or a question at the start). A terminal older than unloadTime counts always, and a
 // new one if its command line names a thread of the daemon. Of the other new terminals, at most as many count as there are fresh threads:
 // threads of the daemon that are younger than the oldest of these terminals.
-func terminals(all []process, daemon process, now time.Time) (n int) {
-	young, fresh, oldest := 0, 0, time.Duration(0)
+func terminals(all []process, daemon process) (n int) {
+	young, fresh, oldest := 0, 0, time.Now().UnixNano()
 	for _, p := range all {
 		switch {
 		case !p.client || !p.terminal || len(p.threads) > 0:
-		case p.age > unloadTime || p.namesOneOf(daemon.threads):
+		case time.Since(p.began) > unloadTime || p.namesOneOf(daemon.threads):
 			n++
 		default:
 			young++
-			oldest = max(oldest, p.age)
+			oldest = min(oldest, p.began.UnixNano())
 		}
 	}
 	for _, since := range daemon.threads {
-		if now.Sub(since) < oldest {
+		if since.UnixNano() > oldest {
 			fresh++
 		}
 	}
@@ -58,7 +58,7 @@ func terminals(all []process, daemon process, now time.Time) (n int) {
 // thread by now.
 func justOpened(all []process, thread string) (p process, found bool) {
 	for _, p := range all {
-		if p.client && p.terminal && p.age < unloadTime && p.namesOneOf(map[string]time.Time{thread: {}}) {
+		if p.client && p.terminal && time.Since(p.began) < unloadTime && p.namesOneOf(map[string]time.Time{thread: {}}) {
 			return p, true
 		}
 	}

@@ -62,7 +62,7 @@ func processOf(pid int, home string) process {
 	if p.client || len(p.threads) > 0 {
 		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		p.args = strings.Split(string(args), "\x00")
-		p.age = ageOf(pid)
+		p.began = time.Now().Add(-ageOf(pid))
 	}
 	return p
 }

@@ -201,12 +201,12 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	all := look(s.Home)
 	daemon, found := writer(all, s.Thread)
 	if p, is := justOpened(all, s.Thread); found && is {
-		if p.age < openTime {
+		if time.Since(p.began) < openTime {
 			return fmt.Errorf("%w: its terminal is just opening", wake.ErrHeld)
 		}
 		return nil
 	}
-	shown := terminals(all, daemon, time.Now())
+	shown := terminals(all, daemon)
 	if shown == 0 || !found {
 		return wake.ErrAway
 	}

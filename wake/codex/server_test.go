@@ -82,15 +82,17 @@ func listen(t *testing.T, srv *http.Server) (home string) {
 func (s *appServer) thread() *Server {
 	return &Server{Home: s.home, Thread: "thread-1", first: time.Millisecond,
 		processes: func(string) []process {
-			return []process{{client: true, threads: since(time.Hour, "thread-1")}, {client: true, terminal: true, age: time.Hour}}
+			return []process{{client: true, threads: since(time.Hour, "thread-1")}, {client: true, terminal: true, began: ago(time.Hour)}}
 		}}
 }
+
+func ago(age time.Duration) time.Time { return time.Now().Add(-age) }
 
 // since are threads that were loaded so long ago.
 func since(age time.Duration, names ...string) map[string]time.Time {
 	threads := map[string]time.Time{}
 	for _, name := range names {
-		threads[name] = time.Now().Add(-age)
+		threads[name] = ago(age)
 	}
 	return threads
 }
@@ -339,11 +341,11 @@ func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
 	one := process{client: true, threads: since(old, "thread-1")}
 	two := process{client: true, threads: since(old, "thread-1", "thread-2")}
 	child := process{client: true, threads: since(old, "thread-1", "child")}
-	fresh := process{client: true, threads: since(young-time.Second, "thread-1")}
+	fresh := process{client: true, threads: since(young/2, "thread-1")}
 	both := process{client: true, threads: map[string]time.Time{"thread-1": one.threads["thread-1"], "thread-2": fresh.threads["thread-1"]}}
-	terminal := process{client: true, terminal: true, age: old}
-	starting := process{client: true, terminal: true, age: young}
-	resumed := process{client: true, terminal: true, age: young, args: []string{"codex", "resume", "thread-1"}}
+	terminal := process{client: true, terminal: true, began: ago(old)}
+	starting := process{client: true, terminal: true, began: ago(young)}
+	resumed := process{client: true, terminal: true, began: ago(young), args: []string{"codex", "resume", "thread-1"}}
 	for what, tc := range map[string]struct {
 		seen       []process
 		unattended bool
@@ -356,12 +358,12 @@ func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
 		"two terminals":                                {[]process{two, terminal, terminal}, false, true},
 		"a sub-agent's thread needs none":              {[]process{child, terminal}, false, true},
 		"a shell that looks at a database":             {[]process{one, {client: true}}, false, false},
-		"a terminal with a thread by itself":           {[]process{one, {client: true, terminal: true, age: old, threads: since(old, "thread-3")}}, false, false},
+		"a terminal with a thread by itself":           {[]process{one, {client: true, terminal: true, began: ago(old), threads: since(old, "thread-3")}}, false, false},
 		"a terminal that has just started its thread":  {[]process{fresh, starting}, false, true},
 		"a terminal in which its person still chooses": {[]process{one, starting}, false, false},
 		"a terminal that was told the thread":          {[]process{one, resumed}, false, true},
 		"it was told the thread, another's has closed": {[]process{two, resumed}, false, true},
-		"it was told the thread long ago":              {[]process{two, {client: true, terminal: true, age: old, args: resumed.args}}, false, false},
+		"it was told the thread long ago":              {[]process{two, {client: true, terminal: true, began: ago(old), args: resumed.args}}, false, false},
 		"a new terminal shows a thread of its own":     {[]process{both, starting}, false, false},
 		"an old terminal and a new one":                {[]process{both, terminal, starting}, false, true},
 		"of two that start one has its thread":         {[]process{both, starting, starting}, false, false},
@@ -388,7 +390,7 @@ func TestNoTurnIsStartedBelowATerminalThatIsJustOpening(t *testing.T) {
 		s := newAppServer(t)
 		th := s.thread()
 		th.processes = func(string) []process {
-			return []process{thread, {client: true, terminal: true, age: age, args: []string{"codex", "resume", "thread-1"}}}
+			return []process{thread, {client: true, terminal: true, began: ago(age), args: []string{"codex", "resume", "thread-1"}}}
 		}
 		err := th.Ring(t.Context(), wake.Notice{Count: 1, Oldest: "m-1"})
 		if opens := age < openTime; opens != (s.started == nil) || opens != errors.Is(err, wake.ErrHeld) || errors.Is(err, wake.ErrAway) {
