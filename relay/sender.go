@@ -39,6 +39,7 @@ type sender struct {
 	locked  bool          // the last step could not record something, or not read the outbox, because another process holds a lock
 	absent  bool          // the peer does not have this project: only ask now and then, until a hello for the project comes
 	attempt uint32        // see header
+	lost    int           // Way.Lost when the present link was made
 	best    confirmation  // the most that the peer's receipts have confirmed; restart resets the field stored, but not this field
 	quick   int           // how many immediate resends since the last progress
 	pause   time.Duration // the time until the next question
@@ -174,8 +175,7 @@ func (s *sender) slower() { s.pause = min(2*s.pause, longestWait) }
 // step handles new receipts and links, and sends as much as it may.
 func (s *sender) step(ctx context.Context) error {
 	s.mu.Lock()
-	receipts, up, relinked, there := s.receipts, s.up, s.relinked, s.there
-	late := s.late
+	receipts, up, relinked, there, late := s.receipts, s.up, s.relinked, s.there, s.late
 	s.receipts, s.relinked, s.there, s.late = nil, false, false, nil
 	s.wasUp, s.locked = up, false
 	s.mu.Unlock()
@@ -193,8 +193,7 @@ func (s *sender) step(ctx context.Context) error {
 	}
 	s.noteLink(ctx, up && (s.l.Way(s.l.peer).Hub || !s.l.isSilent()))
 	if relinked {
-		s.barred = false
-		s.tryAnew()
+		s.relink()
 	}
 	peer, ok := s.l.Peers.Peer(s.l.peer)
 	if !ok || peer.Revoked() || s.barred {
@@ -233,6 +232,15 @@ func (s *sender) step(ctx context.Context) error {
 	return err
 }
 
+// relink begins with a new link. Frames that the carrier has lost are sent again at once: the peer may sleep, and then it reports no gap.
+func (s *sender) relink() {
+	s.barred = false
+	if lost := s.l.Way(s.l.peer).Lost; lost != s.lost {
+		s.lost, s.sent = lost, 0
+	}
+	s.tryAnew()
+}
+
 // tryAnew begins with short pauses again, because the peer may answer now.
 func (s *sender) tryAnew() {
 	s.attempt++
@@ -257,15 +265,10 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 		return nil
 	}
 	s.absent = false
-	switch rc.state {
-	case restored:
-		return s.recount(ctx, rc)
-	case forked:
-		return s.recount(ctx, rc)
-	case newer:
-		if rc.epoch <= s.head.Epoch {
-			return nil
-		}
+	switch {
+	case rc.state == newer && rc.epoch <= s.head.Epoch:
+		return nil
+	case rc.state == restored, rc.state == forked, rc.state == newer:
 		return s.recount(ctx, rc)
 	}
 	if rc.epoch != s.head.Epoch || rc.number < s.stored {

@@ -55,7 +55,11 @@ func (c *carriers) kind(peer string) string {
 // way implements the field Way of relay.Config.
 func (c *carriers) way(peer string) relay.Way {
 	h, err := c.list.ByName(peer)
-	return relay.Way{Hub: err == nil && h.Carrier == hosts.NATS, Dials: err == nil && h.Dest != ""}
+	way := relay.Way{Hub: err == nil && h.Carrier == hosts.NATS, Dials: err == nil && h.Dest != ""}
+	if hub, ok := c.ways[h.Carrier].(interface{ Lost(peer string) int }); ok {
+		way.Lost = hub.Lost(peer)
+	}
+	return way
 }
 
 // Send implements relay.Carrier.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"c2c/e2e/machines"
+	"c2c/relay"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
 )
@@ -196,29 +197,44 @@ func (s *server) join(all ...*relaytest.Host) {
 				peers = append(peers, other.Name)
 			}
 		}
-		h.Carrier = nats.New(nats.Config{Access: s.access(h.Name), Peers: func() []string { return peers }, Changed: s.changed, Now: time.Now})
+		hub := nats.New(nats.Config{Access: s.access(h.Name), Peers: func() []string { return peers }, Changed: s.changed, Now: time.Now})
+		h.Carrier, h.Way = hub, func(peer string) relay.Way { return relay.Way{Hub: true, Lost: hub.Lost(peer)} }
 		s.watched = append(s.watched, h.Home)
 	}
 }
 
 // holds says how many packets wait in the stream of a host.
-func (s *server) holds(host string) (count int) {
+func (s *server) holds(host string) int {
+	s.t.Helper()
+	var info struct {
+		State struct{ Messages int } `json:"state"`
+	}
+	s.ask("INFO."+nats.StreamName(host), "", &info)
+	return info.State.Messages
+}
+
+// lastHello returns the place of the last hello in the stream of a host; 0: there is none.
+func (s *server) lastHello(to, from string) int {
+	s.t.Helper()
+	var hello struct{ Message struct{ Seq int } }
+	s.ask("MSG.GET."+nats.StreamName(to), fmt.Sprintf(`{"last_by_subj":"c2c.team.%s.p.%s.>"}`, to, from), &hello)
+	return hello.Message.Seq
+}
+
+// ask asks the server about a stream, as the owner of the hub.
+func (s *server) ask(what, how string, answer any) {
 	s.t.Helper()
 	c := s.connect("")
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	m, err := c.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+nats.StreamName(host), nil)
+	m, err := c.RequestWithContext(ctx, "$JS.API.STREAM."+what, []byte(how))
+	if err == nil {
+		err = json.Unmarshal(m.Data, answer)
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var info struct {
-		State struct{ Messages int } `json:"state"`
-	}
-	if err := json.Unmarshal(m.Data, &info); err != nil {
-		s.t.Fatal(err)
-	}
-	return info.State.Messages
 }
 
 // tempDir is a directory on the disk of the tests' programs, if they have one: the server sets aside room for each stream.

@@ -80,9 +80,10 @@ func (a Access) inbox() string {
 	return "_INBOX.host." + a.Host
 }
 
-// answers returns the subject for the hub's answers to packets for a host: one for packets with messages, one for all others.
-func (a Access) answers(hasMail bool, peer string) string {
-	return fmt.Sprintf("%s.stored.%t.%s", a.inbox(), hasMail, peer)
+// answers returns the subject for the hub's answers to packets for a host: for each link (see way) one for packets with messages, and one
+// for all others.
+func (a Access) answers(link int, hasMail bool, peer string) string {
+	return fmt.Sprintf("%s.stored.%d.%t.%s", a.inbox(), link, hasMail, peer)
 }
 
 // options returns the options of a connection that the hub accepts as this host's.

@@ -81,6 +81,10 @@ type way struct {
 	serial  int           // the number of the connection that the handler was last told of
 	retry   time.Time     // the link stays down until this time
 	pause   time.Duration // how long the link stays down after the next failure
+
+	link     int // how often the handler was told that the link is up
+	unstored int // the packets with messages that were sent over the present link, and that the hub has not stored yet as far as is known
+	lost     int // how many links have ended with such packets
 }
 
 // show sets the state of a link. A link with an error does not count as up, so Since changes only when up without an error begins or ends.
@@ -89,6 +93,14 @@ func (w *way) show(up bool, err string, now time.Time) {
 		w.Since = now
 	}
 	w.Up, w.Error = up, err
+}
+
+// renew begins a new link. Packets that the hub has not stored over the former one are lost.
+func (w *way) renew() {
+	if w.unstored > 0 {
+		w.lost++
+	}
+	w.link, w.unstored = w.link+1, 0
 }
 
 // New makes a Carrier that does nothing until Run.
@@ -110,18 +122,23 @@ func (c *Carrier) Send(_ context.Context, peer string, packet []byte) error {
 	c.mu.Lock()
 	w, conn := c.ways[peer], c.conn
 	away := conn == nil || !c.up || w == nil || c.cfg.Now().Before(w.retry)
-	c.mu.Unlock()
 	if away {
+		c.mu.Unlock()
 		return relay.ErrAway
 	}
+	project, kind, hasMail, err := relay.Address(packet)
+	if hasMail {
+		w.unstored++
+	}
+	link := w.link
+	c.mu.Unlock()
 	a := c.cfg.Access
 	m := client.NewMsg(mailSubject(a.Fleet, peer, a.Host))
-	project, kind, hasMail, err := relay.Address(packet)
 	if err == nil && kind == relay.Hello {
 		m.Subject = presenceSubject(a.Fleet, peer, a.Host, project)
 		m.Header.Set("Nats-Rollup", "sub") // the hub keeps only the last hello
 	}
-	m.Reply, m.Data = a.answers(hasMail, peer), packet
+	m.Reply, m.Data = a.answers(link, hasMail, peer), packet
 	switch err := conn.PublishMsg(m); {
 	case errors.Is(err, client.ErrReconnectBufExceeded), errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrConnectionReconnecting):
 		return relay.ErrAway
@@ -154,7 +171,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	}
 	defer conn.Close()
 	r.conn = conn
-	if _, err = conn.Subscribe(a.inbox()+".stored.*.*", c.stored); err == nil {
+	if _, err = conn.Subscribe(a.inbox()+".stored.*.*.*", c.stored); err == nil {
 		_, err = conn.ChanSubscribe(r.inbox(), r.msgs)
 	}
 	if err != nil {
@@ -234,6 +251,16 @@ func (c *Carrier) Status() (all []Status) {
 	return all
 }
 
+// Lost returns how many links to a host have ended with packets that the hub may not have stored.
+func (c *Carrier) Lost(peer string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.ways[peer]; w != nil {
+		return w.lost
+	}
+	return 0
+}
+
 // whyNot returns the reason why there is no link to the hub. If the hub refuses this host, the NATS client calls no handler; only its
 // LastError shows the refusal.
 func (c *Carrier) whyNot() string {
@@ -281,6 +308,9 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 		up := c.up && there && wait <= 0
 		if up != w.Up || up && w.serial != c.serial {
 			w.serial, news[name] = c.serial, up
+			if up {
+				w.renew()
+			}
 			w.show(up, w.Error, now)
 		}
 		if wait > 0 && (!again || wait < later) {
@@ -300,7 +330,7 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 // stored handles the hub's answer to a packet.
 func (c *Carrier) stored(m *client.Msg) {
 	peer := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
-	hasMail := m.Subject == c.cfg.Access.answers(true, peer)
+	hasMail := strings.HasSuffix(m.Subject, ".true."+peer)
 	var answer struct{ Error *struct{ Description string } }
 	switch {
 	case m.Header.Get("Status") == "503":
@@ -310,6 +340,11 @@ func (c *Carrier) stored(m *client.Msg) {
 	case answer.Error != nil:
 		c.answered(peer, "the hub does not store mail for it: "+answer.Error.Description, hasMail)
 	default:
+		c.mu.Lock()
+		if w := c.ways[peer]; w != nil && m.Subject == c.cfg.Access.answers(w.link, true, peer) {
+			w.unstored--
+		}
+		c.mu.Unlock()
 		c.answered(peer, "", hasMail)
 	}
 }
