@@ -33,7 +33,6 @@ type Config struct {
 type Way struct {
 	Hub   bool // a hub takes the packets, even while the peer sleeps; a link then means that the hub can be reached
 	Dials bool // this host dials the peer, so the carrier notices within a minute that the peer is gone
-	Lost  int  // how many links have ended with packets that the hub may not have stored; the relay sends them again over the next link
 }
 
 // A Relay carries the mail of one root to all paired hosts and from them. Any number of goroutines may call its methods.

@@ -67,7 +67,7 @@ func TestAFrameThatComesAgainHoldsUpNoOtherMail(t *testing.T) {
 		lockBirch(b)
 		var sent [][]byte
 		net.Tamper = func(_, to string, packet []byte) [][]byte {
-			if _, kind, _, _ := relay.Address(packet); to == "devbox" && kind == relay.Frame {
+			if l, _ := relay.LabelOf(packet); to == "devbox" && l.Kind == relay.Frame {
 				sent = append(sent, packet)
 			}
 			return [][]byte{packet}

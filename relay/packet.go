@@ -120,10 +120,24 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	return h, rest[:end], packet[:len(packet)-ed25519.SignatureSize], rest[end:], nil
 }
 
-// Address returns the project and the kind of a packet, and whether it has messages. No signature is checked: use this only to carry it.
-func Address(packet []byte) (project string, kind Kind, hasMail bool, err error) {
+// Label is what a carrier may know of a packet.
+type Label struct {
+	Project string
+	Kind    Kind
+	First   FrameID // if the packet has messages: which is the first
+}
+
+// FrameID names the first message of a frame with messages: the message's epoch and number. The zero FrameID names none.
+type FrameID struct{ Epoch, Number uint64 }
+
+// LabelOf returns the label of a packet. It checks no signature, so use it only to carry the packet.
+func LabelOf(packet []byte) (Label, error) {
 	h, _, _, _, err := parse(packet)
-	return h.project, h.kind, h.kind == Frame && h.count > 0, err
+	l := Label{Project: h.project, Kind: h.kind}
+	if h.kind == Frame && h.count > 0 {
+		l.First = FrameID{h.epoch, h.number}
+	}
+	return l, err
 }
 
 // pack makes a packet of the header, the sealed body (unless body is empty), and the signature of both. The body begins with the sender's

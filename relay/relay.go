@@ -39,6 +39,12 @@ type Carrier interface {
 	Run(ctx context.Context, h Handler) error
 }
 
+// A Loser is a Carrier that notices which packets it has lost.
+type Loser interface {
+	// Lost returns the first frame of a project that is lost, of those that the carrier has taken for a peer since the last call.
+	Lost(peer, project string) FrameID
+}
+
 // A Handler takes a carrier's packets. *Relay and *Switch are handlers.
 type Handler interface {
 	// Packet takes a packet of any host; the packet itself proves its sender. Several goroutines may call Packet at once. After a nil error

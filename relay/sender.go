@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ type sender struct {
 	locked  bool          // the last step could not record something, or not read the outbox, because another process holds a lock
 	absent  bool          // the peer does not have this project: only ask now and then, until a hello for the project comes
 	attempt uint32        // see header
-	lost    int           // Way.Lost when the present link was made
+	hub     bool          // Way.Hub at the last new link
 	best    confirmation  // the most that the peer's receipts have confirmed; restart resets the field stored, but not this field
 	quick   int           // how many immediate resends since the last progress
 	pause   time.Duration // the time until the next question
@@ -235,8 +236,15 @@ func (s *sender) step(ctx context.Context) error {
 // relink begins with a new link. Frames that the carrier has lost are sent again at once: the peer may sleep, and then it reports no gap.
 func (s *sender) relink() {
 	s.barred = false
-	if lost := s.l.Way(s.l.peer).Lost; lost != s.lost {
-		s.lost, s.sent = lost, 0
+	if hub := s.l.Way(s.l.peer).Hub; hub != s.hub { // the new carrier knows nothing of the frames that the former one had
+		s.hub, s.sent = hub, 0
+	}
+	if carrier, ok := s.l.Carrier.(Loser); ok {
+		lost := carrier.Lost(s.l.peer, s.l.Project)
+		isLost := func(f frame) bool { return lost.Epoch == s.head.Epoch && f.first >= lost.Number }
+		if i := slices.IndexFunc(s.frames[:s.sent], isLost); i >= 0 {
+			s.sent = i
+		}
 	}
 	s.tryAnew()
 }

@@ -46,15 +46,15 @@ var ErrNoProject = errors.New("no such project here")
 
 // Packet implements Handler, for a carrier.
 func (s *Switch) Packet(ctx context.Context, packet []byte) error {
-	project, _, _, err := Address(packet)
+	to, err := LabelOf(packet)
 	if err != nil {
 		return nil // not a valid packet
 	}
 	s.mu.Lock()
-	r := s.relays[project]
+	r := s.relays[to.Project]
 	s.mu.Unlock()
 	if r == nil {
-		return fmt.Errorf("packet for project %s: %w", project, ErrNoProject)
+		return fmt.Errorf("packet for project %s: %w", to.Project, ErrNoProject)
 	}
 	return r.Packet(ctx, packet)
 }

@@ -260,7 +260,7 @@ func TestNobodyPassesOnAnothersBodyAsItsOwn(t *testing.T) {
 		var stolen []byte
 		net.Tamper = func(from, to string, packet []byte) [][]byte {
 			if from == "laptop" && stolen == nil {
-				if _, kind, _, _ := relay.Address(packet); kind == relay.Frame {
+				if l, _ := relay.LabelOf(packet); l.Kind == relay.Frame {
 					stolen = slices.Clone(packet)
 				}
 			}
@@ -621,7 +621,7 @@ func TestASmallerFrameAfterAKillDoublesNothing(t *testing.T) {
 		net, a, b := pair(t, 1)
 		var small []byte
 		net.Tamper = func(_, to string, packet []byte) [][]byte {
-			if _, kind, _, _ := relay.Address(packet); to == "devbox" && kind == relay.Frame && small == nil {
+			if l, _ := relay.LabelOf(packet); to == "devbox" && l.Kind == relay.Frame && small == nil {
 				small = packet
 				return nil
 			}

@@ -55,11 +55,7 @@ func (c *carriers) kind(peer string) string {
 // way implements the field Way of relay.Config.
 func (c *carriers) way(peer string) relay.Way {
 	h, err := c.list.ByName(peer)
-	way := relay.Way{Hub: err == nil && h.Carrier == hosts.NATS, Dials: err == nil && h.Dest != ""}
-	if hub, ok := c.ways[h.Carrier].(interface{ Lost(peer string) int }); ok {
-		way.Lost = hub.Lost(peer)
-	}
-	return way
+	return relay.Way{Hub: err == nil && h.Carrier == hosts.NATS, Dials: err == nil && h.Dest != ""}
 }
 
 // Send implements relay.Carrier.
@@ -69,6 +65,14 @@ func (c *carriers) Send(ctx context.Context, peer string, packet []byte) error {
 		return relay.ErrAway
 	}
 	return way.Send(ctx, peer, packet)
+}
+
+// Lost implements relay.Loser.
+func (c *carriers) Lost(peer, project string) relay.FrameID {
+	if way, ok := c.ways[c.kind(peer)].(relay.Loser); ok {
+		return way.Lost(peer, project)
+	}
+	return relay.FrameID{}
 }
 
 // Run implements relay.Carrier.

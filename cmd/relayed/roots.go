@@ -56,14 +56,14 @@ type root struct {
 // Packet implements relay.Handler. It opens a root at the first packet for the root's project. If no root here has the project, the
 // sender keeps its mail.
 func (r *roots) Packet(ctx context.Context, packet []byte) error {
-	name, _, _, err := relay.Address(packet)
+	to, err := relay.LabelOf(packet)
 	if err != nil {
 		return nil
 	}
-	open := r.at(name)
+	open := r.at(to.Project)
 	if open == nil {
 		all := r.h.rootsHere()
-		i := slices.IndexFunc(all, func(here project.Root) bool { return here.Name == name && isUsed(here) })
+		i := slices.IndexFunc(all, func(here project.Root) bool { return here.Name == to.Project && isUsed(here) })
 		if i < 0 {
 			return relay.AnswerAbsent(ctx, r.h.peers, r.h.carrier, packet)
 		}

@@ -167,7 +167,7 @@ func (w *world) runRelay(m *machine) (err error) {
 // Send implements relay.Carrier for the machine's relay: it records the last frame, and passes the packet on to the real
 // carrier.
 func (m *machine) Send(ctx context.Context, peer string, packet []byte) error {
-	if _, kind, _, err := relay.Address(packet); err == nil && kind == relay.Frame {
+	if l, err := relay.LabelOf(packet); err == nil && l.Kind == relay.Frame {
 		m.last.Store(packet)
 	}
 	return m.carrier.Send(ctx, peer, packet)

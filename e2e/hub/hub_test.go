@@ -314,6 +314,27 @@ func TestTheHubGetsRefusedMailThoughItsReceiverSleeps(t *testing.T) {
 	s.arrived(laptop, devbox, most)
 }
 
+// The hub has stored one message, and refuses the next one each time. The receiver sleeps.
+func TestWhatTheHubHasStoredIsNotSentAgain(t *testing.T) {
+	s, laptop, devbox := pair(t)
+	devbox.Stop()
+	s.changeStreams(func(c *nats.StreamConfig) { c.MaxBytes = 150 << 10 })
+	const fits = 20 << 10
+	small, large := message(0), message(1)
+	small.Content += " " + strings.Repeat("x", fits)
+	laptop.Send("devbox", small)
+	machines.Until(t, "the hub has stored one", func() bool { return s.bytes("devbox") >= fits }, nil, s.dir)
+	large.Content += " " + strings.Repeat("x", 200<<10)
+	laptop.Send("devbox", large)
+	carrier := laptop.Carrier.(*nats.Carrier)
+	s.await("it is refused", func() bool { return strings.Contains(carrier.Status()[0].Error, "maximum bytes") })
+	before := laptop.Steps()["send"]
+	s.await("it is tried again", func() bool { return laptop.Steps()["send"] >= before+4 })
+	if used := s.bytes("devbox"); used < fits || used > 2*fits {
+		t.Errorf("the hub has %d bytes", used)
+	}
+}
+
 // The hub hangs when the mail is sent, and its machine loses power. Then the mail was in no disk but the sender's.
 func TestTheHubGetsMailThatItLostThoughItsReceiverSleeps(t *testing.T) {
 	s, laptop, devbox := pair(t)

@@ -80,10 +80,10 @@ func (a Access) inbox() string {
 	return "_INBOX.host." + a.Host
 }
 
-// answers returns the subject for the hub's answers to packets for a host: for each link (see way) one for packets with messages, and one
-// for all others.
-func (a Access) answers(link int, hasMail bool, peer string) string {
-	return fmt.Sprintf("%s.stored.%d.%t.%s", a.inbox(), link, hasMail, peer)
+// answer returns the subject for the hub's answer to a packet for a host. The argument n is the packet's number if it has messages, see
+// way; otherwise 0.
+func (a Access) answer(n int, peer string) string {
+	return fmt.Sprintf("%s.stored.%d.%s", a.inbox(), n, peer)
 }
 
 // options returns the options of a connection that the hub accepts as this host's.

@@ -201,7 +201,7 @@ func TestOnlyMailShowsThatMailIsTakenAgain(t *testing.T) {
 		for _, one := range c.answers {
 			now = began.Add(time.Duration(one.at) * time.Second)
 			carrier.tell(silent{})
-			m := client.NewMsg(a.answers(1, one.hasMail, "devbox"))
+			m := client.NewMsg(a.answer(map[bool]int{true: 1}[one.hasMail], "devbox"))
 			if m.Data = []byte(one.data); one.data == "" {
 				m.Header.Set("Status", "503")
 			}

@@ -24,6 +24,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -82,9 +83,11 @@ type way struct {
 	retry   time.Time     // the link stays down until this time
 	pause   time.Duration // how long the link stays down after the next failure
 
-	link     int // how often the handler was told that the link is up
-	unstored int // the packets with messages that were sent over the present link, and that the hub has not stored yet as far as is known
-	lost     int // how many links have ended with such packets
+	sent     int                      // how many packets with messages were sent
+	unstored map[int]relay.Label      // by number: the packets with messages that the hub has not stored yet, as far as is known
+	lost     map[string]relay.FrameID // by project: the first frame that a former link has lost, see Lost
+	tried    time.Time                // when the last one was published
+	resumed  bool                     // after a refusal the hub has stored a packet with messages: tell the handler of a new link
 }
 
 // show sets the state of a link. A link with an error does not count as up, so Since changes only when up without an error begins or ends.
@@ -95,12 +98,30 @@ func (w *way) show(up bool, err string, now time.Time) {
 	w.Up, w.Error = up, err
 }
 
-// renew begins a new link. Packets that the hub has not stored over the former one are lost.
-func (w *way) renew() {
-	if w.unstored > 0 {
-		w.lost++
+// lose records that the packets without an answer are lost.
+func (w *way) lose() {
+	for _, l := range w.unstored {
+		was := w.lost[l.Project]
+		if was.Epoch < l.First.Epoch || was.Epoch == l.First.Epoch && l.First.Number < was.Number {
+			w.lost[l.Project] = l.First
+		}
 	}
-	w.link, w.unstored = w.link+1, 0
+	clear(w.unstored)
+}
+
+// count returns the number of a packet with messages; 0 for other packets. The result waits means that the packet must wait for the next link:
+// after a refusal only one packet tries whether the hub takes mail again. If all were sent, the hub would store those that are smaller than
+// the refused one again and again.
+func (w *way) count(l relay.Label, now time.Time) (n int, waits bool) {
+	if l.First == (relay.FrameID{}) {
+		return 0, false
+	}
+	if waits = w.refused && len(w.unstored) > 0 && now.Sub(w.tried) < lastPause; !waits {
+		w.tried = now
+	}
+	w.sent++
+	w.unstored[w.sent] = l
+	return w.sent, waits
 }
 
 // New makes a Carrier that does nothing until Run.
@@ -119,26 +140,26 @@ func (c *Carrier) Send(_ context.Context, peer string, packet []byte) error {
 	if len(packet) > relay.MaxPacket {
 		return fmt.Errorf("send to %q: a packet has %d bytes, at most %d", peer, len(packet), relay.MaxPacket)
 	}
+	label, _ := relay.LabelOf(packet) // the relay has just made it
+	now := c.cfg.Now()
 	c.mu.Lock()
 	w, conn := c.ways[peer], c.conn
-	away := conn == nil || !c.up || w == nil || c.cfg.Now().Before(w.retry)
-	if away {
+	if conn == nil || !c.up || w == nil || now.Before(w.retry) {
 		c.mu.Unlock()
 		return relay.ErrAway
 	}
-	project, kind, hasMail, err := relay.Address(packet)
-	if hasMail {
-		w.unstored++
-	}
-	link := w.link
+	n, waits := w.count(label, now)
 	c.mu.Unlock()
+	if waits {
+		return nil // Lost returns it when there is a new link
+	}
 	a := c.cfg.Access
 	m := client.NewMsg(mailSubject(a.Fleet, peer, a.Host))
-	if err == nil && kind == relay.Hello {
-		m.Subject = presenceSubject(a.Fleet, peer, a.Host, project)
+	if label.Kind == relay.Hello {
+		m.Subject = presenceSubject(a.Fleet, peer, a.Host, label.Project)
 		m.Header.Set("Nats-Rollup", "sub") // the hub keeps only the last hello
 	}
-	m.Reply, m.Data = a.answers(link, hasMail, peer), packet
+	m.Reply, m.Data = a.answer(n, peer), packet
 	switch err := conn.PublishMsg(m); {
 	case errors.Is(err, client.ErrReconnectBufExceeded), errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrConnectionReconnecting):
 		return relay.ErrAway
@@ -171,7 +192,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	}
 	defer conn.Close()
 	r.conn = conn
-	if _, err = conn.Subscribe(a.inbox()+".stored.*.*.*", c.stored); err == nil {
+	if _, err = conn.Subscribe(a.inbox()+".stored.*.*", c.stored); err == nil {
 		_, err = conn.ChanSubscribe(r.inbox(), r.msgs)
 	}
 	if err != nil {
@@ -251,14 +272,15 @@ func (c *Carrier) Status() (all []Status) {
 	return all
 }
 
-// Lost returns how many links to a host have ended with packets that the hub may not have stored.
-func (c *Carrier) Lost(peer string) int {
+// Lost implements relay.Loser.
+func (c *Carrier) Lost(peer, project string) (first relay.FrameID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.ways[peer]; w != nil {
-		return w.lost
+		first = w.lost[project]
+		delete(w.lost, project)
 	}
-	return 0
+	return first
 }
 
 // whyNot returns the reason why there is no link to the hub. If the hub refuses this host, the NATS client calls no handler; only its
@@ -298,7 +320,7 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	c.mu.Lock()
 	for _, peer := range peers {
 		if c.ways[peer] == nil {
-			c.ways[peer] = &way{Status: Status{Peer: peer, Hub: c.cfg.Access.URL}, pause: firstPause}
+			c.ways[peer] = &way{Status: Status{Peer: peer, Hub: c.cfg.Access.URL}, pause: firstPause, unstored: map[int]relay.Label{}, lost: map[string]relay.FrameID{}}
 		}
 	}
 	now := c.cfg.Now()
@@ -306,11 +328,11 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 		there := slices.Contains(peers, name)
 		wait := w.retry.Sub(now)
 		up := c.up && there && wait <= 0
-		if up != w.Up || up && w.serial != c.serial {
-			w.serial, news[name] = c.serial, up
+		if up != w.Up || up && (w.serial != c.serial || w.resumed) {
 			if up {
-				w.renew()
+				w.lose()
 			}
+			w.serial, w.resumed, news[name] = c.serial, false, up
 			w.show(up, w.Error, now)
 		}
 		if wait > 0 && (!again || wait < later) {
@@ -329,8 +351,9 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 
 // stored handles the hub's answer to a packet.
 func (c *Carrier) stored(m *client.Msg) {
-	peer := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
-	hasMail := strings.HasSuffix(m.Subject, ".true."+peer)
+	words := strings.Split(m.Subject, ".") // see Access.answer
+	n, _ := strconv.Atoi(words[len(words)-2])
+	peer := words[len(words)-1]
 	var answer struct{ Error *struct{ Description string } }
 	switch {
 	case m.Header.Get("Status") == "503":
@@ -338,14 +361,14 @@ func (c *Carrier) stored(m *client.Msg) {
 	case json.Unmarshal(m.Data, &answer) != nil:
 		c.answered(peer, "the hub's answer has a form that this version of c2c does not know", false)
 	case answer.Error != nil:
-		c.answered(peer, "the hub does not store mail for it: "+answer.Error.Description, hasMail)
+		c.answered(peer, "the hub does not store mail for it: "+answer.Error.Description, n > 0)
 	default:
 		c.mu.Lock()
-		if w := c.ways[peer]; w != nil && m.Subject == c.cfg.Access.answers(w.link, true, peer) {
-			w.unstored--
+		if w := c.ways[peer]; w != nil {
+			delete(w.unstored, n)
 		}
 		c.mu.Unlock()
-		c.answered(peer, "", hasMail)
+		c.answered(peer, "", n > 0)
 	}
 }
 
@@ -368,7 +391,7 @@ func (c *Carrier) answered(peer, err string, hasMail bool) {
 		poke(c.changed)
 	case w.Error != "" && (hasMail || !w.refused):
 		w.show(w.Up, "", now)
-		w.refused, w.pause = false, firstPause
+		w.resumed, w.refused, w.pause = w.refused, false, firstPause
 		c.cfg.Log.Info("the hub takes mail for a host again", "host", peer)
 		poke(c.changed)
 	}

@@ -2,9 +2,11 @@ package events
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -18,6 +20,7 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/permission"
+	"c2c/serve"
 	"c2c/sessions"
 )
 
@@ -501,6 +504,40 @@ func TestWhoWantedTheMailHearsThatItIsFree(t *testing.T) {
 	before = d.wanted
 	if !d.isEmpty(box("a"), d.freed()) || d.wanted != before {
 		t.Error("there is nothing, and nobody has it")
+	}
+}
+
+// The stream that has the turn ends while it waits for the lock of the mailbox.
+func TestAStreamThatEndsGivesItsTurnToThoseWhoAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, desk := w.session("amber"), w.outside("desk")
+	w.answer(amber, desk, "m-1", "waits")
+	box, err := w.b.Mailbox(desk.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lk, err := filelock.Acquire(t.Context(), w.b.Dir(), desk.ID+".inbox.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lk.Release()
+	turns := newMailTurns()
+	l := &listener{h: &Handler{cfg: Config{Log: slog.New(slog.DiscardHandler)}, turns: turns}, open: &serve.OpenRoot{Broker: w.b}}
+	post, turn := &senderMail{l: l, sid: desk.ID, box: box}, mailbox{l.open, desk.ID}
+	wake := turns.wake()
+	if !turns.take(turn) || turns.take(turn) { // the second one is another stream
+		t.Fatal("one stream has the turn")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if n, err := post.useTurn(ended, turn); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	select {
+	case <-wake:
+	default:
+		t.Error("nobody wakes the stream that asked")
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *senderMail) deliver(ctx context.Context) error {
 func (p *senderMail) useTurn(ctx context.Context, turn mailbox) (n int, err error) {
 	for {
 		n, err = p.hand(ctx)
-		if n > 0 || err != nil || p.paused() {
+		if n > 0 || err != nil || p.paused() || ctx.Err() != nil { // a stream that has ended looks for nobody
 			p.l.h.turns.free(turn)
 			return n, err
 		}
@@ -195,7 +195,7 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	if err := lease.Ack(ctx, inbox.Handles(msgs)...); err != nil {
-		p.trouble(ctx, err) // c2c may deliver the mail again, with the same ids
+		p.trouble(context.Background(), err) // c2c may deliver the mail again, with the same ids; ctx may have ended
 		return 0, nil
 	}
 	for _, m := range msgs {
