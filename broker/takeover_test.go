@@ -261,6 +261,46 @@ func TestTheNextHeirGetsWhatTheFirstHasNotGotYet(t *testing.T) {
 	}
 }
 
+// After a takeover the sessions have changed, so the same words name others, or the takeover is over.
+func TestATakeoverIsNotTakenForAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change    func(w *world, birch, dune sessions.Session)
+		old, heir func(birch, dune sessions.Session) string
+	}{
+		"the heir's id is the alias of another session": {
+			func(w *world, _, dune sessions.Session) {
+				w.register(dune.ID, callers.Caller{Explicit: "zed", PID: w.pid(60)})
+			},
+			func(sessions.Session, sessions.Session) string { return "birch" }, func(_, dune sessions.Session) string { return dune.ID }},
+		"the old id is the alias of another session": {
+			func(w *world, birch, _ sessions.Session) {
+				w.register(birch.ID, callers.Caller{Explicit: "zed", PID: w.pid(60)})
+			},
+			func(birch, _ sessions.Session) string { return birch.ID }, func(_, dune sessions.Session) string { return dune.ID }},
+		"the old session is back": {
+			func(w *world, _, _ sessions.Session) {
+				w.starts(20)
+				w.attach(callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)})
+			},
+			func(sessions.Session, sessions.Session) string { return "birch" }, func(_, dune sessions.Session) string { return dune.ID }},
+		"the heir was renamed": {
+			func(w *world, _, dune sessions.Session) {
+				w.register("oak", callers.Caller{Explicit: dune.ID, PID: w.pid(40)})
+			},
+			func(birch, _ sessions.Session) string { return birch.ID }, func(_, dune sessions.Session) string { return dune.ID }},
+	} {
+		w, _, birch, _, dune := gone(t)
+		if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, false); err != nil {
+			t.Fatal(err)
+		}
+		c.change(w, birch, dune)
+		if got, err := moves.TakeOver(t.Context(), w.Registry, c.old(birch, dune), c.heir(birch, dune), false, true); got.Again {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
 // The session was started between the question whether it runs and the takeover.
 func TestNobodyIsToldOfATakeoverThatIsRefused(t *testing.T) {
 	t.Parallel()

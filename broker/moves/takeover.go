@@ -110,8 +110,10 @@ func refuseRunning(s sessions.Session, force bool) error {
 }
 
 // tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. After that call, the session that
-// had the alias heir has the alias old. The session old has no row, but the caller may give its id.
+// had the alias heir has the alias old, and the session old has no row. The caller may also give their ids, unless a session has such an
+// id as its alias now.
 func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
+	isFree := func(alias string) bool { return len(sessions.Holders(rows, alias)) == 0 }
 	for _, r := range rows {
 		f := reg.Facts.Of(r.SID())
 		n := len(f.Former)
@@ -119,9 +121,10 @@ func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t 
 			continue
 		}
 		t = Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Again: true}
-		gave := old == t.From && registry.FindSID(rows, old) < 0 || sessions.Fold(old) == sessions.Fold(t.Alias)
-		took := heir == t.To || sessions.Fold(heir) == sessions.Fold(t.Former) && len(sessions.Holders(rows, heir)) == 0
-		if gave && took {
+		given := reg.Facts.Of(t.From).Alias // the heir may have changed it since
+		gave := old == t.From && isFree(old) || sessions.Fold(old) == sessions.Fold(t.Alias)
+		took := isFree(heir) && (heir == t.To || sessions.Fold(heir) == sessions.Fold(t.Former))
+		if gave && took && registry.FindSID(rows, t.From) < 0 && (given == "" || sessions.Fold(given) == sessions.Fold(t.Alias)) {
 			return t, true
 		}
 	}
