@@ -109,30 +109,30 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.cfg.Getenv = func(string) string { return "" }
 			w.reopen()
 			w.Processes = &startedAs{w.Processes, []string{"KIMI_CODE_HOME=" + stored}}
-		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi -- --session k-1, or"},
+		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch kimi, or"},
 		"c2c start was killed": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) { w.losesBell(birch.ID) },
-			want: "birch runs; " + ringerEnded, cure: "end it (process PID) and open it anew with c2c start --alias birch kimi; its mail waits until then"},
+			want: "birch runs; " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID) and open it anew with c2c start --alias birch kimi"},
 		"c2c start was killed before its client had begun": {client: "kimi", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) { w.losesBell(birch.ID) },
-			want: "birch runs; " + ringerEnded, cure: "end it (process PID)"},
+			want: "birch runs; " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID)"},
 		"c2c start was killed in a dialog": {client: "kimi", do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.turn(birch.ID, sessions.Waiting, sessions.ByHook)
 			w.losesBell(birch.ID)
-		}, want: "birch waits for its person (0 s); " + ringerEnded, cure: "end it (process PID)"},
+		}, want: "birch waits for its person (0 s); " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID)"},
 		"c2c start was killed, and could not ring before": {client: "kimi", do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.losesBell(birch.ID)
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft stands in the prompt"}.For(m))
-		}, want: "did not ring birch at TIME by its terminal: a draft stands in the prompt; birch runs; " + ringerEnded, cure: "end it (process PID)"},
+		}, want: "did not ring birch at TIME by its terminal: a draft stands in the prompt; birch runs; " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID)"},
 		"c2c start was killed after its ring": {client: "kimi", do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.losesBell(birch.ID)
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByTerminal, Outcome: wake.Rang}.For(m))
-		}, want: "rang birch at TIME by its terminal; birch runs; " + ringerEnded, cure: "end it (process PID)"},
+		}, want: "rang birch at TIME by its terminal; birch runs; " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID)"},
 		"c2c start was killed, and an attached pane is gone with it": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			if err := w.SetPane(w.t.Context(), birch.ID, "tmux:%0:/tmp/x"); err != nil {
 				w.t.Fatal(err)
 			}
 			w.hold(wakeLock)
 			w.losesBell(birch.ID)
-		}, want: "birch runs; " + ringerEnded, cure: "end it (process PID)"},
+		}, want: "birch runs; " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID)"},
 		"c2c start was killed in a turn": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Busy, sessions.ByHook)
 			w.losesBell(birch.ID)
@@ -208,7 +208,7 @@ func TestNobodyIsToldToEndAProcessThatMayHaveOtherSessions(t *testing.T) {
 	id := w.send(amber, "birch", "x").ID
 	w.losesBell(birch.ID)
 	got, do := w.way(id)
-	if want := "open it anew with c2c start --alias birch codex; its mail waits until then"; !strings.HasSuffix(got, ringerEnded) || do != want {
+	if want := "its next prompt brings the mail; if no terminal shows it any more, open it anew with c2c start --alias birch codex"; !strings.HasSuffix(got, ringerEnded) || do != want {
 		t.Errorf("%s; one can %q, want %q", got, do, want)
 	}
 }

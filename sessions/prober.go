@@ -36,14 +36,6 @@ func (reg *Registry) listProber(files map[string]bool) Prober {
 	return look
 }
 
-// GetenvOf returns Getenv, but with the variables of a session's client if it runs and the system shows them.
-func (reg *Registry) GetenvOf(s *Session) func(string) string {
-	if env := reg.Processes.Environ(s.Process); reg.Getenv != nil && env != nil {
-		return processes.Environment(env)
-	}
-	return reg.Getenv
-}
-
 // Now finds out what a session does. If mail waits for the session and the last ring found the session away, it counts as away.
 func (look Prober) Now(s Session, mailWaits bool) Now {
 	switch {

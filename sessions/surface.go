@@ -44,8 +44,8 @@ func (look Prober) HasBell(s Session) bool {
 	return s.HasBell() && s.Process != 0 && !look.lostBell(&s)
 }
 
-// lostBell reports whether the process that rang the session's process was killed. If that was c2c start, the client's terminal has ended
-// with it, so a pane that its person has attached does not show the client any more.
+// lostBell reports whether the process that rang the session's process was killed: c2c start, or the client's MCP server. If it was c2c
+// start, the client's terminal has ended with it, so a pane that its person has attached does not show the client any more.
 func (look *Prober) lostBell(s *Session) bool {
 	if !s.HasBell() || s.Process == 0 { // Process 0: c2c cannot see the process, so it cannot see the ringer, either
 		return false

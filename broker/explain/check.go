@@ -201,7 +201,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 	}
 	unread, ringFailed, present := slices.ContainsFunc(waits, r.IsFor), r.Outcome != "" && r.Outcome != wake.Rang, s.State != sessions.Absent
 	switch {
-	case hasLostRinger(reg, &s):
+	case !sessions.TakenOut(reg, &s) && hasLostRinger(reg, &s):
 		f.Status, f.Detail = doctor.Warning, unrungWords(reg, &s)
 		return f, true
 	case ringFailed:
@@ -296,7 +296,7 @@ func remedy(reg *sessions.Registry, s sessions.Session, r wake.Ring) string {
 	case p.Resume == "":
 		return "its next prompt brings the mail"
 	}
-	anew := "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.GetenvOf(&s))
+	anew := "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.Getenv)
 	switch {
 	case r.Outcome == wake.Away:
 		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"

@@ -180,14 +180,15 @@ func hasLostRinger(reg *sessions.Registry, s *sessions.Session) bool {
 // unrung returns why nothing rings a session, and what a person can do so that mail wakes it.
 func unrung(reg *sessions.Registry, s *sessions.Session) (why, do string) {
 	p, _ := client.Find(s.Client)
-	anew := func() string { return "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.GetenvOf(s)) }
+	anew := func() string { return "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.Getenv) }
 	do = "no server of c2c runs in it: c2c doctor tells why"
 	switch {
 	case hasLostRinger(reg, s):
-		if do = anew() + "; its mail waits until then"; p.Open == nil { // other processes have many sessions
+		if do = anew(); p.Open == nil && !p.Shared(s.Process, reg.Getenv) { // other processes have many sessions
 			do = "end it (process " + strconv.Itoa(s.Process) + ") and " + do
 		}
-		return sessions.RingerEnded, do
+		// The terminal is gone if the ringer was c2c start, but not if it was the MCP server of the client.
+		return sessions.RingerEnded, "its next prompt brings the mail; if no terminal shows it any more, " + do
 	case notBegun(reg, s):
 		return "nothing of c2c has run in its client yet", wake.DialogWaits
 	case s.Pane != "":

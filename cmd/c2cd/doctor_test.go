@@ -262,7 +262,7 @@ func TestDoctorTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ended = "the process of c2c that rang it has ended, and c2c knows of no other"
-	want := fmt.Sprintf("%s; end it (process %d) and open it anew with c2c start --alias amber gemini; its mail waits until then", ended, os.Getpid())
+	want := fmt.Sprintf("%s; its next prompt brings the mail; if no terminal shows it any more, end it (process %d) and open it anew with c2c start --alias amber gemini", ended, os.Getpid())
 	for _, draft := range []bool{false, true} {
 		if draft {
 			c.rang(amber.ID, wake.Ring{At: time.Now(), Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft stands in the prompt"})
