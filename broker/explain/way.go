@@ -187,8 +187,7 @@ func unrung(reg *sessions.Registry, s *sessions.Session) (why, do string) {
 		if do = anew(); p.Open == nil && !p.Shared(s.Process, reg.Getenv) { // other processes have many sessions
 			do = "end it (process " + strconv.Itoa(s.Process) + ") and " + do
 		}
-		// The terminal is gone if the ringer was c2c start, but not if it was the MCP server of the client.
-		return sessions.RingerEnded, "its next prompt brings the mail; if no terminal shows it any more, " + do
+		return sessions.RingerEnded, "its next prompt brings the mail; if no terminal shows it any more, " + do // only c2c start takes the terminal with it
 	case notBegun(reg, s):
 		return "nothing of c2c has run in its client yet", wake.DialogWaits
 	case s.Pane != "":
