@@ -188,6 +188,15 @@ async function options() {
   return (await readFile("/proc/self/cmdline", "utf8")).split("\0").filter(Boolean).slice(1)
 }
 
+// resumed tells c2c of the session that the arguments name: the window shows it, and no event tells that before its first prompt. A
+// copy of it (--fork) has an event of its own. A client without a window has its prompt at once, or shows nobody a session.
+async function resumed() {
+  const named = await options()
+  const id = named.join("\0").match(/(?:^|\0)(?:--session|-s)[=\0]?(ses_\w+)/)?.[1]
+  if (!id || state.shown || named.some((option) => /^((serve|web|attach|acp|run)$|--fork)/.test(option))) return
+  if ((await root(id)) === id && !state.shown) await meet(id, true)
+}
+
 // front has the window show a session, whose turn is about to begin: it may be on the home screen, to which /new leads and of
 // which no event tells. What is typed there moves along. A server that others look at may have several windows.
 async function front(id: string) {
@@ -313,6 +322,7 @@ async function server(input: any) {
   state.directory = input.directory
   state.stopped = false
   if (!state.child) start()
+  void resumed().catch(() => {}) // then its first prompt tells of it
   return {
     event: async ({ event }: any) => {
       const info = event.properties?.info
