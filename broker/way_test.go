@@ -60,18 +60,18 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", ClientID: "k-1", PID: w.pid(20)})
 			w.ends(20)
 		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch kimi -- --session k-1; then mail wakes it"},
-		"absent, and its plugin reports nothing until its first prompt": {client: "opencode", do: func(w *world, birch sessions.Session, _ mail.Message) {
+		"absent, and its plugin reports the session that it is opened with": {client: "opencode", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "opencode", ClientID: "ses_1", PID: w.pid(20)})
 			w.ends(20)
-		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch opencode -- --session ses_1; its next prompt brings the mail"},
+		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch opencode -- --session ses_1; then mail wakes it"},
 		"absent, and its client never named its conversation": {client: "opencode", start: "birch", do: func(w *world, _ sessions.Session, _ mail.Message) { w.ends(20) },
-			want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch opencode; its next prompt brings the mail"},
+			want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch opencode; then mail wakes it"},
 		"absent since before its first turn": {client: "copilot", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "copilot", ClientID: "c-1", PID: w.pid(20)})
 			w.ends(20)
 			w.cfg.Getenv = func(string) string { return "" }
 			w.reopen()
-		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch copilot; its next prompt brings the mail"},
+		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch copilot; then mail wakes it"},
 		"c2c was uninstalled": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(ringLock(birch.ID))

@@ -446,7 +446,7 @@ func TestTheStatusSaysHowToOpenAnOpenCodeAgain(t *testing.T) {
 		t.Helper()
 		l.Run("sh", "-c", sendAs("birch", "amber", word))
 		_, do, _ := strings.Cut(status(l, "id-"+word), "open it anew with c2c ")
-		do, _, found := strings.Cut(do, "; its next prompt brings the mail")
+		do, _, found := strings.Cut(do, "; then mail wakes it")
 		if !found {
 			t.Fatalf("status %q", status(l, "id-"+word))
 		}

@@ -300,7 +300,7 @@ func remedy(reg *sessions.Registry, s sessions.Session, r wake.Ring) string {
 	switch {
 	case r.Outcome == wake.Away:
 		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"
-	case p.Typed:
+	case p.Typed || p.Plugin:
 		return anew + "; then mail wakes it"
 	}
 	return anew + "; its next prompt brings the mail"
