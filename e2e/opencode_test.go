@@ -469,5 +469,14 @@ func TestTheStatusSaysHowToOpenAnOpenCodeAgain(t *testing.T) {
 	p.WaitShown("Woken again.")
 	once(t, model.WaitText("word-later"), "word-early") // it is the same conversation
 	wantRead(t, l, "id-later", "read by plugin")
+	p.Command("/exit")
+	p.Wait()
+
+	model.Script(lab.Say("Woken at last."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "last"))
+	p = l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "amber", "opencode", "--", "--continue")
+	p.WaitShown("Woken at last.")
+	once(t, model.WaitText("word-last"), "word-early")
+	wantRead(t, l, "id-last", "read by plugin")
 	wantMailboxes(t, l, lab.OpenCode, 1)
 }

@@ -7,7 +7,7 @@
 
 import { spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
-import { resolve } from "node:path"
+import { relative, resolve } from "node:path"
 import { createInterface } from "node:readline"
 
 const c2c = "c2c"
@@ -188,13 +188,21 @@ async function options() {
   return (await readFile("/proc/self/cmdline", "utf8")).split("\0").filter(Boolean).slice(1)
 }
 
-// resumed tells c2c of the session that the arguments name: the window shows it, and no event tells that before its first prompt. A
+// resumed tells c2c of the session that the arguments choose: the window shows it, and no event tells that before its first prompt. A
 // copy of it (--fork) has an event of its own. A client without a window has its prompt at once, or shows nobody a session.
-async function resumed() {
-  const named = await options()
-  const id = named.join("\0").match(/(?:^|\0)(?:--session|-s)[=\0]?(ses_\w+)/)?.[1]
-  if (!id || state.shown || named.some((option) => /^((serve|web|attach|acp|run)$|--fork)/.test(option))) return
+async function resumed(worktree: string, directory: string) {
+  const args = await options()
+  if (args.some((arg) => /^((serve|web|attach|acp|run)$|--fork)/.test(arg))) return
+  let id = args.join("\0").match(/(?:^|\0)(?:--session|-s)[=\0]?(ses_\w+)/)?.[1]
+  if (!id && args.some((arg) => /^(--continue|-c)$/.test(arg))) id = await newest(relative(worktree, directory))
+  if (!id || state.shown) return
   if ((await root(id)) === id && !state.shown) await meet(id, true)
+}
+
+// newest gives the session that --continue opens: the newest one of a folder that is not a subagent's, of the last 30 days.
+async function newest(path: string): Promise<string | undefined> {
+  const { data } = await state.client.session.list({ query: { start: Date.now() - 2592000000, path } })
+  return data?.filter((s: any) => !s.parentID).sort((a: any, b: any) => b.time.updated - a.time.updated)[0]?.id
 }
 
 // front has the window show a session, whose turn is about to begin: it may be on the home screen, to which /new leads and of
@@ -322,7 +330,7 @@ async function server(input: any) {
   state.directory = input.directory
   state.stopped = false
   if (!state.child) start()
-  void resumed().catch(() => {}) // then its first prompt tells of it
+  void resumed(input.worktree, input.directory).catch(() => {}) // then its first prompt tells of it
   return {
     event: async ({ event }: any) => {
       const info = event.properties?.info
