@@ -116,8 +116,8 @@ func errFull(r *Room, count int) error {
 	return fmt.Errorf("room %q is full: %d members", r.Name, count)
 }
 
-// Join makes a session a member, and sets its place to the end of the history. If the result already is set, the session was a member
-// before. After a kill, a second call completes the missing steps. If there is a member with the same alias, and the function left reports
+// Join makes a session a member, and sets its place to the end of the history unless it has a place. It returns true if the session was a
+// member before. After a kill, a second call completes the missing steps. If there is a member with the same alias, and the function left reports
 // that this member's session is gone, the new session takes over its row. If left is nil, no session counts as gone.
 func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string) bool) (already bool, err error) {
 	if !mail.ValidName(sid) {

@@ -23,8 +23,8 @@ import (
 // ErrBusy: no further root can be opened, because as many roots are in use as the limit allows.
 var ErrBusy = errors.New("too many projects are in use")
 
-// openRoots holds the open roots. The disk of a root may hang, for example if its server is gone. Therefore nobody uses a disk while it
-// holds the lock mu, and looks runs all that opens or checks a root.
+// openRoots holds the open roots. The disk of a root may hang, for example if its server is gone. Therefore no goroutine uses a disk
+// while it holds the lock mu, and all code that opens or checks a root runs through the field looks.
 type openRoots struct {
 	open      func(root string) (*broker.Broker, error)
 	whileOpen func(context.Context, *broker.Broker) // if set, runs for each open root until the root is closed
@@ -38,7 +38,7 @@ type openRoots struct {
 
 	mu      sync.Mutex
 	all     map[string]*usedRoot
-	closing map[string]*usedRoot // roots that are not in all any more, until they are closed
+	closing map[string]*usedRoot // roots that the method close has taken out of the map all, until they are closed
 	closed  bool
 }
 
@@ -122,8 +122,8 @@ func (p *openRoots) look(root string) error {
 }
 
 // has reports whether a root is open. If the root's directory was removed or made again, writes to the old directory would be lost.
-// Therefore has then drops the root and returns false; the last request that uses the root closes it. If a root hangs while it is closed,
-// has waits for it: otherwise each opening would leave more goroutines that hang.
+// So the method then drops the root and returns false; the last request that uses the root closes it. If a root hangs while it is closed,
+// the method waits for it: otherwise each opening would leave more goroutines that hang.
 func (p *openRoots) has(root string) bool {
 	one := p.hold(root)
 	if one == nil {
@@ -243,7 +243,7 @@ func (p *openRoots) close(root string, one *usedRoot) {
 }
 
 // end closes all roots that no request uses. A root in use is closed by the last request that uses it. The function wait waits until the
-// roots are closed.
+// roots that no request used are closed, and not for those in use.
 func (p *openRoots) end() (wait func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

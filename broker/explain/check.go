@@ -26,8 +26,8 @@ import (
 // Check warns if a session has not answered a ring within answerTime, or if no ringer has rung within answerTime after new mail.
 const answerTime = time.Minute
 
-// Check reports sessions that were not woken, with the cause; damaged files; and sessions whose process c2c cannot see. The function wakes
-// reports whether c2c can wake the sessions of a client.
+// Check reports sessions that were not woken, with the cause; damaged files; and sessions whose process c2c cannot see. The argument wakes is
+// a function that reports whether c2c can wake the sessions of a client.
 func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string) bool) []doctor.Finding {
 	all, err := reg.Sessions(ctx)
 	if err != nil {
@@ -124,13 +124,13 @@ func Few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkDamage lists the damaged files that c2c has renamed and nobody has removed.
+// checkDamage lists the damaged files that c2c has set aside and nobody has removed, and the mailboxes that cannot be read.
 func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*", "rooms/*/*.corrupt-*"} {
 		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // filepath.Glob would read a [ in the root's path as a pattern
 		for _, name := range names {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(reg.Root(), name),
-				Detail: "what could be read of it was kept; look at the rest, then move it away"})
+				Detail: "c2c has set it aside, and goes on with what could be read of it; look at the rest, then move it away"})
 		}
 	}
 	return append(found, checkMailboxes(ctx, reg, all)...)
@@ -153,7 +153,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 		damaged, derr := box.Damaged(ctx)
 		if damaged {
 			found = append(found, doctor.Finding{Status: doctor.Problem, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".inbox.json"),
-				Detail: "a part of it cannot be read. When its session next reads its mail, it gets the rest, and c2c keeps a copy of the file. To have it read: " + howToRead(reg, sid, all)})
+				Detail: "a part of it cannot be read. When its session next reads its mail, it gets the rest, and c2c keeps a copy of the file. To make the session read its mail: " + howToRead(reg, sid, all)})
 		}
 		foreign, ferr := box.ForeignFiles()
 		if derr = errors.Join(derr, ferr); derr != nil {

@@ -158,7 +158,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	st.Why = strings.TrimSuffix(receiver.Says(s.Alias, reg.Now())+"; "+why, "; ")
 }
 
-// notBegun reports whether a session has a window, of c2c start or one that is Opening, and nothing of c2c has run in its client since.
+// notBegun reports whether c2c start made the session or a window is about to open it (Opening), and nothing of c2c runs in its client.
 func notBegun(reg *sessions.Registry, s *sessions.Session) bool {
 	return (s.Started || s.Opening) && s.State == sessions.Alive && !reg.Locks.HasServer(s.ID) && !reg.Locks.HasRinger(s.ID)
 }
@@ -184,7 +184,7 @@ func unrung(reg *sessions.Registry, s *sessions.Session) (why, do string) {
 	do = "no server of c2c runs in it: c2c doctor tells why"
 	switch {
 	case hasLostRinger(reg, s):
-		if do = anew(); p.Open == nil && !p.Shared(s.Process, reg.Getenv) { // other processes have many sessions
+		if do = anew(); p.Open == nil && !p.Shared(s.Process, reg.Getenv) { // never end a process that may have other sessions, too
 			do = "end it (process " + strconv.Itoa(s.Process) + ") and " + do
 		}
 		return sessions.RingerEnded, "its next prompt brings the mail; if no terminal shows it any more, " + do // only c2c start takes the terminal with it

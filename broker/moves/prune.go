@@ -28,7 +28,7 @@ type Pruned struct {
 	Archives    archive.Pruned `json:"archives"`     // parts of the archives of sessions that are still known
 	DeadLetters archive.Pruned `json:"dead_letters"` // messages
 	Sessions    int            `json:"sessions"`     // sessions that are gone
-	Files       archive.Pruned `json:"files"`        // the archives, facts and locks of these sessions
+	Files       archive.Pruned `json:"files"`        // all files of these sessions, and those of a directory of older versions
 	ClientIDs   archive.Pruned `json:"client_ids"`   // client ids of sessions that are gone
 	Pointers    archive.Pruned `json:"pointers"`     // hook scripts' pointers to sessions that are gone
 }
@@ -99,8 +99,8 @@ func (p *pruning) locked(ctx context.Context, name string, f func() error) error
 	return p.reg.Locks.With(ctx, name, f)
 }
 
-// pruneSession prunes one session. It holds the registry's lock, so the session cannot register meanwhile, and the OCaml c2c sends
-// nothing to it: the OCaml c2c does not notice that a lock file was removed.
+// pruneSession prunes one session. It holds the registry's lock, so the session cannot register meanwhile, and the OCaml c2c cannot send to
+// it. It must not: it would not notice that pruneSession removes the lock file of the mailbox.
 func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	reg := p.reg
 	box, err := reg.Mailbox(sid)

@@ -14,8 +14,8 @@ import (
 )
 
 // c2c collects news for a sender: one notice names several messages, also to different receivers. After a notice, the sender gets no
-// further one for TellGap or longer (GapOf), unless it has set a time itself, a receiver has ended, or a message has become a dead letter or
-// was not stored. A message that is read meanwhile is left out. An absent sender gets its notice when it is back.
+// further one for TellGap or longer (GapOf), unless it has set a time itself, a receiver has ended without reading the message, an answer has
+// not come in time, or a message has become a dead letter or was not stored. A message that is read meanwhile is left out. An absent sender gets its notice when it is back.
 const (
 	TellGap = 2 * time.Hour
 	// MaxNews is the maximum number of messages in one notice.
@@ -36,7 +36,7 @@ type News struct {
 func (n News) Notice() string { return About(n.Message, n.statusReason()) }
 
 // AtOnce reports whether the sender gets the notice even if it just got another one. This is so if the sender has set a time itself, or if
-// it should ask another session.
+// the receiver has ended without reading the message.
 func (n News) AtOnce() bool { return n.Message.TellAfter > 0 || kindOf(n.Reason).atOnce }
 
 // GapOf returns the shortest time between the last notice to a sender and a notice with these news. If all news are about unread messages
