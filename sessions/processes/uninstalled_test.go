@@ -79,7 +79,7 @@ func TestUninstallIsToldToWhatRanThen(t *testing.T) {
 	}
 }
 
-// Whose configuration it is, its process shows: who asks may have another one, or look at sessions of several.
+// The client's process shows which configuration the client has. The process that asks may have another one.
 func TestUninstallFromOneConfigurationIsToldOnlyToIts(t *testing.T) {
 	home := t.TempDir()
 	private := home + "/a b"
