@@ -323,14 +323,14 @@ func TestWhatTheHubHasStoredIsNotSentAgain(t *testing.T) {
 	small, large := message(0), message(1)
 	small.Content += " " + strings.Repeat("x", fits)
 	laptop.Send("devbox", small)
-	machines.Until(t, "the hub has stored one", func() bool { return s.bytes("devbox") >= fits }, nil, s.dir)
+	machines.Until(t, "the hub has stored one", func() bool { return s.state("devbox").Bytes >= fits }, nil, s.dir)
 	large.Content += " " + strings.Repeat("x", 200<<10)
 	laptop.Send("devbox", large)
 	carrier := laptop.Carrier.(*nats.Carrier)
 	s.await("it is refused", func() bool { return strings.Contains(carrier.Status()[0].Error, "maximum bytes") })
 	before := laptop.Steps()["send"]
 	s.await("it is tried again", func() bool { return laptop.Steps()["send"] >= before+4 })
-	if used := s.bytes("devbox"); used < fits || used > 2*fits {
+	if used := s.state("devbox").Bytes; used < fits || used > 2*fits {
 		t.Errorf("the hub has %d bytes", used)
 	}
 }

@@ -204,23 +204,16 @@ func (s *server) join(all ...*relaytest.Host) {
 }
 
 // holds says how many packets wait in the stream of a host.
-func (s *server) holds(host string) int {
-	s.t.Helper()
-	var info struct {
-		State struct{ Messages int } `json:"state"`
-	}
-	s.ask("INFO."+nats.StreamName(host), "", &info)
-	return info.State.Messages
-}
+func (s *server) holds(host string) int { return s.state(host).Messages }
 
-// bytes says how many bytes the packets of a host have in its stream.
-func (s *server) bytes(host string) int {
+// streamState is what waits in a stream.
+type streamState struct{ Messages, Bytes int }
+
+func (s *server) state(host string) streamState {
 	s.t.Helper()
-	var info struct {
-		State struct{ Bytes int } `json:"state"`
-	}
+	var info struct{ State streamState }
 	s.ask("INFO."+nats.StreamName(host), "", &info)
-	return info.State.Bytes
+	return info.State
 }
 
 // lastHello returns the place of the last hello in the stream of a host; 0: there is none.

@@ -357,29 +357,29 @@ func (c *Carrier) stored(m *client.Msg) {
 	var answer struct{ Error *struct{ Description string } }
 	switch {
 	case m.Header.Get("Status") == "503":
-		c.answered(peer, "the hub has no stream for this host", false)
+		c.answered(peer, 0, "the hub has no stream for this host")
 	case json.Unmarshal(m.Data, &answer) != nil:
-		c.answered(peer, "the hub's answer has a form that this version of c2c does not know", false)
+		c.answered(peer, 0, "the hub's answer has a form that this version of c2c does not know")
 	case answer.Error != nil:
-		c.answered(peer, "the hub does not store mail for it: "+answer.Error.Description, n > 0)
+		c.answered(peer, n, "the hub does not store mail for it: "+answer.Error.Description)
 	default:
-		c.mu.Lock()
-		if w := c.ways[peer]; w != nil {
-			delete(w.unstored, n)
-		}
-		c.mu.Unlock()
-		c.answered(peer, "", n > 0)
+		c.answered(peer, n, "")
 	}
 }
 
-// answered records that the hub has stored a packet for a host, or why not; then the link counts as down for some time. If hasMail is set, the
-// packet has messages. Those without are small, so a full stream may take them: they do not prove that the hub takes mail again.
-func (c *Carrier) answered(peer, err string, hasMail bool) {
+// answered records that the hub has stored a packet for a host, or why not; then the link counts as down for some time. The argument n is the
+// packet's number if it has messages, otherwise 0. Packets without messages are small, so a full stream may take them: they do not prove that
+// the hub takes mail again.
+func (c *Carrier) answered(peer string, n int, err string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w, now := c.ways[peer], c.cfg.Now()
 	if w == nil {
 		return
+	}
+	hasMail := n > 0
+	if err == "" {
+		delete(w.unstored, n)
 	}
 	w.refused = w.refused || err != "" && hasMail
 	switch {
@@ -402,7 +402,7 @@ func (c *Carrier) complained(err error) {
 	if text := err.Error(); errors.Is(err, client.ErrPermissionViolation) {
 		if _, to, ok := strings.Cut(text, subjectOf(c.cfg.Access.Fleet)); ok {
 			peer, _, _ := strings.Cut(to, ".")
-			c.answered(peer, "the hub does not let this host write to that one", false)
+			c.answered(peer, 0, "the hub does not let this host write to that one")
 			return
 		}
 	}

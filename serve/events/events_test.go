@@ -352,10 +352,7 @@ func TestASenderIsToldWhatBecomesOfItsMessages(t *testing.T) {
 		}
 	}
 	state(s, sessions.Queued)
-	box, err := w.b.Mailbox(amber.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := w.box(amber)
 	l, err := box.Lease(t.Context(), "test", 1)
 	if err == nil {
 		err = l.Ack(t.Context(), "m-1")
@@ -513,10 +510,7 @@ func TestAStreamThatEndsGivesItsTurnToThoseWhoAsked(t *testing.T) {
 	w := newWorld(t)
 	amber, desk := w.session("amber"), w.outside("desk")
 	w.answer(amber, desk, "m-1", "waits")
-	box, err := w.b.Mailbox(desk.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := w.box(desk)
 	lk, err := filelock.Acquire(t.Context(), w.b.Dir(), desk.ID+".inbox.lock")
 	if err != nil {
 		t.Fatal(err)
@@ -561,10 +555,7 @@ func TestAllStreamsGetMailThatAnotherReaderPutBack(t *testing.T) {
 	w.serve()
 	amber, desk := w.session("amber"), w.outside("desk")
 	w.answer(amber, desk, "m-1", "x")
-	box, err := w.b.Mailbox(desk.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := w.box(desk)
 	lease, err := box.Lease(t.Context(), "test", 1)
 	if err != nil || len(lease.Messages) != 1 {
 		t.Fatal(lease, err)

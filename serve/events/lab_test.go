@@ -17,6 +17,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/explain"
+	"c2c/inbox"
 	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
@@ -154,6 +155,15 @@ func (w *world) send(from sessions.Session, m mail.Message, o mail.Origin) strin
 	return r.ID
 }
 
+func (w *world) box(s sessions.Session) *inbox.Mailbox {
+	w.t.Helper()
+	box, err := w.b.Mailbox(s.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return box
+}
+
 // answer writes an answer of an agent to a sender.
 func (w *world) answer(from, to sessions.Session, id, text string) {
 	w.t.Helper()
@@ -163,10 +173,7 @@ func (w *world) answer(from, to sessions.Session, id, text string) {
 // answers writes many at once, each of so many bytes, and gives their ids.
 func (w *world) answers(from, to sessions.Session, count, size int) (ids []string) {
 	w.t.Helper()
-	box, err := w.b.Mailbox(to.ID)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	box := w.box(to)
 	var all []mail.Message
 	for i := range count {
 		ids = append(ids, fmt.Sprint("m-", i))
@@ -324,10 +331,7 @@ func (s *stream) marked() {
 // handed waits until a message is in the archive of a sender.
 func (w *world) handed(to sessions.Session, id string) {
 	w.t.Helper()
-	box, err := w.b.Mailbox(to.ID)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	box := w.box(to)
 	for s := w.listen("dana", "other.0.0"); ; s.want("status") { // the last of which comes when it is there
 		all, err := box.Archive().History(w.t.Context(), 100)
 		if err != nil {

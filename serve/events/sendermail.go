@@ -88,15 +88,18 @@ func (p *senderMail) useTurn(ctx context.Context, turn mailbox) (n int, err erro
 	}
 }
 
-// ready reports whether mail waits that the stream can hand over now.
+// lease takes the mail that can be handed over now; nil: there is none.
 //
-// The same goroutine writes all other events, and a suspended process may hold the mailbox's lock for days. Therefore ready and hand wait at
-// most sessions.KeepWait for the lock. Only the stream that has the turn calls them: if all streams of a sender tried to take the lock at
-// the same time, some would wait longer than that.
-func (p *senderMail) ready(ctx context.Context) (bool, error) {
-	brief, cancel := context.WithTimeout(ctx, sessions.KeepWait)
+// The same goroutine writes all other events, and a suspended process may hold the mailbox's lock for days. Therefore lease waits at most
+// sessions.KeepWait for the lock. Only the stream that has the turn calls it: if all streams of a sender tried to take the lock at the same
+// time, some would wait longer than that.
+func (p *senderMail) lease(ctx context.Context) (*inbox.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
-	return p.box.Ready(brief)
+	if ready, err := p.box.Ready(ctx); err != nil || !ready {
+		return nil, err
+	}
+	return p.box.Lease(ctx, sessions.ByEvents, 1)
 }
 
 // paused reports whether deliver leaves the mailbox alone after an error.
@@ -174,14 +177,8 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	if ok, err := p.fromArchive(); err != nil || !ok {
 		return 0, err
 	}
-	if ready, err := p.ready(ctx); err != nil || !ready {
-		p.trouble(ctx, err)
-		return 0, nil
-	}
-	brief, cancel := context.WithTimeout(ctx, sessions.KeepWait)
-	lease, err := p.box.Lease(brief, sessions.ByEvents, 1)
-	cancel()
-	if err != nil {
+	lease, err := p.lease(ctx)
+	if err != nil || lease == nil {
 		p.trouble(ctx, err)
 		return 0, nil
 	}
@@ -192,7 +189,7 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 			return 0, err
 		}
 	}
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	if err := lease.Ack(ctx, inbox.Handles(msgs)...); err != nil {
 		p.trouble(context.Background(), err) // c2c may deliver the mail again, with the same ids; ctx may have ended
