@@ -5,8 +5,8 @@ GO ?= go
 BIN := bin
 BEFORE ?=
 export CGO_ENABLED ?= 0
-# HTTP/2 is only for TLS, which c2c does not speak. Functions begin at each 16th byte, not at each 32nd: 100 kB.
-GOFLAGS_BUILD := -trimpath -tags=nethttpomithttp2 -ldflags='-s -w -funcalign=16'
+# HTTP/2 is only for TLS, which c2c does not speak.
+GOFLAGS_BUILD := -trimpath -tags=nethttpomithttp2 -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
 T ?= 60s
 BESIDE ?=

@@ -37,11 +37,8 @@ var budgets = []struct {
 	{"hook, empty, in a room", []string{"hook"}, inRoom, cost{71, 20, 0, 256}, 2, ""},
 }
 
-// Bytes of the programs as the Makefile builds them for amd64, and of the answer to tools/list, which the model of a
-// client reads in each session.
+// Bytes of the answer to tools/list, which the model of a client reads in each session.
 const (
-	bytesOfC2C   = 4_600_000  // of it rooms 130 kB, posts in c2c search 20 kB, claims 20 kB
-	bytesOfC2CD  = 16_296_000 // of it rooms 300 kB, rooms with members on several machines 240 kB, claims 130 kB, rooms on the page 74 kB
-	bytesOfTools = 7_500      // 500: notify_when, done of reply, claim, release and claims
-	bytesOfRooms = 1_800      // more, where the root has rooms
+	bytesOfTools = 7_500 // 500: notify_when, done of reply, claim, release and claims
+	bytesOfRooms = 1_800 // more, where the root has rooms
 )

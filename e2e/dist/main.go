@@ -126,7 +126,7 @@ func run(dir string, env []string, name string, args ...string) ([]byte, error) 
 // compile builds both programs as the Makefile does, and returns them as files.
 func (r *release) compile(t target, dir string) (programs []file, err error) {
 	_, err = run(r.module, []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS="},
-		"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w -funcalign=16", "-o", dir+"/", "./cmd/c2c", "./cmd/c2cd")
+		"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w", "-o", dir+"/", "./cmd/c2c", "./cmd/c2cd")
 	for _, name := range []string{"c2c", "c2cd"} {
 		data, rerr := os.ReadFile(filepath.Join(dir, name))
 		err = errors.Join(err, rerr)
