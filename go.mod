@@ -2,14 +2,6 @@ module c2c
 
 go 1.26.0
 
-// mcp-go links them and we do not use them: see the packages.
-replace (
-	github.com/google/jsonschema-go => ./mcp/noderive
-	github.com/santhosh-tekuri/jsonschema/v6 => ./mcp/noschema
-	github.com/spf13/cast => ./mcp/nocast
-	github.com/yosida95/uritemplate/v3 => ./mcp/notemplate
-)
-
 require (
 	github.com/charmbracelet/x/ansi v0.11.9
 	github.com/coder/websocket v1.8.15

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,6 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
-
-	"c2c/inbox/digest"
 )
 
 // maxAttachment is the maximum size of an attached file, in bytes. It is limited because c2c reads the whole file to make its hash.
@@ -40,7 +39,7 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	if err := checkAttachment(f, info); err != nil {
 		return fail(err)
 	}
-	sum := digest.New()
+	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(withContext{ctx, f}, info.Size()+1))
 	if err != nil {
 		return fail(pathCause(err))
@@ -48,7 +47,7 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	if after, err := f.Stat(); err != nil || n != info.Size() || after.Size() != n || !after.ModTime().Equal(info.ModTime()) {
 		return fail(errors.New("it is being written; attach it when it is complete"))
 	}
-	return File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum())}, nil
+	return File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
 }
 
 // checkAttachment accepts only a file of this user on a disk. A file that the kernel makes, such as one in /proc, may have the secrets of a

@@ -2,6 +2,7 @@ package project
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,6 @@ import (
 	"syscall"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/digest"
 )
 
 // Directories in the state directory.
@@ -50,7 +50,7 @@ func fingerprint(text string) string {
 	if text == "" {
 		return "default"
 	}
-	sum := digest.Sum256([]byte(text))
+	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("%x", sum[:6])
 }
 

@@ -3,6 +3,7 @@ package notice
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"strconv"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/digest"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -117,7 +117,7 @@ func ParseDead(line []byte) (d DeadLetter, ok bool) {
 		return d, false
 	}
 	if d.Message.ID == "" {
-		sum := digest.Sum256(bytes.TrimSpace(line))
+		sum := sha256.Sum256(bytes.TrimSpace(line))
 		d.Message.ID = fmt.Sprintf("dead-%x", sum[:12])
 	}
 	return d, true

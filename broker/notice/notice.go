@@ -3,6 +3,7 @@ package notice
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/digest"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/registry"
@@ -29,7 +29,7 @@ type Told struct {
 // ID makes the id of a notice from the reason and other parts. A mailbox takes each id of a sender only once. So a notice that is
 // sent twice, after a kill or by two processes at the same moment, is stored once.
 func ID(reason string, parts ...string) string {
-	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
+	sum := sha256.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
 }
 

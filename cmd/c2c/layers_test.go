@@ -65,14 +65,6 @@ var layers = []layer{
 		"github.com/mark3labs/mcp-go"},
 	{"mcp/tools", "the MCP tools: what each takes, does and answers, for any transport",
 		"broker broker/explain broker/moves broker/notify broker/owed claims client github.com/mark3labs/mcp-go inbox inbox/archive inbox/filelock inbox/mail mcp/rpc permission process/survive rooms rooms/talk sessions sessions/callers sessions/eventlog sessions/registry sessions/turns wake wake/watch"},
-	{"mcp/nocast", "stands for a module that mcp-go imports and c2c does not need (type conversions), so that c2cd stays small",
-		""},
-	{"mcp/noderive/jsonschema", "the same for schemas of Go types",
-		""},
-	{"mcp/noschema", "the same for JSON Schema validation",
-		""},
-	{"mcp/notemplate", "the same for URI templates",
-		""},
 	{"serve", "listens for HTTP on this machine: checks visitors, limits them, opens roots, publishes the port",
 		"broker golang.org/x/sys inbox/atomicfile inbox/filelock live live/requests permission process/procstat process/procstat/sockets process/survive project serve/shared serve/underway"},
 	{"serve/approvers", "has clients report their permission dialogs in the roots with a sender that may decide",
@@ -122,11 +114,11 @@ var layers = []layer{
 	{"merge", "merges the root of an older version into this one",
 		"broker/explain broker/moves broker/notice broker/notify broker/owed claims inbox inbox/archive inbox/atomicfile inbox/mail inbox/records project relay/cache rooms sessions sessions/callers sessions/due sessions/facts sessions/locks sessions/registry sessions/turns"},
 	{"rooms/copies", "rooms with members on several machines: sends their posts there, and keeps copies of those of other machines",
-		"broker broker/owed inbox inbox/digest inbox/filelock inbox/mail rooms rooms/talk sessions sessions/registry"},
+		"broker broker/owed inbox inbox/filelock inbox/mail rooms rooms/talk sessions sessions/registry"},
 	{"rooms/talk", "posts to rooms, joins and leaves them: whom a post wakes, what it costs, and when a room is stopped",
 		"broker broker/notice broker/owed inbox/finder inbox/mail rooms sessions sessions/facts sessions/registry"},
 	{"broker", "sends and answers messages, lists and finds them, says what became of them",
-		"broker/explain broker/loops broker/moves broker/notice broker/owed broker/resume golang.org/x/sys inbox inbox/archive inbox/digest inbox/fields inbox/finder inbox/mail process/child project relay/cache sessions sessions/callers sessions/eventlog sessions/processes sessions/registry sessions/turns"},
+		"broker/explain broker/loops broker/moves broker/notice broker/owed broker/resume golang.org/x/sys inbox inbox/archive inbox/fields inbox/finder inbox/mail process/child project relay/cache sessions sessions/callers sessions/eventlog sessions/processes sessions/registry sessions/turns"},
 	{"broker/deadlines", "acts when a time is over: lets messages expire, tells senders, reminds, tidies",
 		"broker/loops broker/moves broker/notice broker/owed format inbox inbox/atomicfile inbox/filelock inbox/mail sessions sessions/due sessions/locks sessions/registry wake"},
 	{"broker/explain", "says what became of a message, and why it is not read yet",
@@ -140,7 +132,7 @@ var layers = []layer{
 	{"broker/notify", "tells who asked, once, when a session is idle, blocked, done or has ended",
 		"broker/notice inbox/filelock inbox/mail inbox/records sessions sessions/processes sessions/registry sessions/turns"},
 	{"broker/notice", "c2c's own messages: sends any of them, and has the texts of those to the sender of a message; also the dead letters",
-		"inbox inbox/atomicfile inbox/digest inbox/mail sessions sessions/callers sessions/registry"},
+		"inbox inbox/atomicfile inbox/mail sessions sessions/callers sessions/registry"},
 	{"broker/owed", "records of the answers that sessions owe, and of the questions that wait right now",
 		"broker/notice inbox inbox/atomicfile inbox/filelock inbox/mail sessions sessions/due sessions/registry wake"},
 	{"claims", "which session works on which files or tasks; who edits what another one has claimed is warned",
@@ -166,7 +158,7 @@ var layers = []layer{
 	{"rooms", "rooms on disk: members, one history for each room, and how far each member has read",
 		"inbox inbox/atomicfile inbox/fields inbox/filelock inbox/mail sessions/facts sessions/registry"},
 	{"project", "finds the root of a directory: where the mail of its project is kept",
-		"format inbox/atomicfile inbox/digest process/child"},
+		"format inbox/atomicfile process/child"},
 	{"format", "writes times, durations and counts for people",
 		""},
 	{"hooks", "the clients' hook protocols",
@@ -220,13 +212,11 @@ var layers = []layer{
 	{"inbox", "one session's mail on disk: deliver, lease, ack, history",
 		"inbox/archive inbox/atomicfile inbox/fields inbox/filelock inbox/mail"},
 	{"inbox/archive", "messages that a session was given: append-only files, rotated, with indexes of their ids",
-		"inbox/atomicfile inbox/digest inbox/fields inbox/filelock inbox/mail"},
+		"inbox/atomicfile inbox/fields inbox/filelock inbox/mail"},
 	{"inbox/mail", "a message: its fields, its form in files, and its text for models and people",
-		"inbox/digest inbox/fields inbox/finder inbox/random"},
+		"inbox/fields inbox/finder"},
 	{"inbox/atomicfile", "replaces files whole: a reader or a power cut sees old or new, never half",
 		"golang.org/x/sys"},
-	{"inbox/digest", "SHA-256 for names, without linking crypto/sha256",
-		""},
 	{"inbox/fields", "reads JSON objects field by field, and keeps the fields that it does not know",
 		""},
 	{"inbox/filelock", "locks between goroutines, processes and programs that use lockf (OFD locks)",
@@ -238,8 +228,6 @@ var layers = []layer{
 	{"inbox/finder", "searches much data for a text",
 		""},
 	{"inbox/inotify", "tells when a program has closed a file (Linux)",
-		"golang.org/x/sys"},
-	{"inbox/random", "random bytes for ids, without linking crypto/rand",
 		"golang.org/x/sys"},
 }
 
@@ -290,7 +278,7 @@ func TestEveryMethodHasWordsInStatus(t *testing.T) {
 
 // slow is what c2c must not link, however far away it is imported: it costs at every hook.
 var slow = []string{"net", "net/netip", "net/http", "text/template", "html/template", "regexp", "go/ast", "encoding/xml", "encoding/gob",
-	"crypto/rand", "crypto/sha256", "log/slog", "os/exec", "flag", "text/tabwriter"}
+	"log/slog", "os/exec", "flag", "text/tabwriter"}
 
 // linked are the modules that c2c may link; several packages may import them.
 var linked = []string{"golang.org/x/sys"}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -8,7 +9,6 @@ import (
 	"slices"
 	"sort"
 
-	"c2c/inbox/digest"
 	"c2c/inbox/mail"
 )
 
@@ -39,7 +39,7 @@ type idAt struct {
 
 // idKey returns the key of an id. A UUID and its short form have the same key.
 func idKey(id string) uint64 {
-	sum := digest.Sum256([]byte(mail.ShortID(id)))
+	sum := sha256.Sum256([]byte(mail.ShortID(id)))
 	return binary.BigEndian.Uint64(sum[:])
 }
 

@@ -3,12 +3,12 @@ package archive
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"iter"
 	"os"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/digest"
 )
 
 // Take merges the records of another archive into this one, in the order of their times. It writes the records of both archives into
@@ -61,7 +61,7 @@ func (s *Store) Take(ctx context.Context, source *Store) error {
 // file.
 func (a *snapshot) writeMerged(other *snapshot) error {
 	var part []byte
-	base, seen := a.base, map[[digest.Size]byte]bool{}
+	base, seen := a.base, map[[sha256.Size]byte]bool{}
 	write := func() error {
 		name, err := newPartName(base)
 		if err == nil {
@@ -75,7 +75,7 @@ func (a *snapshot) writeMerged(other *snapshot) error {
 		if err != nil {
 			return err
 		}
-		if sum := digest.Sum256(line); !seen[sum] {
+		if sum := sha256.Sum256(line); !seen[sum] {
 			seen[sum] = true
 			part = append(part, line...)
 		}

@@ -1,9 +1,8 @@
 package mail
 
 import (
+	"crypto/sha256"
 	"fmt"
-
-	"c2c/inbox/digest"
 )
 
 // Fingerprint identifies a message that moves from file to file, or from one mailbox to another.
@@ -15,7 +14,7 @@ func (m Message) Fingerprint() (t Fingerprint) {
 	if m.IsUnnamed() {
 		k.ID = "" // c2c makes such an id from the time, and the OCaml c2c's archive has no id
 	}
-	sum := digest.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.From, m.To, k.ID, digest.Sum256([]byte(k.What))))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.From, m.To, k.ID, sha256.Sum256([]byte(k.What))))
 	copy(t[:], sum[:])
 	return t
 }

@@ -4,6 +4,8 @@ package mail
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,9 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"c2c/inbox/digest"
 	"c2c/inbox/fields"
-	"c2c/inbox/random"
 )
 
 // Message is one message.
@@ -217,7 +217,7 @@ func SafeAlias(alias string) string {
 
 // ShortSession returns a hash of a session's id. Another machine uses the hash instead of the id if the id would be too long there.
 func ShortSession(sid string) string {
-	sum := digest.Sum256([]byte(sid))
+	sum := sha256.Sum256([]byte(sid))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -249,7 +249,7 @@ func CheckHost(name string) error {
 // of a hook.
 func NewID(now time.Time) string {
 	var b [16]byte
-	random.Fill(b[6:])
+	rand.Read(b[6:])
 	ms := uint64(now.UnixMilli())
 	for i := range 6 {
 		b[i] = byte(ms >> (40 - 8*i))
@@ -479,10 +479,10 @@ func (m Message) IsUnnamed() bool { return m.ID == "" || m.HasLegacyID() }
 
 // LegacyID makes an id for a message that came without one. Each reading of the message makes the same id.
 func (m Message) LegacyID() string {
-	h := digest.New()
+	h := sha256.New()
 	for _, s := range []string{m.From, m.To, strconv.FormatFloat(m.TS, 'f', -1, 64), m.Content} {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}
-	sum := h.Sum()
+	sum := h.Sum(nil)
 	return fmt.Sprintf(legacyPrefix+"%x", sum[:12])
 }

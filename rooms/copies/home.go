@@ -2,6 +2,7 @@ package copies
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,6 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
-	"c2c/inbox/digest"
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
@@ -268,7 +268,7 @@ func (h *Home) sendList(ctx context.Context, r *rooms.Room, s *rooms.Sent) error
 	if err != nil {
 		return err
 	}
-	sum := digest.Sum256([]byte(m.Content))
+	sum := sha256.Sum256([]byte(m.Content))
 	if text := hex.EncodeToString(sum[:8]); text != s.List || s.Name != r.Name {
 		m.ID = mail.NewID(h.b.Now())
 		if err = talk.ToCopies(ctx, h.b, s.Host, m); err == nil {

@@ -1,3 +1,0 @@
-module github.com/spf13/cast
-
-go 1.26.0

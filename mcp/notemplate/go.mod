@@ -1,3 +1,0 @@
-module github.com/yosida95/uritemplate/v3
-
-go 1.26.0
