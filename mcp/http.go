@@ -150,10 +150,6 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := &answer{host: h.host, w: w, r: r}
-	if rpc.IsBatch(body) {
-		h.postBatch(a, body)
-		return
-	}
 	m, refusal := rpc.Parse(body)
 	switch {
 	case refusal != nil:
@@ -166,31 +162,9 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	default:
 		if s, leave := h.sessions.enter(w, r); s != nil {
 			defer leave()
-			s.take(a, []rpc.Item{{Message: m, Body: body}}, false)
+			s.take(a, m, body)
 		}
 	}
-}
-
-// postBatch answers a batch. Only one revision of MCP has batches.
-func (h *HTTP) postBatch(a *answer, body []byte) {
-	all, refusal := rpc.ParseBatch(body)
-	named := a.r.Header.Get(mcp.HeaderProtocolVersion)
-	switch {
-	case refusal == nil && named != "" && named != rpc.BatchVersion:
-		refusal = rpc.RefuseBatch(named)
-	case refusal == nil:
-		s, leave := h.sessions.enter(a.w, a.r)
-		if s == nil {
-			return
-		}
-		defer leave()
-		if version := s.version(); version == rpc.BatchVersion {
-			s.take(a, all, true)
-			return
-		}
-		refusal = rpc.RefuseBatch(s.version())
-	}
-	a.json(http.StatusBadRequest, refusal)
 }
 
 // initialize makes a session and answers with its id.

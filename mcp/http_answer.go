@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -82,8 +81,8 @@ func (a *answer) failed(err error) error {
 	return err
 }
 
-// await writes notifications until the handlers of all requests have returned.
-func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNotification, done <-chan struct{}) {
+// await writes notifications until the handler of the request has returned.
+func (a *answer) await(s *httpSession, q *httpRequest, notes <-chan mcp.JSONRPCNotification, done <-chan struct{}) {
 	gone := a.r.Context().Done()
 	for {
 		select {
@@ -91,7 +90,7 @@ func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNot
 			a.notify(s, n)
 		case <-gone:
 			gone = nil
-			all.hangUp()
+			q.call.hangUp()
 		case <-done:
 			for len(notes) > 0 {
 				a.notify(s, <-notes)
@@ -101,97 +100,75 @@ func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNot
 	}
 }
 
-// write writes the answer. If a handler wants a report (see OnWritten), write returns nil only when the client's kernel has
-// acknowledged the answer; c2c cannot see whether the client has read the answer.
-func (a *answer) write(s *httpSession, all requests) error {
+// write writes and flushes the answer; c2c cannot see whether the client has read it.
+func (a *answer) write(s *httpSession, q *httpRequest) error {
 	if a.events != nil {
-		return a.writeStream(s, all)
+		return a.writeStream(s, q)
 	}
-	resp := all.answers()
 	switch {
-	case errors.Is(context.Cause(s.ctx), rpc.ErrStopping) && resp == nil:
+	case errors.Is(context.Cause(s.ctx), rpc.ErrStopping) && q.resp == nil:
 		sayLater(a.w, rpc.ErrStopping.Error())
 		return rpc.ErrStopping
-	case resp == nil && s.ctx.Err() != nil:
+	case q.resp == nil && s.ctx.Err() != nil:
 		http.Error(a.w, context.Cause(s.ctx).Error(), http.StatusNotFound)
 		return context.Cause(s.ctx)
-	case resp == nil: // cancelled: MCP forbids an answer, but HTTP demands one, so send an empty one
+	case q.resp == nil: // cancelled: MCP forbids an answer, but HTTP demands one, so send an empty one
 		a.w.WriteHeader(http.StatusAccepted)
 		return rpc.ErrCancelled
 	case a.r.Context().Err() != nil:
 		return rpc.ErrHungUp
 	}
-	err := a.json(http.StatusOK, resp)
-	if err == nil && all.wantsReport() {
-		err = a.acked(a.r)
-	}
-	return err
+	return a.json(http.StatusOK, q.resp)
 }
 
 // writeStream writes an answer that has become a stream. The stream keeps the answer for a client that resumes the stream, unless
 // the answer contains mail.
-func (a *answer) writeStream(s *httpSession, all requests) error {
+func (a *answer) writeStream(s *httpSession, q *httpRequest) error {
 	defer func() { a.events.end(s.cfg.Now()) }()
-	resp := all.answers()
-	if resp == nil && all.cancelled() {
+	if q.resp == nil && errors.Is(q.err, rpc.ErrCancelled) {
 		return rpc.ErrCancelled
 	}
-	b, err := json.Marshal(resp)
+	b, err := json.Marshal(q.resp)
 	switch {
-	case err == nil && resp != nil && !all.wantsReport():
+	case err == nil && q.resp != nil && !q.wantsReport():
 		return a.send(b)
-	case err == nil && resp != nil && a.out != nil:
-		err = a.failed(a.out.Send(sse.Event{ID: a.events.id(a.events.next()), Data: b}))
-		if err == nil {
-			err = a.acked(a.r)
-		}
-		if err == nil {
+	case err == nil && q.resp != nil && a.out != nil:
+		if err = a.failed(a.out.Send(sse.Event{ID: a.events.id(a.events.next()), Data: b})); err == nil {
 			return nil
 		}
 	}
-	a.send(all.notArrived())
+	a.send(q.notArrived())
 	return errors.Join(err, rpc.ErrHungUp)
 }
 
-// take handles the messages of a POST. A notification may cancel an earlier request of the same batch.
-func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
-	asked := requests{batch: batch}
-	for _, it := range all {
-		cancelled := it.Cancelled()
-		switch {
-		case it.Refusal != nil:
-			asked.list = append(asked.list, refused(it.Message, it.Refusal))
-		case it.Method == "":
-			s.pingAnswered(answeredID(it.Body))
-		case cancelled != "":
-			s.cancelRequest(cancelled)
-		case it.ID == nil:
-			_, _ = tools.Handle(s.context(s.ctx, nil), s.cfg.Log, s.srv, it.Message, nil) // a notification gets no answer
-		default:
-			asked.list = append(asked.list, s.begin(it.Message))
-		}
-	}
-	if len(asked.list) == 0 {
-		a.w.WriteHeader(http.StatusAccepted)
+// take handles the message of a POST.
+func (s *httpSession) take(a *answer, m rpc.Message, body []byte) {
+	switch cancelled := m.Cancelled(); {
+	case m.Method == "":
+		s.pingAnswered(answeredID(body))
+	case cancelled != "":
+		s.cancelRequest(cancelled)
+	case m.ID == nil:
+		_, _ = tools.Handle(s.context(s.ctx, nil), s.cfg.Log, s.srv, m, nil) // a notification gets no answer
+	default:
+		s.answer(a, s.begin(m))
 		return
 	}
-	s.answer(a, asked)
+	a.w.WriteHeader(http.StatusAccepted)
 }
 
-// answer handles the requests of a POST, writes their answers, and reports to the handlers whether the answers were written.
-func (s *httpSession) answer(a *answer, all requests) {
-	defer s.forgetRequests(all)
-	if slices.ContainsFunc(all.list, (*httpRequest).needsRoot) {
+// answer handles a request, writes its answer, and reports to the handler whether the answer was written.
+func (s *httpSession) answer(a *answer, q *httpRequest) {
+	defer s.forget(q)
+	if q.needsRoot() {
 		if err := s.decide(a.r); err != nil {
-			for _, q := range all.list {
-				if q.needsRoot() {
-					q.resp, q.err = rpc.Refuse(q.ID, mcp.INVALID_PARAMS, "find out which project this client works in: "+err.Error()), err
-				}
-			}
+			q.resp, q.err = rpc.Refuse(q.ID, mcp.INVALID_PARAMS, "find out which project this client works in: "+err.Error()), err
+			q.written.Report(errors.Join(err, a.write(s, q)))
+			return
 		}
 	}
-	turn := new(turn) // a POST without tool calls needs no turn
-	if slices.ContainsFunc(all.list, (*httpRequest).isCall) {
+	turn := new(turn) // a request that is no tool call needs no turn
+	if q.isCall() {
 		if turn = s.turns.wait(); turn == nil {
 			http.Error(a.w, "too many tool calls wait in this session", http.StatusTooManyRequests)
 			return
@@ -201,24 +178,20 @@ func (s *httpSession) answer(a *answer, all requests) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.handle(all, notes, turn)
+		s.handle(q, notes, turn)
 	}()
-	a.await(s, all, notes, done)
+	a.await(s, q, notes, done)
 	defer turn.end() // deferred, because net/http survives a panic here, and the session's other calls wait for the turn
-	all.reportWritten(a.write(s, all))
+	err := a.write(s, q)
+	q.written.Report(errors.Join(q.err, err))
 }
 
-// handle calls the handlers of the requests one after another.
-func (s *httpSession) handle(all requests, notes chan mcp.JSONRPCNotification, turn *turn) {
-	for _, q := range all.list {
-		if q.resp != nil {
-			continue
-		}
-		ctx := q.ctx
-		if q.isCall() {
-			turn.take()
-			ctx = tools.WithTurn(ctx, func() { q.call.yieldTurn(); turn.give() })
-		}
-		q.resp, q.err = tools.Handle(s.context(ctx, notes), s.cfg.Log, s.srv, q.Message, nil)
+// handle calls the handler of the request.
+func (s *httpSession) handle(q *httpRequest, notes chan mcp.JSONRPCNotification, turn *turn) {
+	ctx := q.ctx
+	if q.isCall() {
+		turn.take()
+		ctx = tools.WithTurn(ctx, func() { q.call.yieldTurn(); turn.give() })
 	}
+	q.resp, q.err = tools.Handle(s.context(ctx, notes), s.cfg.Log, s.srv, q.Message, nil)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -32,8 +31,6 @@ type HTTPConfig struct {
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
 	// Process returns the client's process id, or 0 if c2c cannot see the process.
 	Process func(*http.Request) int
-	// Conn returns the connection of a request. If Conn returns nil, an answer counts as written when the answer is flushed.
-	Conn func(*http.Request) net.Conn
 	// CountStream counts a request as a stream of events, see serve.CountStream; nil: HTTP does not count them.
 	CountStream func(*http.Request) (ctx context.Context, leave func())
 	Sessions    *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
@@ -91,9 +88,6 @@ func (c *HTTPConfig) fillIn() {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Conn == nil {
-		c.Conn = func(*http.Request) net.Conn { return nil }
-	}
 	if c.CountStream == nil {
 		c.CountStream = func(r *http.Request) (context.Context, func()) { return r.Context(), func() {} }
 	}
@@ -109,11 +103,6 @@ func (h *host) lockBinding(root string) (unlock func()) {
 // connection describes the connection to a client. The argument noBell explains why c2c cannot ring on it; "" means that c2c can.
 func (h *host) connection(noBell, rootBy, protocol string) tools.Connection {
 	return tools.Connection{Transport: sessions.TransportHTTP, Why: tools.HTTPWhy, Protocol: protocol, RootBy: rootBy, URL: h.cfg.URL, NoBell: noBell}
-}
-
-// acked waits until the client's kernel has acknowledged all bytes that were written for a request.
-func (h *host) acked(r *http.Request) error {
-	return tcpAcked(r.Context(), h.cfg.Conn(r), h.limits.Write)
 }
 
 // sayLater refuses a request that may succeed in a moment.

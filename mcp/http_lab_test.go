@@ -53,8 +53,6 @@ func (l *httpLab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-type connKey struct{}
-
 func newHTTPLab(t *testing.T, limits HTTPLimits) *httpLab {
 	t.Helper()
 	l := newLab(t)
@@ -140,10 +138,6 @@ func (l *httpLab) handler(limits HTTPLimits) *HTTP {
 			pid, _ := strconv.Atoi(r.Header.Get(processHeader))
 			return pid
 		},
-		Conn: func(r *http.Request) net.Conn {
-			c, _ := r.Context().Value(connKey{}).(net.Conn)
-			return c
-		},
 		Sessions: l.dir, Limits: limits,
 		Now: func() time.Time { return time.Now().Add(time.Duration(l.clock.Load()) * time.Second) },
 	})
@@ -164,9 +158,6 @@ func (l *httpLab) broker(t *testing.T) *broker.Broker {
 func (l *httpLab) start(limits HTTPLimits) {
 	l.h = l.handler(limits)
 	srv := httptest.NewUnstartedServer(l)
-	srv.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, connKey{}, c)
-	}
 	srv.Start()
 	l.url, l.client = srv.URL, srv.Client()
 	l.end = func() { srv.CloseClientConnections(); srv.Close() }

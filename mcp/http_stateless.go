@@ -103,8 +103,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 		ctx = tools.WithPeer(ctx, p.Peer)
 	}
 	ctx, written := tools.WithWritten(ctx)
-	body, randomID := replaceID(body, msg.ID)
-	out := &checkedWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: m.limits.Write, randomID: randomID, id: msg.ID}
+	out := &checkedWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: m.limits.Write}
 	if listens {
 		standing, leave := m.cfg.CountStream(r)
 		if leave == nil {
@@ -113,7 +112,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 		}
 		defer leave()
 		defer context.AfterFunc(standing, cancel)()
-		s := p.subscribe(m.cfg.Conn(r), cancel)
+		s := p.subscribe(cancel)
 		defer p.unsubscribe(s)
 		ctx, out.flushed = context.WithValue(ctx, subscriptionKey{}, s), s.onFlush
 		p.findSession(ctx)
@@ -129,11 +128,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 		return
 	}
 	out.Flush()
-	err := errors.Join(written.Failed, ended, out.err)
-	if err == nil {
-		err = m.acked(r)
-	}
-	written.Report(err)
+	written.Report(errors.Join(written.Failed, ended, out.err))
 }
 
 // close waits for the requests under way. The caller has ended their context.

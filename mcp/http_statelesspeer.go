@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -173,8 +172,8 @@ func (p *statelessPeer) findSession(ctx context.Context) {
 }
 
 // subscribe begins a subscription and ends the previous one, which the client may have lost without c2c noticing.
-func (p *statelessPeer) subscribe(conn net.Conn, end func()) *subscription {
-	s := p.table.newSubscription(p.root, conn, end)
+func (p *statelessPeer) subscribe(end func()) *subscription {
+	s := p.table.newSubscription(p.root, end)
 	p.mu.Lock()
 	old := p.listening
 	p.listening = s

@@ -2,13 +2,9 @@ package mcp
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
 	"c2c/wake"
 )
@@ -21,15 +17,14 @@ type subscription struct {
 	progress
 	root   string
 	number uint64 // later streams have higher numbers
-	conn   net.Conn
 	end    func()
 	notes  chan<- mcp.JSONRPCNotification // nil: the client has not subscribed to the inbox
 }
 
 type subscriptionKey struct{} // context key of the request's *subscription
 
-func (h *host) newSubscription(root string, conn net.Conn, end func()) *subscription {
-	s := &subscription{host: h, progress: newProgress(), root: root, number: h.listeners.Add(1), conn: conn, end: end}
+func (h *host) newSubscription(root string, end func()) *subscription {
+	s := &subscription{host: h, progress: newProgress(), root: root, number: h.listeners.Add(1), end: end}
 	s.put = 1
 	return s
 }
@@ -55,7 +50,7 @@ func (s *subscription) onFlush(err error) {
 	}
 }
 
-// Ring notifies the client that its inbox has changed. It returns nil when the client's kernel has acknowledged the notification.
+// Ring notifies the client that its inbox has changed. It returns nil when the notification is flushed.
 func (s *subscription) Ring(ctx context.Context, n wake.Notice) error {
 	number, err := s.add(func() int {
 		select {
@@ -65,19 +60,8 @@ func (s *subscription) Ring(ctx context.Context, n wake.Notice) error {
 			return 0
 		}
 	})
-	if err == nil {
-		err = s.await(ctx, number)
-	}
 	if err != nil {
 		return err
 	}
-	err = tcpAcked(ctx, s.conn, s.limits.Write)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, rpc.ErrStalled) || ctx.Err() != nil:
-		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
-	}
-	s.end()
-	return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+	return s.await(ctx, number)
 }

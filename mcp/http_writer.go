@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"time"
@@ -15,8 +14,6 @@ type checkedWriter struct {
 	err     error
 	wrote   bool // at least a part of an answer was written
 
-	randomID, id []byte // replaceID has put randomID into the request in place of id, and Write puts id back; nil: nothing was replaced
-
 	flushed func(error) // if set, called after each flush with the first error, if any
 }
 
@@ -28,15 +25,8 @@ func (n *checkedWriter) WriteHeader(status int) {
 func (n *checkedWriter) Write(b []byte) (int, error) {
 	n.wrote = true
 	n.bound()
-	sent := b
-	if n.randomID != nil {
-		sent = bytes.ReplaceAll(b, n.randomID, n.id) // mcp-go writes a message in one piece
-	}
-	written, err := n.ResponseWriter.Write(sent)
+	written, err := n.ResponseWriter.Write(b)
 	n.keep(err)
-	if err == nil {
-		written = len(b)
-	}
 	return written, err
 }
 

@@ -115,12 +115,6 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		b, err := rpc.ReadLine(r, limits.Line)
-		if err == nil && rpc.IsBatch(b) {
-			if err := t.queue(ctx, t.readBatch(ctx, b)); err != nil {
-				return err
-			}
-			continue
-		}
 		var m rpc.Message
 		var refusal *mcp.JSONRPCError
 		switch {
@@ -227,16 +221,9 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 // answer handles r and writes its answer. If the handler has called OnWritten, the handler then gets a report whether the
 // answer was written.
 func (t *stdio) answer(r *request) {
-	if r.isBatch {
-		t.answerBatch(r)
-		return
-	}
 	defer t.end(r)
 	ctx, written := tools.WithWritten(r.ctx)
 	resp, err := tools.Handle(ctx, t.log, r.srv, r.Message, r.refusal)
-	if v := agreedIn(resp); v != "" {
-		t.agreed.Store(&v)
-	}
 	if resp != nil && (r.ID != nil || r.refusal != nil) {
 		err = errors.Join(err, t.send(resp))
 	}

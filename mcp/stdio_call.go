@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -23,27 +22,16 @@ type stdio struct {
 	calls    chan *request // in the order of their arrival
 	answered chan struct{} // closed when answerCalls has returned
 
-	pending sync.Map               // requests under way, by id
-	agreed  atomic.Pointer[string] // the agreed revision; nil before initialize is answered
+	pending sync.Map // requests under way, by id
 }
 
-// version returns the agreed revision; "" before initialize is answered.
-func (t *stdio) version() string {
-	if v := t.agreed.Load(); v != nil {
-		return *v
-	}
-	return ""
-}
-
-// A request is a message that waits for its answer, a notification (which gets no answer), or a batch of both.
+// A request is a message that waits for its answer, or a notification, which gets no answer.
 type request struct {
 	rpc.Message
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	srv     *server.MCPServer // the server that handles the request
 	refusal *mcp.JSONRPCError // the error answer; nil if c2c does not refuse the request
-	isBatch bool
-	batch   []*request // the requests and notifications of the batch
 }
 
 func (t *stdio) cancelRequest(id string) {
@@ -70,17 +58,7 @@ func (t *stdio) end(r *request) {
 	r.cancel(nil)
 }
 
-// agreedIn returns the revision that an answer to initialize names; "" for any other answer.
-func agreedIn(resp mcp.JSONRPCMessage) string {
-	if r, ok := resp.(mcp.JSONRPCResponse); ok {
-		if init, ok := r.Result.(mcp.InitializeResult); ok {
-			return init.ProtocolVersion
-		}
-	}
-	return ""
-}
-
-// send writes an answer, or the answers of a batch.
+// send writes an answer.
 func (t *stdio) send(resp any) error {
 	b, err := json.Marshal(resp)
 	if err != nil {

@@ -212,16 +212,6 @@ func (c *conn) stranger() bool {
 // Stranger reports whether a request comes, or may come, from another user of this machine; root is no stranger.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
-// ConnOf returns the connection of a request, nil if c2c does not know it. From the connection a caller can learn how much of an
-// answer the client's kernel has acknowledged.
-func ConnOf(r *http.Request) net.Conn {
-	c := connOf(r)
-	if c == nil {
-		return nil
-	}
-	return c.Conn
-}
-
 // ProcessOf returns the process at the other end of a request's connection. The search goes through all processes, so it runs
 // only once for each connection, at the first call.
 func ProcessOf(r *http.Request) Process {

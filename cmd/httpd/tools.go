@@ -28,9 +28,9 @@ func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *ato
 			return pid != 0 && processes.Uninstalled(h.Getenv, name, pid)
 		}},
 		Root: s.RootFor, URL: s.URL(),
-		Open:    h.openFor,
-		Process: func(r *http.Request) int { return serve.ProcessOf(r).PID },
-		Conn:    serve.ConnOf, CountStream: serve.CountStream, Sessions: sessionList,
+		Open:        h.openFor,
+		Process:     func(r *http.Request) int { return serve.ProcessOf(r).PID },
+		CountStream: serve.CountStream, Sessions: sessionList,
 		Limits: mcp.HTTPLimits{Body: maxMessage},
 	})
 	who := []serve.Kind{serve.Tools}

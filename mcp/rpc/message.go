@@ -68,7 +68,7 @@ func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 		Error   json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
-		return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: want one JSON-RPC object a line")
+		return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: want one JSON-RPC object at a time, no batch")
 	}
 	if string(head.ID) == "null" {
 		head.ID = nil
