@@ -21,7 +21,6 @@ const (
 	closedOld    = ".closed.old"
 	dueMark      = "owed.due"
 	workEnd      = ".work"
-	oldLedgers   = "storm"
 	wakeLock     = "wake.lock"
 )
 

@@ -48,9 +48,6 @@ func decode(file []byte) (msgs []mail.Message, damaged bool) {
 	if len(bytes.TrimSpace(file)) == 0 {
 		return nil, false
 	}
-	if isSpill(file) {
-		return decodeSpill(file)
-	}
 	if msgs, ok := decodeLines(file); ok {
 		return msgs, false
 	}
@@ -124,14 +121,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
-	switch open {
-	case json.Delim('['):
-	case json.Delim('{'): // the format of an old version
-		var key json.Token
-		if key, err = d.Token(); key != "message" {
-			err = cmp.Or(err, errDamaged)
-		}
-	default:
+	if open != json.Delim('[') {
 		err = cmp.Or(err, errDamaged)
 	}
 	for i := 0; err == nil && (i == 0 || acked.has(i-1)); i++ {
@@ -201,24 +191,6 @@ func salvageLines(file []byte) (msgs []mail.Message) {
 }
 
 var errDamaged = errors.New("the file is damaged: the next reader gets the messages that can still be read, and c2c keeps a copy")
-
-// isSpill reports whether a file has the format of a spill (spill.go).
-func isSpill(file []byte) bool { return bytes.HasPrefix(file, []byte(`{"message":`)) }
-
-// decodeSpill is decode for a spill. It drops an incomplete last line, whose sender was never told that the message is stored.
-func decodeSpill(file []byte) (msgs []mail.Message, damaged bool) {
-	for line := range bytes.Lines(file) {
-		var record struct {
-			Message *mail.Message `json:"message"`
-		}
-		if line[len(line)-1] == '\n' && json.Unmarshal(line, &record) == nil && record.Message != nil {
-			msgs = append(msgs, *record.Message)
-		} else {
-			damaged = damaged || len(bytes.TrimSpace(line)) > 0
-		}
-	}
-	return msgs, damaged
-}
 
 // nameLegacy gives ids to messages without one. Two equal messages get two ids.
 func nameLegacy(msgs []mail.Message) {

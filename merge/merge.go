@@ -149,11 +149,8 @@ func (m *merging) rooms(context.Context) error {
 	return err
 }
 
-// prepare converts mail of an old version so that it can be moved, and copies the client ids that the new root does not have.
+// prepare copies the client ids that the new root does not have.
 func (m *merging) prepare(ctx context.Context) error {
-	if err := moves.TakeSpills(ctx, m.from); err != nil {
-		return err
-	}
 	return m.to.Facts.TakeIDs(m.from.Facts)
 }
 

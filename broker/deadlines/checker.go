@@ -52,7 +52,6 @@ type Checker struct {
 	Clock  clock
 
 	Tidies time.Time // when to tidy the root; zero: not known yet
-	spills time.Time // when to look again for mail that an old version has left; zero: now
 }
 
 // boxMemory is what a Checker remembers about one mailbox, so that it need not read a mailbox that has not changed.
@@ -114,10 +113,9 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 		clear(c.owed)
 		clear(c.toldAt)
 		clear(c.untold)
-		c.Tidies, c.spills = time.Time{}, time.Time{}
+		c.Tidies = time.Time{}
 	}
 	c.look = c.reg.Prober()
-	c.takeSpills(ctx)
 	mark := c.reg.Due.BeginLook(c.Once)
 	next := sessions.Earlier(c.lookIntoAll(ctx, rows), c.lookIntoOutboxes(ctx, rows))
 	answer, err := c.lookIntoRecords(ctx, rows)

@@ -6,21 +6,7 @@ import (
 	"io/fs"
 
 	"c2c/broker/moves"
-	"c2c/sessions/due"
 )
-
-// takeSpills puts mail that an old version has left beside the mailboxes into the mailboxes. It does so at the first look and then every
-// ten minutes, because a process of that version may still run.
-func (c *Checker) takeSpills(ctx context.Context) {
-	now := c.reg.Now()
-	if now.Before(c.spills) {
-		return
-	}
-	c.spills = now.Add(due.LookEvery)
-	if err := moves.TakeSpills(ctx, c.reg); err != nil && ctx.Err() == nil {
-		c.reg.Log.Warn("mail of an old version waits", "err", err)
-	}
-}
 
 // tidy tidies the root if this is due. The modification time of LockName shows when the root was last tidied, so Checkers of other
 // processes know it, too.

@@ -138,13 +138,7 @@ func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Ses
 
 // checkMailboxes reports mail that cannot be read, and foreign files in a mailbox. A reader of the mailbox skips both.
 func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
-	names, nerr := reg.Dir().Names()
-	for _, sid := range inbox.Spills(names) {
-		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".spill.jsonl"),
-			Detail: "an old version of c2c has left mail there; c2c takes it within ten minutes, or with its next command after that. If an old one still runs there, start its client again"})
-	}
 	sids, err := inbox.Sessions(reg.Dir())
-	err = errors.Join(nerr, err)
 	for _, sid := range slices.Sorted(maps.Keys(sids)) {
 		box, berr := reg.Mailbox(sid)
 		if berr != nil {

@@ -202,6 +202,3 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 	}
 	return errors.Join(errs...)
 }
-
-// OldDirectory is a directory in which older versions counted answers. This version does not read it.
-const OldDirectory = "storm"

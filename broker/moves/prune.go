@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/loops"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
@@ -28,7 +27,7 @@ type Pruned struct {
 	Archives    archive.Pruned `json:"archives"`     // parts of the archives of sessions that are still known
 	DeadLetters archive.Pruned `json:"dead_letters"` // messages
 	Sessions    int            `json:"sessions"`     // sessions that are gone
-	Files       archive.Pruned `json:"files"`        // all files of these sessions, and those of a directory of older versions
+	Files       archive.Pruned `json:"files"`        // all files of these sessions
 	ClientIDs   archive.Pruned `json:"client_ids"`   // client ids of sessions that are gone
 	Pointers    archive.Pruned `json:"pointers"`     // hook scripts' pointers to sessions that are gone
 }
@@ -78,7 +77,7 @@ func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	errs := []error{p.Files.Remove(p.reg.Dir(), loops.OldDirectory, p.dry)} // after an error, go on with the others
+	var errs []error // after an error, go on with the others
 	for sid := range sids {
 		errs = append(errs, p.pruneSession(ctx, sid))
 	}

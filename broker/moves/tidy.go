@@ -8,11 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/loops"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
@@ -75,7 +73,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	errs := []error{t.locks(ctx, idle), new(archive.Pruned).Remove(reg.Dir(), loops.OldDirectory, false)}
+	errs := []error{t.locks(ctx, idle)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
 	if t.dead, err = notice.NamesInDeadLetters(reg, t.old); err != nil {

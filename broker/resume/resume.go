@@ -11,7 +11,6 @@ import (
 
 	"c2c/broker/loops"
 	"c2c/inbox"
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/registry"
@@ -53,10 +52,6 @@ func Both(ctx context.Context, reg *sessions.Registry, one, two string) (held in
 		if err := pair[0].goOn(ctx, reg, pair[1]); err != nil {
 			return 0, err
 		}
-	}
-	// If a c2c of an older version still runs, it hands over held mail only after loops.OldDirectory is gone.
-	if err := new(archive.Pruned).Remove(reg.Dir(), loops.OldDirectory, false); err != nil {
-		reg.Log.Warn("a running c2c of an older version may keep messages held", "err", err)
 	}
 	reg.Events.Record(ctx, "resume", "session_id", a.sid, "with", b.sid)
 	return held, errors.Join(a.box.NotifyWatchers(ctx), b.box.NotifyWatchers(ctx))

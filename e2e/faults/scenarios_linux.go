@@ -32,7 +32,7 @@ var newBody = strings.Repeat("new ", 1500)
 
 func scenarios() []*scenario {
 	// The scenario that takes longest comes first.
-	return slices.Concat(crowds(), sends(), polls(), imports(), hooks(), registers(), sweeps(), rooms(), installs())
+	return slices.Concat(crowds(), sends(), polls(), hooks(), registers(), sweeps(), rooms(), installs())
 }
 
 // pair registers the two sessions that most scenarios use.
@@ -212,28 +212,6 @@ func readInPart(p *place) error {
 		return errors.Join(err, fmt.Errorf("read %d, waiting %d, in %q", len(p.gone), len(p.mail), found))
 	}
 	return err
-}
-
-// imports are scenarios with commands that find mail of an old version, see package inbox.
-func imports() []*scenario {
-	s := &scenario{name: "list, mail of an old version", command: []string{"c2c", "list"}}
-	s.prepare = waits(2, 100, func(p *place) error {
-		text := ""
-		for i := range 2 {
-			text += fmt.Sprintf(`{"message":{"from_alias":"birch","to_alias":"amber","content":"old %d","ts":1.5,"message_id":"old-%d"},"n":%d}`+"\n", i, i, 3+i)
-		}
-		return errors.Join(os.WriteFile(p.path("root/amber.spill.jsonl"), []byte(text), 0o600), os.RemoveAll(p.path("root/owed.due")))
-	})
-	s.check = func(v *verdict) {
-		if err := os.RemoveAll(v.path("root/owed.due")); err != nil { // as if ten minutes had passed
-			v.wrong("%v", err)
-		}
-		v.must("", "c2c", "list")
-		all := append(slices.Clone(v.mail), letter{"old-0", "old 0"}, letter{"old-1", "old 1"})
-		v.same("waiting", v.waiting("amber"), all)
-		v.settled(s, "amber", "amber", all, all)
-	}
-	return []*scenario{s}
 }
 
 const toolEvent = `{"hook_event_name":"PostToolUse","session_id":"client-1","tool_name":"Bash"}`

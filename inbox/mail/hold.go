@@ -6,16 +6,12 @@ import "time"
 const LongestHold = 15 * time.Minute
 
 // OpensAt returns the time, in Unix seconds, from which on a held-back message may be handed over. It returns 0 if the message was
-// never held back. A message that an older version of c2c has held has no NotBefore.
+// never held back.
 func (m Message) OpensAt() float64 {
-	longest := m.TS + LongestHold.Seconds()
-	switch {
-	case m.NotBefore > 0:
-		return min(m.NotBefore, longest)
-	case m.Held != "":
-		return longest
+	if m.NotBefore <= 0 {
+		return 0
 	}
-	return 0
+	return min(m.NotBefore, m.TS+LongestHold.Seconds())
 }
 
 // KeptBack reports whether the message must not be handed over yet. It returns false if the message was sent after the time now: then
