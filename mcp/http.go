@@ -18,7 +18,6 @@ import (
 	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
 	"c2c/process/survive"
-	"c2c/serve/shared"
 	"c2c/wake"
 )
 
@@ -40,7 +39,7 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	srv := t.Server(&server.Hooks{}, server.WithResourceCapabilities(true, false))
 	t.AddInbox(srv)
 	h := &HTTP{host: newHost(cfg, srv)}
-	h.sessions = &sessionTable{host: h.host, sweeps: shared.New(h.limits.Sessions, cfg.Log), byID: map[string]*httpSession{}}
+	h.sessions = &sessionTable{host: h.host, byID: map[string]*httpSession{}}
 	h.stateless = newStateless(h.host, t)
 	h.sweeper.Go(func() { survive.Loop(h.ctx, cfg.Log, "forget MCP sessions", h.sweepNowAndThen) })
 	return h

@@ -1,20 +1,16 @@
 package mcp
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/inbox/mail"
-	"c2c/mcp/tools"
-	"c2c/serve/shared"
 )
 
 var (
@@ -27,9 +23,8 @@ var (
 // sessionTable holds the open MCP sessions by id. A goroutine that holds the table's lock never takes a session's lock.
 type sessionTable struct {
 	*host
-	sweeps *shared.Calls // of sessions that end, or whose lock is released, by id: the disk of a root may hang
-	mu     sync.Mutex
-	byID   map[string]*httpSession
+	mu   sync.Mutex
+	byID map[string]*httpSession
 }
 
 // newSession makes a session without adding it to the table.
@@ -160,34 +155,21 @@ func (t *sessionTable) revive(k record) *httpSession {
 // dropEnded drops sessions whose client has ended. Until a session is dropped, its peer holds the server lock, and other
 // processes believe that the session lives.
 func (t *sessionTable) dropEnded() {
-	all := slices.DeleteFunc(t.snapshot(), func(s *httpSession) bool { return !s.clientEnded() })
-	t.each(all, func(s *httpSession) { t.drop(s, errEnded, true) })
-}
-
-// sweepTime is how long a sweep waits for sessions whose disk hangs.
-const sweepTime = 2 * time.Second
-
-// each calls the function do for each of some sessions.
-func (t *sessionTable) each(all []*httpSession, do func(*httpSession)) {
-	ctx, end := context.WithTimeout(t.ctx, sweepTime)
-	defer end()
-	byID := map[string]*httpSession{}
-	for _, s := range all {
-		byID[s.id] = s
-	}
-	for id, err := range t.sweeps.Each(ctx, slices.Collect(maps.Keys(byID)), func(id string) error { do(byID[id]); return nil }) {
-		t.cfg.Log.Debug("an MCP session is not swept yet", "session", id[:min(len(id), tools.ShownID)], "err", err)
+	for _, s := range t.snapshot() {
+		if s.clientEnded() {
+			t.drop(s, errEnded, true)
+		}
 	}
 }
 
 func (t *sessionTable) sweep() {
 	t.dropEnded()
 	now := t.cfg.Now()
-	t.each(t.snapshot(), func(s *httpSession) {
+	for _, s := range t.snapshot() {
 		s.streams.forget(now.Add(-t.limits.Kept))
 		if s.isIdle(now) {
 			t.drop(s, errIdle, true)
-			return
+			continue
 		}
 		kept, used := s.record()
 		if kept.ID != "" {
@@ -196,7 +178,7 @@ func (t *sessionTable) sweep() {
 		if kept.PID == 0 && !s.isThere() { // c2c cannot see whether the client's process has ended
 			s.peer.ReleaseLock()
 		}
-	})
+	}
 	if err := t.sweepRecords(now, func(id string) bool { return t.known(id) != nil }); err != nil {
 		t.cfg.Log.Warn("old records of MCP sessions stay on disk", "err", err)
 	}

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,17 +13,13 @@ import (
 	"c2c/process/procstat/sockets"
 )
 
-// connLimiter bounds the number of open connections. To make room for a new connection, it closes the oldest connection whose other end has
-// hung up: its handler still runs, perhaps because a disk hangs. If there is none, it closes the oldest connection that has shown no key. If
-// all have shown a key, it closes the oldest connection of a sender. If no sender has one, it closes the connection of this user that has been
-// idle for the longest time: clients must expect that an idle connection is closed. Therefore incomplete requests and unused connections never
-// shut out a visitor with a key, and senders never shut out this user's own clients and page.
+// connLimiter bounds the number of open connections. To make room for a new one it closes the oldest that has shown no key, else the oldest
+// idle one: clients must expect that. So incomplete requests and unused connections never shut out a client with a key.
 type connLimiter struct {
 	max   int
 	mu    sync.Mutex
-	conns []*conn      // in the order of their arrival
-	went  int          // number of connections that were closed to make room
-	idles atomic.Int64 // counts how often a connection has become idle
+	conns []*conn // in the order of their arrival
+	went  int     // number of connections that were closed to make room
 }
 
 func newConnLimiter(max int) *connLimiter { return &connLimiter{max: max} }
@@ -33,9 +28,8 @@ func newConnLimiter(max int) *connLimiter { return &connLimiter{max: max} }
 type conn struct {
 	net.Conn
 	limiter *connLimiter
-	right   atomic.Int32 // the right to stay: ofAnyone, ofSender or ofUser
-	gone    atomic.Bool  // the other end has hung up
-	idle    atomic.Int64 // the value of idles when the connection became idle; 0: a request is under way
+	known   atomic.Bool // a request has shown a key
+	idle    atomic.Bool // no request is under way
 
 	uidOnce     sync.Once
 	uid         int  // the user at the other end
@@ -45,63 +39,30 @@ type conn struct {
 	process     Process
 }
 
-// A connection's right to stay.
-const (
-	ofAnyone = iota // no key shown
-	ofSender        // a sender's token or signature
-	ofUser          // the tool token, or a login
-)
-
-// add adds a connection. It returns nil if there is no room, because all other connections belong to this user and are busy.
+// add adds a connection. It returns nil if there is no room, because all other connections are busy.
 func (c *connLimiter) add(inner net.Conn) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.conns) >= c.max && !c.makeRoom() {
-		return nil
+	if len(c.conns) >= c.max {
+		i := slices.IndexFunc(c.conns, func(old *conn) bool { return !old.known.Load() })
+		if i < 0 {
+			i = slices.IndexFunc(c.conns, func(old *conn) bool { return old.idle.Load() })
+		}
+		if c.went++; i < 0 {
+			return nil
+		}
+		c.conns[i].Conn.Close()
+		c.conns = slices.Delete(c.conns, i, i+1)
 	}
 	new := &conn{Conn: inner, limiter: c}
 	c.conns = append(c.conns, new)
 	return new
 }
 
-func (c *connLimiter) makeRoom() bool {
-	c.went++
-	if i := slices.IndexFunc(c.conns, func(old *conn) bool { return old.gone.Load() }); i >= 0 {
-		c.evict(i)
-		return true
-	}
-	for right := int32(ofAnyone); right < ofUser; right++ {
-		if i := slices.IndexFunc(c.conns, func(old *conn) bool { return old.right.Load() == right }); i >= 0 {
-			c.evict(i)
-			return true
-		}
-	}
-	longest, since := -1, int64(0)
-	for i, old := range c.conns {
-		if idle := old.idle.Load(); idle != 0 && (longest < 0 || idle < since) {
-			longest, since = i, idle
-		}
-	}
-	if longest >= 0 {
-		c.evict(longest)
-	}
-	return longest >= 0
-}
-
-func (c *connLimiter) evict(i int) {
-	c.conns[i].Conn.Close()
-	c.conns = slices.Delete(c.conns, i, i+1)
-}
-
 // note records whether a connection is idle. The HTTP server calls note whenever the state of a connection changes.
 func (c *connLimiter) note(inner net.Conn, state http.ConnState) {
-	one, ok := inner.(*conn)
-	switch {
-	case !ok:
-	case state == http.StateIdle:
-		one.idle.Store(c.idles.Add(1))
-	default:
-		one.idle.Store(0)
+	if one, ok := inner.(*conn); ok {
+		one.idle.Store(state == http.StateIdle)
 	}
 }
 
@@ -118,15 +79,6 @@ func (c *connLimiter) size() (open, went int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.conns), c.went
-}
-
-// Read records that the other end has hung up. net/http also reads while a handler runs.
-func (c *conn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.gone.Store(true)
-	}
-	return n, err
 }
 
 func (c *conn) Close() error {
@@ -174,19 +126,15 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// AdmitSender gives a connection the same right to stay that a sender's token gives. A handler calls it when it has identified the
-// sender of the request in another way, for example by a signature.
-func AdmitSender(r *http.Request) { connOf(r).admit(Sender) }
-
-func (c *conn) admit(kind Kind) {
-	switch {
-	case c == nil:
-	case kind != Sender:
-		c.right.Store(ofUser)
-	default:
-		c.right.CompareAndSwap(ofAnyone, ofSender)
+// admit records that a request of the connection has shown a key.
+func (c *conn) admit() {
+	if c != nil {
+		c.known.Store(true)
 	}
 }
+
+// Admit gives a connection the right to stay. A handler calls it when it has identified the sender of the request by a signature.
+func Admit(r *http.Request) { connOf(r).admit() }
 
 // ends returns the two addresses of the connection, from the other end's point of view.
 func (c *conn) ends() (local, remote netip.AddrPort) {

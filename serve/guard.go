@@ -99,7 +99,7 @@ func (s *Server) guard(route Route) http.Handler {
 			return
 		}
 		if ok {
-			conn.admit(v.Kind)
+			conn.admit()
 		}
 		if !s.fits(w, r, route) {
 			return

@@ -17,14 +17,12 @@ import (
 	"c2c/live/requests"
 	"c2c/permission"
 	"c2c/process/survive"
-	"c2c/serve/shared"
 )
 
 // ErrBusy: no further root can be opened, because as many roots are in use as the limit allows.
 var ErrBusy = errors.New("too many projects are in use")
 
-// openRoots holds the open roots. The disk of a root may hang, for example if its server is gone. Therefore no goroutine uses a disk
-// while it holds the lock mu, and all code that opens or checks a root runs through the field looks.
+// openRoots holds the open roots. No goroutine uses a disk while it holds the lock mu: a slow disk delays only the requests for its root.
 type openRoots struct {
 	open      func(root string) (*broker.Broker, error)
 	whileOpen func(context.Context, *broker.Broker) // if set, runs for each open root until the root is closed
@@ -34,8 +32,8 @@ type openRoots struct {
 	// follow runs the hub of a root, and replaced asks its disk. They are fields so that a test can make them fail.
 	follow   func(context.Context, *live.Hub) error
 	replaced func(*broker.Broker) bool
-	looks    *shared.Calls
 
+	opening sync.Map // by root, a *sync.Mutex: one goroutine at a time opens or checks the root
 	mu      sync.Mutex
 	all     map[string]*usedRoot
 	closing map[string]*usedRoot // roots that the method close has taken out of the map all, until they are closed
@@ -79,8 +77,7 @@ func (p *openRoots) newRoot(b *broker.Broker) *usedRoot {
 func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.Duration, log *slog.Logger) *openRoots {
 	return &openRoots{open: open, max: max, idle: idle, log: log, all: map[string]*usedRoot{}, closing: map[string]*usedRoot{},
 		follow:   func(ctx context.Context, h *live.Hub) error { return h.Run(ctx) },
-		replaced: func(b *broker.Broker) bool { return b.Replaced() },
-		looks:    shared.New(max, log)}
+		replaced: func(b *broker.Broker) bool { return b.Replaced() }}
 }
 
 var errEnds = errors.New("the daemon is about to end")
@@ -93,7 +90,7 @@ func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), er
 	}
 	root = filepath.Clean(root)
 	for ctx.Err() == nil {
-		if _, err := p.looks.Do(ctx, root, func() (string, error) { return root, p.look(root) }); err != nil {
+		if err := p.look(root); err != nil {
 			return nil, nil, err
 		}
 		if one := p.hold(root); one != nil { // else it was closed meanwhile
@@ -106,6 +103,9 @@ func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), er
 
 // look opens a root that exists on disk, unless it is open. The root may be removed and made again while it is opened.
 func (p *openRoots) look(root string) error {
+	one, _ := p.opening.LoadOrStore(root, new(sync.Mutex))
+	one.(*sync.Mutex).Lock()
+	defer one.(*sync.Mutex).Unlock()
 	for !p.has(root) {
 		if _, err := os.Stat(root); err != nil {
 			return fmt.Errorf("open root: %w", err)

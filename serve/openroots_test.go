@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -8,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"c2c/broker"
+	"c2c/live"
 	"c2c/permission"
 	"c2c/project"
 )
@@ -232,5 +235,77 @@ func TestAVerdictInAPlaceIsInItsLog(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(a, "broker.log"))
 	if want := `"event":"permission","id":"abcde","verdict":"deny","by":"ci","via":"webhook","result":"refused: unknown"}`; err != nil || !strings.Contains(string(log), want) {
 		t.Errorf("logged %q, %v", log, err)
+	}
+}
+
+// A request opens a root that was removed and made again meanwhile.
+func TestARootThatWasRemovedWhileItWasOpenedIsOpenedAgain(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	root := r.path(t, "root")
+	p := newOpenRoots(func(root string) (*broker.Broker, error) {
+		b, err := r.open(root)
+		if r.opened == 1 {
+			err = errors.Join(err, os.Rename(root, root+".old"), os.Mkdir(root, 0o700))
+		}
+		return b, err
+	}, 2, time.Minute, slog.New(slog.DiscardHandler))
+	open, done, err := p.use(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if open.Broker.Replaced() {
+		t.Error("it gets the removed root")
+	}
+	done()
+	p.end()()
+}
+
+func TestTheServerEndsAlthoughARootHangs(t *testing.T) {
+	f := newFace(t, Limits{Grace: time.Millisecond})
+	goOn := make(chan struct{})
+	hung := make(chan struct{})
+	f.s.roots.follow = func(context.Context, *live.Hub) error { close(hung); <-goOn; return nil }
+	root := newProject(t, f.home)
+	_, done, err := f.s.OpenRoot(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-hung
+	done()
+	if err := f.stop(); err == nil || !strings.Contains(err.Error(), root) {
+		t.Errorf("the end of the server: %v", err)
+	}
+	close(goOn)
+	f.s.roots.end()()
+}
+
+// requestHere is a request of a client that runs in this directory and names none.
+func requestHere(t *testing.T, ctx context.Context) *http.Request {
+	t.Helper()
+	client := &conn{process: Process{PID: os.Getpid()}}
+	client.processOnce.Do(func() {})
+	if workingDirectory(os.Getpid()) == "" {
+		t.Skip("this system does not tell the directory of a process")
+	}
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, connKey{}, client), "POST", "http://localhost/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The root of the client's project cannot be opened, perhaps because the disk is full.
+func TestAProjectThatCannotBeOpenedIsNotReplacedByAnother(t *testing.T) {
+	f := newFace(t, Limits{})
+	t.Chdir(newProject(t, f.home))
+	open := f.s.cfg.OpenHere
+	f.s.cfg.OpenHere = func(here string) (*broker.Broker, error) {
+		if here == workingDirectory(os.Getpid()) {
+			return nil, syscall.ENOSPC
+		}
+		return open(here)
+	}
+	if root, by, err := f.s.RootFor(requestHere(t, t.Context())); !errors.Is(err, syscall.ENOSPC) || by != ByProcess {
+		t.Errorf("%q by %s, %v", root, by, err)
 	}
 }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,15 +39,15 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 		return "", "", err
 	}
 	if dir != "" {
-		root, err = s.rootOf(r.Context(), ByHeader, dir)
+		root, err = s.rootOf(ByHeader, dir)
 		return root, ByHeader, err
 	}
 	if dir := workingDirectory(ProcessOf(r).PID); dir != "" {
-		if root, err := s.rootOf(r.Context(), ByProcess, dir); !isDefault(root) && !errors.Is(err, ErrProject) {
+		if root, err := s.rootOf(ByProcess, dir); !isDefault(root) && !errors.Is(err, ErrProject) {
 			return root, ByProcess, err
 		}
 	}
-	root, err = s.rootOf(r.Context(), ByDirectory, s.cfg.Dir)
+	root, err = s.rootOf(ByDirectory, s.cfg.Dir)
 	return root, ByDirectory, err
 }
 
@@ -86,21 +85,19 @@ func isDefault(root string) bool {
 
 // rootOf returns the root of a directory. It makes the root if necessary; after an error, it may return the root all the same. The argument
 // by says how the directory was found.
-func (s *Server) rootOf(ctx context.Context, by, dir string) (string, error) {
-	return s.roots.looks.Do(ctx, by+" "+dir, func() (string, error) {
-		switch info, err := os.Stat(dir); {
-		case by == ByHeader && (err != nil || !info.IsDir()), by == ByProcess && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
-			return "", ErrProject
-		}
-		root, _, err := project.FindRoot(s.cfg.Getenv, dir)
-		if err != nil || s.roots.has(root) {
-			return root, err
-		}
-		b, err := s.cfg.OpenHere(dir)
-		if err != nil {
-			return root, fmt.Errorf("open the root of %s: %w", dir, err)
-		}
-		root = b.Root()
-		return root, s.roots.add(root, b)
-	})
+func (s *Server) rootOf(by, dir string) (string, error) {
+	switch info, err := os.Stat(dir); {
+	case by == ByHeader && (err != nil || !info.IsDir()), by == ByProcess && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
+		return "", ErrProject
+	}
+	root, _, err := project.FindRoot(s.cfg.Getenv, dir)
+	if err != nil || s.roots.has(root) {
+		return root, err
+	}
+	b, err := s.cfg.OpenHere(dir)
+	if err != nil {
+		return root, fmt.Errorf("open the root of %s: %w", dir, err)
+	}
+	root = b.Root()
+	return root, s.roots.add(root, b)
 }

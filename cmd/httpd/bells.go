@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"c2c/mcp"
 	"c2c/process/survive"
 	"c2c/ringer"
-	"c2c/serve/shared"
 	"c2c/sessions"
 	"c2c/sessions/eventlog"
 	"c2c/wake"
@@ -21,20 +19,13 @@ import (
 type bells struct {
 	h       *Host
 	tools   *mcp.HTTP
-	calls   *shared.Calls // those that stop a ringer, by root
 	mu      sync.Mutex
-	running map[string]*running // by root
-	results map[string]int      // by outcome of a ring: how many messages had a ring with this outcome
-}
-
-// running is a ringer that runs.
-type running struct {
-	stop func() // returns when it has ended
-	ends bool   // stop was called
+	running map[string]func() // by root: stops its ringer, and returns when it has ended
+	results map[string]int    // by outcome of a ring: how many messages had a ring with this outcome
 }
 
 func (h *Host) newBells(tools *mcp.HTTP) *bells {
-	return &bells{h: h, tools: tools, calls: shared.New(maxHanging, h.Log), running: map[string]*running{}, results: map[string]int{}}
+	return &bells{h: h, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 }
 
 // ringStreams starts to ring the sessions that have an open stream, and returns at once. The ringing ends with ctx. The function wait
@@ -44,7 +35,7 @@ func (h *Host) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(c
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer b.stop(context.WithoutCancel(ctx), nil)
+		defer b.stop(nil)
 		survive.Loop(ctx, h.Log, "have a ringer for each root", func() { b.follow(ctx) })
 	}()
 	return b.write, func() { <-done }
@@ -52,40 +43,28 @@ func (h *Host) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(c
 
 func (b *bells) follow(ctx context.Context) {
 	for {
-		var again <-chan time.Time
-		if !b.update(ctx) {
-			again = time.After(stopAgain)
-		}
+		b.update(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-b.tools.Moved():
-		case <-again:
 		}
 	}
 }
 
-// stopAgain is when follow looks again at ringers that have not ended.
-const stopAgain = 5 * time.Second
-
 // update starts a ringer for each root with mailboxes, and ends the ringers of other roots, because each ringer holds one of the user's
-// few inotify watches. It returns false if some ringer has not ended yet. Until then its root gets no other one.
-func (b *bells) update(ctx context.Context) bool {
+// few inotify watches.
+func (b *bells) update(ctx context.Context) {
 	open := map[string]bool{}
 	for _, root := range b.tools.Roots() {
 		open[root] = true
 	}
-	brief, end := context.WithTimeout(ctx, patience)
-	defer end()
-	ended := b.stop(brief, open)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.stop(open)
 	for root := range open {
 		if b.running[root] == nil {
-			b.running[root] = &running{stop: b.start(ctx, root)}
+			b.running[root] = b.start(ctx, root)
 		}
 	}
-	return ended
 }
 
 func (b *bells) start(ctx context.Context, root string) (stop func()) {
@@ -98,24 +77,14 @@ func (b *bells) start(ctx context.Context, root string) (stop func()) {
 	return r.Start(ctx)
 }
 
-// stop ends all ringers, except those of the roots in keep. It returns whether they have ended before ctx ends.
-func (b *bells) stop(ctx context.Context, keep map[string]bool) bool {
-	ending, roots := map[string]*running{}, []string(nil)
-	b.mu.Lock()
-	for root, one := range b.running {
-		if one.ends = one.ends || !keep[root]; one.ends {
-			ending[root], roots = one, append(roots, root)
+// stop ends all ringers, except those of the roots in keep.
+func (b *bells) stop(keep map[string]bool) {
+	for root, stop := range b.running {
+		if !keep[root] {
+			stop()
+			delete(b.running, root)
 		}
 	}
-	b.mu.Unlock()
-	failed := b.calls.Each(ctx, roots, func(root string) error {
-		ending[root].stop()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.running, root)
-		return nil
-	})
-	return len(failed) == 0
 }
 
 func (b *bells) count(outcome string, messages int) {

@@ -68,12 +68,8 @@ func (h *Host) Run(ctx context.Context, within func(prepare func() error, run fu
 	return errors.Join(err, failed, s.Close())
 }
 
-// The disk of a root may hang for ever. Then the work in this root waits in a goroutine, and the daemon goes on without it.
-const (
-	patience   = 2 * time.Second  // how long the work for other roots waits for it
-	maxHanging = 1000             // roots at a time, for each kind of work
-	endTime    = 10 * time.Second // how long the work in the roots may take when the daemon ends
-)
+// endTime is how long the work in the roots may take when the daemon ends.
+const endTime = 10 * time.Second
 
 // inTime calls the function wait, and returns an error if it takes longer than endTime. The daemon then ends without it.
 func inTime(wait func() error) error {

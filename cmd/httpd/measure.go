@@ -4,47 +4,28 @@ import (
 	"context"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	"c2c/broker/owed"
-	"c2c/serve/shared"
 )
 
 // lockTime bounds the wait for the locks of a root. It is shorter than the time for all metrics, so that the root is counted even then.
 const lockTime = 3 * time.Second
 
-// measure writes the statistics of the daemon's open roots, which the function stats reads. It skips a root that cannot be read, or whose
-// disk hangs until ctx ends, and logs the error.
+// measure writes the statistics of the daemon's open roots, which the function stats reads. It skips a root that cannot be read, and logs
+// the error.
 func (h *Host) measure(roots func() []string, stats func(context.Context, string) (owed.Stats, error)) func(context.Context, io.Writer) {
-	calls := shared.New(maxHanging, h.Log)
-	var mu sync.Mutex
-	read := map[string]owed.Stats{} // by root
 	return func(ctx context.Context, w io.Writer) {
-		list := roots()
-		failed := calls.Each(ctx, list, func(root string) error {
-			brief, end := context.WithTimeout(context.WithoutCancel(ctx), lockTime) // other clients may share this call
-			defer end()
-			st, err := stats(brief, root)
-			mu.Lock()
-			defer mu.Unlock()
-			read[root] = st
-			return err
-		})
-		mu.Lock()
-		defer mu.Unlock()
-		for root := range read {
-			if !slices.Contains(list, root) {
-				delete(read, root)
-			}
-		}
 		var all []owed.Stats
-		for _, root := range slices.Compact(slices.Sorted(slices.Values(list))) {
-			if err := failed[root]; err != nil {
+		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
+			brief, end := context.WithTimeout(ctx, lockTime)
+			st, err := stats(brief, root)
+			end()
+			if err != nil {
 				h.Log.Warn("the obligations of a root could not be counted", "root", root, "err", err)
 				continue
 			}
-			all = append(all, read[root])
+			all = append(all, st)
 		}
 		owed.Prometheus(w, all...) // ignore a write error: nobody could read about it
 	}

@@ -7,26 +7,20 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"c2c/inbox/atomicfile"
 	"c2c/permission"
 	"c2c/process/survive"
 	"c2c/senders"
-	"c2c/serve/shared"
 	"c2c/wake/watch"
 )
 
-// approvers is where Start has called Attend. Any goroutine may use it.
+// approvers is where Start has called Attend.
 type approvers struct {
-	list  *senders.List
-	log   *slog.Logger
-	calls *shared.Calls // of attend, by root
-
-	mu     sync.Mutex
-	wanted map[string]bool      // by root: whether to attend there
-	held   map[string]attending // by root
+	list *senders.List
+	log  *slog.Logger
+	held map[string]attending // by root
 }
 
 // attending is a root in which Attend was called. The function leave, which Attend has returned, ends the effect of that call.
@@ -35,14 +29,11 @@ type attending struct {
 	leave func() error
 }
 
-const (
-	gap        = 200 * time.Millisecond // the shortest time between two reads of the list of senders
-	patience   = 2 * time.Second        // how long an update waits for a root whose disk hangs
-	maxHanging = 1000                   // roots at a time
-)
+// gap is the shortest time between two reads of the list of senders.
+const gap = 200 * time.Millisecond
 
 func newApprovers(list *senders.List, log *slog.Logger) *approvers {
-	return &approvers{list: list, log: log, calls: shared.New(maxHanging, log), held: map[string]attending{}}
+	return &approvers{list: list, log: log, held: map[string]attending{}}
 }
 
 // Start calls Attend in these roots until ctx ends. The argument files is the directory with the list. The function wait returns when
@@ -52,13 +43,13 @@ func Start(ctx context.Context, list *senders.List, files string, log *slog.Logg
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer p.set(context.WithoutCancel(ctx), nil)
+		defer p.set(nil)
 		changes := watch.NewChanges()
 		defer changes.Close()
 		// Watch the directory: the list may not exist yet.
 		survive.Loop(ctx, log, "attend for senders", func() {
 			changes.Each(ctx, gap, func() ([]string, time.Duration, error) {
-				p.update(ctx)
+				p.update()
 				return []string{files}, 0, nil
 			})
 		})
@@ -67,7 +58,7 @@ func Start(ctx context.Context, list *senders.List, files string, log *slog.Logg
 }
 
 // update calls Attend in the roots with a sender that may decide, and leaves all other roots. The next update tries again what has failed.
-func (p *approvers) update(ctx context.Context) {
+func (p *approvers) update() {
 	all, err := p.list.All()
 	if err != nil {
 		p.log.Warn("nobody outside can decide", "err", err)
@@ -78,37 +69,22 @@ func (p *approvers) update(ctx context.Context) {
 			wanted[s.Root] = true
 		}
 	}
-	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), patience) // else set(nil) at the end could join a call that still attends
-	defer end()
-	p.set(ctx, wanted)
+	p.set(wanted)
 }
 
-// set calls attend for the roots in wanted, and for those that are held.
-func (p *approvers) set(ctx context.Context, wanted map[string]bool) {
-	p.mu.Lock()
-	p.wanted = wanted
+// set calls Attend in the wanted roots, and leaves those that are held and not wanted.
+func (p *approvers) set(wanted map[string]bool) {
 	roots := slices.AppendSeq(slices.Collect(maps.Keys(wanted)), maps.Keys(p.held))
-	p.mu.Unlock()
-	for root, err := range p.calls.Each(ctx, roots, p.attend) {
-		p.log.Warn("clients may not report their permission dialogs as they should", "root", root, "err", err)
-	}
-}
-
-// attend calls Attend in a root, or leaves it, until what it has done is what is wanted: while the disk hangs, that may change.
-func (p *approvers) attend(root string) (err error) {
-	for done := false; !done; {
-		p.mu.Lock()
-		wanted, one := p.wanted[root], p.held[root]
-		p.mu.Unlock()
-		one, err = follow(root, one, wanted)
-		p.mu.Lock()
+	slices.Sort(roots)
+	for _, root := range slices.Compact(roots) {
+		one, err := follow(root, p.held[root], wanted[root])
 		if p.held[root] = one; one.dir == nil {
 			delete(p.held, root)
 		}
-		done = p.wanted[root] == wanted
-		p.mu.Unlock()
+		if err != nil {
+			p.log.Warn("clients may not report their permission dialogs as they should", "root", root, "err", err)
+		}
 	}
-	return err
 }
 
 // follow leaves a root that is not wanted, or that was removed and made again, and calls Attend in a wanted one. The result is zero if Attend
