@@ -74,9 +74,7 @@ func keyOf(t mail.Fingerprint) string { return hex.EncodeToString(t[:]) }
 // liveMail returns a view of a message from the root's hub (live.Hub). The hub may have shortened the text already.
 func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
-	if m.Cut {
-		one.Cut = max(one.Cut, len(m.Content)+1)
-	}
+	one.Cut = max(one.Cut, m.Cut)
 	one.Key, one.Session = keyOf(m.Key), m.SessionID
 	one.State, one.Since, one.After, one.By, one.Why = m.State, milli(m.At), milli(m.HandedAt), visible(m.By), visible(m.Why)
 	return one

@@ -595,8 +595,8 @@
   async function search(words) {
     if (!words.trim()) return openAll();
     await fetched('/api/search?' + new URLSearchParams({ q: words }), (l) => {
-      open({ kind: 'found', title: count(l.mails.length, 'message has', 'messages have') + ' “' + words + '”', more: false, hits: hitsOf(words),
-        note: l.more ? 'These are the newest. More words find less.' : l.note }, l.mails.reverse(), true);
+      open({ kind: 'found', title: (l.more ? 'More than ' : '') + count(l.mails.length, 'message has', 'messages have') + ' “' + words + '”', more: false, hits: hitsOf(words),
+        note: [l.more ? 'These are the newest. More words find less.' : '', l.note].filter(Boolean).join(' ') }, l.mails.reverse(), true);
       aloud(count(l.mails.length, 'message', 'messages') + ' found');
       $('talk-title').focus();
     });
