@@ -213,3 +213,23 @@ func TestAUmaskThatTakesOurOwnRightsAwayBreaksNothing(t *testing.T) {
 		}
 	}
 }
+
+// Ctrl-Z stops c2c ask, and fg lets it go on when its time is over.
+func TestAStoppedAskHandsOverTheAnswerThatCameMeanwhile(t *testing.T) {
+	s := newShell(t)
+	for range 3 { // what it sees first is up to chance
+		out := s.want(`c2c ask amber --wait 1s 'which port?' >said 2>&1 & asks=$!
+			until grep -q waiting said; do :; done
+			over=$(($(date +%s) + 2))
+			kill -STOP $asks
+			id=$(grep -o ' as [0-9a-f]*' said | cut -c5-12)
+			c2c reply --session-id amber $id 8080 >reply
+			until [ $(date +%s) -ge $over ]; do :; done
+			kill -CONT $asks
+			wait $asks || :
+			cat said; c2c poll-inbox`)
+		if strings.Count(out, "\n8080\n") != 1 || strings.Contains(out, "no answer yet") || !strings.Contains(out, "(no messages)") {
+			t.Errorf("%s", out)
+		}
+	}
+}
