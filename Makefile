@@ -40,8 +40,8 @@ race: ## the tests under the race detector (needs a C compiler)
 e2e: ## the tests on the real clients, and of the HTTP side with programs of others, installed from npm into a cache
 	bash scripts/e2e.sh
 
-conformance: ## the whole conformance suite of MCP on the HTTP daemon, into docs/conformance.md
-	C2C_E2E_NEEDS='node-linux- @modelcontextprotocol/conformance@' bash scripts/e2e.sh ./e2e/face -run Conformance -page $(CURDIR)/docs/conformance.md
+conformance: ## the whole conformance suite of MCP on the HTTP daemon (make e2e runs it, too)
+	C2C_E2E_NEEDS='node-linux- @modelcontextprotocol/conformance@' bash scripts/e2e.sh ./e2e/face -run Conformance
 
 certify: ## the tests on the newest version of each client, or of CLIENTS="..."; writes docs/certified.md
 	$(GO) run ./e2e/certify $(CLIENTS)

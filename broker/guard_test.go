@@ -333,7 +333,7 @@ func TestWorkFreesWhatIsHeld(t *testing.T) {
 			w, amber, birch, r := heldOnce(t)
 			w.read(birch.ID)
 			w.works([]sessions.Session{amber, birch}[who])
-			w.mustPass("the next one", w.reply(amber, birch, mail.Message{InReplyTo: "none"}))
+			w.mustPass("the next one", w.reply(amber, birch, mail.Message{InReplyTo: "01890a5d-ac96-774b-bcce-b302099a8057"}))
 			if waiting := w.waiting(birch.ID); len(waiting) < 1 || waiting[0].ID != r.ID {
 				t.Errorf("waiting are %v", waiting)
 			}

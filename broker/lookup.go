@@ -77,16 +77,15 @@ func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, er
 }
 
 // answered returns the whole id of the message that a session answers. Usually the message is in the session's own mailbox, and then no
-// other mailbox is read. If no mailbox has the message, broker.log may have its id. A text that cannot be part of a UUID is returned
-// unchanged, because the sender of the message may have chosen it as the id.
+// other mailbox is read. If no mailbox has the message, broker.log may have its id. A UUID is returned without a search, as by MessageID.
 func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string) (string, error) {
-	if len(typed) < mail.ShortLen || mail.IsUUID(typed) || sessions.CheckID(typed) != nil {
+	if typed == "" || mail.IsUUID(typed) {
 		return typed, nil
 	}
 	if box, err := b.Mailbox(s.ID); err == nil {
 		own, err := box.Search(ctx, inbox.Query{
 			IDs:   map[string]bool{typed: true},
-			Match: func(m mail.Message) bool { return mail.ShortID(m.ID) == typed }, Limit: 2, Wait: sessions.KeepWait,
+			Match: func(m mail.Message) bool { return m.ID == typed || mail.ShortID(m.ID) == typed }, Limit: 2, Wait: sessions.KeepWait,
 		})
 		if err == nil && len(own) == 1 {
 			return own[0].Message.ID, nil
@@ -97,10 +96,6 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 		if sent, err := b.Events.Sent(typed); err == nil && len(sent) == 1 {
 			return sent[0].ID, nil
 		}
-	}
-	var several *AmbiguousIDError
-	if err != nil && !errors.As(err, &several) && !mail.LooksLikeID(typed) {
-		return typed, nil
 	}
 	return id, err
 }

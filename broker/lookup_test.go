@@ -67,7 +67,10 @@ func TestAnAnswerIsStoredWithTheWholeID(t *testing.T) {
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	id := w.send(amber, "birch", "one").ID
 	const gone = "01890a5d-ac96-774b-bcce-b302099a8057"
-	for typed, want := range map[string]string{mail.ShortID(id): id, "job-7": "job-7", "a-job-of-last-year": "a-job-of-last-year", gone: gone} {
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", ID: "job-7", Content: "two"}); err != nil {
+		t.Fatal(err)
+	}
+	for typed, want := range map[string]string{mail.ShortID(id): id, "job-7": "job-7", gone: gone} {
 		if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber", Content: "x", InReplyTo: typed}); err != nil {
 			t.Errorf("%s: %v", typed, err)
 			continue
@@ -75,6 +78,11 @@ func TestAnAnswerIsStoredWithTheWholeID(t *testing.T) {
 		w.read(amber.ID)
 		if last, err := w.box(amber.ID).Archive().History(t.Context(), 1); err != nil || last[0].InReplyTo != want {
 			t.Errorf("%s: %+v, %v", typed, last, err)
+		}
+	}
+	for _, typed := range []string{"zzzz", "job-8", "a-job-of-last-year"} { // who believes that it has answered must not be wrong
+		if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber", Content: "x", InReplyTo: typed}); !errors.Is(err, broker.ErrNoMessage) {
+			t.Errorf("%s: %v", typed, err)
 		}
 	}
 	_, err := w.Send(t.Context(), birch, mail.Message{To: "amber", Content: "x", InReplyTo: "b302099a"})

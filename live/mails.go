@@ -11,7 +11,7 @@ import (
 // Mail is a message and its state.
 type Mail struct {
 	mail.Message        // a long content is cut, and large fields of other programs are left out
-	Cut          bool   // the content was cut
+	Cut          int    // size of the whole content in bytes, if it was cut
 	SessionID    string // the owner of the mailbox in which the message is
 	Key          mail.Fingerprint
 
@@ -106,7 +106,7 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 func (m *Mails) store(e Event) *Mail {
 	one := &Mail{Message: e.Message, SessionID: e.SessionID, Key: e.Fingerprint, State: sessions.Queued, At: e.At}
 	if len(one.Content) > m.size {
-		one.Content, one.Cut = strings.ToValidUTF8(strings.Clone(one.Content[:m.size]), ""), true
+		one.Content, one.Cut = strings.ToValidUTF8(strings.Clone(one.Content[:m.size]), ""), len(one.Content)
 	}
 	extra := 0
 	for _, f := range one.Extra {

@@ -50,9 +50,9 @@ func TestTheNewestMessagesAreKeptAndOfEachTheBeginning(t *testing.T) {
 	changed := mails.Add([]Event{first, letter("m-2", "12345"), {What: Read, Fingerprint: first.Fingerprint, By: "test"}})
 	var got []string
 	for _, m := range changed {
-		got = append(got, fmt.Sprint(m.ID, m.Content, m.Cut, m.State, len(m.Extra)))
+		got = append(got, fmt.Sprintf("%s%s %d %s %d", m.ID, m.Content, m.Cut, m.State, len(m.Extra)))
 	}
-	if want := []string{"m-1日trueread0", "m-212345falsequeued0"}; !slices.Equal(got, want) {
+	if want := []string{"m-1日 6 read 0", "m-212345 0 queued 0"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	mails.Add([]Event{letter("m-3", "")})

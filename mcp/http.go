@@ -35,7 +35,7 @@ type HTTP struct {
 // NewHTTP makes the handler; Close ends it.
 func NewHTTP(cfg HTTPConfig) *HTTP {
 	cfg.fillIn()
-	t := &tools.Tools{Cfg: cfg.Config}
+	t := tools.NewTools(cfg.Config)
 	srv := t.Server(&server.Hooks{}, server.WithResourceCapabilities(true, false))
 	t.AddInbox(srv)
 	h := &HTTP{host: newHost(cfg, srv)}

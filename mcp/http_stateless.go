@@ -39,6 +39,11 @@ func newStateless(h *host, t *tools.Tools) *stateless {
 			s.notes = server.ClientSessionFromContext(ctx).NotificationChannel()
 		}
 	})
+	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
+		if s, ok := ctx.Value(subscriptionKey{}).(*subscription); ok {
+			_ = s.await(ctx, 1) // mcp-go drops the acknowledgement if the request ends first: at once, if c2c offers nothing that the client asks for
+		}
+	})
 	srv := t.Server(hooks, server.WithResourceCapabilities(true, false), server.WithToolHandlerMiddleware(noteFailure))
 	t.AddInbox(srv)
 	m.handler = server.NewStreamableHTTPServer(srv, server.WithStateLess(true), server.WithDisableLocalhostProtection(true)) // package serve checks the host

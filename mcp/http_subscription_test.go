@@ -64,6 +64,17 @@ func (c *httpClient) listens(uris string) (e *events, leave func()) {
 	}
 }
 
+// The specification wants the acknowledgement first, also if c2c has nothing of what the client asks for.
+func TestASubscriptionToNothingIsAcknowledged(t *testing.T) {
+	c := &httpClient{httpLab: newHTTPLab(t, HTTPLimits{}), process: os.Getpid()}
+	for range 10 {
+		got := drain(t, c.post(c.modernBody("new", "subscriptions/listen", `"notifications":{"toolsListChanged":true}`), modernHeader("subscriptions/listen", "")...))
+		if ack, result := strings.Index(got, "subscriptions/acknowledged"), strings.Index(got, `"result"`); ack < 0 || result < ack {
+			t.Fatalf("answered %s", got)
+		}
+	}
+}
+
 // rings waits until a session has a bell.
 func (c *httpClient) rings() wake.Doorbell {
 	c.t.Helper()

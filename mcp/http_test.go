@@ -3,7 +3,9 @@ package mcp
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -790,6 +792,27 @@ func TestALaterRevisionIsAnswered(t *testing.T) {
 	hidden := &httpClient{httpLab: l}
 	if texts, isError := hidden.modernCall("poll_inbox", `{}`); !isError || !strings.Contains(texts[0], "initialize") {
 		t.Errorf("a process that cannot be seen: %q", texts)
+	}
+}
+
+// A client lists before it calls, and c2c may not see its process. A list makes no root, as over standard input.
+func TestListsOfALaterRevisionAreAnswered(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	for _, pid := range []int{os.Getpid(), 0} {
+		c := &httpClient{httpLab: l, process: pid}
+		for method, want := range map[string]string{
+			"tools/list": `"name":"poll_inbox"`, "prompts/list": `"name":"poll_inbox"`, "resources/list": tools.InboxURI, "resources/templates/list": "[]",
+		} {
+			if got := c.modern(method, "", ""); !strings.Contains(got, want) {
+				t.Errorf("process %d, %s: %q", pid, method, got)
+			}
+		}
+		if got := c.modern("prompts/get", "poll_inbox", `"name":"poll_inbox"`); !strings.Contains(got, "call c2c's tool poll_inbox") {
+			t.Errorf("process %d, the prompt: %q", pid, got)
+		}
+	}
+	if _, err := os.Stat(l.root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the root was made: %v", err)
 	}
 }
 

@@ -59,17 +59,22 @@ func (c *call) awaitAnswer(ctx context.Context, s sessions.Session, q *broker.Qu
 	brief, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var a *broker.Answer
-	err = c.until(brief, m.LockName(), m.Stamp, func() (bool, error) {
+	look := func() (bool, error) {
 		err := c.limited(ctx, func(ctx context.Context) (err error) {
 			a, err = q.Look(ctx)
 			return err
 		})
 		return a != nil, err
-	})
+	}
+	err = c.until(brief, m.LockName(), m.Stamp, look)
+	late := a == nil && brief.Err() != nil && ctx.Err() == nil
+	if late {
+		_, err = look() // the answer may have come while this process was stopped
+	}
 	switch {
 	case a != nil:
 		return c.limited(ctx, func(ctx context.Context) error { return c.handAnswer(ctx, s, a) })
-	case brief.Err() != nil && ctx.Err() == nil:
+	case late && err == nil:
 		return c.late(ctx, q, limit)
 	}
 	return err

@@ -52,7 +52,12 @@ func (c *call) outbox(ctx context.Context, s sessions.Session, limit int) ([]bro
 // search finds the messages with the given words, among those that a session has sent or received, and among the posts of its rooms.
 func search(c *call, f *cli.Flags) action {
 	find := func(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
-		return talk.Search(ctx, c.b, s, c.words, limit)
+		found, err := talk.Search(ctx, c.b, s, c.words, max(limit, limit+1)) // without a limit the sum overflows
+		if len(found) > limit {
+			found = found[:limit]
+			fmt.Fprintf(c.stderr, "c2c: these are the newest %d; --limit 0 shows all\n", limit)
+		}
+		return found, err
 	}
 	do := c.lister(f, find, func(ctx context.Context, found []broker.Mail) {
 		if len(found) > 0 && !c.forPerson(ctx) {

@@ -136,6 +136,20 @@ func TestASearchShowsPostsWithTheirRoom(t *testing.T) {
 	}
 }
 
+func TestASearchThatIsCutSaysSo(t *testing.T) {
+	root := scratch(t)
+	mustRun(t, root, "birch", "register")
+	for _, text := range []string{"green 1", "green 2", "green 3"} {
+		mustRun(t, root, "amber", "send", "birch", text)
+	}
+	for limit, want := range map[string]string{"2": "c2c: these are the newest 2; --limit 0 shows all\n", "3": "", "0": ""} {
+		out, errs, code := run(t, root, "amber", "search", "green", "--limit", limit)
+		if errs != want || code != exitDone || strings.Contains(out, "green 1") != (want == "") || !strings.Contains(out, "green 2") {
+			t.Errorf("--limit %s: exit %d, %q, %q", limit, code, out, errs)
+		}
+	}
+}
+
 // The script starts c2c at a prompt when something is new, and else not.
 func TestTheHookScriptStartsC2cForNewPostsAtAPromptOnly(t *testing.T) {
 	root := scratch(t)

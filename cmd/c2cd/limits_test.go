@@ -182,3 +182,54 @@ func TestAnotherUserIsKeptOut(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// A file that was made under such a umask could be read by nobody, and its mailbox would be broken for good.
+func TestAUmaskThatTakesOurOwnRightsAwayBreaksNothing(t *testing.T) {
+	s := newShell(t)
+	credential := new(syscall.Credential)
+	if os.Geteuid() == 0 { // root may read everything, so another user has to try
+		credential.Uid, credential.Gid = 65534, 65534
+		for _, dir := range []string{filepath.Dir(s.home), filepath.Dir(filepath.Dir(s.home)), s.bin, filepath.Dir(s.bin)} {
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, err := exec.Command("chown", "-R", "65534:65534", s.home).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+	}
+	for _, script := range []string{"umask 777; c2c send amber one", "umask 777; c2c register dune --session-id dune; c2c send dune two",
+		"c2c send amber three", "c2c poll-inbox --session-id amber; c2c poll-inbox --session-id dune; c2c history --session-id amber"} {
+		cmd := s.command("set -e; " + script)
+		if os.Geteuid() == 0 {
+			cmd.SysProcAttr.Credential = credential
+		}
+		out, err := cmd.CombinedOutput()
+		if err != nil || strings.Contains(string(out), "permission") {
+			t.Errorf("%s: %v: %s", script, err, out)
+		}
+		if strings.Contains(script, "poll") && (strings.Count(string(out), "one") != 2 || strings.Count(string(out), "two") != 1) {
+			t.Errorf("%s: %s", script, out)
+		}
+	}
+}
+
+// Ctrl-Z stops c2c ask, and fg lets it go on when its time is over.
+func TestAStoppedAskHandsOverTheAnswerThatCameMeanwhile(t *testing.T) {
+	s := newShell(t)
+	for range 3 { // what it sees first is up to chance
+		out := s.want(`c2c ask amber --wait 1s 'which port?' >said 2>&1 & asks=$!
+			until grep -q waiting said; do :; done
+			over=$(($(date +%s) + 2))
+			kill -STOP $asks
+			id=$(grep -o ' as [0-9a-f]*' said | cut -c5-12)
+			c2c reply --session-id amber $id 8080 >reply
+			until [ $(date +%s) -ge $over ]; do :; done
+			kill -CONT $asks
+			wait $asks || :
+			cat said; c2c poll-inbox`)
+		if strings.Count(out, "\n8080\n") != 1 || strings.Contains(out, "no answer yet") || !strings.Contains(out, "(no messages)") {
+			t.Errorf("%s", out)
+		}
+	}
+}

@@ -166,7 +166,7 @@ func (a allowed) print(c *call, s senders.Sender) {
 	if s.Bridge {
 		header = "-H 'X-Sender: <name of the writer>' "
 	}
-	fmt.Fprintf(c.stdout, "token %s\nIt is not shown again. Use it like this:\n  curl -H 'Authorization: Bearer %s' %s-d 'build failed' %s\n", a.Token, a.Token, header, a.URL)
+	fmt.Fprintf(c.stdout, "token %s\nIt is not shown again. Use it like this, so that no list of processes shows it:\n  echo 'Authorization: Bearer %s' | curl -H @- %s-d 'build failed' %s\n", a.Token, a.Token, header, a.URL)
 }
 
 // denySender revokes a sender's key, or a person's right to write through a bridge.

@@ -80,8 +80,8 @@ func TestMailFromCurl(t *testing.T) {
 	h.run("register", "birch", "--session-id", "s-birch")
 	h.run("serve", "start", "--port", h.port)
 	key, says := h.allows("ci", "--to", "birch")
-	line := regexp.MustCompile(`(?m)^  (curl .*)$`).FindStringSubmatch(says)
-	if line == nil || strings.Contains(says, "nobody") {
+	line := regexp.MustCompile(`(?m)^  (.*\| (curl .*))$`).FindStringSubmatch(says)
+	if line == nil || strings.Contains(line[2], key) || strings.Contains(says, "nobody") {
 		t.Fatalf("%q", says)
 	}
 	if out, err := exec.Command("sh", "-c", line[1]+" -sS").Output(); err != nil || !strings.Contains(string(out), `"queued":true`) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"c2c/process/survive"
 )
 
 // secretWords are what stands in requests and mail, and must stand in no log.
@@ -162,4 +165,23 @@ func (h *host) noLogHas(secrets []string) {
 			h.t.Errorf("%s has nothing", name)
 		}
 	}
+}
+
+// A panic ends only the work that it is in, so nobody would see it without looking into the log.
+func TestDoctorCountsThePanicsOfTheDaemon(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	doctor := func() string { out, _ := h.try("doctor", "--verbose"); return out } // no client is there, which is a problem
+	wantText(t, "none", doctor(), "ok       HTTP daemon: runs", "!panics")
+	log, err := os.OpenFile(filepath.Join(h.home, ".c2c", "http", "serve.log"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	to := slog.New(slog.NewTextHandler(log, nil))
+	for range 2 {
+		survive.Call(to, "look", func() error { panic("x") })
+	}
+	to.Warn("words", "of", ` stack="goroutine `) // somebody's words count for nothing
+	wantText(t, "two", doctor(), "warning  HTTP daemon: panics in its log: 2.", log.Name())
 }

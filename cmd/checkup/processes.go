@@ -1,6 +1,7 @@
 package checkup
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -50,10 +51,21 @@ func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 	default:
 		f.Detail = fmt.Sprintf("runs, process %d, %s", st.PID, st.URL)
 	}
-	if damage != nil {
-		return []doctor.Finding{f, {Status: doctor.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody may write from outside: %s", damage, RepairSenders)}}
+	found := []doctor.Finding{f}
+	if n := panics(d.Log()); n > 0 {
+		found = append(found, doctor.Finding{Status: doctor.Warning, Part: f.Part, Path: d.Log(),
+			Detail: fmt.Sprintf("panics in its log: %d. They are mistakes of c2c: report their lines, those with level=ERROR, then empty the log", n)})
 	}
-	return []doctor.Finding{f}
+	if damage != nil {
+		found = append(found, doctor.Finding{Status: doctor.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody may write from outside: %s", damage, RepairSenders)})
+	}
+	return found
+}
+
+// panics counts the panics in a daemon's log. Each is logged with its stack. Within a logged text the quotation mark would be escaped.
+func panics(log string) int {
+	data, _ := os.ReadFile(log) // without a log there was no panic
+	return bytes.Count(data, []byte(` stack="goroutine `))
 }
 
 // checkPrograms reports processes that run another build of c2c than the installed build. They were started before an update, or belong to

@@ -32,7 +32,7 @@ func (l *roster) order(all []live.Session) {
 
 func rank(s live.Session) int {
 	switch {
-	case s.Now.Does == sessions.Waiting || s.Error != "":
+	case s.NeedsPerson() || s.Error != "":
 		return 0
 	case s.State == sessions.Absent:
 		return 2
@@ -92,7 +92,7 @@ func (a *app) drawHead(w int) {
 	waiting, asks := 0, 0
 	for _, s := range a.all {
 		waiting += s.Count
-		if s.Now.Does == sessions.Waiting {
+		if s.NeedsPerson() {
 			asks++
 		}
 	}

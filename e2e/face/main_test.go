@@ -36,9 +36,6 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	keep := slices.Concat(tools(), clients(), []string{os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"), os.Getenv(shotsVariable)})
-	if *page != "" {
-		keep = append(keep, filepath.Dir(*page))
-	}
 	status, isolated, err := lab.Isolate(keep...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "face:", err)

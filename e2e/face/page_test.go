@@ -70,6 +70,11 @@ func newPeople(t *testing.T) *people {
 	t.Cleanup(func() { p.b.Close() })
 	p.store = permission.Open(p.b.Dir(), time.Now)
 	p.amber, p.birch = p.session("amber", "claude"), p.session("birch", "codex")
+	served, err := p.b.Locks.Serve(p.birch.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { served() })
 	all, err := p.b.Sessions(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -195,6 +200,9 @@ func (p *people) does(w wish) (any, error) {
 			r.Tool, r.Description, r.Input = w.Tool, "", w.Text
 		}
 		return nil, p.store.Ask(p.t.Context(), r)
+	case "dialog", "no dialog":
+		turn := map[string]sessions.State{"dialog": sessions.Waiting, "no dialog": sessions.Busy}[w.Do]
+		return nil, p.b.SetTurn(p.t.Context(), sessions.Session{ID: who[w.From].ID}, turn, sessions.ByHook)
 	case "asked":
 		all, err := p.store.List(p.t.Context())
 		for _, r := range all {

@@ -55,7 +55,7 @@ func TestTheSDKOfTypeScriptWithTheLatestRevision(t *testing.T) {
 			if err := cmd.Run(); err != nil {
 				t.Fatalf("%v\n%s", err, wrong.String())
 			}
-			want := `{"both":"2025-11-25","session":true,"plain":"2025-11-25","version":"2026-07-28","offered":true,"honored":["c2c://inbox"],` +
+			want := `{"both":"2025-11-25","session":true,"plain":"2025-11-25","auto":"2026-07-28 true {\"claims\":[]}","version":"2026-07-28","offered":true,"honored":["c2c://inbox"],` +
 				`"bell":"c2c://inbox string","inbox":"{\"waiting\":1,\"from\":[\"amber\"]}","polled":"hello","surface":"full"}`
 			if got := strings.TrimSpace(out.String()); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)

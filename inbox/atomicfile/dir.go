@@ -63,7 +63,11 @@ func Create(path string) (*Dir, error) {
 	if err := ShutsOut(parent); err != nil {
 		return nil, fmt.Errorf("make directory %q: %w", path, err)
 	}
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := os.Mkdir(path, 0o700)
+	if err == nil {
+		err = os.Chmod(path, 0o700) // the umask may take our own rights away
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("make directory %q: %w", path, errors.Unwrap(err))
 	}
 	if err := SyncDir(parent); err != nil {

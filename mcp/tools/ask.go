@@ -82,15 +82,15 @@ func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Dur
 	brief, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer c.tellProgress(brief, q)()
-	err = changes.Until(brief, file, func() (bool, error) {
-		err := c.limited(brief, func(ctx context.Context) (err error) {
+	look := func() (bool, error) {
+		err := c.limited(ctx, func(ctx context.Context) (err error) {
 			a, err = q.Look(ctx)
 			return err
 		})
 		return a != nil, err
-	})
-	if a == nil && brief.Err() != nil && ctx.Err() == nil {
-		return nil, nil
+	}
+	if err = changes.Until(brief, file, look); a == nil && brief.Err() != nil && ctx.Err() == nil {
+		_, err = look() // the answer may have come while this process was stopped
 	}
 	return a, err
 }

@@ -47,10 +47,11 @@ type Config struct {
 // Tools implements the tool calls for all clients of a transport.
 type Tools struct {
 	Cfg  Config
-	Only *Peer // the client, if the transport has only one; other transports name the client of each request, see WithPeer
+	Only *Peer // never nil: the client of each request that names none, see WithPeer. Over HTTP it has no root, so it can only list
 }
 
-func newTools(cfg Config) *Tools {
+// NewTools returns the tools of a transport.
+func NewTools(cfg Config) *Tools {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -28,7 +28,7 @@ func New(cfg Config) *server.MCPServer {
 	if cfg.Silent {
 		return server.NewMCPServer("c2c", broker.Version)
 	}
-	t := newTools(cfg)
+	t := NewTools(cfg)
 	hooks := &server.Hooks{}
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, res *mcp.InitializeResult) {
 		t.Only.SetProtocol(res.ProtocolVersion)

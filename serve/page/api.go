@@ -162,8 +162,8 @@ func (p *Page) search(c *call) (any, error) {
 		return nil, wrong("search for a word")
 	}
 	// A person may search all mail, as at a terminal, and the posts of the rooms that this person may read.
-	all, err := talk.Search(c, c.b(), c.reader(), fields, maxPage)
-	return listed(all, len(all) == maxPage, err)
+	all, err := talk.Search(c, c.b(), c.reader(), fields, maxPage+1)
+	return listed(all[:min(len(all), maxPage)], len(all) > maxPage, err)
 }
 
 // thread returns a whole conversation, oldest first.

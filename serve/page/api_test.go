@@ -200,12 +200,29 @@ func TestALongTextIsCutAndComesWholeWhenAskedFor(t *testing.T) {
 	if cut.Cut != len(text) || len(cut.Text) > maxText || !strings.HasPrefix(text, cut.Text) {
 		t.Errorf("%d of %d bytes, cut %d", len(cut.Text), len(text), cut.Cut)
 	}
+	if got := until(tab.live(), "now", func(n now) bool { return true }).Mails[0]; got.Cut != cut.Cut {
+		t.Errorf("as it came, cut %d", got.Cut)
+	}
 	all := get[whole](tab, "GET", "/api/message?id="+id+"&key="+cut.Key, nil)
 	if all.Text != text || all.Cut != 0 || len(all.Way) == 0 || all.Keeps == "" {
 		t.Errorf("%d bytes, cut %d, way %q, %q", len(all.Text), all.Cut, all.Way, all.Keeps)
 	}
 	if status, _ := tab.do("GET", "/api/message?id="+someID+"9", nil); status != http.StatusNotFound {
 		t.Errorf("of none: %d", status)
+	}
+}
+
+func TestASearchThatIsCutSaysSo(t *testing.T) {
+	l := newLab(t)
+	tab := l.loggedIn()
+	for i := range maxPage + 1 {
+		l.send(l.amber, "birch", "found")
+		if i < maxPage-1 {
+			continue
+		}
+		if got := get[listing](tab, "GET", "/api/search?q=found", nil); got.More != (i == maxPage) || len(got.Mails) != maxPage {
+			t.Errorf("of %d: %d, more: %v", i+1, len(got.Mails), got.More)
+		}
 	}
 }
 

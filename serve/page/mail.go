@@ -74,9 +74,7 @@ func keyOf(t mail.Fingerprint) string { return hex.EncodeToString(t[:]) }
 // liveMail returns a view of a message from the root's hub (live.Hub). The hub may have shortened the text already.
 func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
-	if m.Cut {
-		one.Cut = max(one.Cut, len(m.Content)+1)
-	}
+	one.Cut = max(one.Cut, m.Cut)
 	one.Key, one.Session = keyOf(m.Key), m.SessionID
 	one.State, one.Since, one.After, one.By, one.Why = m.State, milli(m.At), milli(m.HandedAt), visible(m.By), visible(m.Why)
 	return one
@@ -111,6 +109,7 @@ type session struct {
 	State    string `json:"state"`
 	Does     string `json:"does"`
 	Since    int64  `json:"since,omitempty"`
+	Needs    bool   `json:"needs_person,omitempty"`
 	Waiting  int    `json:"waiting,omitempty"` // number of messages
 	Handed   int    `json:"handed,omitempty"`  // number of messages that a reader has leased
 	Oldest   int64  `json:"oldest,omitempty"`
@@ -124,7 +123,7 @@ type session struct {
 
 func sessionOf(s live.Session) session {
 	one := session{ID: s.ID, Alias: visible(s.Alias), Client: visible(s.Client), Role: visible(s.Role), State: string(s.State), Does: string(s.Now.Does),
-		Since: milli(s.Now.Since), Waiting: s.Count, Handed: s.Handed, LastRead: milli(s.LastRead), Quiet: s.Quiet, Surface: visible(s.Surface), Error: visible(s.Error)}
+		Since: milli(s.Now.Since), Needs: s.NeedsPerson(), Waiting: s.Count, Handed: s.Handed, LastRead: milli(s.LastRead), Quiet: s.Quiet, Surface: visible(s.Surface), Error: visible(s.Error)}
 	if s.Count > 0 {
 		one.Oldest = milli(s.Oldest)
 	}

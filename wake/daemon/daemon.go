@@ -6,6 +6,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,8 +216,13 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 		select {
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
-		case <-ended:
-			return 0, fmt.Errorf("the %s did not start (%s): %s", d.What, d.Log(), d.whySince(begin))
+		case end := <-ended:
+			why := d.whySince(begin)
+			if why == "" { // perhaps the log cannot be written
+				_, err := fmt.Fprintf(log, "the %s ended: %v\n", d.What, end)
+				why = fmt.Sprint(cmp.Or(err, end))
+			}
+			return 0, fmt.Errorf("the %s did not start (%s): %s", d.What, d.Log(), why)
 		case <-time.After(lookTime):
 		}
 	}

@@ -37,6 +37,12 @@ for (const one of [both, plain]) {
   await one.client.close();
 }
 
+// One that could fall back, and that we do not know: it takes the newest revision, lists and calls.
+const auto = await dial('unknown', 'auto');
+const { tools } = await auto.client.listTools();
+said.auto = `${auto.client.getNegotiatedProtocolVersion()} ${tools.some((t) => t.name === 'send')} ${await auto.call('claims')}`;
+await auto.client.close();
+
 const { client, call } = await dial('new', pin);
 said.version = client.getNegotiatedProtocolVersion();
 said.offered = client.getDiscoverResult().supportedVersions.includes('2025-11-25');

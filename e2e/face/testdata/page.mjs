@@ -390,6 +390,22 @@ const parts = {
     await page.locator('#asks .card').waitFor({ state: 'detached' });
     same('Deny denies', await wish('asked', { id: 'bcdef' }), 'denied');
     same('what was typed is there', await page.inputValue('#text'), 'in the middle of a wor');
+    // A dialog that only its own window can answer.
+    const empty = page.locator('#todo-empty'), dialog = page.locator('#dialogs .card');
+    check('nothing waits', await empty.isVisible());
+    await wish('dialog', { from: 'birch' });
+    await dialog.waitFor();
+    check('a session that stands at a dialog waits', (await dialog.textContent()).includes('birch waits for its person') && !(await empty.isVisible()) && (await page.title()).startsWith('(1)'));
+    await lint(page, 'a dialog');
+    await picture(page, 'waits');
+    await wish('ask', { from: 'birch', id: 'cdefg' });
+    await page.locator('#asks .card', { hasText: 'cdefg' }).waitFor();
+    same('what can be decided here stands here once', await dialog.count(), 0);
+    await page.locator('#asks button[aria-disabled="false"]').first().waitFor();
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await dialog.waitFor();
+    await wish('no dialog', { from: 'birch' });
+    await dialog.waitFor({ state: 'detached' });
     await page.end('permission');
   },
 

@@ -595,8 +595,8 @@
   async function search(words) {
     if (!words.trim()) return openAll();
     await fetched('/api/search?' + new URLSearchParams({ q: words }), (l) => {
-      open({ kind: 'found', title: count(l.mails.length, 'message has', 'messages have') + ' “' + words + '”', more: false, hits: hitsOf(words),
-        note: l.more ? 'These are the newest. More words find less.' : l.note }, l.mails.reverse(), true);
+      open({ kind: 'found', title: (l.more ? 'More than ' : '') + count(l.mails.length, 'message has', 'messages have') + ' “' + words + '”', more: false, hits: hitsOf(words),
+        note: [l.more ? 'These are the newest. More words find less.' : '', l.note].filter(Boolean).join(' ') }, l.mails.reverse(), true);
       aloud(count(l.mails.length, 'message', 'messages') + ' found');
       $('talk-title').focus();
     });
@@ -1018,8 +1018,17 @@
     counts();
   }
 
+  // drawDialogs draws a card for each session that stands at a dialog which only its own window can answer.
+  function drawDialogs() {
+    const hasCard = (s) => [...asks.keys()].some((name) => name.startsWith(s.id + '/'));
+    $('dialogs').replaceChildren(...sessions.filter((s) => s.needs_person && !hasCard(s)).map((s) => make('div', { class: 'card ask' },
+      make('h3', {}, name(s.alias), ' waits for its person'),
+      make('p', { class: 'soft' }, 'A dialog is open in its own window' + (s.since ? ' for ' + age(s.since) : '') + '. Answer it there.'))));
+  }
+
   function counts() {
-    const n = myMail().length + $('asks').querySelectorAll('.card').length + $('owed').querySelectorAll('.late').length;
+    drawDialogs();
+    const n = myMail().length + $('dialogs').children.length + $('asks').querySelectorAll('.card').length + $('owed').querySelectorAll('.late').length;
     $('todo-count').hidden = n === 0;
     $('todo-count').textContent = n;
     $('todo-empty').hidden = n > 0 || $('owed').querySelectorAll('.card').length > 0;
@@ -1376,6 +1385,7 @@
   function refresh() {
     if (document.hidden || stopped || $('main').hidden) return;
     drawSessions();
+    counts();
     owedSoon(0);
     roomsSoon(0);
   }
