@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"c2c/inbox/mail"
 	"c2c/rooms"
@@ -76,7 +77,11 @@ func (r Receipt) String() string {
 		text += fmt.Sprintf("; not in the room: %s (c2c rooms invite %s %s)", strings.Join(left[:min(len(left), 10)], ", "), r.Room, left[0])
 	}
 	if len(r.Unknown) > 0 {
-		text += "; no session here is called " + strings.Join(r.Unknown[:min(len(r.Unknown), 10)], ", ")
+		names := strings.Join(r.Unknown[:min(len(r.Unknown), 10)], ", ")
+		text += "; no session here is called " + names
+		if strings.ContainsFunc(names, func(c rune) bool { return c > unicode.MaxASCII }) {
+			text += " (a name has only the letters A to Z)"
+		}
 	}
 	if len(r.Skipped) > 0 {
 		text += "; not told: " + strings.Join(r.Skipped, ", ")

@@ -232,7 +232,6 @@ func (p *posting) findTargets() error {
 			names = append(names, p.members[i].alias)
 		}
 	}
-	p.findStrangers()
 	for _, name := range names {
 		m := p.member(name)
 		switch {
@@ -251,31 +250,29 @@ func (p *posting) findTargets() error {
 	return p.findAtWork()
 }
 
-// findNamed returns the aliases of the members that the text names, and whether it names all members.
+// findNamed returns the aliases of the members that the text names, and whether it names all members. Names that no member has go into the
+// receipt.
 func (p *posting) findNamed() (names []string, all bool) {
-	if p.draft.Named == nil {
-		return rooms.Mentions(p.draft.Message.Content, func(alias string) bool { return p.member(alias) != nil })
+	if d := p.draft.Named; d != nil { // the author's machine has looked for the other names
+		for _, m := range p.members {
+			if slices.Contains(d.SIDs, m.SID) {
+				names = append(names, m.alias)
+			}
+		}
+		return names, d.All
 	}
-	for _, m := range p.members {
-		if slices.Contains(p.draft.Named.SIDs, m.SID) {
-			names = append(names, m.alias)
+	text, r := p.draft.Message.Content, &p.receipt
+	known, unknown, all := rooms.Mentions(text, func(alias string) bool { return p.member(alias) != nil || len(sessions.Holders(p.rows, alias)) > 0 })
+	for _, alias := range known {
+		if p.member(alias) != nil {
+			names = append(names, alias)
+		} else {
+			r.Strangers = append(r.Strangers, alias)
 		}
 	}
-	return names, p.draft.Named.All
-}
-
-// findStrangers finds names in the text that no member has: it puts those of other sessions into Strangers, and all others into Unknown.
-func (p *posting) findStrangers() {
-	if p.draft.Named != nil {
-		return // the author's machine has found the strangers already
-	}
-	text, registered := p.draft.Message.Content, func(alias string) bool { return len(sessions.Holders(p.rows, alias)) > 0 }
-	p.receipt.Strangers, _ = rooms.Mentions(text, func(alias string) bool { return p.member(alias) == nil && registered(alias) })
-	p.receipt.Unknown, _ = rooms.Mentions(text, func(alias string) bool {
-		isOne := func(m one) bool { name, _, _ := strings.Cut(m.alias, "@"); return strings.EqualFold(name, alias) }
-		return !slices.ContainsFunc(p.members, isOne) && !registered(alias) && !rooms.IsAll(alias) && strings.TrimRight(alias, "._-") == alias
-	})
-	p.receipt.Invited = slices.DeleteFunc(slices.Clone(p.receipt.Strangers), func(alias string) bool { return !p.isInvited(alias) })
+	r.Invited = slices.DeleteFunc(slices.Clone(r.Strangers), func(alias string) bool { return !p.isInvited(alias) })
+	r.Unknown = unknown
+	return names, all
 }
 
 func (p *posting) isInvited(alias string) bool {

@@ -363,6 +363,10 @@ func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
 	if got := w.post(amber, "Ask @brich or @Zoe. Not `@param`, a@b.c, @types/node or @birch.").String(); !strings.HasSuffix(got, "; no session here is called brich, Zoe") {
 		t.Error(got)
 	}
+	if got := w.post(amber, "\u8bf7\u770b@birch\u2014@cedar, and @bir\u0441h").String(); !strings.HasPrefix(got, "stored for 3, wakes 1 (birch), waits for the next turn of 1 (cedar); ") ||
+		!strings.HasSuffix(got, "; no session here is called bir\u0441h (a name has only the letters A to Z)") {
+		t.Error(got)
+	}
 	if n := len(w.waiting("ebony")); n != 0 {
 		t.Errorf("ebony has %d messages", n)
 	}
