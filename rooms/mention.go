@@ -26,7 +26,7 @@ func Mentions(text string, isKnown func(alias string) bool) (aliases, unknown []
 			continue
 		}
 		rest := strings.TrimLeftFunc(text[i+1:], func(c rune) bool { return joins(c) || c == '@' }) // birch@devbox is a session on another machine
-		if rest == text[i+1:] { // a name in a script without capitals is no alias, but the author has meant somebody
+		if rest == text[i+1:] {                                                                     // a name in a script without capitals is no alias, but the author has meant somebody
 			rest = strings.TrimLeftFunc(rest, unicode.IsLetter)
 		}
 		end := len(text) - len(rest)

@@ -569,7 +569,7 @@ func TestAKillBetweenTheStepsOfAPostLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.session("amber"), w.session("birch")
 	w.join("review", amber, birch)
-	p := &posting{b: w.Broker, look: w.Prober(), from: amber, draft: Draft{Room: "review", Message: mail.Message{Content: "@birch", ID: "m-1"}}, shows: map[string]bool{}}
+	p := &posting{b: w.Broker, look: w.Prober(), from: amber, draft: Draft{Room: "review", Message: mail.Message{Content: "@birch", ID: "m-1"}}, shows: map[string]bool{}, receipt: Receipt{TS: mail.Seconds(w.clock)}}
 	var err error
 	if p.room, err = StoreOf(w.Registry).Open("review"); err != nil {
 		t.Fatal(err)
@@ -578,6 +578,10 @@ func TestAKillBetweenTheStepsOfAPostLosesNothing(t *testing.T) {
 	if err := errors.Join(p.findMembers(t.Context()), p.findTargets(), p.store(t.Context())); err != nil {
 		t.Fatal(err)
 	}
+	if n, err := News(t.Context(), w.Registry, w.now(birch), false); err != nil || len(n.Rooms) != 0 {
+		t.Errorf("while its message may be under way: %+v %v", n, err)
+	}
+	w.clock = w.clock.Add(2 * time.Minute)
 	n, err := News(t.Context(), w.Registry, w.now(birch), false)
 	if err != nil || len(n.Rooms) != 1 {
 		t.Errorf("%+v %v", n, err)
