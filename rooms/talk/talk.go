@@ -340,14 +340,9 @@ func (p *posting) isWoken(sid string) bool {
 	return support == sessions.SurfaceFull
 }
 
-// agents counts the targets that are agents: only these count for the loop guard.
-func (p *posting) agents() (n int) {
-	for _, m := range p.targets {
-		if !isPerson(m.SID) {
-			n++
-		}
-	}
-	return n
+// wakes reports whether the post wakes a target, as far as is known here: only such targets count for the loop guard.
+func (p *posting) wakes(to one) bool {
+	return !p.shows[to.SID] && !isPerson(to.SID) && !p.draft.Message.Deferrable && (to.isAway() || p.isWoken(to.SID))
 }
 
 // isPerson reports whether a session belongs to a person, here or on another machine.
@@ -463,7 +458,7 @@ func (p *posting) add(to one) {
 		list = &r.Shows
 	case isPerson(to.SID):
 		list = &r.Tells
-	case !p.draft.Message.Deferrable && p.isWoken(to.SID):
+	case p.wakes(to):
 		list = &r.Wakes
 	}
 	*list = append(*list, to.alias)

@@ -643,6 +643,31 @@ func TestARingOfAgentsIsStoppedAndThePersonIsToldOnce(t *testing.T) {
 	}
 }
 
+// The guard counts what the receipts have called wakes, and its note says this number.
+func TestTheGuardCountsTheWakesOfTheReceipts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch, cedar := w.session("amber"), w.unrung("birch"), w.session("cedar")
+	w.join("review", amber, birch, cedar)
+	post := func(text string) Receipt {
+		t.Helper()
+		return w.draft(amber, Draft{Room: "review", Message: mail.Message{Content: text}, Limit: 2})
+	}
+	for range 5 {
+		if r := post("@birch, look"); r.costs() != "stored for 2, wakes 0, waits for the next turn of 1 (birch)" || r.Note != "" {
+			t.Fatal(r)
+		}
+	}
+	for range 2 {
+		if r := post("@cedar, look"); len(r.Wakes) != 1 {
+			t.Fatal(r)
+		}
+	}
+	if r := post("@birch @cedar, look"); len(r.Wakes) != 0 || !slices.Equal(r.Waits, []string{"birch"}) || !strings.Contains(r.Note, " 2 times ") {
+		t.Error(r)
+	}
+}
+
 func TestAPostThatWakesManyCountsForEach(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
