@@ -23,7 +23,7 @@ func RoomTools() []Tool {
 	return []Tool{
 		entry("send_room", Writes, sendRoom,
 			`Post to a room. It wakes only members whom it names (@alias, not in code), and the author of the in_reply_to post. Content "pass" posts nothing.`,
-			room(), content(),
+			room(), str("content", "Up to 64 KiB.").must().filled(),
 			str("in_reply_to", ""),
 			str("reason", "Why @all, shown to all."),
 			str("alias", "").quiet(), str("tag", "").quiet(),
