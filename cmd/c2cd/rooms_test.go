@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -88,5 +91,53 @@ func TestOnlyAMemberOrAPersonRenamesAndArchivesARoom(t *testing.T) {
 	k.run("rooms", "archive", "lounge", "--session-id", "birch")
 	if out := k.run("rooms", "list", "--session-id", "amber"); !strings.HasPrefix(out, "(no rooms") {
 		t.Errorf("a member archived it: %s", out)
+	}
+}
+
+// What the README and the page about rooms show is typed line by line, up to the first post with an @: the named session, which has done
+// nothing, is a member, and reads the post.
+func TestTheRoomsOfTheDocsReachWhomTheyName(t *testing.T) {
+	t.Parallel()
+	bin := programs(t)
+	for _, page := range []string{"README.md", "docs/rooms.md"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		home := t.TempDir()
+		shell := func(name, line string) string {
+			t.Helper()
+			cmd := exec.Command("sh", "-euc", line)
+			cmd.Dir = home
+			cmd.Env = []string{"HOME=" + home, "PATH=" + bin + ":/usr/bin:/bin", "C2C_MCP_SESSION_ID=" + name}
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %s: %v\n%s", page, line, err, out)
+			}
+			return string(out)
+		}
+		for _, name := range []string{"dana", "amber", "birch"} {
+			shell(name, "c2c register "+name)
+		}
+		named, begun := "", false
+		for line := range strings.Lines(string(data)) {
+			if begun = begun || strings.HasPrefix(line, "c2c rooms create "); !begun || !strings.HasPrefix(line, "c2c ") {
+				continue
+			}
+			out := shell("dana", line)
+			if _, text, ok := strings.Cut(line, " '@"); ok && strings.Contains(line, "'#") {
+				named, _, _ = strings.Cut(text, ",")
+				if want := "waits for the next turn of 1 (" + named + ")"; !strings.Contains(out, want) {
+					t.Errorf("%s: %s prints %s, want %q", page, line, out, want)
+				}
+				if got := shell(named, "c2c poll-inbox"); !strings.Contains(got, `room="review"`) || !strings.Contains(got, "@"+named+",") {
+					t.Errorf("%s: %s has %s", page, named, got)
+				}
+				break
+			}
+		}
+		if named == "" {
+			t.Errorf("%s names nobody in a room", page)
+		}
 	}
 }

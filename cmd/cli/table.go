@@ -218,7 +218,7 @@ all; a reply wakes the author. All else comes in a digest with the next turn.
   create, join, leave NAME   NAME@HOST is a room of a paired machine
   list; members, history NAME   all rooms; who is in one, and its posts
   send NAME TEXT; search WORDS   post; find posts in all rooms
-  invite NAME ALIAS ...      let sessions join, and tell them
+  invite NAME ALIAS ...      make sessions members, and tell them
   level NAME LEVEL           what comes by itself: open (each post while you
                              work), quiet (what names you; a digest), muted
   rename NAME NEW; archive NAME   close it, and keep its files

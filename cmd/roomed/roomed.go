@@ -322,15 +322,22 @@ func messages(posts []rooms.Post, room string) (all []mail.Message) {
 	return all
 }
 
-// invite invites the sessions one after the other. If one fails, the sessions before it stay invited.
+// invite invites the sessions one after the other. If one fails, the sessions before it stay members.
 func (c *call) invite(ctx context.Context, s sessions.Session) error {
 	for _, alias := range c.words[1:] {
-		r, err := talk.Invite(ctx, c.b, s, c.words[0], alias)
+		r, in, err := talk.Invite(ctx, c.b, s, c.words[0], alias)
 		if err != nil {
 			return err
 		}
-		err = c.show(map[string]any{"ok": true, "room_id": c.words[0], "invitee_alias": r.To, "message_id": r.ID}, func() {
-			c.printf("invited %s to %s: it gets a message\n", r.To, c.words[0])
+		err = c.show(map[string]any{"ok": true, "room_id": c.words[0], "invitee_alias": r.To, "message_id": r.ID, "member": in}, func() {
+			says := "%s is in %s now: posts that name it reach it\n"
+			switch {
+			case !in:
+				says = "invited %s to %s: it gets a message\n"
+			case r.ID == "":
+				says = "%s is in %s already\n"
+			}
+			c.printf(says, r.To, c.words[0])
 		})
 		if err != nil {
 			return err

@@ -251,11 +251,11 @@ func inviteToRoom(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := talk.Invite(ctx, c.b, s, roomID(c), c.req.GetString("invitee_alias", ""))
+	r, in, err := talk.Invite(ctx, c.b, s, roomID(c), c.req.GetString("invitee_alias", ""))
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"ok": true, "room_id": roomID(c), "invitee_alias": r.To}, nil
+	return map[string]any{"ok": true, "room_id": roomID(c), "invitee_alias": r.To, "member": in}, nil
 }
 
 // replyInRoom posts the answer to a message from a room. If the answered message is not from a room, isPost is false.

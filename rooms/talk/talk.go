@@ -213,9 +213,7 @@ func (p *posting) findTargets() error {
 	p.all = all || d.Wake
 	if d.To != "" {
 		m := p.member(d.To)
-		if m == nil && p.isInvited(d.To) {
-			return fmt.Errorf("post to %s#%s: %[1]s is invited, but not in the room", d.To, p.room.Name)
-		} else if m == nil {
+		if m == nil {
 			return fmt.Errorf("post to %s#%s: %[1]s is not in the room (c2c rooms invite %[2]s %[1]s)", d.To, p.room.Name)
 		}
 		names = append(names, m.alias)
@@ -270,14 +268,8 @@ func (p *posting) findNamed() (names []string, all bool) {
 			r.Strangers = append(r.Strangers, alias)
 		}
 	}
-	r.Invited = slices.DeleteFunc(slices.Clone(r.Strangers), func(alias string) bool { return !p.isInvited(alias) })
 	r.Unknown = unknown
 	return names, all
-}
-
-func (p *posting) isInvited(alias string) bool {
-	meta, err := p.room.Meta()
-	return err == nil && meta.Invites(alias)
 }
 
 func (p *posting) isAuthor(m one, post rooms.Post) bool {
