@@ -41,11 +41,35 @@ func TestAHintAboutARoomHasItsName(t *testing.T) {
 		{"send #review hello --session-id birch", "c2c rooms join review joins it"},
 		{"send #review @amber,\u00a0hello --session-id birch", "c2c rooms join review joins it"},
 		{"send birch#review hello --session-id amber", "c2c rooms invite review birch"},
+		{"rooms invite birch review --session-id amber", "the room stands first: c2c rooms invite review birch"},
+		{"rooms invite birch #review --session-id amber", "the room stands first: c2c rooms invite review birch"},
 	} {
 		out, err := k.try(strings.Split(c.line, " ")...)
 		if err == nil || !strings.Contains(out, c.hint) || strings.Count(out, " joins it") > 1 {
 			t.Errorf("c2c %s: %v: %s", c.line, err, out)
 		}
+	}
+}
+
+// An answer to a post goes to the room, and c2c reply says so, also about a reply that lacks its text.
+func TestAReplyNamesTheRoomToWhichItGoes(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	for _, alias := range []string{"amber", "birch"} {
+		k.run("register", "--session-id", alias, alias)
+	}
+	k.run("rooms", "create", "review", "--session-id", "amber")
+	k.run("rooms", "invite", "review", "birch", "--session-id", "amber")
+	id := regexp.MustCompile(`\b[0-9a-f]{8}\b`).FindString(k.run("send", "#review", "@birch, done?", "--session-id", "amber"))
+	k.run("poll-inbox", "--session-id", "birch")
+	want := "posted to #review as an answer to " + id + ": stored for 1, "
+	for _, words := range [][]string{{"yes"}, {id, "yes"}} {
+		if out, err := k.try(append(append([]string{"reply"}, words...), "--session-id", "birch")...); err != nil || !strings.HasPrefix(out, want) {
+			t.Errorf("reply %q: %v %s, want %q", words, err, out, want)
+		}
+	}
+	if out, err := k.try("reply", "--session-id", "birch"); err == nil || !strings.Contains(out, "such as: c2c reply 'Yes.', which posts to the room") || strings.Contains(out, "c2c post") {
+		t.Errorf("without words: %v %s", err, out)
 	}
 }
 

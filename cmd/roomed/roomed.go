@@ -118,7 +118,15 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if err != nil && !(reads && errors.Is(err, sessions.ErrNoCaller)) {
 		return err
 	}
-	return hinted(verb.do(c, ctx, s), c.words...)
+	err = verb.do(c, ctx, s)
+	if errors.Is(err, rooms.ErrNoRoom) && words[0] == "invite" {
+		last := len(c.words) - 1
+		room := strings.TrimPrefix(c.words[last], "#")
+		if names, _ := c.st.Names(); slices.Contains(names, room) {
+			return cli.WithHint(err, fmt.Sprintf("the room stands first: c2c rooms invite %s %s", room, strings.Join(c.words[:last], " ")))
+		}
+	}
+	return hinted(err, c.words...)
 }
 
 // IsNoRoom reports whether err means that no room has the typed name.
