@@ -99,6 +99,9 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 			return nil, fmt.Errorf("%.40q: want plain text of at most %d bytes on one line", words, maxWords)
 		}
 	}
+	if err := s.MayAct(); err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
 	now := reg.Now().UTC()
 	if len(w.Paths) > maxClaims {
 		return nil, errTooMany
@@ -144,6 +147,9 @@ var errTooMany = fmt.Errorf("a project has at most %d claims", maxClaims)
 // Release gives up claims of the session s: those with one of the paths in w or with the task in w. If w has no path and no task, it gives
 // up all claims of s.
 func Release(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (released []Claim, err error) {
+	if err := s.MayAct(); err != nil {
+		return nil, fmt.Errorf("release: %w", err)
+	}
 	var paths []string
 	for _, path := range w.Paths {
 		abs, err := Resolve(w.Dir, path)
