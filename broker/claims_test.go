@@ -180,13 +180,13 @@ func TestAClaimFollowsTheAliasOfItsHolder(t *testing.T) {
 	}
 }
 
-func TestAClaimCoversFoldersPatternsLinksAndRenames(t *testing.T) {
+func TestAClaimCoversFoldersPatternsAndLinks(t *testing.T) {
 	for claim, covers := range map[string][]string{
 		"src":      {"src/a.go", "src/deep/b.go", "src/new.go"},
 		"src/*.go": {"src/a.go", "src/new.go"},
 		"**/*.go":  {"main.go", "src/a.go", "src/deep/b.go", "src/new.go", "srcs/x.go"},
 		"link":     {"src/a.go", "src/deep/b.go", "src/new.go"},
-		"main.go":  {"main.go", "renamed.go"},
+		"main.go":  {"main.go"},
 	} {
 		w, amber, birch, dir := claimants(t)
 		if err := os.Symlink("src", filepath.Join(dir, "link")); err != nil {
@@ -201,14 +201,39 @@ func TestAClaimCoversFoldersPatternsLinksAndRenames(t *testing.T) {
 				t.Errorf("%s covers %s: %v", claim, name, got)
 			}
 		}
-		if claim == "main.go" {
-			if err := os.Rename(filepath.Join(dir, "main.go"), filepath.Join(dir, "renamed.go")); err != nil {
-				t.Fatal(err)
-			}
-			if w.holders(birch.ID, filepath.Join(dir, "renamed.go")) == nil || w.holders(birch.ID, filepath.Join(dir, "main.go")) == nil {
-				t.Error("a rename loses the claim")
-			}
-		}
+	}
+}
+
+// A claim is for a path, not for an inode: after git checkout the inode of a claimed file may be that of any other file.
+func TestAClaimStaysAtItsPath(t *testing.T) {
+	w, amber, birch, dir := claimants(t)
+	claimed, other := filepath.Join(dir, "main.go"), filepath.Join(dir, "other.go")
+	if _, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Paths: []string{claimed}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(claimed, other); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.holders(birch.ID, other); got != nil || w.holders(birch.ID, claimed) == nil {
+		t.Errorf("the other file is held by %q", got)
+	}
+	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Paths: []string{other}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Braces match nothing, so a claim with them is refused, unless there is such a file.
+func TestAClaimWithBracesIsRefused(t *testing.T) {
+	w, amber, birch, dir := claimants(t)
+	want := claims.Wanted{Paths: []string{"src/{a,b}.go"}, Dir: dir}
+	if _, err := claims.Make(t.Context(), w.Registry, amber, want); err == nil || !strings.Contains(err.Error(), `path "src/{a,b}.go": braces match nothing: name each path, or use * or **`) {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "src/{a,b}.go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claims.Make(t.Context(), w.Registry, amber, want); err != nil || w.holders(birch.ID, filepath.Join(dir, "src/{a,b}.go")) == nil {
+		t.Error(err)
 	}
 }
 

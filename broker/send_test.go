@@ -99,7 +99,7 @@ func TestAliasRules(t *testing.T) {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
-	for _, s := range []string{"", ".a", "-x", "--x", "a b", "a/b", "é", "c2c", "C2C-System", "broker", string(make([]byte, 65))} {
+	for _, s := range []string{"", ".a", "-x", "--x", "a b", "a/b", "é", "a.", "c2c", "C2C-System", "broker", string(make([]byte, 65))} {
 		if sessions.CheckAlias(s) == nil {
 			t.Errorf("%q is accepted", s)
 		}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,6 @@ type Claim struct {
 	SID      string    `json:"session_id"`
 	Alias    string    `json:"alias"`
 	Path     string    `json:"path,omitempty"` // absolute, without links; may be a pattern with * ? [ or **
-	File     string    `json:"file,omitempty"` // device and inode of a claimed file, which a rename does not change
 	Task     string    `json:"task,omitempty"`
 	Why      string    `json:"why,omitempty"`
 	Worktree string    `json:"worktree,omitempty"`
@@ -99,6 +99,9 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 			return nil, fmt.Errorf("%.40q: want plain text of at most %d bytes on one line", words, maxWords)
 		}
 	}
+	if err := s.MayAct(); err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
 	now := reg.Now().UTC()
 	if len(w.Paths) > maxClaims {
 		return nil, errTooMany
@@ -108,13 +111,18 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 		if err == nil && (len(abs) > maxPath || !utf8.ValidString(abs)) {
 			err = fmt.Errorf("path %.40q: want UTF-8 of at most %d bytes", abs, maxPath)
 		}
+		if err == nil && strings.Contains(abs, "{") {
+			if _, serr := os.Lstat(abs); serr != nil {
+				err = fmt.Errorf("path %q: braces match nothing: name each path, or use * or **", path)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(made, func(c Claim) bool { return c.Path == abs }) {
 			continue
 		}
-		made = append(made, Claim{SID: s.ID, Alias: s.Alias, Path: abs, File: fileOf(abs), Why: w.Why, Worktree: w.Worktree, At: now})
+		made = append(made, Claim{SID: s.ID, Alias: s.Alias, Path: abs, Why: w.Why, Worktree: w.Worktree, At: now})
 	}
 	if w.Task != "" {
 		made = append(made, Claim{SID: s.ID, Alias: s.Alias, Task: w.Task, Why: w.Why, Worktree: w.Worktree, At: now})
@@ -144,6 +152,9 @@ var errTooMany = fmt.Errorf("a project has at most %d claims", maxClaims)
 // Release gives up claims of the session s: those with one of the paths in w or with the task in w. If w has no path and no task, it gives
 // up all claims of s.
 func Release(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (released []Claim, err error) {
+	if err := s.MayAct(); err != nil {
+		return nil, fmt.Errorf("release: %w", err)
+	}
 	var paths []string
 	for _, path := range w.Paths {
 		abs, err := Resolve(w.Dir, path)

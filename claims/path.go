@@ -42,19 +42,6 @@ func Resolve(dir, name string) (string, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
-// fileOf returns the device and inode of a file. It returns "" if name is no regular file, or cannot be checked.
-func fileOf(name string) string {
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("%d:%d", st.Dev, st.Ino)
-}
-
 // foldsCase says that file systems of this operating system usually ignore case.
 const foldsCase = runtime.GOOS == "darwin"
 
@@ -65,14 +52,11 @@ func fold(name string) string {
 	return name
 }
 
-// covers reports whether the claim is for a file: for the path of the file, for a folder above it, for a pattern that matches either of
-// these, or for the same file under an earlier name.
+// covers reports whether the claim is for a file: for the path of the file, for a folder above it, or for a pattern that matches either of
+// these. A file that was renamed is another file: git gives files new inodes, and old inodes to other files.
 func (c Claim) covers(name string) bool {
 	if c.Path == "" {
 		return false
-	}
-	if c.File != "" && c.File == fileOf(name) {
-		return true
 	}
 	claimed, asked := fold(c.Path), fold(name)
 	if isPattern(claimed) && matches(strings.Split(claimed, "/"), strings.Split(asked, "/")) {

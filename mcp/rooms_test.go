@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"c2c/mcp/tools"
+	"c2c/rooms"
 )
 
 // listed are the names that tools/list shows to a client.
@@ -64,6 +65,9 @@ func TestToolsForRoomsAreListedWhereThereAreRooms(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "roomtools.json", append(text, '\n'))
+	if limit := fmt.Sprintf("Up to %d KiB.", rooms.MaxPost>>10); !strings.Contains(string(text), limit) || strings.Count(string(text), "KiB") != 1 {
+		t.Errorf("want the limit of a post, %q: %s", limit, text)
+	}
 }
 
 func TestARoomByTools(t *testing.T) {

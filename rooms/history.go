@@ -114,7 +114,7 @@ func (h history) posts(from, end int64, see func(Post) bool) (damaged int, err e
 			}
 			return true
 		}
-		p.end = at
+		p.start, p.end = at-int64(len(line)), at
 		return see(p)
 	})
 	return damaged, err

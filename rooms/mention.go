@@ -2,6 +2,8 @@ package rooms
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // IsAll reports whether a name, such as all in @all, stands for every member.
@@ -13,53 +15,52 @@ func IsAll(name string) bool {
 	return false
 }
 
-// Mentions returns the members that a text names with @, each once, and whether the text names all members. The function isMember reports
-// whether a member has this alias. An @ in code or in a quote names nobody, because agents show each other code, and quote each other.
-func Mentions(text string, isMember func(alias string) bool) (aliases []string, all bool) {
+// Mentions finds the names after an @ in a text, each once. The result aliases has the names for which the function isKnown returns true, and
+// unknown has all others. The result all says that the text names all members. An @ in code or in a quote names nobody, because agents show
+// each other code, and quote each other.
+func Mentions(text string, isKnown func(alias string) bool) (aliases, unknown []string, all bool) {
 	seen := map[string]bool{}
 	text = prose(text)
 	for i := 0; i < len(text); i++ {
-		if text[i] != '@' || i > 0 && joined(text[i-1]) {
+		if before, _ := utf8.DecodeLastRuneInString(text[:i]); text[i] != '@' || i > 0 && (joins(before) || strings.ContainsRune(`@/\+`, before)) {
 			continue
 		}
-		end := i + 1
-		for end < len(text) && inAlias(text[end]) {
-			end++
+		rest := strings.TrimLeftFunc(text[i+1:], func(c rune) bool { return joins(c) || c == '@' }) // birch@devbox is a session on another machine
+		if rest == text[i+1:] {                                                                     // a name in a script without capitals is no alias, but the author has meant somebody
+			rest = strings.TrimLeftFunc(rest, unicode.IsLetter)
 		}
-		if end < len(text) && (text[end] == '@' || text[end] == '/') { // an address on another machine, or the name of a package
-			i = end
+		end := len(text) - len(rest)
+		name := strings.TrimRight(text[i+1:end], ".") // no alias ends with a dot, so this one ends the sentence
+		i = end - 1
+		if strings.HasPrefix(rest, "/") { // the name of a package
 			continue
 		}
-		name := text[i+1 : min(end, i+1+maxAlias)]
-		if len(strings.TrimRight(text[i+1:end], "._-")) > maxAlias {
-			name = ""
+		if !isKnown(name) {
+			name = strings.TrimRight(name, "._-") // punctuation, such as that of Markdown
 		}
-		for name != "" && !isMember(name) && strings.IndexByte("._-", name[len(name)-1]) >= 0 {
-			name = name[:len(name)-1] // drop the punctuation at the end of a sentence
-		}
-		switch key := strings.ToLower(name); {
+		key := strings.ToLower(name)
+		switch {
 		case name == "" || seen[key]:
-		case isMember(name):
-			seen[key] = true
+			continue
+		case isKnown(name):
 			aliases = append(aliases, name)
 		case IsAll(name):
 			all = true
+		default:
+			unknown = append(unknown, strings.ToValidUTF8(name[:min(len(name), maxAlias)], ""))
 		}
-		i = end - 1
+		seen[key] = true
 	}
-	return aliases, all
+	return aliases, unknown, all
 }
 
 // maxAlias is the greatest length of an alias.
 const maxAlias = 64
 
-func inAlias(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-'
-}
-
-// joined reports whether an @ after this byte belongs to a longer word, such as a mail address.
-func joined(c byte) bool {
-	return inAlias(c) || c == '@' || c == '/' || c == '\\' || c == '+' || c >= 0x80
+// joins reports whether a character next to a name makes it another, longer word. The letters of a script without capitals, such as Chinese, do
+// not: such scripts write no blank around a name.
+func joins(c rune) bool {
+	return unicode.IsUpper(c) || unicode.IsLower(c) || unicode.IsTitle(c) || unicode.IsMark(c) || unicode.IsNumber(c) || c == '.' || c == '_' || c == '-'
 }
 
 // prose returns a Markdown text without its code and its quotes. It may treat more text as code than Markdown does, but never less.

@@ -35,7 +35,7 @@ type Post struct {
 	// Stopped is the post at which the loop guard stopped the room; "": the room is not stopped.
 	Stopped string
 
-	end int64 // the place in the history after the line of this post
+	start, end int64 // the places in the history before and after the line of this post
 }
 
 // Time returns the time of the post.

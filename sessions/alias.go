@@ -34,6 +34,9 @@ func CheckAlias(s string) error {
 	if err := mail.CheckAlias(s); err != nil {
 		return err
 	}
+	if strings.HasSuffix(s, ".") {
+		return fmt.Errorf("alias %q must not end with a dot: in @%[1]s the dot would end a sentence", s)
+	}
 	if IsPersonID(s) {
 		return fmt.Errorf("alias %q is reserved for a person", s)
 	}

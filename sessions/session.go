@@ -1,8 +1,10 @@
 package sessions
 
 import (
+	"fmt"
 	"time"
 
+	"c2c/inbox/mail"
 	"c2c/sessions/facts"
 	"c2c/wake"
 )
@@ -55,6 +57,21 @@ func (s Session) HasMod() bool {
 // runs: Prober.HasBell sees that. An older c2c start records nothing.
 func (s Session) HasBell() bool {
 	return s.Facts.RingerPID != 0 && s.State == Alive && s.PID == s.Facts.PID
+}
+
+// Believes reports whether an act in the session's name may change what it has claimed, end what it owes, or count as its word. The argument
+// knownBy says how c2c knew the actor, see mail.Message. While c2c sees the session's client run, only a program below the client acts for the
+// session. Over HTTP there may be nothing to see.
+func (s Session) Believes(knownBy string) bool {
+	return knownBy != mail.ByClaim || s.Process == 0 || s.OverHTTP()
+}
+
+// MayAct returns an error if the caller only claims to be this session, see Believes.
+func (s Session) MayAct() error {
+	if s.Believes(s.KnownBy) {
+		return nil
+	}
+	return fmt.Errorf("%s runs, and has not started this command: only %[1]s may do this in its own name", s.Alias)
 }
 
 // Unseen returns the ids of messages that the client has given to the model, but not shown to the user yet.

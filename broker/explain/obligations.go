@@ -40,6 +40,8 @@ type Obligation struct {
 	MaxWakes  int        `json:"max_wake_attempts"` // maximum of Reminders
 	Wakes     owed.Wakes `json:"wakes"`
 
+	KnownBy string `json:"known_by,omitempty"` // how c2c knew the sender of the message, see mail.Message
+
 	SentAt     time.Time `json:"sent_at"`
 	Due        time.Time `json:"due"`
 	ObservedAt time.Time `json:"observed_at,omitzero"` // when the receiver has read the message
@@ -145,6 +147,7 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 		Bucket: d.Bucket(), Surface: cmp.Or(d.Surface, sessions.SurfaceDegraded), Action: true, Answer: true, Reply: d.Reply, Reminders: d.Reminders, Wakes: d.Wakes,
 		SentAt: d.Time().UTC(), Due: mail.FromSeconds(d.Due).UTC(), ObservedAt: d.ObservedAt, AckedAt: d.AckedAt, ClosedAt: d.ClosedAt,
 	}
+	o.KnownBy = mail.By(d.Message)
 	if i := registry.FindSID(v.authors.Rows, sid); i >= 0 {
 		o.To = v.authors.Rows[i].Alias()
 	}

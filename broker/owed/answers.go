@@ -61,7 +61,7 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 				continue
 			}
 			for _, key := range a.byID[m.InReplyTo] {
-				if authors.Wrote(key.SID, m) {
+				if authors.Wrote(key.SID, m) && isBelieved(reg, rows, key.SID, m) {
 					answers[key] = m
 				}
 			}
@@ -71,6 +71,12 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 		}
 	}
 	return answers, errors.Join(errs...)
+}
+
+// isBelieved reports whether a message counts as the word of the session sid, see sessions.Session.Believes.
+func isBelieved(reg *sessions.Registry, rows []registry.Row, sid string, m mail.Message) bool {
+	i := registry.FindSID(rows, sid)
+	return m.KnownBy != mail.ByClaim || i < 0 || reg.Session(rows[i]).Believes(m.KnownBy)
 }
 
 // mayAnswer returns the messages to the asker that may be answers, newest first. They name one of the questions, or they name none and come

@@ -64,7 +64,7 @@ func search(c *call, f *cli.Flags) action {
 			fmt.Fprintln(c.stdout, preface(found))
 		}
 		c.table(found, func(m broker.Mail) []string {
-			return []string{mail.ShortID(m.ID), clock(m.Time()), m.From + " to " + m.To, around(m.Message, c.words)}
+			return []string{mail.ShortID(m.ID), clock(m.Time()), m.Who() + " to " + m.To, around(m.Message, c.words)}
 		})
 	})
 	return func(ctx context.Context) error {

@@ -282,6 +282,16 @@ func TestEachVerbHasHelp(t *testing.T) {
 	}
 	for _, v := range cli.Verbs() {
 		want := mustRun(t, root, "amber", "help", v.Name)
+		if forms := strings.Fields(v.First); len(forms) > 1 {
+			for _, form := range forms {
+				if own, _ := v.Of([]string{form}); own.Name != v.Name {
+					continue // it has a page of its own
+				}
+				if out := mustRun(t, root, "amber", "help", v.Name, form); out != want {
+					t.Errorf("help %s %s: %s", v.Name, form, out)
+				}
+			}
+		}
 		if !strings.HasPrefix(want, "usage: c2c "+v.Name) || !strings.Contains(want, "\nexample: c2c "+v.Name) && !strings.Contains(want, "c2c "+v.Name+" bash") {
 			t.Errorf("%s: %s", v.Name, want)
 		}

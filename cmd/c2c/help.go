@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"c2c/cmd/cli"
 )
@@ -14,7 +16,7 @@ func (a *app) help(words []string) error {
 		return nil
 	case len(words) > 1:
 		if v, ok := cli.Find(words[0]); ok && len(words) == 2 {
-			if own, left := v.Of(words[1:]); len(left) == 0 {
+			if own, left := v.Of(words[1:]); len(left) == 0 || slices.Contains(strings.Fields(own.First), left[0]) {
 				own.Help(a.stdout)
 				return nil
 			}

@@ -58,6 +58,9 @@ func (c *call) printObligations(list []explain.Obligation, now time.Time) {
 
 func (c *call) printObligation(o explain.Obligation, now time.Time) {
 	who := "of " + nameOf(o.From)
+	if o.KnownBy == mail.ByClaim {
+		who += " (" + mail.ByClaim + ")"
+	}
 	switch o.Side {
 	case explain.SideOwed:
 		who = "to " + nameOf(o.To)

@@ -122,7 +122,7 @@ func TestASearchShowsPostsWithTheirRoom(t *testing.T) {
 	root := scratch(t)
 	inRoom(t, root, "review", "amber", "birch")
 	mustRun(t, root, "birch", "send", "#review", "the build is green")
-	if out := mustRun(t, root, "amber", "search", "green"); !strings.Contains(out, "birch to #review  the build is green\n") {
+	if out := mustRun(t, root, "amber", "search", "green"); !strings.Contains(out, "birch (claimed) to #review  the build is green\n") {
 		t.Errorf("%s", out)
 	}
 	var all []struct{ From, To, Content, State, Room string }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -38,11 +41,35 @@ func TestAHintAboutARoomHasItsName(t *testing.T) {
 		{"send #review hello --session-id birch", "c2c rooms join review joins it"},
 		{"send #review @amber,\u00a0hello --session-id birch", "c2c rooms join review joins it"},
 		{"send birch#review hello --session-id amber", "c2c rooms invite review birch"},
+		{"rooms invite birch review --session-id amber", "the room stands first: c2c rooms invite review birch"},
+		{"rooms invite birch #review --session-id amber", "the room stands first: c2c rooms invite review birch"},
 	} {
 		out, err := k.try(strings.Split(c.line, " ")...)
 		if err == nil || !strings.Contains(out, c.hint) || strings.Count(out, " joins it") > 1 {
 			t.Errorf("c2c %s: %v: %s", c.line, err, out)
 		}
+	}
+}
+
+// An answer to a post goes to the room, and c2c reply says so, also about a reply that lacks its text.
+func TestAReplyNamesTheRoomToWhichItGoes(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	for _, alias := range []string{"amber", "birch"} {
+		k.run("register", "--session-id", alias, alias)
+	}
+	k.run("rooms", "create", "review", "--session-id", "amber")
+	k.run("rooms", "invite", "review", "birch", "--session-id", "amber")
+	id := regexp.MustCompile(`\b[0-9a-f]{8}\b`).FindString(k.run("send", "#review", "@birch, done?", "--session-id", "amber"))
+	k.run("poll-inbox", "--session-id", "birch")
+	want := "posted to #review as an answer to " + id + ": stored for 1, "
+	for _, words := range [][]string{{"yes"}, {id, "yes"}} {
+		if out, err := k.try(append(append([]string{"reply"}, words...), "--session-id", "birch")...); err != nil || !strings.HasPrefix(out, want) {
+			t.Errorf("reply %q: %v %s, want %q", words, err, out, want)
+		}
+	}
+	if out, err := k.try("reply", "--session-id", "birch"); err == nil || !strings.Contains(out, "such as: c2c reply 'Yes.', which posts to the room") || strings.Contains(out, "c2c post") {
+		t.Errorf("without words: %v %s", err, out)
 	}
 }
 
@@ -88,5 +115,53 @@ func TestOnlyAMemberOrAPersonRenamesAndArchivesARoom(t *testing.T) {
 	k.run("rooms", "archive", "lounge", "--session-id", "birch")
 	if out := k.run("rooms", "list", "--session-id", "amber"); !strings.HasPrefix(out, "(no rooms") {
 		t.Errorf("a member archived it: %s", out)
+	}
+}
+
+// What the README and the page about rooms show is typed line by line, up to the first post with an @: the named session, which has done
+// nothing, is a member, and reads the post.
+func TestTheRoomsOfTheDocsReachWhomTheyName(t *testing.T) {
+	t.Parallel()
+	bin := programs(t)
+	for _, page := range []string{"README.md", "docs/rooms.md"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		home := t.TempDir()
+		shell := func(name, line string) string {
+			t.Helper()
+			cmd := exec.Command("sh", "-euc", line)
+			cmd.Dir = home
+			cmd.Env = []string{"HOME=" + home, "PATH=" + bin + ":/usr/bin:/bin", "C2C_MCP_SESSION_ID=" + name}
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %s: %v\n%s", page, line, err, out)
+			}
+			return string(out)
+		}
+		for _, name := range []string{"dana", "amber", "birch"} {
+			shell(name, "c2c register "+name)
+		}
+		named, begun := "", false
+		for line := range strings.Lines(string(data)) {
+			if begun = begun || strings.HasPrefix(line, "c2c rooms create "); !begun || !strings.HasPrefix(line, "c2c ") {
+				continue
+			}
+			out := shell("dana", line)
+			if _, text, ok := strings.Cut(line, " '@"); ok && strings.Contains(line, "'#") {
+				named, _, _ = strings.Cut(text, ",")
+				if want := "waits for the next turn of 1 (" + named + ")"; !strings.Contains(out, want) {
+					t.Errorf("%s: %s prints %s, want %q", page, line, out, want)
+				}
+				if got := shell(named, "c2c poll-inbox"); !strings.Contains(got, `room="review"`) || !strings.Contains(got, "@"+named+",") {
+					t.Errorf("%s: %s has %s", page, named, got)
+				}
+				break
+			}
+		}
+		if named == "" {
+			t.Errorf("%s names nobody in a room", page)
+		}
 	}
 }

@@ -44,7 +44,7 @@ func TestAHintShowsTheFormThatWasMeant(t *testing.T) {
 		{"relay hub join", "such as: c2c relay hub join host-laptop.json; c2c help relay hub shows how"},
 		{"rooms create", "such as: c2c rooms create review; c2c help rooms shows how"},
 		{"wake attach x", "c2c help wake shows how"}, // it has no example
-		{"dnd maybe", "such as: c2c dnd on; c2c help dnd shows how"},
+		{"dnd amber on", "such as: c2c dnd on --session-id amber; c2c help dnd shows how"},
 	} {
 		words := strings.Fields(tc.typed)
 		if got := FailureOf(words[0], WithExample(mistake, words)).Hint; got != tc.want {

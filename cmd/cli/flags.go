@@ -115,7 +115,8 @@ func oneOf(name, word, possible string) error {
 	if last < 1 || slices.Contains(known, word) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, name, word, strings.Join(known[:last], ", "), known[last])
+	err := fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, name, word, strings.Join(known[:last], ", "), known[last])
+	return WithHint(err, DidYouMean(word, slices.DeleteFunc(known, func(k string) bool { return !strings.HasPrefix(k, word[:min(len(word), 1)]) })))
 }
 
 // isOption reports whether an argument is an option, not a word or a negative number.

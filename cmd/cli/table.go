@@ -159,7 +159,7 @@ MAIL: how many messages wait; OLDEST: how long; READ: how long ago it read mail.
 		Examples: []string{"c2c register amber"}},
 	{Name: "dnd", Everyday: true, Args: "[on | off]", First: "on off", Short: "do not disturb: mail waits and wakes nobody",
 		Long:    "The next turn of the session shows the mail.\n",
-		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on"}},
+		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on --session-id amber"}},
 	{Name: "notify", C2cd: true, Args: "[alias]", First: "alias", Short: "tell me once when a session is idle, blocked, done or ended",
 		Long: `At a terminal the command waits, and prints one line. For an agent, and with
 --desktop, it ends at once, and the notice is a message, which wakes an agent.
@@ -218,7 +218,7 @@ all; a reply wakes the author. All else comes in a digest with the next turn.
   create, join, leave NAME   NAME@HOST is a room of a paired machine
   list; members, history NAME   all rooms; who is in one, and its posts
   send NAME TEXT; search WORDS   post; find posts in all rooms
-  invite NAME ALIAS ...      let sessions join, and tell them
+  invite NAME ALIAS ...      make sessions members, and tell them
   level NAME LEVEL           what comes by itself: open (each post while you
                              work), quiet (what names you; a digest), muted
   rename NAME NEW; archive NAME   close it, and keep its files

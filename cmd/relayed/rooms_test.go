@@ -285,7 +285,7 @@ func TestARefusedWishToJoinIsTold(t *testing.T) {
 			return errors.Is(err, rooms.ErrNoRoom)
 		})
 	}
-	if _, err := talk.Invite(t.Context(), home, devbox.session(home, "amber"), "secret", "cedar@laptop"); err != nil {
+	if _, _, err := talk.Invite(t.Context(), home, devbox.session(home, "amber"), "secret", "cedar@laptop"); err != nil {
 		t.Fatal(err)
 	}
 	if m := laptop.arrives(here, "cedar", 1)[0]; !strings.Contains(m.Content, "c2c rooms join secret@HOST") || m.From != "amber@devbox" {

@@ -74,6 +74,9 @@ func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
 		}
 	}
 	if d.Message.Content, err = cli.Body(p.Stdin, d.file, words); err != nil {
+		if d.answer != "" { // the person has typed c2c reply
+			err = cli.WithHint(err, "such as: c2c reply 'Yes.', which posts to the room; c2c help reply shows how")
+		}
 		return err
 	}
 	if c.b, err = p.Open(); err != nil {
@@ -127,7 +130,12 @@ func (c *call) post(ctx context.Context, s sessions.Session, d *draft) (err erro
 	if err != nil {
 		return err
 	}
-	return c.show(r, func() { c.printf("%s\n", r.String()) })
+	return c.show(r, func() {
+		if r.InReplyTo != "" {
+			c.printf("posted to #%s as an answer to %s: ", r.Room, mail.ShortID(r.InReplyTo))
+		}
+		c.printf("%s\n", r.String())
+	})
 }
 
 // acting finds the caller's session, or makes one.

@@ -118,7 +118,15 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if err != nil && !(reads && errors.Is(err, sessions.ErrNoCaller)) {
 		return err
 	}
-	return hinted(verb.do(c, ctx, s), c.words...)
+	err = verb.do(c, ctx, s)
+	if errors.Is(err, rooms.ErrNoRoom) && words[0] == "invite" {
+		last := len(c.words) - 1
+		room := strings.TrimPrefix(c.words[last], "#")
+		if names, _ := c.st.Names(); slices.Contains(names, room) {
+			return cli.WithHint(err, fmt.Sprintf("the room stands first: c2c rooms invite %s %s", room, strings.Join(c.words[:last], " ")))
+		}
+	}
+	return hinted(err, c.words...)
 }
 
 // IsNoRoom reports whether err means that no room has the typed name.
@@ -322,15 +330,22 @@ func messages(posts []rooms.Post, room string) (all []mail.Message) {
 	return all
 }
 
-// invite invites the sessions one after the other. If one fails, the sessions before it stay invited.
+// invite invites the sessions one after the other. If one fails, the sessions before it stay members.
 func (c *call) invite(ctx context.Context, s sessions.Session) error {
 	for _, alias := range c.words[1:] {
-		r, err := talk.Invite(ctx, c.b, s, c.words[0], alias)
+		r, in, err := talk.Invite(ctx, c.b, s, c.words[0], alias)
 		if err != nil {
 			return err
 		}
-		err = c.show(map[string]any{"ok": true, "room_id": c.words[0], "invitee_alias": r.To, "message_id": r.ID}, func() {
-			c.printf("invited %s to %s: it gets a message\n", r.To, c.words[0])
+		err = c.show(map[string]any{"ok": true, "room_id": c.words[0], "invitee_alias": r.To, "message_id": r.ID, "member": in}, func() {
+			says := "%s is in %s now: posts that name it reach it\n"
+			switch {
+			case !in:
+				says = "invited %s to %s: it gets a message\n"
+			case r.ID == "":
+				says = "%s is in %s already\n"
+			}
+			c.printf(says, r.To, c.words[0])
 		})
 		if err != nil {
 			return err

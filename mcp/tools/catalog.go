@@ -45,7 +45,7 @@ func writingTools() []Tool {
 			str("from_alias", "").quiet(),
 		),
 		entry("reply", Writes, (*toolCall).reply,
-			"Answer a message. It goes to the session that wrote it, whatever its alias is now.",
+			"Answer a message. It goes to the session that wrote it, or to the room it came from.",
 			str("message_id", "Its id, or the last 8 characters."),
 			str("chat_id", "Instead of message_id, for a message from outside: answers the newest of this chat."),
 			content().or("text"),

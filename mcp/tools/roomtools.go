@@ -23,7 +23,7 @@ func RoomTools() []Tool {
 	return []Tool{
 		entry("send_room", Writes, sendRoom,
 			`Post to a room. It wakes only members whom it names (@alias, not in code), and the author of the in_reply_to post. Content "pass" posts nothing.`,
-			room(), content(),
+			room(), str("content", "Up to 64 KiB.").must().filled(),
 			str("in_reply_to", ""),
 			str("reason", "Why @all, shown to all."),
 			str("alias", "").quiet(), str("tag", "").quiet(),
@@ -251,11 +251,11 @@ func inviteToRoom(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := talk.Invite(ctx, c.b, s, roomID(c), c.req.GetString("invitee_alias", ""))
+	r, in, err := talk.Invite(ctx, c.b, s, roomID(c), c.req.GetString("invitee_alias", ""))
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"ok": true, "room_id": roomID(c), "invitee_alias": r.To}, nil
+	return map[string]any{"ok": true, "room_id": roomID(c), "invitee_alias": r.To, "member": in}, nil
 }
 
 // replyInRoom posts the answer to a message from a room. If the answered message is not from a room, isPost is false.

@@ -112,7 +112,7 @@ func setList(ctx context.Context, st rooms.Store, peer, room string, op talk.Op)
 	return r.SetList(ctx, op.Private, op.Members)
 }
 
-// addPosts appends posts to the copy, and then gives each post to the sessions here that it names. If a kill comes in between, the
+// addPosts gives each post to the sessions here that it names, and then appends the posts to the copy. If a kill comes in between, the
 // caller repeats both.
 func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []arrival, mayRepeat bool) (wakes []Waken, err error) {
 	if len(posts) == 0 {
@@ -131,11 +131,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 		c.adopt(&posts[i])
 		lines[i] = posts[i].Post
 	}
-	blocked := c.room.AddCopies(ctx, lines, mayRepeat)
-	if blocked != nil && !inbox.IsBlocked(blocked) {
-		return nil, blocked
-	}
-	for _, p := range posts { // also if the copy does not take the posts: the sessions that they name get them all the same
+	for _, p := range posts { // before the copy has the posts: the digest of a session that has no message yet would show them, too
 		// The relay reports states by message id. If several sessions get the post, it cannot report the state of each, so it reports none.
 		got, err := c.give(ctx, p)
 		if err != nil {
@@ -145,7 +141,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 			wakes = append(wakes, got...)
 		}
 	}
-	return wakes, blocked
+	return wakes, c.room.AddCopies(ctx, lines, mayRepeat)
 }
 
 // threadTime is the greatest age of a post by which an agent still counts as woken in the thread.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
+	"unicode"
 
 	"c2c/inbox/mail"
 	"c2c/rooms"
@@ -29,7 +29,6 @@ type Receipt struct {
 	Shows       []string `json:"shows,omitempty"`       // agents at work in the post's thread, which see the post during their turn
 	Muted       []string `json:"muted,omitempty"`       // named members that have muted the room
 	Strangers   []string `json:"not_members,omitempty"` // named sessions that are not in the room, so they do not get the post
-	Invited     []string `json:"invited,omitempty"`     // those of the Strangers that are invited
 	Unknown     []string `json:"unknown,omitempty"`     // names after @ that no session here has
 	InReplyTo   string   `json:"in_reply_to,omitempty"`
 	Duplicate   bool     `json:"duplicate,omitempty"`
@@ -69,14 +68,15 @@ func (r Receipt) String() string {
 	if len(r.Muted) > 0 {
 		text += "; muted by " + strings.Join(r.Muted, ", ")
 	}
-	if len(r.Invited) > 0 {
-		text += "; invited, but not in the room: " + strings.Join(r.Invited[:min(len(r.Invited), 10)], ", ")
-	}
-	if left := slices.DeleteFunc(slices.Clone(r.Strangers), func(s string) bool { return slices.Contains(r.Invited, s) }); len(left) > 0 {
+	if left := r.Strangers; len(left) > 0 {
 		text += fmt.Sprintf("; not in the room: %s (c2c rooms invite %s %s)", strings.Join(left[:min(len(left), 10)], ", "), r.Room, left[0])
 	}
 	if len(r.Unknown) > 0 {
-		text += "; no session here is called " + strings.Join(r.Unknown[:min(len(r.Unknown), 10)], ", ")
+		names := strings.Join(r.Unknown[:min(len(r.Unknown), 10)], ", ")
+		text += "; no session here is called " + names
+		if strings.ContainsFunc(names, func(c rune) bool { return c > unicode.MaxASCII }) {
+			text += " (a name has only the letters A to Z)"
+		}
 	}
 	if len(r.Skipped) > 0 {
 		text += "; not told: " + strings.Join(r.Skipped, ", ")

@@ -17,8 +17,8 @@ import (
 )
 
 // The loop guard of a room counts the agents that posts have woken since a person last posted there: a post that wakes five agents counts
-// five. A post that would exceed the limit is stored, but wakes no agent, unless the count is zero: so a person's post, which sets it to
-// zero, lets at least one post through. After guardPause without a wake, a post may wake one agent again. The history has the count.
+// five. An agent on another machine counts as woken, because only its machine knows. A post that would exceed the limit is stored, but wakes
+// no agent, unless the count is zero: so a person's post, which sets it to zero, lets at least one post through. After guardPause without a wake, a post may wake one agent again. The history has the count.
 
 const (
 	defaultWakes = 50
@@ -46,8 +46,13 @@ func (p *posting) guard(last []rooms.Post) {
 		return
 	}
 	before, stopped, woke := count(last)
-	n, limit := p.agents(), cmp.Or(p.draft.Limit, defaultWakes)
+	n, limit := 0, cmp.Or(p.draft.Limit, defaultWakes)
 	p.post.Wakes, p.post.Stopped = before, stopped
+	for _, m := range p.targets {
+		if p.wakes(m) {
+			n++
+		}
+	}
 	switch {
 	case n == 0:
 		return
@@ -58,8 +63,8 @@ func (p *posting) guard(last []rooms.Post) {
 		return
 	}
 	p.stopped, p.post.Stopped = true, cmp.Or(stopped, p.post.ID)
-	p.targets = slices.DeleteFunc(p.targets, func(m one) bool { return !isPerson(m.SID) })
-	p.receipt.Note = fmt.Sprintf("it wakes no agent: posts have woken %d in %q since a person last spoke there, and the limit is %d. Tell your user: a post of your user lets the agents continue",
+	p.targets = slices.DeleteFunc(p.targets, p.wakes)
+	p.receipt.Note = fmt.Sprintf("it wakes no agent: posts have woken agents here, or gone to agents on other machines, %d times in %q since a person last spoke there, and the limit is %d. Tell your user: a post of your user lets the agents continue",
 		before, p.room.Name, limit)
 }
 

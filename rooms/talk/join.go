@@ -126,39 +126,53 @@ func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list str
 // orTool follows the command in an invitation. A client has no tools for rooms if it read the list of tools before there was a room.
 const orTool = "(or with the tool join_room, if you have it)"
 
-// Invite allows a session to join a private room, and tells the session by a message.
-func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, alias string) (broker.Receipt, error) {
+// Invite makes a session of this root a member of a room, and tells the session by a message that does not wake it. The result in is true if
+// the session is a member now; the receipt has no id if it was one before. To a session of another machine or of the OCaml c2c, and in a room
+// of another machine, Invite only sends an invitation.
+func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, alias string) (sent broker.Receipt, in bool, err error) {
 	r, err := StoreOf(b.Registry).Open(name)
 	if err != nil {
-		return broker.Receipt{}, err
+		return sent, false, err
 	}
 	defer r.Close()
 	if err := IsMember(r, from); err != nil {
-		return broker.Receipt{}, err
+		return sent, false, err
+	}
+	if _, _, far := mail.SplitAddress(alias); far {
+		sent, err = inviteAway(ctx, b, from, r, alias)
+		return sent, false, err
 	}
 	rows, err := b.Rows(ctx)
 	if err != nil {
-		return broker.Receipt{}, err
+		return sent, false, err
 	}
-	if _, _, far := mail.SplitAddress(alias); far {
-		return inviteAway(ctx, b, from, r, alias)
+	row := b.Registry.Receiver(rows, alias)
+	if row == nil {
+		return sent, false, sessions.UnknownAlias(b.Registry, rows, alias)
 	}
-	if len(sessions.Holders(rows, alias)) == 0 {
-		return broker.Receipt{}, sessions.UnknownAlias(b.Registry, rows, alias)
-	}
+	s := b.Session(row)
 	meta, err := r.Meta()
 	_, host := rooms.HostOf(r.Name)
+	in = host == "" && s.Facts.OnDisk()
 	switch {
-	case host == "":
-		err = r.Invite(ctx, alias)
-	case err == nil && meta.Private:
+	case err == nil && host != "" && meta.Private:
 		err = fmt.Errorf("room %q: %w", r.Name, rooms.ErrElsewhere)
+	case err == nil && host == "" && (meta.Private || !in):
+		err = r.Invite(ctx, s.Alias)
 	}
-	if err != nil {
-		return broker.Receipt{}, err
+	m := mail.Message{To: s.Alias, Content: fmt.Sprintf("You are invited to the room %[1]s. Join it with: c2c rooms join %[1]s "+orTool+". Posts there wake you only when they name or answer you.", r.Name)}
+	if in && err == nil {
+		var already bool
+		if already, err = Join(ctx, b, s, r.Name, false); already {
+			return broker.Receipt{To: s.Alias}, true, err
+		}
+		m.Content = fmt.Sprintf("I have added you to the room %[1]s. Posts there wake you only when they name or answer you. To leave: c2c rooms leave %[1]s", r.Name)
+		m.Deferrable, m.TellAfter = true, -1
 	}
-	text := fmt.Sprintf("You are invited to the room %[1]s. Join it with: c2c rooms join %[1]s "+orTool+". Posts there wake you only when they name or answer you.", r.Name)
-	return b.Send(ctx, from, mail.Message{To: alias, Content: text})
+	if err == nil {
+		sent, err = b.Send(ctx, from, m)
+	}
+	return sent, in, err
 }
 
 // IsMember returns an error that matches rooms.ErrNotMember if a session is not in a room.

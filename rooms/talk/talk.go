@@ -213,9 +213,7 @@ func (p *posting) findTargets() error {
 	p.all = all || d.Wake
 	if d.To != "" {
 		m := p.member(d.To)
-		if m == nil && p.isInvited(d.To) {
-			return fmt.Errorf("post to %s#%s: %[1]s is invited, but not in the room", d.To, p.room.Name)
-		} else if m == nil {
+		if m == nil {
 			return fmt.Errorf("post to %s#%s: %[1]s is not in the room (c2c rooms invite %[2]s %[1]s)", d.To, p.room.Name)
 		}
 		names = append(names, m.alias)
@@ -232,7 +230,6 @@ func (p *posting) findTargets() error {
 			names = append(names, p.members[i].alias)
 		}
 	}
-	p.findStrangers()
 	for _, name := range names {
 		m := p.member(name)
 		switch {
@@ -251,36 +248,28 @@ func (p *posting) findTargets() error {
 	return p.findAtWork()
 }
 
-// findNamed returns the aliases of the members that the text names, and whether it names all members.
+// findNamed returns the aliases of the members that the text names, and whether it names all members. Names that no member has go into the
+// receipt.
 func (p *posting) findNamed() (names []string, all bool) {
-	if p.draft.Named == nil {
-		return rooms.Mentions(p.draft.Message.Content, func(alias string) bool { return p.member(alias) != nil })
+	if d := p.draft.Named; d != nil { // the author's machine has looked for the other names
+		for _, m := range p.members {
+			if slices.Contains(d.SIDs, m.SID) {
+				names = append(names, m.alias)
+			}
+		}
+		return names, d.All
 	}
-	for _, m := range p.members {
-		if slices.Contains(p.draft.Named.SIDs, m.SID) {
-			names = append(names, m.alias)
+	text, r := p.draft.Message.Content, &p.receipt
+	known, unknown, all := rooms.Mentions(text, func(alias string) bool { return p.member(alias) != nil || len(sessions.Holders(p.rows, alias)) > 0 })
+	for _, alias := range known {
+		if p.member(alias) != nil {
+			names = append(names, alias)
+		} else {
+			r.Strangers = append(r.Strangers, alias)
 		}
 	}
-	return names, p.draft.Named.All
-}
-
-// findStrangers finds names in the text that no member has: it puts those of other sessions into Strangers, and all others into Unknown.
-func (p *posting) findStrangers() {
-	if p.draft.Named != nil {
-		return // the author's machine has found the strangers already
-	}
-	text, registered := p.draft.Message.Content, func(alias string) bool { return len(sessions.Holders(p.rows, alias)) > 0 }
-	p.receipt.Strangers, _ = rooms.Mentions(text, func(alias string) bool { return p.member(alias) == nil && registered(alias) })
-	p.receipt.Unknown, _ = rooms.Mentions(text, func(alias string) bool {
-		isOne := func(m one) bool { name, _, _ := strings.Cut(m.alias, "@"); return strings.EqualFold(name, alias) }
-		return !slices.ContainsFunc(p.members, isOne) && !registered(alias) && !rooms.IsAll(alias) && strings.TrimRight(alias, "._-") == alias
-	})
-	p.receipt.Invited = slices.DeleteFunc(slices.Clone(p.receipt.Strangers), func(alias string) bool { return !p.isInvited(alias) })
-}
-
-func (p *posting) isInvited(alias string) bool {
-	meta, err := p.room.Meta()
-	return err == nil && meta.Invites(alias)
+	r.Unknown = unknown
+	return names, all
 }
 
 func (p *posting) isAuthor(m one, post rooms.Post) bool {
@@ -343,14 +332,9 @@ func (p *posting) isWoken(sid string) bool {
 	return support == sessions.SurfaceFull
 }
 
-// agents counts the targets that are agents: only these count for the loop guard.
-func (p *posting) agents() (n int) {
-	for _, m := range p.targets {
-		if !isPerson(m.SID) {
-			n++
-		}
-	}
-	return n
+// wakes reports whether the post wakes a target, as far as is known here: only such targets count for the loop guard.
+func (p *posting) wakes(to one) bool {
+	return !p.shows[to.SID] && !isPerson(to.SID) && !p.draft.Message.Deferrable && (to.isAway() || p.isWoken(to.SID))
 }
 
 // isPerson reports whether a session belongs to a person, here or on another machine.
@@ -466,7 +450,7 @@ func (p *posting) add(to one) {
 		list = &r.Shows
 	case isPerson(to.SID):
 		list = &r.Tells
-	case !p.draft.Message.Deferrable && p.isWoken(to.SID):
+	case p.wakes(to):
 		list = &r.Wakes
 	}
 	*list = append(*list, to.alias)

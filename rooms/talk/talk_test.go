@@ -363,18 +363,56 @@ func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
 	if got := w.post(amber, "Ask @brich or @Zoe. Not `@param`, a@b.c, @types/node or @birch.").String(); !strings.HasSuffix(got, "; no session here is called brich, Zoe") {
 		t.Error(got)
 	}
+	if got := w.post(amber, "\u8bf7\u770b@birch\u2014@cedar, and @bir\u0441h").String(); !strings.HasPrefix(got, "stored for 3, wakes 1 (birch), waits for the next turn of 1 (cedar); ") ||
+		!strings.HasSuffix(got, "; no session here is called bir\u0441h (a name has only the letters A to Z)") {
+		t.Error(got)
+	}
 	if n := len(w.waiting("ebony")); n != 0 {
 		t.Errorf("ebony has %d messages", n)
 	}
-	if _, err := Invite(t.Context(), w.Broker, amber, "review", "ebony"); err != nil {
-		t.Fatal(err)
-	}
-	w.session("flint")
-	if got := w.post(amber, "@ebony, your turn").String(); !strings.HasSuffix(got, "; invited, but not in the room: ebony") {
-		t.Error(got)
-	}
-	if got := w.post(amber, "@Ebony @flint, look").String(); !strings.HasSuffix(got, "; invited, but not in the room: Ebony; not in the room: flint (c2c rooms invite review flint)") {
-		t.Error(got)
+}
+
+// An invitation makes a session a member at once, without a turn of it: a post that names it then wakes it, and it can read the room.
+func TestAnInvitedSessionIsAMember(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	for _, private := range []bool{false, true} {
+		name := fmt.Sprint("review-", private)
+		room, err := StoreOf(w.Registry).Create(t.Context(), name, amber.Alias, private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer room.Close()
+		w.join(name, amber)
+		post := func() Receipt {
+			t.Helper()
+			return w.draft(amber, Draft{Room: name, Message: mail.Message{Content: "@birch, your turn"}})
+		}
+		if r := post(); r.StoredFor != 0 || !strings.HasSuffix(r.String(), "; not in the room: birch (c2c rooms invite "+name+" birch)") {
+			t.Error(r)
+		}
+		sent, in, err := Invite(t.Context(), w.Broker, amber, name, "Birch")
+		if err != nil || !in || sent.To != "birch" || sent.ID == "" {
+			t.Errorf("%+v %v %v", sent, in, err)
+		}
+		if r := post(); r.costs() != "stored for 1, wakes 1 (birch)" {
+			t.Error(r)
+		}
+		if err := MayRead(room, birch); err != nil {
+			t.Error(err)
+		}
+		got := w.waiting("birch")
+		if len(got) != 2 || !got[0].Deferrable || got[0].Content != "I have added you to the room "+name+". Posts there wake you only when they name or answer you. To leave: c2c rooms leave "+name || got[1].Content != "@birch, your turn" {
+			t.Errorf("%+v", got)
+		}
+		w.drain("birch")
+		if again, in, err := Invite(t.Context(), w.Broker, amber, name, "birch"); err != nil || !in || again.ID != "" || len(w.waiting("birch")) > 0 {
+			t.Errorf("%+v %v %v", again, in, err)
+		}
+		if meta, err := room.Meta(); err != nil || meta.Invites("birch") {
+			t.Errorf("%+v %v", meta, err)
+		}
 	}
 }
 
@@ -422,10 +460,6 @@ func TestWhoMayPostWhat(t *testing.T) {
 	w.refused(amber, Draft{Room: "review", Wake: true, Message: mail.Message{Content: "x"}}, "write @all, and say why with --reason")
 	w.refused(amber, Draft{Room: "review", Reason: "why", Message: mail.Message{Content: "x"}}, "does not name all")
 	w.refused(amber, Draft{Room: "review", To: "cedar", Message: mail.Message{Content: "x"}}, "post to cedar#review: cedar is not in the room (c2c rooms invite review cedar)")
-	if _, err := Invite(t.Context(), w.Broker, amber, "review", "cedar"); err != nil {
-		t.Fatal(err)
-	}
-	w.refused(amber, Draft{Room: "review", To: "cedar", Message: mail.Message{Content: "x"}}, "post to cedar#review: cedar is invited, but not in the room")
 	w.refused(amber, Draft{Room: "reviews", Message: mail.Message{Content: "x"}}, `did you mean "review"`)
 	w.refused(amber, Draft{Room: "../x", Message: mail.Message{Content: "x"}}, "A-Z")
 	if posts := w.news(birch); posts != nil {
@@ -565,7 +599,7 @@ func TestAKillBetweenTheStepsOfAPostLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.session("amber"), w.session("birch")
 	w.join("review", amber, birch)
-	p := &posting{b: w.Broker, look: w.Prober(), from: amber, draft: Draft{Room: "review", Message: mail.Message{Content: "@birch", ID: "m-1"}}, shows: map[string]bool{}}
+	p := &posting{b: w.Broker, look: w.Prober(), from: amber, draft: Draft{Room: "review", Message: mail.Message{Content: "@birch", ID: "m-1"}}, shows: map[string]bool{}, receipt: Receipt{TS: mail.Seconds(w.clock)}}
 	var err error
 	if p.room, err = StoreOf(w.Registry).Open("review"); err != nil {
 		t.Fatal(err)
@@ -574,6 +608,10 @@ func TestAKillBetweenTheStepsOfAPostLosesNothing(t *testing.T) {
 	if err := errors.Join(p.findMembers(t.Context()), p.findTargets(), p.store(t.Context())); err != nil {
 		t.Fatal(err)
 	}
+	if n, err := News(t.Context(), w.Registry, w.now(birch), false); err != nil || len(n.Rooms) != 0 {
+		t.Errorf("while its message may be under way: %+v %v", n, err)
+	}
+	w.clock = w.clock.Add(2 * time.Minute)
 	n, err := News(t.Context(), w.Registry, w.now(birch), false)
 	if err != nil || len(n.Rooms) != 1 {
 		t.Errorf("%+v %v", n, err)
@@ -632,6 +670,31 @@ func TestARingOfAgentsIsStoppedAndThePersonIsToldOnce(t *testing.T) {
 	w.post(ada, "go on")
 	if r = answer(0, r.ID); len(r.Wakes) == 0 {
 		t.Errorf("after a person has spoken: %+v", r)
+	}
+}
+
+// The guard counts what the receipts have called wakes, and its note says this number.
+func TestTheGuardCountsTheWakesOfTheReceipts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch, cedar := w.session("amber"), w.unrung("birch"), w.session("cedar")
+	w.join("review", amber, birch, cedar)
+	post := func(text string) Receipt {
+		t.Helper()
+		return w.draft(amber, Draft{Room: "review", Message: mail.Message{Content: text}, Limit: 2})
+	}
+	for range 5 {
+		if r := post("@birch, look"); r.costs() != "stored for 2, wakes 0, waits for the next turn of 1 (birch)" || r.Note != "" {
+			t.Fatal(r)
+		}
+	}
+	for range 2 {
+		if r := post("@cedar, look"); len(r.Wakes) != 1 {
+			t.Fatal(r)
+		}
+	}
+	if r := post("@birch @cedar, look"); len(r.Wakes) != 0 || !slices.Equal(r.Waits, []string{"birch"}) || !strings.Contains(r.Note, " 2 times ") {
+		t.Error(r)
 	}
 }
 
@@ -858,15 +921,7 @@ func TestListsHaveTheFieldsOfTheOriginal(t *testing.T) {
 	if err := Leave(t.Context(), w.Broker, w.now(amber), "review"); err != nil || w.now(amber).Facts.InRooms {
 		t.Error(err)
 	}
-	invited, err := Invite(t.Context(), w.Broker, birch, "other", "amber")
-	if err != nil || invited.To != "amber" {
-		t.Errorf("%+v %v", invited, err)
-	}
-	// A session that was there before the first room has no tools for rooms, so the command stands first.
-	if got := w.waiting("amber"); len(got) != 1 || !strings.HasPrefix(got[0].Content, "You are invited to the room other. Join it with: c2c rooms join other (or with the tool join_room, if you have it). Posts there wake you only when they name or answer you.") {
-		t.Errorf("%+v", got)
-	}
-	if _, err := Invite(context.Background(), w.Broker, birch, "other", "nobody"); err == nil {
+	if _, _, err := Invite(context.Background(), w.Broker, birch, "other", "nobody"); err == nil {
 		t.Error("nobody is invited")
 	}
 }
