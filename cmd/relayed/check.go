@@ -60,7 +60,7 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 	if _, err := r.hub(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		found = append(found, doctor.Failed(part, filepath.Join(path, hubFile), fmt.Errorf("%w: mail does not go through the hub; c2c relay hub join reads the file of this host again", err)))
 	}
-	found = append(found, r.checkRuns(doctor.Finding{Status: doctor.OK, Part: part, Path: path}))
+	found = append(found, r.checkRuns(doctor.Finding{Status: doctor.OK, Part: part, Path: path}, all))
 	links, err := r.Links()
 	if err != nil {
 		return append(found, doctor.Failed(part, path, err))
@@ -131,7 +131,7 @@ func isOurs(name string) bool {
 		slices.Contains([]string{linksFile, stoppedFile, sshKeyFile + ".pub"}, name)
 }
 
-func (r *Relay) checkRuns(f doctor.Finding) doctor.Finding {
+func (r *Relay) checkRuns(f doctor.Finding, all []hosts.Host) doctor.Finding {
 	pid, err := r.PID()
 	_, stopped := r.Dir.Stat(stoppedFile)
 	_, noSSH := exec.LookPath("ssh")
@@ -146,8 +146,10 @@ func (r *Relay) checkRuns(f doctor.Finding) doctor.Finding {
 		f.Detail = fmt.Sprintf("runs, process %d", pid)
 	case stopped == nil:
 		f.Status, f.Detail = doctor.Warning, "was stopped, so mail for other machines waits, and no mail comes from them: c2c relay start"
+	case slices.ContainsFunc(all, hosts.Host.Called):
+		f.Status, f.Detail = doctor.Warning, "does not run, so no mail comes from other machines: c2c relay start; if it does not start, the end of "+r.Log()+" says why"
 	default:
-		f.Detail = "does not run; it starts when mail goes to another machine, or when one connects"
+		f.Detail = "does not run; it starts with the next session or c2c list, and when a machine connects"
 	}
 	return f
 }

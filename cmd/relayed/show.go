@@ -180,7 +180,7 @@ func (st status) print(w io.Writer, now time.Time) {
 	case st.Stopped:
 		fmt.Fprintln(w, "no relay runs: it was stopped; c2c relay start starts it")
 	default:
-		fmt.Fprintln(w, "no relay runs; it starts by itself when mail goes to another machine")
+		fmt.Fprintln(w, "no relay runs; the next session starts it, and so does c2c relay start")
 	}
 	if st.Key != "" {
 		fmt.Fprintf(w, "key of this machine %s\n", st.Key)
