@@ -146,7 +146,7 @@ func (r *Relay) checkRuns(f doctor.Finding, all []hosts.Host) doctor.Finding {
 		f.Detail = fmt.Sprintf("runs, process %d", pid)
 	case stopped == nil:
 		f.Status, f.Detail = doctor.Warning, "was stopped, so mail for other machines waits, and no mail comes from them: c2c relay start"
-	case slices.ContainsFunc(all, hosts.Host.Called):
+	case slices.ContainsFunc(all, func(h hosts.Host) bool { return h.Revoked == 0 && (h.Dest != "" || h.Carrier == hosts.NATS) }): // this machine connects
 		f.Status, f.Detail = doctor.Warning, "does not run, so no mail comes from other machines: c2c relay start; if it does not start, the end of "+r.Log()+" says why"
 	default:
 		f.Detail = "does not run; it starts with the next session or c2c list, and when a machine connects"

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -86,8 +85,8 @@ func (c *call) writeHub(path, fleet, remove string) error {
 	}
 	slices.Sort(servers)
 	if *c.dry {
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			fmt.Fprintf(c.Stdout, "%s:\n%s\n", filepath.Join(path, name), files[name])
+		for name, text := range files {
+			fmt.Fprintf(c.Stdout, "# %s:\n%s\n", filepath.Join(path, name), text)
 		}
 		return nil
 	}
@@ -126,22 +125,10 @@ func (c *call) writeHub(path, fleet, remove string) error {
 	for _, name := range old {
 		fmt.Fprintf(c.Stderr, "c2c: hint: %s does not include %s, so the hub does not learn of its hosts: write include %[2]q in place of users: [...], and check that %[2]s has only the hosts that you want\n", name, nats.HostsFile)
 	}
-	if remove != "" {
-		return c.removedHost(dir, remove)
-	}
-	return c.printHub(path, servers, hub)
-}
-
-// removedHost ends hub remove.
-func (c *call) removedHost(dir *atomicfile.Dir, name string) error {
-	if err := dir.Remove(hubHost(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := dir.Remove(hubHost(remove)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{"removed": name})
-	}
-	fmt.Fprintf(c.Stdout, "%s is not in %s any more; the hub refuses it once each server has this file and reads it again:\n  nats-server --signal reload\n", name, filepath.Join(dir.Path(), nats.HostsFile))
-	return nil
+	return c.printHub(path, servers, hub)
 }
 
 // printHub prints the next steps for the owner of a hub.
@@ -149,15 +136,11 @@ func (c *call) printHub(path string, servers []string, hub nats.Hub) error {
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"directory": path, "hub": hub})
 	}
-	fmt.Fprintf(c.Stdout, "%s is written; nothing was started. Run the hub, or reload it (nats-server --signal reload), then make its streams:\n", path)
+	fmt.Fprintf(c.Stdout, "%s is written; nothing was started. Start each server with its file and %s, or let it read them again (nats-server --signal reload); then make the streams:\n", path, nats.HostsFile)
 	for _, name := range servers {
 		fmt.Fprintf(c.Stdout, "  nats-server -c %s\n", filepath.Join(path, name))
 	}
-	fmt.Fprintf(c.Stdout, "  c2c relay hub streams %s\n", path)
-	if len(servers) > 1 {
-		fmt.Fprintf(c.Stdout, "Each server needs its own file and %s, in one directory.\n", nats.HostsFile)
-	}
-	fmt.Fprintln(c.Stdout, "Give each host its file, which is secret, and run there:")
+	fmt.Fprintf(c.Stdout, "  c2c relay hub streams %s\nGive each host its file, which is secret, and run there:\n", path)
 	for _, m := range hub.Hosts {
 		fmt.Fprintf(c.Stdout, "  c2c relay hub join %s\n", hubHost(m.Name))
 	}

@@ -72,9 +72,6 @@ func (h Host) MayReachProject(project string) bool {
 	return h.Revoked == 0 && len(h.Aliases) > 0 && (slices.Contains(h.Projects, Any) || slices.Contains(h.Projects, project))
 }
 
-// Called reports whether mail from the host comes only while the relay of this machine runs, because this machine makes the connection.
-func (h Host) Called() bool { return h.Revoked == 0 && (h.Dest != "" || h.Carrier == NATS) }
-
 // maxName is the limit of a DNS label.
 const maxName = 63
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,49 +105,44 @@ const HostsFile = "hosts.conf"
 // ServerConfig returns a configuration file for each nats-server of the hub, by name: one for each address in the URL. The argument dir is
 // the directory for the servers' files, and seed the owner's. From then on the files belong to the owner.
 func (h Hub) ServerConfig(dir, seed string) map[string]string {
-	all, nodes := map[string]string{}, strings.Split(h.URL, ",")
+	nodes, all := strings.Split(h.URL, ","), map[string]string{}
 	if len(nodes) == 1 {
-		all["nats-server.conf"] = h.serverConfig("c2c-"+h.Fleet, h.Listen, dir+"/jetstream", "")
+		all["nats-server.conf"] = h.serverConfig("", h.Listen, dir, "")
 		return all
 	}
-	// The servers of a cluster believe each other everything, so none but them may have the password.
-	secret := sha256.Sum256([]byte("c2c routes\x00" + seed))
-	password := hex.EncodeToString(secret[:16])
-	at, own, _ := net.SplitHostPort(h.Listen)
-	var listen, routeAt, routes []string
+	secret := sha256.Sum256([]byte("c2c routes\x00" + seed)) // whoever has it can join the cluster as a server
+	host, _, _ := net.SplitHostPort(h.Listen)
+	var ports []int
+	var routes []string
 	for _, node := range nodes {
 		u, _ := url.Parse(node) // Check has parsed it
 		port, _ := strconv.Atoi(cmp.Or(u.Port(), "4222"))
-		if u.Scheme == "wss" { // its port is the one of the websocket
-			port, _ = strconv.Atoi(own)
-		}
-		route := strconv.Itoa(port + 2000)
-		listen, routeAt = append(listen, net.JoinHostPort(at, strconv.Itoa(port))), append(routeAt, net.JoinHostPort(at, route))
-		routes = append(routes, strconv.Quote("nats-route://c2c:"+password+"@"+net.JoinHostPort(u.Hostname(), route)))
+		ports = append(ports, port)
+		routes = append(routes, fmt.Sprintf("\"nats-route://c2c:%x@%s\"", secret[:16], net.JoinHostPort(u.Hostname(), strconv.Itoa(port+2000))))
 	}
-	for i := range nodes {
-		number := strconv.Itoa(i + 1)
-		all["nats-server-"+number+".conf"] = h.serverConfig("c2c-"+h.Fleet+"-"+number, listen[i], dir+"/jetstream-"+number, fmt.Sprintf(`
+	for i, node := range nodes {
+		number := fmt.Sprint("-", i+1)
+		all["nats-server"+number+".conf"] = h.serverConfig(number, net.JoinHostPort(host, strconv.Itoa(ports[i])), dir, fmt.Sprintf(`
 # This is the server %s. Without tls here, keep others from the network between the servers.
 cluster {
   name: c2c-%s
   listen: %q
-  authorization { user: c2c, password: %q }
+  authorization { user: c2c, password: "%x" }
   routes: [%s]
 }
-`, nodes[i], h.Fleet, routeAt[i], password, strings.Join(routes, ", ")))
+`, node, h.Fleet, net.JoinHostPort(host, strconv.Itoa(ports[i]+2000)), secret[:16], strings.Join(routes, ", ")))
 	}
 	return all
 }
 
-func (h Hub) serverConfig(name, listen, store, cluster string) string {
-	return fmt.Sprintf(`# The hub of the fleet %s, for nats-server 2.10 or newer. c2c relay hub has written this file, and does not change it: it is yours.
-server_name: %s
-listen: %q
+func (h Hub) serverConfig(number, listen, dir, cluster string) string {
+	return fmt.Sprintf(`# The hub of the fleet %[1]s, for nats-server 2.10 or newer. c2c relay hub has written this file, and does not change it: it is yours.
+server_name: c2c-%[1]s%[2]s
+listen: %[3]q
 max_payload: 1048576
 
 jetstream {
-  store_dir: %q
+  store_dir: %[4]q
   # What the hub has taken survives a power cut. With the default, up to two minutes of mail would be sent again.
   sync_interval: always
 }
@@ -157,14 +151,14 @@ jetstream {
 # include "tls.conf"    # tls { cert_file: "/path/cert.pem", key_file: "/path/key.pem" }
 # For hosts that may only use HTTPS, whose files have wss://HOST as url:
 # websocket { port: 443, tls { cert_file: "/path/cert.pem", key_file: "/path/key.pem" } }
-%s
+%[5]s
 accounts {
   C2C {
     jetstream: enabled
-    include %q    # the hosts; c2c relay hub writes this file
+    include %[6]q    # the hosts; c2c relay hub writes this file
   }
 }
-`, h.Fleet, name, listen, store, cluster, HostsFile)
+`, h.Fleet, number, listen, dir+"/jetstream"+number, cluster, HostsFile)
 }
 
 // HostsConfig returns the part of the servers' configuration that says what the owner and each host may do.
