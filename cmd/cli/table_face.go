@@ -121,6 +121,9 @@ other machine gives it to "c2c relay pair", which prints an answer; that goes
 to "c2c relay pair" here. With - it reads the text that you paste. Compare the
 keys that both show. Until --aliases and --projects say so, it may write to
 nobody. Without --ssh, mail goes through a hub.
+
+pair --yes makes a token: an invitation whose answer is taken without asking. On
+a machine where nobody has used c2c, "c2c relay pair TOKEN --yes" needs no person.
 `,
 		Options: []Option{hostAs, hostName, aliases, projects,
 			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun, asJSON},

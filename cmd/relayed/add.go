@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/project"
 	"c2c/relay/hosts"
 )
 
@@ -224,6 +225,13 @@ func (c *call) pair(ctx context.Context, text string) error {
 			return err
 		}
 	}
+	if c.isToken(text) {
+		*c.yes = true
+	} else if text == "" || !*c.dry {
+		if err := c.checkPerson(ctx); err != nil {
+			return err
+		}
+	}
 	switch {
 	case text == "":
 		return c.invite(ctx, key)
@@ -231,6 +239,16 @@ func (c *call) pair(ctx context.Context, text string) error {
 		return c.takeAnswer(ctx, key, text)
 	}
 	return c.takeInvitation(ctx, key, text)
+}
+
+// isToken reports whether a text pairs without a person: as an answer to an invitation that a person has made with --yes, and as an
+// invitation with --yes on a machine that is new, so that no agent can have been here.
+func (c *call) isToken(text string) bool {
+	if a, err := hosts.ParseAnswer(text); err == nil {
+		return c.hosts().Unattended(a)
+	}
+	all, err := c.hosts().All()
+	return *c.yes && text != "" && err == nil && len(all) == 0 && len(project.RootsIn(c.r.State)) == 0
 }
 
 // readPasted reads lines until they form an invitation or an answer, or the input ends.
@@ -259,7 +277,7 @@ func (c *call) invite(ctx context.Context, key *hosts.Key) error {
 	if *c.ssh != "" {
 		h.Carrier = hosts.SSH
 	}
-	i, err := c.hosts().Invite(ctx, key, cmp.Or(*c.name, machineName()), *c.ssh, h)
+	i, err := c.hosts().Invite(ctx, key, cmp.Or(*c.name, machineName()), *c.ssh, h, *c.yes)
 	if err != nil {
 		return err
 	}
@@ -267,6 +285,9 @@ func (c *call) invite(ctx context.Context, key *hosts.Key) error {
 		return cli.JSON(c.Stdout, map[string]any{"invitation": i.String(), "fingerprint": i.Key.Fingerprint(), "expires_in_s": int(hosts.InvitationTime.Seconds())})
 	}
 	fmt.Fprintf(c.Stderr, "key of this machine: %s\nWithin an hour, run on the other machine: c2c relay pair INVITATION, with the line below. Then run here: c2c relay pair ANSWER, with the line it prints.\n", i.Key.Fingerprint())
+	if *c.yes {
+		fmt.Fprintln(c.Stderr, "c2c: hint: the line is a secret: whoever has it can pair a machine with this one, and nobody is asked")
+	}
 	fmt.Fprintln(c.Stdout, i)
 	if h.Projects == nil || h.Aliases == nil {
 		fmt.Fprintln(c.Stderr, "c2c: hint: the other machine may write to no session here; allow some with --aliases and --projects, now or later with c2c relay allow")

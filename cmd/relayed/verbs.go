@@ -208,14 +208,17 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 		}
 		return c.start(ctx)
 	}
-	if err := c.checkPerson(ctx); err != nil {
-		return err
+	if verb == "pair" {
+		return c.pair(ctx, word)
+	}
+	if !*c.dry {
+		if err := c.checkPerson(ctx); err != nil {
+			return err
+		}
 	}
 	switch verb {
 	case "add":
 		return c.add(ctx, word)
-	case "pair":
-		return c.pair(ctx, word)
 	case "allow":
 		return c.allow(ctx, word)
 	case "project":
