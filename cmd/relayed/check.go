@@ -1,6 +1,7 @@
 package relayed
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,7 +63,7 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 	}
 	found = append(found, r.checkRuns(doctor.Finding{Status: doctor.OK, Part: part, Path: path}, all))
 	links, err := r.Links()
-	if err != nil {
+	if err = cmp.Or(err, r.addFacts(r.Hosts(time.Now), links)); err != nil {
 		return append(found, doctor.Failed(part, path, err))
 	}
 	for _, l := range links {

@@ -401,7 +401,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 		return err
 	}
 	link := []Link{{Status: ssh.Status{Peer: name}}}
-	if err := c.addFacts(link); err != nil {
+	if err := c.r.addFacts(c.hosts(), link); err != nil {
 		fmt.Fprintf(c.Stderr, "c2c: how many messages wait for %s is not known: %v\n", name, err)
 	}
 	if *c.asJSON {
