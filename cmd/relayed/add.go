@@ -26,7 +26,7 @@ const (
 	answerTime   = 30 * time.Second // how long this host may take to answer another host
 )
 
-// linkWait is how long add waits for the first link, to print whether it is up. The pairing does not depend on that link.
+// linkWait is how long add waits for the first link.
 const linkWait = 10 * time.Second
 
 // add pairs this machine with a machine that ssh reaches. It connects there twice, with the person's own ssh keys: to query the machine,
@@ -100,30 +100,39 @@ func (c *call) paired(ctx context.Context, h hosts.Host) error {
 	if _, err := c.hosts().Add(ctx, h); err != nil {
 		return err
 	}
-	if _, _, err := c.r.Start(ctx, c.Environ); err != nil {
-		return fmt.Errorf("%s is paired; start the relay: %w", h.Name, err)
+	if h.Dest != "" { // a relay that has failed before may not try ssh again for minutes
+		if _, err := c.r.Daemon.Stop(ctx); err != nil {
+			return err
+		}
 	}
-	st := c.firstLink(ctx, h)
+	if _, _, err := c.r.Start(ctx, c.Environ); err != nil {
+		return fmt.Errorf("%s is in the list; start the relay: %w", h.Name, err)
+	}
+	st, err := c.firstLink(ctx, h), error(nil)
+	if h.Dest != "" && !st.Up {
+		err = cli.WithHint(fmt.Errorf("%s and this machine know each other now, but there is no link: %s", h.Name, cmp.Or(st.Error, "ssh has not answered yet")),
+			"c2c tries again and again; c2c relay status shows when there is a link")
+	}
 	if *c.asJSON {
-		return cli.JSON(c.Stdout, struct {
+		return cmp.Or(cli.JSON(c.Stdout, struct {
 			shown
 			Link `json:"link"`
-		}{shownHost(h), st})
+		}{shownHost(h), st}), err)
+	}
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(c.Stdout, "paired with %s: c2c send NAME@%[1]s 'text'\n", h.Name)
-	switch {
-	case st.Up:
+	if st.Up {
 		fmt.Fprintln(c.Stdout, "the link is up")
-	case h.Dest != "":
-		fmt.Fprintf(c.Stderr, "c2c: there is no link yet; c2c relay status shows it: %s\n", st.Error)
 	}
 	return nil
 }
 
-// firstLink waits for the link to a host, at most linkWait.
+// firstLink waits until there is a link to a host, or an error; at most linkWait.
 func (c *call) firstLink(ctx context.Context, h hosts.Host) (st Link) {
 	late := time.After(linkWait)
-	for h.Dest != "" && !st.Up {
+	for h.Dest != "" && !st.Up && st.Error == "" {
 		all, _ := c.r.Links()
 		for _, one := range all {
 			if one.Peer == h.Name {

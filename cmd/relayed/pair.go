@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/cmd/cli"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/relay/hosts"
@@ -84,15 +85,16 @@ const ownFile = "# made by c2c, which removes this file when it removes the last
 
 // Authorize writes a line into authorized_keys. It replaces an older line of the same host.
 func Authorize(path, line string, host hosts.Public) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = editAuthorized(path, func(lines []string) []string {
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+				lines = []string{ownFile}
+			}
+			return append(without(lines, host.ID()), line+"\n")
+		})
 	}
-	return editAuthorized(path, func(lines []string) []string {
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			lines = []string{ownFile}
-		}
-		return append(without(lines, host.ID()), line+"\n")
-	})
+	return cli.WithHint(err, "let this user write "+path+", and pair again; or pair by c2c relay add --print, which leaves that file to you")
 }
 
 // Unauthorize removes the line of a host from authorized_keys. removed is true if there was such a line.
