@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,10 +98,11 @@ func sameName(name, again string) error {
 
 // paired adds a host to the list here, and starts the relay.
 func (c *call) paired(ctx context.Context, h hosts.Host) error {
+	links, _ := c.r.Links()
 	if _, err := c.hosts().Add(ctx, h); err != nil {
 		return err
 	}
-	if h.Dest != "" { // a relay that has failed before may not try ssh again for minutes
+	if slices.ContainsFunc(links, func(l Link) bool { return l.Peer == h.Name && !l.Up }) { // it may not try ssh again for minutes
 		if _, err := c.r.Daemon.Stop(ctx); err != nil {
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"c2c/doctor"
-	"c2c/format"
 	"c2c/relay/hosts"
 )
 
@@ -74,20 +73,9 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 
 // checkLink reports how mail gets to one machine.
 func checkLink(l Link, now time.Time) doctor.Finding {
-	f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: "linked"}
-	switch {
-	case l.Up && l.Hub != "":
-		f.Detail = "the hub " + l.Hub + " takes mail for it"
-	case l.Up:
-	case l.Hub != "":
-		f.Status, f.Detail = doctor.Warning, fmt.Sprintf("the hub %s takes no mail for it: %s", l.Hub, l.Error)
-	case l.Dest == "": // the host connects when it is awake
-		f.Detail = "not connected; mail for the host waits until the host connects"
-	default:
-		f.Status, f.Detail = doctor.Warning, fmt.Sprintf("no link through ssh %s: %s", l.Dest, l.Error)
-		if !l.Since.IsZero() {
-			f.Detail = fmt.Sprintf("no link through ssh %s for %s: %s", l.Dest, format.Age(now.Sub(l.Since)), l.Error)
-		}
+	f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: l.says(now)}
+	if !l.Up && (l.Dest != "" || l.Hub != "") { // otherwise the host connects when it is awake
+		f.Status, f.Detail = doctor.Warning, f.Detail+": "+l.Error
 	}
 	return f
 }

@@ -164,8 +164,6 @@ func (c *call) planHub(dir *atomicfile.Dir, fleet, remove string) (hub nats.Hub,
 		if *c.listen != "" {
 			return hub, nil, fmt.Errorf("%w: --listen is for a new hub: change listen in the configuration of the server, which is yours", cli.ErrUsage)
 		}
-	case remove != "":
-		return hub, nil, fmt.Errorf("%s has no hub: it has no %s", dir.Path(), hubFile)
 	default:
 		hub.Fleet = fleet
 		if seeds[""], hub.Owner, err = nats.NewSeed(); err != nil {

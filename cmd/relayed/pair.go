@@ -171,11 +171,10 @@ type Exchange struct {
 
 // Exchanged is the answer to an Exchange.
 type Exchanged struct {
-	Name    string        `json:"name"` // the host's own name
-	Key     *hosts.Public `json:"key"`
-	Known   string        `json:"known,omitempty"` // the present name of the sending host on the answering host
-	Line    string        `json:"line"`            // the line for authorized_keys of the answering host
-	Version string        `json:"version"`
+	Name  string        `json:"name"` // the host's own name
+	Key   *hosts.Public `json:"key"`
+	Known string        `json:"known,omitempty"` // the present name of the sending host on the answering host
+	Line  string        `json:"line"`            // the line for authorized_keys of the answering host
 }
 
 // Answer carries out an Exchange that another host has sent through ssh. It trusts the Exchange as if this user had typed it, because only
