@@ -103,16 +103,18 @@ func (cfg Config) checkHost(sid string) error {
 // CheckHost returns an error if no machine with this name is paired with this one, or if other machines do not know the project.
 func CheckHost(b *Broker, host string) error { return b.cfg.checkHost(sessions.HostPrefix + host) }
 
-// StartRelay starts the relay if no relay runs for this root. Call it when a room of the root has members on other machines. It only logs
-// errors.
-func StartRelay(ctx context.Context, b *Broker) {
-	hosts, err := b.Hosts(ctx)
-	if err == nil && b.cfg.WantRelay != nil && !slices.ContainsFunc(hosts, func(h Host) bool { return h.Relayed }) {
-		err = b.cfg.WantRelay()
+// StartRelay starts the relay if a machine is paired and no relay runs for this root. Call it after a post to members on other machines, and
+// when the deadlines of the root are checked: so the relay also runs after a boot of this machine, although nobody sends. Errors:
+// ErrRelayStopped.
+func StartRelay(b *Broker) error {
+	names, err := b.cfg.paired()
+	if err != nil || len(names) == 0 || b.cfg.WantRelay == nil {
+		return err
 	}
-	if err != nil {
-		b.Log.Warn("posts wait for the relay", "err", err)
+	if runs, err := cache.IsRelayed(b.Dir()); err != nil || runs {
+		return err
 	}
+	return b.cfg.WantRelay()
 }
 
 // wantRelay notes in the receipt whether the message can get to its machine now, and starts the relay if none runs for this root. If the

@@ -13,6 +13,7 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/process/desktop"
 	"c2c/process/survive"
+	"c2c/sessions/due"
 	"c2c/wake/watch"
 )
 
@@ -51,6 +52,7 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
 	checker := deadlines.NewChecker(b.Registry)
 	asked := notify.NewChecker(b.Registry, func(ctx context.Context, text string) error { return desktop.Show(ctx, getenv, text) })
+	var relayAt time.Time // when to start the relay again if it does not run
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
 			return nil, 0, errRootGone
@@ -61,6 +63,12 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 			wait, err = 0, nil
 		}
 		files = checker.Files()
+		if now := b.Now(); !now.Before(relayAt) {
+			relayAt = now.Add(due.LookEvery)
+			if err := broker.StartRelay(b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
+				log.Warn("the relay is not started", "err", err)
+			}
+		}
 		waiting, nerr := asked.Check(ctx)
 		switch {
 		case errors.Is(nerr, notify.ErrUnsent): // no warning: this may last for days, and each warning would come again after a minute

@@ -15,6 +15,9 @@ import (
 // ByRelay is the name of the relay as the reader of an outbox. Mail that it has read is stored on the other machine.
 const ByRelay = "relay"
 
+// MayBeGone is how long nothing must have come from a machine that makes the connection, until c2c also says when it was last seen.
+const MayBeGone = 5 * time.Minute
+
 // Host describes whether mail can get to another machine now.
 func Host(h cache.Host, now time.Time) string {
 	is, seen, ago := " was ", "not reached yet", now.Sub(mail.FromSeconds(h.Seen))
@@ -26,7 +29,7 @@ func Host(h cache.Host, now time.Time) string {
 		if is = " is reached by hub; "; h.Seen == 0 {
 			seen = "not heard from yet"
 		}
-	case h.Linked && !h.Dials && h.Seen > 0 && ago >= 5*time.Minute: // the machine may have gone to sleep since then
+	case h.Linked && !h.Dials && h.Seen > 0 && ago >= MayBeGone: // the machine may have gone to sleep since then
 		is = " is linked; "
 	case h.Linked:
 		is, seen = " is ", "linked"

@@ -96,7 +96,7 @@ var layers = []layer{
 	{"relay/hosts", "which machines are paired: keys, what each may reach, invitations, revocation",
 		"filippo.io/age inbox/atomicfile inbox/filelock inbox/mail inbox/private"},
 	{"ringer", "wakes the sessions of a root while its process lives; chooses the way for each",
-		"broker broker/deadlines broker/notify broker/owed client inbox inbox/filelock inbox/mail process/desktop process/survive sessions sessions/callers sessions/facts sessions/processes sessions/registry sessions/turns wake wake/clients wake/mux wake/plugin wake/watch"},
+		"broker broker/deadlines broker/notify broker/owed client inbox inbox/filelock inbox/mail process/desktop process/survive sessions sessions/callers sessions/due sessions/facts sessions/processes sessions/registry sessions/turns wake wake/clients wake/mux wake/plugin wake/watch"},
 	{"doctor", "what a check reports, and how reports are printed",
 		"format inbox/mail"},
 	{"install", "plans, shows, applies, undoes and checks edits of the clients' configuration",

@@ -87,7 +87,7 @@ that sleeps waits here, and arrives in its order, once.
   status           the relay, and the way to each machine; exit 3: it is down
   revoke HOST      refuse its mail from now on; remove HOST forgets it
   project NAME     name a project without a remote for other machines
-  hub FLEET        make files for a nats-server; hub streams DIR, hub join FILE
+  hub FLEET        make files for a nats-server; see c2c relay hub --help
   start, stop, restart, run   the relay; it starts by itself if there is mail
 
 "c2c relay VERB --help" explains each.
@@ -121,6 +121,9 @@ other machine gives it to "c2c relay pair", which prints an answer; that goes
 to "c2c relay pair" here. With - it reads the text that you paste. Compare the
 keys that both show. Until --aliases and --projects say so, it may write to
 nobody. Without --ssh, mail goes through a hub.
+
+pair --yes makes a token: an invitation whose answer is taken without asking. On
+a machine where nobody has used c2c, "c2c relay pair TOKEN --yes" needs no person.
 `,
 		Options: []Option{hostAs, hostName, aliases, projects,
 			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun, asJSON},
@@ -146,18 +149,20 @@ when it was last heard; and how much mail waits for it, in all projects.
 	{Name: "relay project", Args: "<name>", Short: "name a project without a remote for other machines",
 		Long:    "Run it in the directory of the project, with the same name on each machine.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c relay project notes"}},
-	{Name: "relay hub", Args: "<fleet> | streams <dir> | join <file>", Short: "have mail go through a nats-server",
-		Long: `hub FLEET writes ./c2c-hub-FLEET: the server's configuration, and a file for
-each host; run it again with more hosts to add them. hub streams makes the
-streams at the running server. hub join makes this machine use the hub, with the
-file of this host. c2c starts no server.
+	{Name: "relay hub", Args: "<fleet> | streams <dir> | join <file> | remove <dir> <host>", Short: "have mail go through a nats-server",
+		Long: `hub FLEET writes ./c2c-hub-FLEET: a configuration for each server, which is
+yours and is not written again; hosts.conf, which it includes; and a file for
+each host. Run it again with more hosts to add them. hub remove takes a host out.
+Reload the servers after both. hub streams makes the streams at the running hub.
+hub join makes this machine use the hub, with the file of this host. c2c starts
+no server. None of these pairs machines, so none needs a person.
 `,
 		Options: []Option{
 			{Name: "hosts", Value: "names", Short: "the hosts of the fleet, with commas"},
 			{Name: "listen", Value: "address", Short: "where it listens; default 127.0.0.1:4222"},
-			{Name: "url", Value: "url", Short: "the address that hosts use, if not --listen"},
+			{Name: "url", Value: "url", Short: "the address that hosts use, if not --listen; for a cluster, one for each server, with commas"},
 			{Name: "ca", Value: "file", Short: "your own certificates, by which hosts know the hub"}, yes, dryRun, asJSON},
-		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub streams c2c-hub-team", "c2c relay hub join host-laptop.json"}},
+		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub streams c2c-hub-team", "c2c relay hub join host-laptop.json", "c2c relay hub remove c2c-hub-team laptop"}},
 	{Name: "relay start", Short: "start the relay", Examples: []string{"c2c relay start"}},
 	{Name: "relay stop", Short: "end the relay; mail waits until c2c relay start", Examples: []string{"c2c relay stop"}},
 	{Name: "relay restart", Short: "end the relay, and start it again", Examples: []string{"c2c relay restart"}},

@@ -41,8 +41,14 @@ func (c *call) keep(ctx context.Context, args []string) error {
 	if *done != "" {
 		return notify.SaidDone(ctx, b.Registry, *done, show)
 	}
-	if err := deadlines.CheckOnce(ctx, b.Registry); err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
+	err = deadlines.CheckOnce(ctx, b.Registry)
+	if err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("check deadlines: %w", err)
+	}
+	if err == nil {
+		if err := broker.StartRelay(b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
+			b.Log.Warn("the relay is not started; c2c relay status says why", "err", err)
+		}
 	}
 	waiting, err := notify.Check(ctx, b.Registry, show)
 	if len(waiting) > 0 {

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/project"
 	"c2c/relay/hosts"
 )
 
@@ -25,7 +27,7 @@ const (
 	answerTime   = 30 * time.Second // how long this host may take to answer another host
 )
 
-// linkWait is how long add waits for the first link, to print whether it is up. The pairing does not depend on that link.
+// linkWait is how long add waits for the first link.
 const linkWait = 10 * time.Second
 
 // add pairs this machine with a machine that ssh reaches. It connects there twice, with the person's own ssh keys: to query the machine,
@@ -96,33 +98,43 @@ func sameName(name, again string) error {
 
 // paired adds a host to the list here, and starts the relay.
 func (c *call) paired(ctx context.Context, h hosts.Host) error {
+	links, _ := c.r.Links()
 	if _, err := c.hosts().Add(ctx, h); err != nil {
 		return err
 	}
-	if _, _, err := c.r.Start(ctx, c.Environ); err != nil {
-		return fmt.Errorf("%s is paired; start the relay: %w", h.Name, err)
+	if slices.ContainsFunc(links, func(l Link) bool { return l.Peer == h.Name && !l.Up }) { // it may not try ssh again for minutes
+		if _, err := c.r.Daemon.Stop(ctx); err != nil {
+			return err
+		}
 	}
-	st := c.firstLink(ctx, h)
+	if _, _, err := c.r.Start(ctx, c.Environ); err != nil {
+		return fmt.Errorf("%s is in the list; start the relay: %w", h.Name, err)
+	}
+	st, err := c.firstLink(ctx, h), error(nil)
+	if h.Dest != "" && !st.Up {
+		err = cli.WithHint(fmt.Errorf("%s and this machine know each other now, but there is no link: %s", h.Name, cmp.Or(st.Error, "ssh has not answered yet")),
+			"c2c tries again and again; c2c relay status shows when there is a link")
+	}
 	if *c.asJSON {
-		return cli.JSON(c.Stdout, struct {
+		return cmp.Or(cli.JSON(c.Stdout, struct {
 			shown
 			Link `json:"link"`
-		}{shownHost(h), st})
+		}{shownHost(h), st}), err)
+	}
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(c.Stdout, "paired with %s: c2c send NAME@%[1]s 'text'\n", h.Name)
-	switch {
-	case st.Up:
+	if st.Up {
 		fmt.Fprintln(c.Stdout, "the link is up")
-	case h.Dest != "":
-		fmt.Fprintf(c.Stderr, "c2c: there is no link yet; c2c relay status shows it: %s\n", st.Error)
 	}
 	return nil
 }
 
-// firstLink waits for the link to a host, at most linkWait.
+// firstLink waits until there is a link to a host, or an error; at most linkWait.
 func (c *call) firstLink(ctx context.Context, h hosts.Host) (st Link) {
 	late := time.After(linkWait)
-	for h.Dest != "" && !st.Up {
+	for h.Dest != "" && !st.Up && st.Error == "" {
 		all, _ := c.r.Links()
 		for _, one := range all {
 			if one.Peer == h.Name {
@@ -224,6 +236,13 @@ func (c *call) pair(ctx context.Context, text string) error {
 			return err
 		}
 	}
+	if c.isToken(text) {
+		*c.yes = true
+	} else if text == "" || !*c.dry {
+		if err := c.checkPerson(ctx); err != nil {
+			return err
+		}
+	}
 	switch {
 	case text == "":
 		return c.invite(ctx, key)
@@ -231,6 +250,16 @@ func (c *call) pair(ctx context.Context, text string) error {
 		return c.takeAnswer(ctx, key, text)
 	}
 	return c.takeInvitation(ctx, key, text)
+}
+
+// isToken reports whether a text pairs without a person: as an answer to an invitation that a person has made with --yes, and as an
+// invitation with --yes on a machine that is new, so that no agent can have been here.
+func (c *call) isToken(text string) bool {
+	if a, err := hosts.ParseAnswer(text); err == nil {
+		return c.hosts().Unattended(a)
+	}
+	all, err := c.hosts().All()
+	return *c.yes && text != "" && err == nil && len(all) == 0 && len(project.RootsIn(c.r.State)) == 0
 }
 
 // readPasted reads lines until they form an invitation or an answer, or the input ends.
@@ -259,7 +288,7 @@ func (c *call) invite(ctx context.Context, key *hosts.Key) error {
 	if *c.ssh != "" {
 		h.Carrier = hosts.SSH
 	}
-	i, err := c.hosts().Invite(ctx, key, cmp.Or(*c.name, machineName()), *c.ssh, h)
+	i, err := c.hosts().Invite(ctx, key, cmp.Or(*c.name, machineName()), *c.ssh, h, *c.yes)
 	if err != nil {
 		return err
 	}
@@ -267,6 +296,9 @@ func (c *call) invite(ctx context.Context, key *hosts.Key) error {
 		return cli.JSON(c.Stdout, map[string]any{"invitation": i.String(), "fingerprint": i.Key.Fingerprint(), "expires_in_s": int(hosts.InvitationTime.Seconds())})
 	}
 	fmt.Fprintf(c.Stderr, "key of this machine: %s\nWithin an hour, run on the other machine: c2c relay pair INVITATION, with the line below. Then run here: c2c relay pair ANSWER, with the line it prints.\n", i.Key.Fingerprint())
+	if *c.yes {
+		fmt.Fprintln(c.Stderr, "c2c: hint: the line is a secret: whoever has it can pair a machine with this one, and nobody is asked")
+	}
 	fmt.Fprintln(c.Stdout, i)
 	if h.Projects == nil || h.Aliases == nil {
 		fmt.Fprintln(c.Stderr, "c2c: hint: the other machine may write to no session here; allow some with --aliases and --projects, now or later with c2c relay allow")

@@ -1,6 +1,7 @@
 package relayed
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"c2c/doctor"
-	"c2c/format"
 	"c2c/relay/hosts"
 )
 
@@ -60,9 +60,9 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 	if _, err := r.hub(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		found = append(found, doctor.Failed(part, filepath.Join(path, hubFile), fmt.Errorf("%w: mail does not go through the hub; c2c relay hub join reads the file of this host again", err)))
 	}
-	found = append(found, r.checkRuns(doctor.Finding{Status: doctor.OK, Part: part, Path: path}))
+	found = append(found, r.checkRuns(doctor.Finding{Status: doctor.OK, Part: part, Path: path}, all))
 	links, err := r.Links()
-	if err != nil {
+	if err = cmp.Or(err, r.addFacts(r.Hosts(time.Now), links)); err != nil {
 		return append(found, doctor.Failed(part, path, err))
 	}
 	for _, l := range links {
@@ -73,20 +73,9 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 
 // checkLink reports how mail gets to one machine.
 func checkLink(l Link, now time.Time) doctor.Finding {
-	f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: "linked"}
-	switch {
-	case l.Up && l.Hub != "":
-		f.Detail = "the hub " + l.Hub + " takes mail for it"
-	case l.Up:
-	case l.Hub != "":
-		f.Status, f.Detail = doctor.Warning, fmt.Sprintf("the hub %s takes no mail for it: %s", l.Hub, l.Error)
-	case l.Dest == "": // the host connects when it is awake
-		f.Detail = "not connected; mail for the host waits until the host connects"
-	default:
-		f.Status, f.Detail = doctor.Warning, fmt.Sprintf("no link through ssh %s: %s", l.Dest, l.Error)
-		if !l.Since.IsZero() {
-			f.Detail = fmt.Sprintf("no link through ssh %s for %s: %s", l.Dest, format.Age(now.Sub(l.Since)), l.Error)
-		}
+	f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: l.says(now)}
+	if !l.Up && (l.Dest != "" || l.Hub != "") { // otherwise the host connects when it is awake
+		f.Status, f.Detail = doctor.Warning, f.Detail+": "+l.Error
 	}
 	return f
 }
@@ -131,7 +120,7 @@ func isOurs(name string) bool {
 		slices.Contains([]string{linksFile, stoppedFile, sshKeyFile + ".pub"}, name)
 }
 
-func (r *Relay) checkRuns(f doctor.Finding) doctor.Finding {
+func (r *Relay) checkRuns(f doctor.Finding, all []hosts.Host) doctor.Finding {
 	pid, err := r.PID()
 	_, stopped := r.Dir.Stat(stoppedFile)
 	_, noSSH := exec.LookPath("ssh")
@@ -146,8 +135,10 @@ func (r *Relay) checkRuns(f doctor.Finding) doctor.Finding {
 		f.Detail = fmt.Sprintf("runs, process %d", pid)
 	case stopped == nil:
 		f.Status, f.Detail = doctor.Warning, "was stopped, so mail for other machines waits, and no mail comes from them: c2c relay start"
+	case slices.ContainsFunc(all, func(h hosts.Host) bool { return h.Revoked == 0 && (h.Dest != "" || h.Carrier == hosts.NATS) }): // this machine connects
+		f.Status, f.Detail = doctor.Warning, "does not run, so no mail comes from other machines: c2c relay start; if it does not start, the end of "+r.Log()+" says why"
 	default:
-		f.Detail = "does not run; it starts when mail goes to another machine, or when one connects"
+		f.Detail = "does not run; it starts with the next session or c2c list, and when a machine connects"
 	}
 	return f
 }

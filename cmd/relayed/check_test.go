@@ -43,7 +43,7 @@ func TestDoctorSaysWhatKeepsMailFromOtherMachines(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(home, "bin"), 0o700), os.WriteFile(filepath.Join(home, "bin", "ssh"), nil, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	expect(doctor.OK, "does not run")
+	expect(doctor.Warning, "no mail comes from other machines: c2c relay start") // after a boot, before anything of c2c runs
 	if _, err := r.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

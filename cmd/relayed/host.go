@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"c2c/broker/loops"
+	"c2c/inbox/atomicfile"
 	"c2c/project"
 	"c2c/relay"
 	"c2c/relay/hosts"
@@ -64,7 +65,7 @@ func (h *Host) Run(ctx context.Context) error {
 		cfg.Identity = filepath.Join(h.Dir.Path(), sshKeyFile)
 	}
 	h.Prepare = func() error {
-		var err error
+		err := atomicfile.UnlessAbsent(h.Dir.Remove(linksFile)) // it says what links the last relay had
 		for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
 			err = errors.Join(err, touch(h.Dir, name))
 		}

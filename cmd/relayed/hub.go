@@ -21,7 +21,6 @@ import (
 
 // The files of a hub's owner. The owner has a directory for each hub.
 const (
-	hubConfig  = "nats-server.conf"
 	hubStreams = "streams.json"
 	hubOwner   = "owner.json"
 )
@@ -35,10 +34,12 @@ func (c *call) hubVerbs(ctx context.Context, words []string) error {
 		return c.joinHub(ctx, c.path(words[1]))
 	case len(words) == 2 && words[0] == "streams":
 		return c.makeStreams(ctx, c.path(words[1]))
-	case len(words) == 1 && words[0] != "join" && words[0] != "streams":
-		return c.writeHub(words[0])
+	case len(words) == 3 && words[0] == "remove":
+		return c.writeHub(c.path(words[1]), "", words[2])
+	case len(words) == 1 && words[0] != "join" && words[0] != "streams" && words[0] != "remove":
+		return c.writeHub(c.path("c2c-hub-"+words[0]), words[0], "")
 	}
-	return fmt.Errorf("%w: hub FLEET --hosts NAME,NAME; hub streams DIRECTORY; hub join FILE", cli.ErrUsage)
+	return fmt.Errorf("%w: hub FLEET --hosts NAME,NAME; hub streams DIRECTORY; hub join FILE; hub remove DIRECTORY HOST", cli.ErrUsage)
 }
 
 func (c *call) path(name string) string {
@@ -48,24 +49,45 @@ func (c *call) path(name string) string {
 	return filepath.Join(c.Cwd, name)
 }
 
-// writeHub writes the files that a nats-server needs to be the hub of a fleet, and a file for each host. If the hub exists, it adds
-// hosts.
-func (c *call) writeHub(fleet string) error {
-	path := c.path("c2c-hub-" + fleet)
-	if err := hosts.CheckName(fleet); err != nil {
+// writeHub writes the files that the servers of a hub need, and a file for each host. If the hub exists, it adds hosts, or removes one. A
+// server's configuration belongs to the owner of the hub: once it is there, c2c does not change it.
+func (c *call) writeHub(path, fleet, remove string) error {
+	open := atomicfile.Create
+	if remove != "" {
+		open = atomicfile.Open
+	} else if err := hosts.CheckName(fleet); err != nil {
 		return fmt.Errorf("%w: fleet: %w", cli.ErrUsage, err)
 	}
-	dir, err := atomicfile.Create(path)
+	dir, err := open(path)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	hub, seeds, err := c.planHub(dir, fleet)
+	hub, seeds, err := c.planHub(dir, fleet, remove)
 	if err != nil {
 		return err
 	}
+	files := map[string]string{nats.HostsFile: hub.HostsConfig()}
+	var servers, old []string
+	for name, text := range hub.ServerConfig(path, seeds[""]) {
+		servers = append(servers, name)
+		there, err := os.ReadFile(filepath.Join(path, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && seeds[""] == "":
+			return fmt.Errorf("write %s: %s is missing: put it back", name, filepath.Join(path, hubOwner))
+		case errors.Is(err, fs.ErrNotExist):
+			files[name] = text
+		case err != nil:
+			return err
+		case !strings.Contains(string(there), nats.HostsFile):
+			old = append(old, name)
+		}
+	}
+	slices.Sort(servers)
 	if *c.dry {
-		fmt.Fprint(c.Stdout, hub.ServerConfig(path))
+		for name, text := range files {
+			fmt.Fprintf(c.Stdout, "# %s:\n%s\n", filepath.Join(path, name), text)
+		}
 		return nil
 	}
 	// Write the secrets first: the hub could never accept a host whose secret is lost.
@@ -82,7 +104,7 @@ func (c *call) writeHub(fleet string) error {
 			return err
 		}
 	}
-	streams, err := mergeStreams(dir, hub.Streams())
+	streams, err := mergeStreams(dir, hub.Streams(), remove)
 	if err != nil {
 		return err
 	}
@@ -95,30 +117,41 @@ func (c *call) writeHub(fleet string) error {
 			return err
 		}
 	}
-	if err := dir.Replace(hubConfig, []byte(hub.ServerConfig(path))); err != nil {
+	for name, text := range files {
+		if err := dir.Replace(name, []byte(text)); err != nil {
+			return err
+		}
+	}
+	for _, name := range old {
+		fmt.Fprintf(c.Stderr, "c2c: hint: %s does not include %s, so the hub does not learn of its hosts: write include %[2]q in place of users: [...], and check that %[2]s has only the hosts that you want\n", name, nats.HostsFile)
+	}
+	if err := dir.Remove(hubHost(remove)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return c.printHub(path, hub)
+	return c.printHub(path, servers, hub)
 }
 
-// printHub prints the next steps for the owner of a new hub.
-func (c *call) printHub(path string, hub nats.Hub) error {
+// printHub prints the next steps for the owner of a hub.
+func (c *call) printHub(path string, servers []string, hub nats.Hub) error {
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"directory": path, "hub": hub})
 	}
-	fmt.Fprintf(c.Stdout, "%s is written; nothing was started. Run the hub, then make its streams:\n"+
-		"  nats-server -c %s\n  c2c relay hub streams %s\nGive each host its file, which is secret, and run there:\n", path, filepath.Join(path, hubConfig), path)
+	fmt.Fprintf(c.Stdout, "%s is written; nothing was started. Start each server with its file and %s, or let it read them again (nats-server --signal reload); then make the streams:\n", path, nats.HostsFile)
+	for _, name := range servers {
+		fmt.Fprintf(c.Stdout, "  nats-server -c %s\n", filepath.Join(path, name))
+	}
+	fmt.Fprintf(c.Stdout, "  c2c relay hub streams %s\nGive each host its file, which is secret, and run there:\n", path)
 	for _, m := range hub.Hosts {
 		fmt.Fprintf(c.Stdout, "  c2c relay hub join %s\n", hubHost(m.Name))
 	}
 	if host, _, _ := net.SplitHostPort(hub.Listen); !net.ParseIP(host).IsLoopback() && strings.HasPrefix(hub.URL, "nats:") {
-		fmt.Fprintf(c.Stderr, "c2c: hint: without TLS, others in the network see which hosts write to each other; %s says where a certificate goes\n", hubConfig)
+		fmt.Fprintf(c.Stderr, "c2c: hint: without TLS, others in the network see which hosts write to each other; %s says where a certificate goes\n", servers[0])
 	}
 	return nil
 }
 
 // planHub returns the hub as it will be, and the known seeds by host; the owner's seed has the key "".
-func (c *call) planHub(dir *atomicfile.Dir, fleet string) (hub nats.Hub, seeds map[string]string, err error) {
+func (c *call) planHub(dir *atomicfile.Dir, fleet, remove string) (hub nats.Hub, seeds map[string]string, err error) {
 	seeds = map[string]string{}
 	data, err := dir.ReadIf(hubFile)
 	switch {
@@ -128,6 +161,9 @@ func (c *call) planHub(dir *atomicfile.Dir, fleet string) (hub nats.Hub, seeds m
 		if err := json.Unmarshal(data, &hub); err != nil {
 			return hub, nil, fmt.Errorf("read %s: %w", filepath.Join(dir.Path(), hubFile), err)
 		}
+		if *c.listen != "" {
+			return hub, nil, fmt.Errorf("%w: --listen is for a new hub: change listen in the configuration of the server, which is yours", cli.ErrUsage)
+		}
 	default:
 		hub.Fleet = fleet
 		if seeds[""], hub.Owner, err = nats.NewSeed(); err != nil {
@@ -135,8 +171,10 @@ func (c *call) planHub(dir *atomicfile.Dir, fleet string) (hub nats.Hub, seeds m
 		}
 	}
 	hub.Listen = cmp.Or(*c.listen, hub.Listen, "127.0.0.1:4222")
-	if hub.URL = cmp.Or(*c.url, hub.URL); hub.URL == "" || *c.listen != "" && *c.url == "" {
-		hub.URL = "nats://" + hub.Listen
+	hub.URL = cmp.Or(*c.url, hub.URL, "nats://"+hub.Listen)
+	there := len(hub.Hosts)
+	if hub.Hosts = slices.DeleteFunc(hub.Hosts, func(m nats.Member) bool { return m.Name == remove }); remove != "" && len(hub.Hosts) == there {
+		return hub, nil, fmt.Errorf("the hub has no host %q", remove)
 	}
 	if *c.ca != "" {
 		data, err := os.ReadFile(c.path(*c.ca))
@@ -165,7 +203,7 @@ func (c *call) planHub(dir *atomicfile.Dir, fleet string) (hub nats.Hub, seeds m
 		hub.Hosts = append(hub.Hosts, nats.Member{Name: name, Key: public})
 	}
 	if len(hub.Hosts) == 0 {
-		return hub, nil, fmt.Errorf("%w: --hosts NAME,NAME says which hosts the fleet has", cli.ErrUsage)
+		return hub, nil, fmt.Errorf("%w: a hub has at least one host: --hosts NAME,NAME", cli.ErrUsage)
 	}
 	if err := hub.Check(); err != nil {
 		return hub, nil, fmt.Errorf("%w: %w", cli.ErrUsage, err)
@@ -185,12 +223,14 @@ func readAccess(dir *atomicfile.Dir, name string) (nats.Access, error) {
 	return a, nil
 }
 
-// mergeStreams returns the streams in the file, in which the owner may have changed sizes, and the streams of new hosts.
-func mergeStreams(dir *atomicfile.Dir, all []nats.Stream) ([]nats.Stream, error) {
+// mergeStreams returns the streams in the file, in which the owner may have changed sizes, and the streams of new hosts, without the
+// stream of a removed host.
+func mergeStreams(dir *atomicfile.Dir, all []nats.Stream, removed string) ([]nats.Stream, error) {
 	there, err := readStreams(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	there = slices.DeleteFunc(there, func(t nats.Stream) bool { return t.Config.Name == nats.StreamName(removed) })
 	for _, s := range all {
 		if !slices.ContainsFunc(there, func(t nats.Stream) bool { return t.Config.Name == s.Config.Name }) {
 			there = append(there, s)

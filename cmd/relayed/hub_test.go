@@ -85,6 +85,8 @@ func person(t *testing.T, home string, args ...string) (string, error) {
 	return out.String(), err
 }
 
+const hubConfig = "nats-server.conf"
+
 func TestAHubIsWrittenAndGrows(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "c2c-hub-team")
@@ -113,7 +115,7 @@ func TestAHubIsWrittenAndGrows(t *testing.T) {
 	if len(second.Hosts) != 3 || !slices.Equal(second.Hosts[:2], first.Hosts) || second.Owner != first.Owner || second.URL != "nats://127.0.0.1:4999" {
 		t.Errorf("%+v became %+v", first, second)
 	}
-	for name, there := range map[string]bool{hubConfig: true, hubStreams: true, hubOwner: true, hubHost("laptop"): true, hubHost("other"): true, hubHost("devbox"): false} {
+	for name, there := range map[string]bool{hubConfig: true, nats.HostsFile: true, hubStreams: true, hubOwner: true, hubHost("laptop"): true, hubHost("other"): true, hubHost("devbox"): false} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if there != (err == nil) {
 			t.Errorf("%s: %v", name, err)
@@ -130,6 +132,58 @@ func TestAHubIsWrittenAndGrows(t *testing.T) {
 	}
 	if a, err := nats.ParseAccess(data); err != nil || !slices.Equal(a.Hosts, []string{"laptop", "devbox", "other"}) {
 		t.Errorf("%+v, %v", a.Hosts, err)
+	}
+}
+
+// The owner has filled in a certificate, and has removed a machine. Then another machine is added.
+func TestTheServersConfigurationBelongsToTheOwner(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, "c2c-hub-team")
+	do := func(args ...string) string {
+		t.Helper()
+		out, err := person(t, home, append([]string{"hub"}, args...)...)
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return out
+	}
+	read := func(name string) string {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	do("team", "--hosts", "laptop,devbox,lost")
+	config := read(hubConfig) + "tls { cert_file: /cert.pem, key_file: /key.pem }\n"
+	if err := os.WriteFile(filepath.Join(dir, hubConfig), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	do("remove", "c2c-hub-team", "lost")
+	do("team", "--hosts", "other")
+	if now := read(hubConfig); now != config {
+		t.Errorf("the configuration of the server was changed:\n%s", now)
+	}
+	for _, name := range []string{nats.HostsFile, hubStreams, hubFile, hubHost("laptop")} {
+		if text := read(name); strings.Contains(text, "lost") || !strings.Contains(text, "other") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, hubHost("lost"))); err == nil {
+		t.Error("the file of the removed host is still there")
+	}
+	for _, wrong := range [][]string{{"remove", "c2c-hub-team", "lost"}, {"remove", "elsewhere", "laptop"}, {"team", "--listen", "0.0.0.0:4222"}} {
+		if out, err := person(t, home, append([]string{"hub"}, wrong...)...); err == nil {
+			t.Errorf("%q: %s", wrong, out)
+		}
+	}
+	// An older c2c wrote the hosts into the configuration itself.
+	if err := os.WriteFile(filepath.Join(dir, hubConfig), []byte("accounts { C2C { users: [] } }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := do("team", "--hosts", "new"); !strings.Contains(out, `write include "hosts.conf" in place of users`) {
+		t.Errorf("it says nothing of the include that is missing:\n%s", out)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/cmd/cli"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/relay/hosts"
@@ -84,15 +85,16 @@ const ownFile = "# made by c2c, which removes this file when it removes the last
 
 // Authorize writes a line into authorized_keys. It replaces an older line of the same host.
 func Authorize(path, line string, host hosts.Public) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = editAuthorized(path, func(lines []string) []string {
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+				lines = []string{ownFile}
+			}
+			return append(without(lines, host.ID()), line+"\n")
+		})
 	}
-	return editAuthorized(path, func(lines []string) []string {
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			lines = []string{ownFile}
-		}
-		return append(without(lines, host.ID()), line+"\n")
-	})
+	return cli.WithHint(err, "let this user write "+path+", and pair again; or pair by c2c relay add --print, which leaves that file to you")
 }
 
 // Unauthorize removes the line of a host from authorized_keys. removed is true if there was such a line.
@@ -169,11 +171,10 @@ type Exchange struct {
 
 // Exchanged is the answer to an Exchange.
 type Exchanged struct {
-	Name    string        `json:"name"` // the host's own name
-	Key     *hosts.Public `json:"key"`
-	Known   string        `json:"known,omitempty"` // the present name of the sending host on the answering host
-	Line    string        `json:"line"`            // the line for authorized_keys of the answering host
-	Version string        `json:"version"`
+	Name  string        `json:"name"` // the host's own name
+	Key   *hosts.Public `json:"key"`
+	Known string        `json:"known,omitempty"` // the present name of the sending host on the answering host
+	Line  string        `json:"line"`            // the line for authorized_keys of the answering host
 }
 
 // Answer carries out an Exchange that another host has sent through ssh. It trusts the Exchange as if this user had typed it, because only

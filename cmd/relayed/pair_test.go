@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/cmd/cli"
 	"c2c/relay/hosts"
 )
 
@@ -130,5 +131,17 @@ func TestAuthorizedKeysThatC2CHasMadeGoesWithItsLastLine(t *testing.T) {
 	}
 	if left := leaves(a, true); !strings.HasSuffix(left, own) {
 		t.Errorf("it has %q", left)
+	}
+}
+
+func TestAuthorizedKeysThatCannotBeWrittenIsToldAsSuch(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".ssh"), nil, 0o400); err != nil { // a directory that root may not write is hard to make
+		t.Fatal(err)
+	}
+	path := filepath.Join(home, ".ssh", "authorized_keys")
+	err := Authorize(path, "line", public(t))
+	if hint := cli.FailureOf("relay", err).Hint; err == nil || !strings.Contains(hint, "let this user write "+path) {
+		t.Errorf("%v, hint %q", err, hint)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"c2c/broker/explain"
 	"c2c/broker/loops"
 	"c2c/cmd/cli"
 	"c2c/format"
@@ -102,7 +103,7 @@ func (c *call) status() error {
 		if err != nil {
 			return err
 		}
-		if err := c.addFacts(links); err != nil {
+		if err := c.r.addFacts(c.hosts(), links); err != nil {
 			return err
 		}
 		st.Log, st.Links = c.r.Log(), append(st.Links, links...)
@@ -122,8 +123,8 @@ func (c *call) status() error {
 
 // addFacts adds facts from all roots to the link of each host: the newest trouble, when the host was last heard, and the number of messages
 // that wait for it.
-func (c *call) addFacts(links []Link) error {
-	roots, err := c.r.rootsOf(c.hosts())
+func (r *Relay) addFacts(list *hosts.List, links []Link) error {
+	roots, err := r.rootsOf(list)
 	if err != nil {
 		return err
 	}
@@ -168,6 +169,9 @@ func addFactsOf(root *atomicfile.Dir, links []Link) error {
 		}
 		if at := mail.FromSeconds(h.Seen).UTC(); h.Seen > 0 && at.After(l.SeenAt) {
 			l.SeenAt = at
+			if l.Up && l.Dest == "" && l.Hub == "" && h.Relayed && !h.Linked { // only a root, which has asked the host, knows that it sleeps
+				l.Up, l.Since = false, at
+			}
 		}
 	}
 	return nil
@@ -180,7 +184,7 @@ func (st status) print(w io.Writer, now time.Time) {
 	case st.Stopped:
 		fmt.Fprintln(w, "no relay runs: it was stopped; c2c relay start starts it")
 	default:
-		fmt.Fprintln(w, "no relay runs; it starts by itself when mail goes to another machine")
+		fmt.Fprintln(w, "no relay runs; the next session starts it, and so does c2c relay start")
 	}
 	if st.Key != "" {
 		fmt.Fprintf(w, "key of this machine %s\n", st.Key)
@@ -212,7 +216,7 @@ func (l Link) says(now time.Time) string {
 	default:
 		text += "; " + down + " for " + ago
 	}
-	if !l.SeenAt.IsZero() && (!l.Up || l.Hub != "") {
+	if !l.SeenAt.IsZero() && (!l.Up || l.Hub != "" || l.Dest == "" && now.Sub(l.SeenAt) >= explain.MayBeGone) {
 		text += "; last seen " + format.Age(now.Sub(l.SeenAt)) + " ago"
 	} else if l.Hub != "" && l.SeenAt.IsZero() {
 		text += "; not heard from yet: has it run c2c relay hub join, and allowed this machine?"

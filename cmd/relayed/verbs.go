@@ -78,10 +78,8 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 		return err
 	}
 	defer c.r.Close()
-	if verb == "hub" {
-		if err = c.checkPerson(ctx); err == nil {
-			err = c.hubVerbs(ctx, words)
-		}
+	if verb == "hub" { // pairs no machines, so it needs no person
+		err = c.hubVerbs(ctx, words)
 	} else {
 		err = c.do(ctx, verb, strings.Join(words, ""))
 	}
@@ -210,14 +208,17 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 		}
 		return c.start(ctx)
 	}
-	if err := c.checkPerson(ctx); err != nil {
-		return err
+	if verb == "pair" {
+		return c.pair(ctx, word)
+	}
+	if !*c.dry {
+		if err := c.checkPerson(ctx); err != nil {
+			return err
+		}
 	}
 	switch verb {
 	case "add":
 		return c.add(ctx, word)
-	case "pair":
-		return c.pair(ctx, word)
 	case "allow":
 		return c.allow(ctx, word)
 	case "project":
@@ -400,7 +401,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 		return err
 	}
 	link := []Link{{Status: ssh.Status{Peer: name}}}
-	if err := c.addFacts(link); err != nil {
+	if err := c.r.addFacts(c.hosts(), link); err != nil {
 		fmt.Fprintf(c.Stderr, "c2c: how many messages wait for %s is not known: %v\n", name, err)
 	}
 	if *c.asJSON {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -160,7 +161,8 @@ func joinByNATS(w *world, laptop, devbox *machine) (end func() error, err error)
 		seeds[m.name], hub.Hosts = seed, append(hub.Hosts, nats.Member{Name: m.name, Key: public})
 	}
 	config := filepath.Join(dir, "nats-server.conf")
-	if err := os.WriteFile(config, []byte(hub.ServerConfig(dir)), 0o600); err != nil {
+	err = os.WriteFile(config, []byte(hub.ServerConfig(dir, owner)["nats-server.conf"]), 0o600)
+	if err = errors.Join(err, os.WriteFile(filepath.Join(dir, nats.HostsFile), []byte(hub.HostsConfig()), 0o600)); err != nil {
 		return nil, err
 	}
 	server := exec.Command(natsServer(), "-c", config, "-l", filepath.Join(dir, "log"))

@@ -27,14 +27,10 @@ func corrupt(t *testing.T, tamper *machines.Tamper, names ...string) *server {
 	}
 	s.seed["mallory"] = seed
 	s.edit = func(config string) string {
-		const accounts = "    users: [\n"
 		config = strings.ReplaceAll(config, "publish: { allow: [", `publish: { allow: ["taken.>", `)
-		before, after, found := strings.Cut(config, accounts)
-		if !found {
-			t.Fatalf("no users in\n%s", config)
-		}
-		return before + `    mappings: { "c2c.team.*.m.*": "taken.$1.m.$2", "c2c.team.*.p.*.*": "taken.$1.p.$2" }` + "\n" + accounts +
-			"      { nkey: " + public + " }\n" + after
+		return strings.Replace(config, "users: [\n", `mappings: { "c2c.team.*.m.*": "taken.$1.m.$2", "c2c.team.*.p.*.*": "taken.$1.p.$2" }
+users: [
+  { nkey: `+public+" }\n", 1)
 	}
 	s.streams = func(all []nats.Stream) {
 		for i := range all {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,8 @@ type server struct {
 	seed map[string]string // by host; "" is the owner
 	path string
 
-	edit    func(config string) string // if set, changes the server's configuration
+	config  string                     // the name of its configuration; "": nats-server.conf
+	edit    func(config string) string // if set, changes each file of the server's configuration
 	streams func(all []nats.Stream)    // if set, changes the streams
 	poke    chan struct{}              // the state of a link has changed
 	watched []string                   // directories of the hosts
@@ -89,18 +91,21 @@ func prepareIn(t *testing.T, dir string, names ...string) *server {
 
 func (s *server) configure() {
 	s.t.Helper()
-	text := s.hub.ServerConfig(s.dir)
-	if s.edit != nil {
-		text = s.edit(text)
-	}
-	if err := os.WriteFile(filepath.Join(s.dir, "nats-server.conf"), []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
+	files := s.hub.ServerConfig(s.dir, s.seed[""])
+	files[nats.HostsFile] = s.hub.HostsConfig()
+	for name, text := range files {
+		if s.edit != nil {
+			text = s.edit(text)
+		}
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 }
 
 func (s *server) start() {
 	s.t.Helper()
-	run := machines.Serve(s.t, "Server is ready", s.path, "-c", filepath.Join(s.dir, "nats-server.conf"))
+	run := machines.Serve(s.t, "Server is ready", s.path, "-c", filepath.Join(s.dir, cmp.Or(s.config, "nats-server.conf")))
 	s.mu.Lock()
 	s.run = run
 	s.mu.Unlock()

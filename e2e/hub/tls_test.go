@@ -39,21 +39,37 @@ func certificate(t *testing.T) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text})
 }
 
-// The line of the configuration that a person fills in, with a certificate of the team's own.
+// The lines of the configuration that a person fills in, with a certificate of the team's own.
 func TestAHubWithTLSIsTrustedByItsCertificateAlone(t *testing.T) {
+	for _, scheme := range []string{"tls", "wss"} {
+		t.Run(scheme, func(t *testing.T) { testTLS(t, scheme) })
+	}
+}
+
+func testTLS(t *testing.T, scheme string) {
 	s := prepare(t, "laptop", "devbox", "other")
 	cert, key := certificate(t)
-	for name, text := range map[string]string{"cert.pem": string(cert), "key.pem": string(key),
-		"tls.conf": "tls { cert_file: \"" + s.dir + "/cert.pem\", key_file: \"" + s.dir + "/key.pem\" }\n"} {
+	tls := "tls { cert_file: \"" + s.dir + "/cert.pem\", key_file: \"" + s.dir + "/key.pem\" }"
+	for name, text := range map[string]string{"cert.pem": string(cert), "key.pem": string(key), "tls.conf": tls + "\n"} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	at := s.hub.Listen
 	s.edit = func(config string) string {
-		return strings.Replace(config, `# include "tls.conf"`, `include "tls.conf"`, 1)
+		config = strings.Replace(config, `# include "tls.conf"`, `include "tls.conf"`, 1)
+		before, line, _ := strings.Cut(config, "# websocket { port: 443")
+		if _, after, found := strings.Cut(line, "\n"); found && scheme == "wss" {
+			at = freeAddress(t)
+			config = before + "websocket { listen: \"" + at + "\", " + tls + " }\n" + after
+		}
+		return config
 	}
-	s.hub.URL, s.hub.CA = "tls://"+s.hub.Listen, string(cert)
 	s.configure()
+	s.hub.URL, s.hub.CA = scheme+"://"+at, string(cert)
+	if err := s.hub.Check(); err != nil {
+		t.Fatal(err)
+	}
 	s.start()
 	s.makeStreams()
 	laptop, devbox := relaytest.NewHost(t, "laptop"), relaytest.NewHost(t, "devbox")

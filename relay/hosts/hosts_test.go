@@ -330,7 +330,7 @@ func TestFiveHundredHostsFitIntoTheList(t *testing.T) {
 
 func TestTwoHostsArePairedByInvitationAndAnswer(t *testing.T) {
 	a, b := newMachine(t), newMachine(t)
-	i, err := a.Invite(t.Context(), a.key, "laptop", "", Host{Carrier: NATS, Projects: []string{"p"}, Aliases: []string{"birch"}})
+	i, err := a.Invite(t.Context(), a.key, "laptop", "", Host{Carrier: NATS, Projects: []string{"p"}, Aliases: []string{"birch"}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestAnInvitationIsBurntByOneWrongAnswerAndByAnHour(t *testing.T) {
 	a, b, c := newMachine(t), newMachine(t), newMachine(t)
 	invite := func() Answer {
 		t.Helper()
-		i, err := a.Invite(t.Context(), a.key, "laptop", "", Host{Carrier: SSH})
+		i, err := a.Invite(t.Context(), a.key, "laptop", "", Host{Carrier: SSH}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +402,7 @@ func TestInvitationsThatNobodyAnswersAreBounded(t *testing.T) {
 	a := newMachine(t)
 	var err error
 	for n := 0; n <= maxInvitations && err == nil; n++ {
-		_, err = a.Invite(context.Background(), a.key, "laptop", "", Host{Carrier: SSH})
+		_, err = a.Invite(context.Background(), a.key, "laptop", "", Host{Carrier: SSH}, false)
 	}
 	if !errors.Is(err, ErrFull) {
 		t.Error(err)

@@ -62,11 +62,14 @@ type kept struct {
 	Carrier  string   `json:"carrier"`
 	Projects []string `json:"projects,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
+
+	Unattended bool `json:"unattended,omitempty"` // no person needs to confirm the answer
 }
 
 // Invite makes an invitation and writes it to disk. The argument name is the name of this host, and address is its address. The host that
-// answers gets the name, carrier and rights of h. If h has no name, that host gets the name in its answer. Errors: ErrFull.
-func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Host) (Invitation, error) {
+// answers gets the name, carrier and rights of h. If h has no name, that host gets the name in its answer. If unattended, the proof in the
+// answer is enough to pair, without a person. Errors: ErrFull.
+func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Host, unattended bool) (Invitation, error) {
 	i := Invitation{Number: strings.ToLower(rand.Text()[:16]), Secret: make([]byte, invitationBytes), Name: name, Carrier: h.Carrier,
 		Address: address, Expires: mail.Seconds(l.now().Add(InvitationTime)), Key: key.Public()}
 	rand.Read(i.Secret) // never fails
@@ -86,7 +89,7 @@ func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Hos
 		if len(all) >= maxInvitations {
 			return fmt.Errorf("invite: %d invitations are open: %w", len(all), ErrFull)
 		}
-		return l.writeInvitations(append(all, kept{i.Number, i.Secret, i.Expires, h.Name, h.Carrier, h.Projects, h.Aliases}))
+		return l.writeInvitations(append(all, kept{i.Number, i.Secret, i.Expires, h.Name, h.Carrier, h.Projects, h.Aliases, unattended}))
 	})
 	return i, err
 }
@@ -153,6 +156,12 @@ func ParseAnswer(text string) (a Answer, err error) {
 		return Answer{}, err
 	}
 	return a, a.check()
+}
+
+// Unattended reports whether the invitation that is answered needs no person here.
+func (l *List) Unattended(a Answer) bool {
+	all, err := l.readInvitations()
+	return err == nil && slices.ContainsFunc(all, func(k kept) bool { return k.Number == a.Number && k.Unattended })
 }
 
 // Redeem adds the host that has answered an invitation of this host. It removes the invitation, even if the answer is wrong. Errors:

@@ -21,7 +21,7 @@ import (
 type Access struct {
 	Fleet string   `json:"fleet"`
 	Host  string   `json:"host,omitempty"` // the name of this host at the hub; "": the Access is for the hub's owner
-	URL   string   `json:"url"`            // nats://host:port or tls://host:port; for a cluster, the addresses of its nodes with commas between them
+	URL   string   `json:"url"`            // nats://host:port, tls://host:port, or wss://host:port where only HTTPS is allowed; for a cluster, the addresses of its nodes with commas between them
 	CA    string   `json:"ca,omitempty"`   // certificates in PEM that prove the hub's identity; "": use the certificates that the system trusts
 	Hosts []string `json:"hosts"`          // the hosts of the fleet
 	Seed  string   `json:"seed"`           // the secret half of this host's nkey
@@ -59,8 +59,8 @@ func (a Access) check() error {
 func CheckURL(text string) error {
 	for node := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(node)
-		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("%.100q is not the address of a hub: give nats://HOST:PORT or tls://HOST:PORT", node)
+		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" && u.Scheme != "wss" || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("%.100q is not the address of a hub: give nats://HOST:PORT, tls://HOST:PORT or wss://HOST:PORT", node)
 		}
 	}
 	return nil

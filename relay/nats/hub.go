@@ -1,12 +1,15 @@
 package nats
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,40 +99,86 @@ func (h Hub) Access(host, seed string) Access {
 	return a
 }
 
-// ServerConfig returns the configuration file of the hub's nats-server. The argument dir is the directory for the server's files.
-func (h Hub) ServerConfig(dir string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `# The hub of the fleet %[1]s, for nats-server 2.10 or newer. c2c relay hub has written this, and writes it anew when a host is added.
-server_name: c2c-%[1]s
-listen: %[2]q
+// HostsFile is the name of the file with the HostsConfig. It is beside the configuration of each server, which includes it.
+const HostsFile = "hosts.conf"
+
+// ServerConfig returns a configuration file for each nats-server of the hub, by name: one for each address in the URL. The argument dir is
+// the directory for the servers' files, and seed the owner's. From then on the files belong to the owner.
+func (h Hub) ServerConfig(dir, seed string) map[string]string {
+	nodes, all := strings.Split(h.URL, ","), map[string]string{}
+	if len(nodes) == 1 {
+		all["nats-server.conf"] = h.serverConfig("", h.Listen, dir, "")
+		return all
+	}
+	secret := sha256.Sum256([]byte("c2c routes\x00" + seed)) // whoever has it can join the cluster as a server
+	host, _, _ := net.SplitHostPort(h.Listen)
+	var ports []int
+	var routes []string
+	for _, node := range nodes {
+		u, _ := url.Parse(node) // Check has parsed it
+		port, _ := strconv.Atoi(cmp.Or(u.Port(), "4222"))
+		ports = append(ports, port)
+		routes = append(routes, fmt.Sprintf("\"nats-route://c2c:%x@%s\"", secret[:16], net.JoinHostPort(u.Hostname(), strconv.Itoa(port+2000))))
+	}
+	for i, node := range nodes {
+		number := fmt.Sprint("-", i+1)
+		all["nats-server"+number+".conf"] = h.serverConfig(number, net.JoinHostPort(host, strconv.Itoa(ports[i])), dir, fmt.Sprintf(`
+# This is the server %s. Without tls here, keep others from the network between the servers.
+cluster {
+  name: c2c-%s
+  listen: %q
+  authorization { user: c2c, password: "%x" }
+  routes: [%s]
+}
+`, node, h.Fleet, net.JoinHostPort(host, strconv.Itoa(ports[i]+2000)), secret[:16], strings.Join(routes, ", ")))
+	}
+	return all
+}
+
+func (h Hub) serverConfig(number, listen, dir, cluster string) string {
+	return fmt.Sprintf(`# The hub of the fleet %[1]s, for nats-server 2.10 or newer. c2c relay hub has written this file, and does not change it: it is yours.
+server_name: c2c-%[1]s%[2]s
+listen: %[3]q
 max_payload: 1048576
 
 jetstream {
-  store_dir: %[3]q
+  store_dir: %[4]q
   # What the hub has taken survives a power cut. With the default, up to two minutes of mail would be sent again.
   sync_interval: always
 }
 
 # If other machines connect, fill in a certificate, and give the hosts tls://... by --url.
 # include "tls.conf"    # tls { cert_file: "/path/cert.pem", key_file: "/path/key.pem" }
-
+# For hosts that may only use HTTPS, whose files have wss://HOST as url:
+# websocket { port: 443, tls { cert_file: "/path/cert.pem", key_file: "/path/key.pem" } }
+%[5]s
 accounts {
   C2C {
     jetstream: enabled
-    users: [
-      # the owner: makes the streams
-      %[4]s
-`, h.Fleet, h.Listen, dir+"/jetstream", user(h.Owner, []string{"$JS.API.INFO", "$JS.API.STREAM.>", "$JS.API.CONSUMER.>"}, Access{}.inbox()))
+    include %[6]q    # the hosts; c2c relay hub writes this file
+  }
+}
+`, h.Fleet, number, listen, dir+"/jetstream"+number, cluster, HostsFile)
+}
+
+// HostsConfig returns the part of the servers' configuration that says what the owner and each host may do.
+func (h Hub) HostsConfig() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# c2c relay hub writes this file. Reload each server after a change: nats-server --signal reload
+users: [
+  # the owner: makes the streams
+  %s
+`, user(h.Owner, []string{"$JS.API.INFO", "$JS.API.STREAM.>", "$JS.API.CONSUMER.>"}, Access{}.inbox()))
 	for _, m := range h.Hosts {
 		stream := StreamName(m.Name)
-		fmt.Fprintf(&b, "      # %s: writes in its own name alone, and reads its own stream alone\n      %s\n", m.Name, user(m.Key, []string{
+		fmt.Fprintf(&b, "  # %s: writes in its own name alone, and reads its own stream alone\n  %s\n", m.Name, user(m.Key, []string{
 			mailSubject(h.Fleet, "*", m.Name), subjectOf(h.Fleet) + "*.p." + m.Name + ".*",
 			"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer,
 			"$JS.ACK." + stream + "." + consumer + ".>",
 			"$JS.ACK.*.*." + stream + "." + consumer + ".*.*.*.*.*", // the subject of the line above, as newer servers may write it
 		}, Access{Host: m.Name}.inbox()))
 	}
-	b.WriteString("    ]\n  }\n}\n")
+	b.WriteString("]\n")
 	return b.String()
 }
 
@@ -177,11 +226,15 @@ type ConsumerConfig struct {
 func (h Hub) Streams() (all []Stream) {
 	// The server refuses a stream if its disk could not hold all streams when full. So all streams together get at most about 16 GiB.
 	size := min(max(16<<30/int64(max(len(h.Hosts), 1)), 16<<20), 256<<20)
+	replicas := 1
+	if strings.Count(h.URL, ",") >= 2 { // with two servers, none could go on without the other
+		replicas = 3
+	}
 	for _, m := range h.Hosts {
 		all = append(all, Stream{
 			StreamConfig{Name: StreamName(m.Name), Subjects: []string{mailSubject(h.Fleet, m.Name, "*"), subjectOf(h.Fleet) + m.Name + ".p.*.*"},
 				Retention: "workqueue", Storage: "file", Discard: "new", MaxBytes: size, MaxAge: 14 * 24 * time.Hour, MaxMsgSize: 1 << 20,
-				Replicas: 1, AllowRollup: true},
+				Replicas: replicas, AllowRollup: true},
 			ConsumerConfig{Durable: consumer, AckPolicy: "explicit", AckWait: 30 * time.Second, DeliverPolicy: "all", ReplayPolicy: "instant",
 				MaxDeliver: -1, MaxAckPending: 1000},
 		})

@@ -116,7 +116,7 @@ func TestTheStreamsOfAnyFleetFitOnADisk(t *testing.T) {
 // What the server is told has no secret, and gives each host its own subjects alone.
 func TestTheServerLearnsNoSecret(t *testing.T) {
 	h, seeds := hub(t)
-	text := h.ServerConfig("/srv/hub")
+	text := h.HostsConfig() + h.ServerConfig("/srv/hub", seeds[""])["nats-server.conf"]
 	streams, err := json.Marshal(h.Streams())
 	if err != nil {
 		t.Fatal(err)

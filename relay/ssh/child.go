@@ -51,13 +51,29 @@ func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	exit := cmd.Wait()
 	switch text := said.String(); {
 	case text != "":
-		return stood, errors.New(text)
+		return stood, errors.New(brief(text))
 	case stood:
 		return stood, errors.New("the link was lost")
 	case cmd.ProcessState.ExitCode() > 0:
 		return stood, fmt.Errorf("ssh: %w", exit)
 	}
 	return stood, err
+}
+
+// brief turns what ssh has said into a short error that says what to do, if it knows one. ssh surrounds these errors with long warnings.
+func brief(text string) string {
+	const denied, hostKey = "Permission denied (", "Host key verification failed"
+	_, methods, _ := strings.Cut(text, denied)
+	methods, _, isDenied := strings.Cut(methods, ")")
+	switch {
+	case strings.Contains(text, hostKey):
+		return hostKey + ": connect to it once with ssh by hand, which shows why, and check that it is the right machine"
+	case isDenied && strings.Contains(methods, "publickey"):
+		return denied + methods + "): the line of c2c is missing in ~/.ssh/authorized_keys there, or sshd reads another file (sshd -T | grep authorizedkeys), or others may write to that folder; c2c relay add --print prints the line"
+	case isDenied:
+		return denied + methods + "): sshd there takes no keys, and nobody can type a password here: set PubkeyAuthentication yes there, or use c2c relay pair"
+	}
+	return text
 }
 
 // childConn joins the two pipes of ssh to one connection.

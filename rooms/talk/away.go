@@ -188,7 +188,7 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 		}
 	}
 	if len(hosts) > 0 {
-		broker.StartRelay(ctx, b)
+		startRelay(b)
 	}
 	return path, nil
 }
@@ -280,9 +280,15 @@ func (p *posting) checkFar() error {
 }
 
 // wantRelay starts the relay if the room has members on other machines: the relay sends the post to these machines.
-func (p *posting) wantRelay(ctx context.Context) {
+func (p *posting) wantRelay() {
 	if slices.ContainsFunc(p.members, func(m one) bool { return isFar(m.SID, m.alias) }) {
-		broker.StartRelay(ctx, p.b)
+		startRelay(p.b)
+	}
+}
+
+func startRelay(b *broker.Broker) {
+	if err := broker.StartRelay(b); err != nil {
+		b.Log.Warn("posts wait for the relay", "err", err)
 	}
 }
 

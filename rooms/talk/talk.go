@@ -427,7 +427,7 @@ func (p *posting) deliver(ctx context.Context) {
 	}
 	p.receipt.Note = strings.Join(notes, "; ")
 	p.copies(ctx)
-	p.wantRelay(ctx)
+	p.wantRelay()
 	if p.stopped {
 		p.tellStopped(ctx)
 	}
