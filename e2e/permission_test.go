@@ -195,8 +195,7 @@ func TestAModelThatOpensATerminalAllowsItselfNothing(t *testing.T) {
 		text = string(data)
 		return strings.Contains(text, "\nforged")
 	})
-	if strings.Count(text, "an agent may have opened this terminal: none of its processes is older than the session amber") != 2 ||
-		!strings.Contains(text, "you cannot answer permission requests on its page") {
+	if strings.Count(text, "no login and no terminal program has opened this terminal") != 3 {
 		t.Errorf("the forgery sees %s", text)
 	}
 	r := a.request(func(r permission.Request) bool { return r.State == permission.StateOpen })

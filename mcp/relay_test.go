@@ -163,44 +163,6 @@ func TestVerdictReachesTheClient(t *testing.T) {
 	r.close()
 }
 
-// A page whose daemon is an older c2c writes a verdict, and drops the process from the file. A terminal's verdict needs the process.
-func TestAVerdictOfAnOlderPageReachesTheClient(t *testing.T) {
-	r := relayLab(t, 0)
-	for _, tc := range []struct {
-		id, proof string
-		want      permission.State
-	}{{"abcde", permission.ProofTerminal, permission.StateForged}, {"bcdef", "login", permission.StateAllowed}} {
-		r.ask(tc.id, "date")
-		q := r.await(tc.id, inState(permission.StateOpen))
-		path := filepath.Join(filepath.Dir(r.store.LockPath()), tc.id+".amber.json")
-		if q.PID != os.Getpid() {
-			t.Fatalf("asked %+v", q)
-		}
-		data, err := os.ReadFile(path)
-		fields := map[string]any{}
-		if err = errors.Join(err, json.Unmarshal(data, &fields)); err != nil {
-			t.Fatal(err)
-		}
-		for _, field := range []string{"pid", "pid_start_time", "pid_namespace"} {
-			delete(fields, field)
-		}
-		data, _ = json.Marshal(fields)
-		if err := errors.Join(os.WriteFile(path+".new", data, 0o600), os.Rename(path+".new", path)); err != nil { // the relay never sees half a file
-			t.Fatal(err)
-		}
-		if _, err := r.store.Decide(t.Context(), tc.id, permission.Verdict{Allow: true, By: "max", Via: "page", Proof: tc.proof}); err != nil {
-			t.Fatal(err)
-		}
-		r.await(tc.id, func(q permission.Request) bool {
-			return q.State == tc.want && (q.SentAt > 0) == (tc.want == permission.StateAllowed)
-		})
-	}
-	if got := r.read(); string(got.Params) != `{"behavior":"allow","request_id":"bcdef"}` { // nothing came before it
-		t.Errorf("the client got %s %s", got.Method, got.Params)
-	}
-	r.close()
-}
-
 func TestAnswerInTheTerminalEndsARequest(t *testing.T) {
 	r := relayLab(t, 0)
 	r.record("waiting", time.Now())

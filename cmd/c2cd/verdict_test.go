@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,6 +35,13 @@ type asker struct {
 func newAsker(t *testing.T, present bool) *asker {
 	t.Helper()
 	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
+	a.starts(present)
+	return a
+}
+
+func (a *asker) starts(present bool) {
+	t := a.t
+	t.Helper()
 	if present {
 		if err := os.Mkdir(a.root(), 0o700); err != nil {
 			t.Fatal(err)
@@ -48,7 +56,6 @@ func newAsker(t *testing.T, present bool) *asker {
 	cmd.Args = []string{"sh", "-c", cmd.Path + " mcp; exit 0"}
 	cmd.Path = "/bin/sh"
 	a.start(cmd)
-	return a
 }
 
 // start starts its server.
@@ -185,7 +192,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 		t.Errorf("the client got %s", got)
 	}
 	log, err := os.ReadFile(filepath.Join(a.root(), "broker.log"))
-	if want := `"tool":"Bash","verdict":"deny","by":"ada","via":"terminal","proof":"older terminal","result":"recorded"`; err != nil || !strings.Contains(string(log), want) || strings.Contains(string(log), "date") {
+	if want := `"tool":"Bash","verdict":"deny","by":"ada","via":"terminal","proof":"terminal","result":"recorded"`; err != nil || !strings.Contains(string(log), want) || strings.Contains(string(log), "date") {
 		t.Errorf("the log: %s, %v", log, err)
 	}
 }
@@ -213,14 +220,19 @@ func TestAnAgentGivesNoVerdict(t *testing.T) {
 	}
 }
 
+// noLogin is what c2c says in a terminal that an agent has opened.
+const noLogin = "no login and no terminal program has opened this terminal"
+
 // An agent opens a terminal that has nothing above it, and says that it is the person.
-func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
+func TestATerminalThatAnAgentHasOpenedIsNobodys(t *testing.T) {
 	a := newAsker(t, true)
 	a.ask("abcde")
-	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber --verdicts"} {
-		out := a.forges("c2c " + line)
-		if !strings.Contains(out, "an agent may have opened this terminal: none of its processes is older than the session claude-") ||
-			!strings.Contains(out, "in a terminal that was open before") || !strings.Contains(out, "exit 1") {
+	a.types("c2c rooms create review; c2c serve start")
+	t.Cleanup(func() { a.try("serve", "stop") })
+	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber", "senders pair 123456", "open --print", "relay pair --yes laptop",
+		"send '#review' --wake hi", "resume amber birch", "send amber hi"} {
+		out := a.forges("mkdir -p new; cd new; c2c " + line)
+		if !strings.Contains(out, noLogin) || !strings.Contains(out, "exit 1") {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
@@ -228,7 +240,7 @@ func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
 		t.Errorf("it is %+v, %v", all, err)
 	}
 	audit, err := os.ReadFile(filepath.Join(a.root(), "permission", "audit.jsonl"))
-	if err != nil || strings.Count(string(audit), `"result":"refused: no proof"`) != 2 {
+	if err != nil || strings.Count(string(audit), `"result":"refused: no right"`) != 2 {
 		t.Errorf("audit %s, %v", audit, err)
 	}
 	if out := a.types("c2c allow abcde"); !strings.HasPrefix(out, "sent to claude-") {
@@ -236,27 +248,53 @@ func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
 	}
 }
 
-// An agent's terminal binds the session to a process that is younger than the terminal, and says then that it is the person's.
-func TestAnAgentCannotMakeItsClientYoungerThanItsTerminal(t *testing.T) {
-	a := newAsker(t, true)
+// The terminal is older than the client: an earlier session has opened it, or the client was started again.
+func TestATerminalThatAnAgentHasPlantedIsNobodys(t *testing.T) {
+	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
+	if err := syscall.Mkfifo(filepath.Join(a.home, "go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := make(chan string, 1)
+	go func() { shown <- a.forges("read id <go; c2c allow $id") }()
+	begin, err := os.OpenFile(filepath.Join(a.home, "go"), os.O_WRONLY, 0) // waits for the terminal
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.starts(true)
 	a.ask("abcde")
-	refuses := func(first, line string) {
-		t.Helper()
-		// The command before it takes time, so that the process that is started after it is younger than the terminal.
-		out := a.forges(first + `c2c list >&2
-			sh -c 'printf "{\"session_id\":\"claude-1\",\"hook_event_name\":\"SessionStart\"}" | CLAUDE_PID=$$ c2c hook --client claude >&2
-			echo $$; exec sleep 1000' | { read pid; c2c ` + line + `; echo exit $?; kill $pid; }`)
-		if !strings.Contains(out, "none of its processes is older than the session claude-") || !strings.Contains(out, "exit 1") {
+	if _, err := begin.WriteString("abcde\n"); err != nil {
+		t.Fatal(err)
+	}
+	if out := <-shown; !strings.Contains(out, noLogin) || !strings.Contains(out, "exit 1") {
+		t.Error(out)
+	}
+}
+
+// A job without parents in the person's own terminal may be an agent's.
+func TestACommandThatHasLeftItsTerminalsShellIsNobodys(t *testing.T) {
+	k := &keeper{t, keptPrograms(t), t.TempDir()}
+	out := k.types(`mkfifo begin end
+		sh -c '(read line <begin; c2c relay pair --yes laptop 8>end) & true'
+		cat end & exec 9>begin; echo >&9; wait`)
+	if !strings.Contains(out, "left in the background of its terminal") {
+		t.Error(out)
+	}
+}
+
+// An agent makes a project of its own, and takes its variables out of the environment. Here the test is the client.
+func TestAnAgentPairsNoMachineInAFreshFolder(t *testing.T) {
+	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
+	cmd := a.command("mcp")
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "C2C_MCP_BROKER_ROOT=") })
+	a.start(cmd)
+	a.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"register","arguments":{"alias":"dune"}}}`)
+	a.hear()
+	for _, line := range []string{"relay pair --yes laptop", "senders allow ci --to amber", "open --print"} {
+		out := a.types("mkdir -p new; cd new; git init -q; unset C2C_MCP_BROKER_ROOT; c2c " + line + "; echo exit $?")
+		if !strings.Contains(out, "this is the shell of dune") || !strings.Contains(out, "exit 1") {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
-	refuses("", "allow abcde")
-	refuses("", "senders allow ci --to amber --verdicts")
-	if out := a.types("c2c allow abcde"); !strings.HasPrefix(out, "sent to claude-") {
-		t.Errorf("a person behind it: %s", out)
-	}
-	a.ask("bcdef") // the request also knows its process, if the session does not know it any more
-	refuses(`rm "$C2C_MCP_BROKER_ROOT"/sessions/*.json; `, "allow bcdef")
 }
 
 // A client ends while its hook runs. Then init or a user's systemd, which is older than all terminals, becomes the parent of the hook.
@@ -326,8 +364,7 @@ func TestWhatIsNotShownInFullTakesASecondWord(t *testing.T) {
 // Somebody writes the verdict into the file of the request, or other words for a person to see.
 func TestAForgedVerdictIsNotTold(t *testing.T) {
 	a := newAsker(t, true)
-	for id, change := range map[string][2]string{"abcde": {`"state":"open"`, `"state":"allowed","by":"ada","via":"terminal","at":1`}, "bcdef": {"date", "ls"},
-		"defgh": {`"pid":`, `"pid":1`}} {
+	for id, change := range map[string][2]string{"abcde": {`"state":"open"`, `"state":"allowed","by":"ada","via":"terminal","at":1`}, "bcdef": {"date", "ls"}} {
 		a.ask(id)
 		files, err := filepath.Glob(filepath.Join(a.root(), "permission", id+".*.json"))
 		if err != nil || len(files) != 1 {

@@ -224,9 +224,6 @@ func (r *Relay) ask(a asking) *asked {
 	}
 	r.peer.Remember(b, s)
 	a.Session, a.Alias = s.ID, s.Alias
-	if p, err := b.Processes.Find(r.peer.Process()); err == nil {
-		a.PID, a.StartTime, a.Namespace = p.PID, p.Start, b.Processes.Namespace()
-	}
 	r.client = a.caller.Client
 	now := time.Now()
 	a.AskedAt, a.ExpiresAt = mail.Seconds(now), mail.Seconds(now.Add(cmp.Or(r.Lifetime, permission.Lifetime)))
@@ -281,7 +278,7 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Dura
 	case err != nil:
 		r.warn("read a permission request", err)
 		return false, relayRetry
-	case !now.Is(a.Request): // a person has seen another request than the client has sent
+	case !now.Same(a.Request): // a person has seen another request than the client has sent
 		r.warn("a permission request was changed", errors.New(now.Name()))
 		how = permission.SettledForged
 	case now.State == permission.StateOpen:
