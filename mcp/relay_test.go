@@ -147,9 +147,9 @@ func TestVerdictReachesTheClient(t *testing.T) {
 		allow bool
 		want  string
 	}{{"abcde", true, `{"behavior":"allow","request_id":"abcde"}`}, {"bcdef", false, `{"behavior":"deny","request_id":"bcdef"}`}} {
-		r.ask(tc.id, "date")
+		r.ask(tc.id, `"date"`)
 		q := r.await(tc.id, inState(permission.StateOpen))
-		if q.Alias != "amber" || q.Tool != "Bash" || q.Description != "show" || q.Input != "date" || q.ExpiresAt-q.AskedAt < 500 {
+		if q.Alias != "amber" || q.Tool != "Bash" || q.Description != "show" || q.Input != `"date"` || q.ExpiresAt-q.AskedAt < 500 {
 			t.Errorf("asked %+v", q)
 		}
 		if _, err := r.store.Decide(t.Context(), tc.id, permission.Verdict{Allow: tc.allow, By: "max", Via: "terminal", Proof: "login"}); err != nil {
@@ -166,7 +166,7 @@ func TestVerdictReachesTheClient(t *testing.T) {
 func TestAnswerInTheTerminalEndsARequest(t *testing.T) {
 	r := relayLab(t, 0)
 	r.record("waiting", time.Now())
-	r.ask("abcde", "date")
+	r.ask("abcde", `"date"`)
 	r.await("abcde", inState(permission.StateOpen))
 	r.record("busy", time.Now().Add(6*time.Second)) // so it counts also if the relay has not seen it wait
 	r.await("abcde", inState(permission.StateTerminal))
@@ -175,20 +175,20 @@ func TestAnswerInTheTerminalEndsARequest(t *testing.T) {
 		t.Errorf("a verdict behind it: %v", err)
 	}
 	// The next one is open, although the first has ended so.
-	r.ask("bcdef", "date")
+	r.ask("bcdef", `"date"`)
 	r.await("bcdef", inState(permission.StateOpen))
 	r.close()
 }
 
 func TestRequestEndsWithItsTimeAndItsClient(t *testing.T) {
 	r := relayLab(t, time.Millisecond)
-	r.ask("abcde", "date")
+	r.ask("abcde", `"date"`)
 	r.await("abcde", inState(permission.StateExpired))
 	r.close()
 	r.relay.Close()
 
 	r = relayLab(t, 0)
-	r.ask("abcde", "date")
+	r.ask("abcde", `"date"`)
 	r.await("abcde", inState(permission.StateOpen))
 	r.close()
 	r.relay.Close()
@@ -212,7 +212,7 @@ func TestStrangeRequestsStopNobody(t *testing.T) {
 	if got := r.read(); got.ID == nil || *got.ID != r.id {
 		t.Errorf("the answer to a ping is %+v", got)
 	}
-	r.ask("zzzzz", "date") // may be one too many, as the others
+	r.ask("zzzzz", `"date"`) // may be one too many, as the others
 	r.close()
 	r.relay.Close()
 	all, err := r.store.List(t.Context())
@@ -231,7 +231,7 @@ func TestRequestThatWasNotAskedForIsNoRequest(t *testing.T) {
 	cfg := amber.config()
 	cfg.Channel, cfg.Relay = true, &tools.Relay{Present: func() bool { return false }}
 	c := &relayed{conn: dial(t, cfg, "claude-code"), relay: cfg.Relay}
-	c.ask("abcde", "date")
+	c.ask("abcde", `"date"`)
 	c.close()
 	cfg.Relay.Close()
 	if _, err := os.Stat(filepath.Join(amber.root, "permission")); !os.IsNotExist(err) {

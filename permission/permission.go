@@ -17,6 +17,7 @@ package permission
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -223,14 +224,14 @@ func check(r Request) error {
 func (r Request) shown() Request {
 	r.Tool, r.By, r.Via, r.Proof = short(r.Tool), short(r.By), short(r.Via), short(r.Proof)
 	description, input := mail.Visible(r.Description, "\n\t"), mail.Visible(r.Input, "\n\t")
-	r.Partial = r.Partial || elided(input) || len(description) > maxText || len(input) > maxText
+	r.Partial = r.Partial || elided(input) || !json.Valid([]byte(input)) || len(description) > maxText || len(input) > maxText
 	r.Description, r.Input = cut(description, maxText), cut(input, maxText)
 	return r
 }
 
 func short(text string) string { return cut(mail.Visible(text, ""), maxName) }
 
-// elided reports whether the client has left out a part of the text. It looks for the marks that Claude Code 2.1.329 puts in the place of
+// elided reports whether the client has left out a part of the text, although the rest is JSON. It looks for the marks that Claude Code 2.1.329 puts in the place of
 // that part.
 func elided(text string) bool {
 	return slices.ContainsFunc([]string{"⋯", "(value unserializable)", "(unserializable)", "(value hidden:"}, func(mark string) bool { return strings.Contains(text, mark) })

@@ -222,7 +222,7 @@ func TestAPermissionIsDecidedOnThePage(t *testing.T) {
 		t.Error("nobody is there although a page is open")
 	}
 	for _, s := range []sessions.Session{l.amber, l.birch} {
-		if err := store.Ask(t.Context(), permission.Request{ID: "abcde", Session: s.ID, Alias: s.Alias, Tool: "Bash", Description: "run it", Input: "rm -r \x1b[2Jx"}); err != nil {
+		if err := store.Ask(t.Context(), permission.Request{ID: "abcde", Session: s.ID, Alias: s.Alias, Tool: "Bash", Description: "run it", Input: "\"rm -r \x1b[2Jx\""}); err != nil {
 			t.Fatal(err)
 		}
 	}
