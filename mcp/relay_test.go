@@ -39,7 +39,7 @@ func relayLab(t *testing.T, lifetime time.Duration) *relayed {
 	t.Cleanup(func() { b.Close() })
 	cfg := amber.config()
 	cfg.Channel, cfg.Client, cfg.PID = true, "claude", os.Getpid()
-	cfg.Relay = &tools.Relay{Present: func() bool { return true }, Lifetime: lifetime}
+	cfg.Relay = &tools.Relay{Lifetime: lifetime}
 	r := &relayed{conn: dial(t, cfg, "claude-code"), relay: cfg.Relay, store: permission.Open(b.Dir(), time.Now), home: home}
 	t.Cleanup(r.relay.Close)
 	return r
@@ -94,7 +94,7 @@ func (r *relayed) record(status string, at time.Time) {
 	}
 }
 
-func TestRelayIsOfferedOnlyWhileSomebodyIsThere(t *testing.T) {
+func TestRelayIsOfferedToAClientWithAChannel(t *testing.T) {
 	offered := func(cfg tools.Config) string {
 		out := exchange(t, tools.New(cfg), initialize(1, "2025-11-25"))
 		var result struct {
@@ -106,38 +106,32 @@ func TestRelayIsOfferedOnlyWhileSomebodyIsThere(t *testing.T) {
 		text, _ := json.Marshal(result.Capabilities.Experimental)
 		return string(text)
 	}
-	never := func(*testing.T) *tools.Relay { return &tools.Relay{Present: func() bool { return false }} }
-	there := func(*testing.T) *tools.Relay { return &tools.Relay{Present: func() bool { return true }} }
 	for _, tc := range []struct {
 		channel bool
-		relay   func(*testing.T) *tools.Relay
+		relay   *tools.Relay
 		want    string
 	}{
-		{true, there, `{"claude/channel":{},"claude/channel/permission":{}}`},
-		{true, never, `{"claude/channel":{}}`},
-		{true, func(*testing.T) *tools.Relay { return nil }, `{"claude/channel":{}}`},
-		{false, there, `null`},
+		{true, &tools.Relay{}, `{"claude/channel":{},"claude/channel/permission":{}}`},
+		{true, nil, `{"claude/channel":{}}`},
+		{false, &tools.Relay{}, `null`},
 	} {
-		relay := tc.relay(t)
-		if got := offered(tools.Config{Channel: tc.channel, Relay: relay}); got != tc.want {
+		if got := offered(tools.Config{Channel: tc.channel, Relay: tc.relay}); got != tc.want {
 			t.Errorf("channel %v: %s, want %s", tc.channel, got, tc.want)
 		}
-		relay.Close()
+		tc.relay.Close()
 	}
 }
 
 func TestDiagnosticsTellOfTheRelay(t *testing.T) {
 	amber, _ := pair(t)
-	for there, want := range map[bool]string{true: `"permission_relay":"on: `, false: `"permission_relay":"off: `} {
-		cfg := amber.config()
-		cfg.Channel, cfg.Relay = true, &tools.Relay{Present: func() bool { return there }}
-		c := dial(t, cfg, "claude-code")
-		if texts, isError := c.tool("runtime_diagnostics", "{}", ""); isError || !strings.Contains(texts[0], want) {
-			t.Errorf("%q", texts)
-		}
-		c.close()
-		cfg.Relay.Close()
+	cfg := amber.config()
+	cfg.Channel, cfg.Relay = true, &tools.Relay{}
+	c := dial(t, cfg, "claude-code")
+	if texts, isError := c.tool("runtime_diagnostics", "{}", ""); isError || !strings.Contains(texts[0], `"permission_relay":"on: `) {
+		t.Errorf("%q", texts)
 	}
+	c.close()
+	cfg.Relay.Close()
 }
 
 func TestVerdictReachesTheClient(t *testing.T) {
@@ -223,18 +217,5 @@ func TestStrangeRequestsStopNobody(t *testing.T) {
 		if q.State == permission.StateOpen || len(q.Input) > 5000 {
 			t.Errorf("left is %s, %s, with %d bytes", q.ID, q.State, len(q.Input))
 		}
-	}
-}
-
-func TestRequestThatWasNotAskedForIsNoRequest(t *testing.T) {
-	amber, _ := pair(t)
-	cfg := amber.config()
-	cfg.Channel, cfg.Relay = true, &tools.Relay{Present: func() bool { return false }}
-	c := &relayed{conn: dial(t, cfg, "claude-code"), relay: cfg.Relay}
-	c.ask("abcde", `"date"`)
-	c.close()
-	cfg.Relay.Close()
-	if _, err := os.Stat(filepath.Join(amber.root, "permission")); !os.IsNotExist(err) {
-		t.Errorf("somebody asked: %v", err)
 	}
 }

@@ -10,7 +10,6 @@
 //	<id>.<session>.json  a request and its state, until an hour after its end
 //	<id>.<session>.lock  held by the asking server until Settle; free after the server has ended
 //	lock                 held while a process changes any of these files; its holder waits for no other lock
-//	approver.lock        shared by the processes that can show requests to a person
 //	audit.jsonl, .old    a line for each request, verdict and end; at 4 MiB the file becomes .old
 package permission
 
@@ -150,10 +149,9 @@ const (
 )
 
 const (
-	dirName      = "permission"
-	lockFile     = "lock"
-	approverFile = "approver.lock"
-	auditFile    = "audit.jsonl"
+	dirName   = "permission"
+	lockFile  = "lock"
+	auditFile = "audit.jsonl"
 )
 
 // Store holds the requests of one root. Any goroutine may use it.

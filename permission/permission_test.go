@@ -568,35 +568,6 @@ func TestALockThatIsHeldIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-func TestPresence(t *testing.T) {
-	l := newLab(t)
-	if l.Present() {
-		t.Error("nobody is there")
-	}
-	if all, err := l.List(t.Context()); err != nil || all != nil {
-		t.Errorf("%v, %v", all, err)
-	}
-	if names, _ := os.ReadDir(l.path); len(names) != 0 {
-		t.Errorf("who only looks has left %v", names)
-	}
-	var leave [2]func() error
-	for i := range leave {
-		var err error
-		if leave[i], err = l.other().Attend(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range leave {
-		if !l.Present() || !l.other().Present() {
-			t.Errorf("%d have left, one is there", i)
-		}
-		leave[i]()
-	}
-	if l.Present() {
-		t.Error("all have left")
-	}
-}
-
 func TestUntilIsTheNextEnd(t *testing.T) {
 	at := time.Unix(1000, 0)
 	all := []Request{{State: StateOpen, ExpiresAt: 1200}, {State: StateDenied, ExpiresAt: 900}, {State: StateOpen, ExpiresAt: 1000}}

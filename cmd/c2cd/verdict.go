@@ -11,7 +11,6 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/format"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/sessions"
@@ -31,20 +30,6 @@ func permissionLifetime(value string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is %q: want a time from 1s to 24h, for example 10m", lifetimeVariable, value)
 	}
 	return d, nil
-}
-
-// approverThere reports whether a running process can show this root's permission requests to a person. It creates no file.
-func (a *app) approverThere() bool {
-	root, err := a.root()
-	if err != nil {
-		return false
-	}
-	dir, err := atomicfile.Open(root)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	return permission.Open(dir, time.Now).Present()
 }
 
 // verdict allows or denies a tool call that waits in another session, or lists the waiting calls.
@@ -125,7 +110,7 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(c.stdout, "c2c knows of no session that waits for a permission")
-		fmt.Fprintln(c.stderr, "c2c: hint: a client reports its dialogs if it was started with c2c start --channel while the page was open or a sender could decide")
+		fmt.Fprintln(c.stderr, "c2c: hint: a client reports its dialogs if it was started with c2c start --channel")
 	}
 	for _, r := range all {
 		name := r.ID

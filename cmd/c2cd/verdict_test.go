@@ -30,28 +30,17 @@ type asker struct {
 	caps map[string]any // what it offered
 }
 
-// newAsker starts the server of a session, below a shell of its own: the test itself is not the client. present: somebody
-// is there who can show requests.
-func newAsker(t *testing.T, present bool) *asker {
+// newAsker starts the server of a session, below a shell of its own: the test itself is not the client.
+func newAsker(t *testing.T) *asker {
 	t.Helper()
 	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
-	a.starts(present)
+	a.starts()
 	return a
 }
 
-func (a *asker) starts(present bool) {
+func (a *asker) starts() {
 	t := a.t
 	t.Helper()
-	if present {
-		if err := os.Mkdir(a.root(), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		leave, err := a.store().Attend()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { leave() })
-	}
 	cmd := a.command("mcp")
 	cmd.Args = []string{"sh", "-c", cmd.Path + " mcp; exit 0"}
 	cmd.Path = "/bin/sh"
@@ -155,7 +144,7 @@ func (k *keeper) types(line string, env ...string) string {
 }
 
 func TestAPersonAllowsAndDenies(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	if _, ok := a.caps["claude/channel/permission"]; !ok {
 		t.Fatalf("the server offers %v", a.caps)
 	}
@@ -199,7 +188,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 
 // A model types what its user could type.
 func TestAnAgentGivesNoVerdict(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	a.ask("abcde")
 	for _, env := range []string{"CLAUDE_CODE_SESSION_ID=claude-1", "CLAUDE_CODE_SESSION_ID=another", "C2C_MCP_SESSION_ID=dune"} {
 		if out := a.types("c2c allow abcde; echo exit $?", env); !strings.Contains(out, "only a person answers a permission request, and this is the shell of ") ||
@@ -225,7 +214,7 @@ const noLogin = "no login and no terminal program has opened this terminal"
 
 // An agent opens a terminal that has nothing above it, and says that it is the person.
 func TestATerminalThatAnAgentHasOpenedIsNobodys(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	a.ask("abcde")
 	a.types("c2c rooms create review; c2c serve start")
 	t.Cleanup(func() { a.try("serve", "stop") })
@@ -260,7 +249,7 @@ func TestATerminalThatAnAgentHasPlantedIsNobodys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.starts(true)
+	a.starts()
 	a.ask("abcde")
 	if _, err := begin.WriteString("abcde\n"); err != nil {
 		t.Fatal(err)
@@ -299,7 +288,7 @@ func TestAnAgentPairsNoMachineInAFreshFolder(t *testing.T) {
 
 // A client ends while its hook runs. Then init or a user's systemd, which is older than all terminals, becomes the parent of the hook.
 func TestAnOrphanedHookKeepsNoPersonOut(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	a.ask("abcde")
 	out := a.types(`printf '{"session_id":"gem-1","hook_event_name":"AfterTool","tool_name":"x"}' >in; mkfifo begin end
 		sh -c '(read line <begin; exec c2c hook --client gemini <in 8>end) & true'
@@ -344,7 +333,7 @@ func (k *keeper) forges(line string) string {
 
 // The client has left something out.
 func TestWhatIsNotShownInFullTakesASecondWord(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	a.say(`{"jsonrpc":"2.0","method":"notifications/claude/channel/permission_request","params":{"request_id":"abcde","tool_name":"Bash","description":"run it","input_preview":"{ \"command\": \"echo one\n⋯ 4,000 code points elided ⋯\necho two\" }"}}`)
 	a.awaits("abcde")
 	if out := a.types("c2c allow"); !strings.Contains(out, "\n    NOT SHOWN IN FULL: look at it in its own dialog") {
@@ -363,7 +352,7 @@ func TestWhatIsNotShownInFullTakesASecondWord(t *testing.T) {
 
 // Somebody writes the verdict into the file of the request, or other words for a person to see.
 func TestAForgedVerdictIsNotTold(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	for id, change := range map[string][2]string{"abcde": {`"state":"open"`, `"state":"allowed","by":"ada","via":"terminal","at":1`}, "bcdef": {"date", "ls"}} {
 		a.ask(id)
 		files, err := filepath.Glob(filepath.Join(a.root(), "permission", id+".*.json"))
@@ -411,11 +400,6 @@ func TestWhoRunsBelowAClientGivesNoVerdict(t *testing.T) {
 	if err := os.Mkdir(a.root(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	leave, err := a.store().Attend()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer leave()
 	a.start(a.command("mcp"))
 	a.ask("abcde")
 	for _, line := range []string{"c2c allow abcde", "setsid -w c2c allow abcde", "c2c allow abcde --json </dev/null", "sh -c '(c2c allow abcde; true)'"} {
@@ -428,26 +412,18 @@ func TestWhoRunsBelowAClientGivesNoVerdict(t *testing.T) {
 	}
 }
 
-// Nobody is there: the client is not asked to tell of its dialogs, and a server that does nothing makes nothing.
-func TestNobodyIsThere(t *testing.T) {
-	a := newAsker(t, false)
-	if _, ok := a.caps["claude/channel/permission"]; ok || len(a.caps) != 1 {
+// Whoever may decide may come later: a page, a sender, a terminal. A server that does nothing makes nothing.
+func TestAClientIsAskedForItsDialogsBeforeAnybodyCanDecide(t *testing.T) {
+	a := newAsker(t)
+	if _, ok := a.caps["claude/channel/permission"]; !ok {
 		t.Errorf("the server offers %v", a.caps)
 	}
 	if _, err := os.Stat(a.root()); !os.IsNotExist(err) {
 		t.Errorf("it has made its root: %v", err)
 	}
-	if err := os.Mkdir(a.root(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	leave, err := a.store().Attend()
-	if err != nil {
-		t.Fatal(err)
-	}
-	leave()
-	a.start(a.command("mcp"))
-	if _, ok := a.caps["claude/channel/permission"]; ok {
-		t.Errorf("who was there has left, and the server offers %v", a.caps)
+	a.ask("abcde")
+	if out := a.types("c2c allow abcde"); !strings.HasPrefix(out, "sent to claude-") {
+		t.Errorf("a person behind it: %s", out)
 	}
 }
 
