@@ -2,6 +2,9 @@ package broker_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"c2c/inbox/mail"
@@ -57,6 +60,26 @@ func TestAPersonsMailboxIsGivenAtATerminalOfOurNamespace(t *testing.T) {
 	w.Processes = elsewhere{w.table}
 	w.wantNobody(sessions.ErrNoSession, callers.Caller{User: shell})
 	w.wantResolve("person-7", callers.Caller{User: shell, Explicit: "person-7"})
+}
+
+// An agent goes to the folder of another project, or makes one.
+func TestAnAgentOfAnotherProjectIsNoPerson(t *testing.T) {
+	w := newTableWorld(t)
+	home := t.TempDir()
+	shell := callers.Caller{User: &callers.User{UID: 7, Login: "pat", Terminal: true}, Getenv: env("HOME", home)}
+	other := filepath.Join(home, ".c2c", "repos", "0123", "broker")
+	for start, is := range map[int]bool{5: true, 6: false} { // 5: an earlier process with the number
+		row := fmt.Sprintf(`[{"session_id":"s","alias":"amber","pid":90,"pid_start_time":%d}]`, start)
+		if err := errors.Join(os.MkdirAll(other, 0o700), os.WriteFile(filepath.Join(other, "registry.json"), []byte(row), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.Attach(t.Context(), shell)
+		if no := new(sessions.NoPersonError); errors.As(err, &no) == is || !is && no.Why != "this is the shell of amber" {
+			t.Errorf("started at %d: %v", start, err)
+		}
+	}
+	shell.Explicit = "pat"
+	w.wantKnown(mail.ByClaim, shell)
 }
 
 // An agent's sandbox may have a terminal and a PID namespace of its own: it shows no client. The first command in it must not become

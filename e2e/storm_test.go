@@ -75,7 +75,7 @@ func TestAStormOfTwoClientsIsStoppedUntilAPersonLetsItGoOn(t *testing.T) {
 	}
 
 	sent := balls(l)
-	l.Run(c2c(), "resume", "amber", "cody")
+	l.Terminal(l.Env("USER=ada"), c2c(), "resume", "amber", "cody").Wait()
 	l.WaitUntil("a further message", func() bool { return balls(l) > sent })
 	one.Submit("what did c2c say?") // what was not shown yet is shown with the next turn of its person
 	claude.WaitText("answered each other too often")

@@ -16,7 +16,7 @@ type Field struct {
 // Fields parses the shown input into its fields. It returns nil if the input is not one whole JSON object. It leaves out only a field
 // that repeats the description.
 func (r Request) Fields() (fields []Field) {
-	if r.Partial {
+	if r.Partial || !json.Valid([]byte(r.Input)) {
 		return nil
 	}
 	d := json.NewDecoder(strings.NewReader(r.Input))
@@ -41,9 +41,6 @@ func (r Request) Fields() (fields []Field) {
 		if f.Name != "description" || f.Value != r.Description {
 			fields = append(fields, f)
 		}
-	}
-	if end, err := d.Token(); err != nil || end != json.Delim('}') || d.More() || strings.TrimSpace(r.Input[d.InputOffset():]) != "" {
-		return nil
 	}
 	return fields
 }

@@ -253,42 +253,6 @@ func (s *Store) release(file string) {
 	delete(s.held, file)
 }
 
-// Present reports whether a process runs that can show requests to a person. It makes no file.
-func (s *Store) Present() bool {
-	d, err := s.open(false)
-	if d == nil || err != nil {
-		return false
-	}
-	defer d.dir.Close()
-	f, err := d.dir.Open(approverFile, os.O_RDWR)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	free, err := filelock.FreeFile(f)
-	return err == nil && !free
-}
-
-// Attend declares that the caller can show requests to a person: Present returns true until the caller calls leave or its process ends.
-func (s *Store) Attend() (leave func() error, err error) {
-	d, err := s.open(true)
-	if err != nil {
-		return nil, err
-	}
-	defer d.dir.Close()
-	lock, err := filelock.Open(d.dir, approverFile)
-	if err != nil {
-		return nil, err
-	}
-	if ok, err := lock.Share(); err != nil || !ok {
-		if err == nil {
-			err = fmt.Errorf("lock %q: another program holds this lock, which must be shared: end that program", lock.Path())
-		}
-		return nil, errors.Join(err, lock.Release())
-	}
-	return lock.Release, nil
-}
-
 // Until returns the time at which the next open request expires, zero if none is open.
 func Until(all []Request) (next time.Time) {
 	for _, r := range all {

@@ -105,7 +105,7 @@ func TestARequestThatWasChangedIsNotTheSame(t *testing.T) {
 			t.Errorf("%s was changed", field)
 		}
 	}
-	l.edit("s1", "abcde", func(f map[string]any) { f["input_preview"], f["partial"] = "ls", false })
+	l.edit("s1", "abcde", func(f map[string]any) { f["input_preview"], f["partial"] = `"ls"`, false })
 	if l.one().Partial {
 		t.Error("it is not in part any more")
 	}

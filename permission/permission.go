@@ -10,13 +10,13 @@
 //	<id>.<session>.json  a request and its state, until an hour after its end
 //	<id>.<session>.lock  held by the asking server until Settle; free after the server has ended
 //	lock                 held while a process changes any of these files; its holder waits for no other lock
-//	approver.lock        shared by the processes that can show requests to a person
 //	audit.jsonl, .old    a line for each request, verdict and end; at 4 MiB the file becomes .old
 package permission
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,7 +40,7 @@ const (
 	StateTerminal State = "terminal" // a person has answered in the client's own dialog
 	StateExpired  State = "expired"
 	StateGone     State = "gone"   // the client or its MCP server has ended
-	StateForged   State = "forged" // another program has changed the file, see Request.Is and files.forged
+	StateForged   State = "forged" // another program has changed the file, see Request.Same and files.forged
 )
 
 // Request is a tool call that waits for a person. The client's texts are cut, and their control characters made visible by mail.Visible.
@@ -53,9 +53,6 @@ type Request struct {
 	Input       string  `json:"input_preview"`     // the part of the input that the client shows
 	Partial     bool    `json:"partial,omitempty"` // Input is not the whole input
 	State       State   `json:"state"`
-	PID         int     `json:"pid,omitempty"` // the client's process; 0: not known
-	StartTime   int64   `json:"pid_start_time,omitempty"`
-	Namespace   string  `json:"pid_namespace,omitempty"`
 	AskedAt     float64 `json:"asked_at"` // in seconds, like all times
 	ExpiresAt   float64 `json:"expires_at"`
 	By          string  `json:"by,omitempty"`      // the name of the person or sender that decided
@@ -77,8 +74,8 @@ type Verdict struct {
 	Sessions []string // ids of the sessions for which the verdict counts; nil: all
 }
 
-// ProofTerminal is the Proof of a verdict from a terminal that is older than the client, see callers.ProveTerminal.
-const ProofTerminal = "older terminal"
+// ProofTerminal is the Proof of a verdict from a person's terminal, see callers.CheckPerson.
+const ProofTerminal = "terminal"
 
 func (v Verdict) word() string {
 	if v.Allow {
@@ -152,10 +149,9 @@ const (
 )
 
 const (
-	dirName      = "permission"
-	lockFile     = "lock"
-	approverFile = "approver.lock"
-	auditFile    = "audit.jsonl"
+	dirName   = "permission"
+	lockFile  = "lock"
+	auditFile = "audit.jsonl"
 )
 
 // Store holds the requests of one root. Any goroutine may use it.
@@ -226,33 +222,23 @@ func check(r Request) error {
 func (r Request) shown() Request {
 	r.Tool, r.By, r.Via, r.Proof = short(r.Tool), short(r.By), short(r.Via), short(r.Proof)
 	description, input := mail.Visible(r.Description, "\n\t"), mail.Visible(r.Input, "\n\t")
-	r.Partial = r.Partial || elided(input) || len(description) > maxText || len(input) > maxText
+	r.Partial = r.Partial || elided(input) || !json.Valid([]byte(input)) || len(description) > maxText || len(input) > maxText
 	r.Description, r.Input = cut(description, maxText), cut(input, maxText)
 	return r
 }
 
 func short(text string) string { return cut(mail.Visible(text, ""), maxName) }
 
-// elided reports whether the client has left out a part of the text. It looks for the marks that Claude Code 2.1.329 puts in the place of
+// elided reports whether the client has left out a part of the text, although the rest is JSON. It looks for the marks that Claude Code 2.1.329 puts in the place of
 // that part.
 func elided(text string) bool {
 	return slices.ContainsFunc([]string{"⋯", "(value unserializable)", "(unserializable)", "(value hidden:"}, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
-// Same reports whether two requests ask for the same tool call of the same process.
+// Same reports whether two requests ask for the same tool call.
 func (r Request) Same(other Request) bool {
 	r, other = r.shown(), other.shown()
-	return r.Tool == other.Tool && r.Description == other.Description && r.Input == other.Input && r.Partial == other.Partial &&
-		r.PID == other.PID && r.StartTime == other.StartTime && r.Namespace == other.Namespace
-}
-
-// Is reports whether r, as its file has it now, is still the request asked. When the page of an older c2c gives a verdict, it drops the
-// process from the file. Only the verdict of a terminal depends on the process.
-func (r Request) Is(asked Request) bool {
-	if r.PID == 0 && r.Proof != ProofTerminal {
-		asked.PID, asked.StartTime, asked.Namespace = r.PID, r.StartTime, r.Namespace
-	}
-	return r.Same(asked)
+	return r.Tool == other.Tool && r.Description == other.Description && r.Input == other.Input && r.Partial == other.Partial
 }
 
 // countOf counts the open requests of a session, or of all sessions if session is "".
@@ -275,7 +261,7 @@ func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, er
 			return err
 		}
 		if r, err = find(all, id, v); err == nil && v.Proof == "" {
-			err = ErrNoProof // also if the caller found no request to prove something about, because the request has come just now
+			err = ErrNoProof
 		}
 		if err == nil && v.Allow && r.Partial && !v.Partial {
 			err = &PartialError{r}
@@ -383,15 +369,6 @@ func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 		s.release(fileOf(session, id))
 	}
 	return err
-}
-
-// Find returns the request that Decide would decide for this id.
-func (s *Store) Find(ctx context.Context, id string) (Request, error) {
-	all, err := s.List(ctx)
-	if err != nil {
-		return Request{}, err
-	}
-	return find(all, id, Verdict{})
 }
 
 // List returns the open requests and those that ended in the last hour, oldest first. It changes nothing.

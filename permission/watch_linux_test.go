@@ -24,7 +24,6 @@ func TestLookingIsNoChange(t *testing.T) {
 	}
 	other := l.other()
 	other.LockPath()
-	other.Present()
 	_, listErr := other.List(t.Context())
 	if _, err := other.Get(t.Context(), "s1", "abcde"); err != nil || listErr != nil {
 		t.Fatal(err, listErr)

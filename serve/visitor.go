@@ -20,7 +20,6 @@ func (k Kind) String() string {
 type Visitor struct {
 	Kind       Kind
 	Name, Root string
-	Unproven   bool // an agent may have opened the page of this person, so the page takes no verdicts
 }
 
 // Process is the process at the client's end of a connection. If PID is 0, c2c cannot see the process.

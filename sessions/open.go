@@ -102,6 +102,20 @@ func (noCaller) Error() string { return "find out who is calling: no session" }
 
 func (noCaller) Unwrap() error { return ErrNoSession }
 
+// NoPersonError is an ErrNoCaller: the caller has a terminal, but is no person. Why says how c2c knows that.
+type NoPersonError struct{ Why string }
+
+func (e *NoPersonError) Error() string { return ErrNoCaller.Error() + ": " + e.Why }
+func (e *NoPersonError) Unwrap() error { return ErrNoCaller }
+
+// WhyNoPerson completes the error "only a person ..., and" for a caller that has ErrNoCaller.
+func WhyNoPerson(err error) string {
+	if no := new(NoPersonError); errors.As(err, &no) {
+		return no.Why
+	}
+	return "this shell has no terminal"
+}
+
 // Close closes the root. Mailboxes that were opened through it must not be used afterwards.
 func (reg *Registry) Close() error { return reg.root.Close() }
 

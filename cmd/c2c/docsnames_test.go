@@ -148,7 +148,7 @@ func TestAddingAClientNamesEveryField(t *testing.T) {
 const exampleClient = "gem"
 
 // inARoot are paths below a root of mail whose first part is also a directory of the tree.
-var inARoot = []string{"permission/approver.lock", "permission/audit.jsonl", "permission/lock", "sessions/ids/"}
+var inARoot = []string{"permission/audit.jsonl", "permission/lock", "sessions/ids/"}
 
 // A path, a file, pkg.Name or a word with a capital inside, between backquotes: the tree has it.
 func TestWhatIsNamedInTheDocsIsInTheTree(t *testing.T) {

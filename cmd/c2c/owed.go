@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -63,7 +64,10 @@ func letGoOn(c *call, _ *cli.Flags) action {
 		}
 		s, err := callers.Resolve(ctx, c.b.Registry, c.caller(""))
 		if err == nil && s.State != sessions.Person {
-			return fmt.Errorf("only a person lets agents go on, and this is the shell of %s: ask your user to run this command in a terminal of their own", s.Alias)
+			err = &sessions.NoPersonError{Why: "this is the shell of " + s.Alias}
+		}
+		if errors.Is(err, sessions.ErrNoCaller) {
+			return fmt.Errorf("only a person lets agents go on, and %s: ask your user to run this command in a terminal of their own", sessions.WhyNoPerson(err))
 		}
 		held, err := resume.Both(ctx, c.b.Registry, c.words[0], c.words[1])
 		if err != nil {

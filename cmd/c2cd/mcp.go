@@ -56,7 +56,7 @@ func (a *call) mcp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	relay := &tools.Relay{Present: a.approverThere, Lifetime: lifetime, Log: a.log}
+	relay := &tools.Relay{Lifetime: lifetime, Log: a.log}
 	defer relay.Close()
 	var srv *tools.Server
 	push := pushBy(channel, &srv)

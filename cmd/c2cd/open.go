@@ -30,7 +30,6 @@ func (c *call) openPage(ctx context.Context) error {
 	}
 	root := b.Root()
 	_, err = c.onlyPerson(ctx, b, "opens the page") // this also gives the person a mailbox here
-	unproven := err == nil && c.proven(ctx, b) != nil
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
 	}
@@ -43,12 +42,9 @@ func (c *call) openPage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name(), Unproven: unproven}, time.Now())
+	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
 	if err != nil {
 		return fmt.Errorf("make a link: %w", err)
-	}
-	if unproven {
-		fmt.Fprintln(c.stderr, "c2c: perhaps an agent opened this terminal: it is younger than a session here. So you cannot answer permission requests on its page")
 	}
 	link := fmt.Sprintf("http://127.0.0.1:%d/login#%s", at.Port, code)
 	if !*onlyPrint {

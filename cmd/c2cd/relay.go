@@ -8,7 +8,9 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/cmd/relayed"
+	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 )
 
 // relay runs c2c relay.
@@ -25,10 +27,10 @@ func (c *call) relay(ctx context.Context, v cli.Verb) error {
 func (c *call) personAnywhere(ctx context.Context, does string) error {
 	b, err := c.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
-		if !callers.UserHere(c.getenv, c.stdin).HasTerminal() {
-			return cli.WithHint(errors.New("only a person "+does+", and this shell has no terminal"), "run this command in a terminal of your own; an agent asks its user to")
+		if err = callers.CheckPerson(c.typed(), new(processes.System)); err == nil && !c.typed().IsPerson() {
+			err = &sessions.NoPersonError{Why: "this is the shell of an agent"}
 		}
-		return nil
+		return refuseAgent(does, err)
 	}
 	if err != nil {
 		return err

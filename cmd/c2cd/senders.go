@@ -59,18 +59,8 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	if s.Scheme, err = schemeOf(*github, *standard); err != nil {
 		return err
 	}
-	b, err := c.openThere()
-	if err != nil {
+	if err := c.personAnywhere(ctx, "lets others write from outside"); err != nil {
 		return err
-	}
-	defer b.Close()
-	if _, err := c.onlyPerson(ctx, b, "lets others write from outside"); err != nil {
-		return err
-	}
-	if *verdicts || verb == "pair" {
-		if err := c.proven(ctx, b); err != nil {
-			return cli.WithHint(err, "type it in a terminal that was open before your sessions")
-		}
 	}
 	d, err := c.httpDaemon(true)
 	if err != nil {
@@ -79,13 +69,18 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	defer d.Close()
 	l := senders.Open(d.Dir, time.Now)
 	switch verb {
-	case "allow":
-		s.Name, s.Root = words[1], b.Root()
-		return c.allowSender(ctx, d, b, l, s, *asJSON)
 	case "deny":
 		return c.denySender(ctx, l, words[1:], *asJSON)
+	case "pair":
+		return c.pairSender(ctx, l, words[1], *asJSON)
 	}
-	return c.pairSender(ctx, l, words[1], *asJSON)
+	b, err := c.open(c.log) // this makes the root of a project in which no session has run yet
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	s.Name, s.Root = words[1], b.Root()
+	return c.allowSender(ctx, d, b, l, s, *asJSON)
 }
 
 // schemeOf returns the form of a sender's signature; "" if the sender uses a token.

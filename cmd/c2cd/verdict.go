@@ -11,12 +11,10 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/format"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 	"c2c/wake/watch"
 )
 
@@ -32,20 +30,6 @@ func permissionLifetime(value string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is %q: want a time from 1s to 24h, for example 10m", lifetimeVariable, value)
 	}
 	return d, nil
-}
-
-// approverThere reports whether a running process can show this root's permission requests to a person. It creates no file.
-func (a *app) approverThere() bool {
-	root, err := a.root()
-	if err != nil {
-		return false
-	}
-	dir, err := atomicfile.Open(root)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	return permission.Open(dir, time.Now).Present()
 }
 
 // verdict allows or denies a tool call that waits in another session, or lists the waiting calls.
@@ -76,17 +60,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	if err != nil {
 		return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoRight))
 	}
-	if asked, err := store.Find(ctx, words[0]); err == nil { // if Find fails, v gets no proof, and so Decide returns an error
-		err := c.proven(ctx, b, asked.Session)
-		if err == nil && asked.PID != 0 && processes.SameNamespace(asked.Namespace, b.Processes.Namespace()) {
-			err = callers.ProveTerminalOlder(b.Registry, asked.Alias, asked.StartTime) // the session may be bound to another process by now
-		}
-		if err != nil {
-			err = cli.WithHint(err, "answer in its own dialog, in a terminal that was open before it, or on a page that was opened there")
-			return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoProof))
-		}
-		v.Proof, v.Sessions = permission.ProofTerminal, []string{asked.Session}
-	}
+	v.Proof = permission.ProofTerminal
 	r, err := store.Decide(ctx, words[0], v)
 	if partial := new(permission.PartialError); errors.As(err, &partial) {
 		return cli.WithHint(err, "c2c allow --partial "+words[0]+" allows it all the same")
@@ -100,30 +74,28 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	return c.showSent(ctx, store, r, *asJSON)
 }
 
-// proven returns nil if this terminal is older than the clients of these sessions (without sids: of all sessions whose clients run); see
-// callers.ProveTerminal.
-func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) error {
-	all, err := b.Sessions(ctx)
-	if err != nil {
-		return err
-	}
-	all = slices.DeleteFunc(all, func(s sessions.Session) bool {
-		return len(sids) > 0 && !slices.Contains(sids, s.ID) || len(sids) == 0 && len(callers.Starts(b.Registry, s)) == 0
-	})
-	return callers.ProveTerminal(b.Registry, all...)
-}
-
 // onlyPerson returns the session of the person at this terminal, or an error if no person has run the command. The argument does completes
 // the error "only a person ...", for example "opens the page". Together with an error, it returns the session of the agent whose shell this
 // is, if c2c knows this session.
 func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
-	s, err := b.Attach(ctx, callers.Caller{Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)})
+	s, err := b.Attach(ctx, c.typed())
 	if err == nil && s.State != sessions.Person {
-		err = fmt.Errorf("only a person %s, and this is the shell of %s: ask your user to run this command in a terminal of their own", does, s.Alias)
-	} else if errors.Is(err, sessions.ErrNoSession) {
-		err = cli.WithHint(fmt.Errorf("only a person %s, and this shell has no terminal", does), "run this command in a terminal of your own; an agent asks its user to")
+		err = &sessions.NoPersonError{Why: "this is the shell of " + s.Alias}
 	}
-	return s, err
+	return s, refuseAgent(does, err)
+}
+
+// typed describes a command that only a person may type.
+func (c *call) typed() callers.Caller {
+	return callers.Caller{Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)}
+}
+
+// refuseAgent explains an error of callers.CheckPerson or broker.Attach to somebody who has run a command for a person.
+func refuseAgent(does string, err error) error {
+	if !errors.Is(err, sessions.ErrNoSession) {
+		return err
+	}
+	return cli.WithHint(fmt.Errorf("only a person %s, and %s", does, sessions.WhyNoPerson(err)), "run this command in a terminal of your own; an agent asks its user to")
 }
 
 // showAsking shows the requests that are open.
@@ -138,7 +110,7 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(c.stdout, "c2c knows of no session that waits for a permission")
-		fmt.Fprintln(c.stderr, "c2c: hint: a client reports its dialogs if it was started with c2c start --channel while the page was open or a sender could decide")
+		fmt.Fprintln(c.stderr, "c2c: hint: a client reports its dialogs if it was started with c2c start --channel")
 	}
 	for _, r := range all {
 		name := r.ID

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,26 +30,21 @@ type asker struct {
 	caps map[string]any // what it offered
 }
 
-// newAsker starts the server of a session, below a shell of its own: the test itself is not the client. present: somebody
-// is there who can show requests.
-func newAsker(t *testing.T, present bool) *asker {
+// newAsker starts the server of a session, below a shell of its own: the test itself is not the client.
+func newAsker(t *testing.T) *asker {
 	t.Helper()
 	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
-	if present {
-		if err := os.Mkdir(a.root(), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		leave, err := a.store().Attend()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { leave() })
-	}
+	a.starts()
+	return a
+}
+
+func (a *asker) starts() {
+	t := a.t
+	t.Helper()
 	cmd := a.command("mcp")
 	cmd.Args = []string{"sh", "-c", cmd.Path + " mcp; exit 0"}
 	cmd.Path = "/bin/sh"
 	a.start(cmd)
-	return a
 }
 
 // start starts its server.
@@ -148,7 +144,7 @@ func (k *keeper) types(line string, env ...string) string {
 }
 
 func TestAPersonAllowsAndDenies(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	if _, ok := a.caps["claude/channel/permission"]; !ok {
 		t.Fatalf("the server offers %v", a.caps)
 	}
@@ -185,14 +181,14 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 		t.Errorf("the client got %s", got)
 	}
 	log, err := os.ReadFile(filepath.Join(a.root(), "broker.log"))
-	if want := `"tool":"Bash","verdict":"deny","by":"ada","via":"terminal","proof":"older terminal","result":"recorded"`; err != nil || !strings.Contains(string(log), want) || strings.Contains(string(log), "date") {
+	if want := `"tool":"Bash","verdict":"deny","by":"ada","via":"terminal","proof":"terminal","result":"recorded"`; err != nil || !strings.Contains(string(log), want) || strings.Contains(string(log), "date") {
 		t.Errorf("the log: %s, %v", log, err)
 	}
 }
 
 // A model types what its user could type.
 func TestAnAgentGivesNoVerdict(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	a.ask("abcde")
 	for _, env := range []string{"CLAUDE_CODE_SESSION_ID=claude-1", "CLAUDE_CODE_SESSION_ID=another", "C2C_MCP_SESSION_ID=dune"} {
 		if out := a.types("c2c allow abcde; echo exit $?", env); !strings.Contains(out, "only a person answers a permission request, and this is the shell of ") ||
@@ -213,14 +209,19 @@ func TestAnAgentGivesNoVerdict(t *testing.T) {
 	}
 }
 
+// noLogin is what c2c says in a terminal that an agent has opened.
+const noLogin = "no login and no terminal program has opened this terminal"
+
 // An agent opens a terminal that has nothing above it, and says that it is the person.
-func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
-	a := newAsker(t, true)
+func TestATerminalThatAnAgentHasOpenedIsNobodys(t *testing.T) {
+	a := newAsker(t)
 	a.ask("abcde")
-	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber --verdicts"} {
-		out := a.forges("c2c " + line)
-		if !strings.Contains(out, "an agent may have opened this terminal: none of its processes is older than the session claude-") ||
-			!strings.Contains(out, "in a terminal that was open before") || !strings.Contains(out, "exit 1") {
+	a.types("c2c rooms create review; c2c serve start")
+	t.Cleanup(func() { a.try("serve", "stop") })
+	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber", "senders pair 123456", "open --print", "relay pair --yes laptop",
+		"send '#review' --wake hi", "resume amber birch", "send amber hi"} {
+		out := a.forges("mkdir -p new; cd new; c2c " + line)
+		if !strings.Contains(out, noLogin) || !strings.Contains(out, "exit 1") {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
@@ -228,7 +229,7 @@ func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
 		t.Errorf("it is %+v, %v", all, err)
 	}
 	audit, err := os.ReadFile(filepath.Join(a.root(), "permission", "audit.jsonl"))
-	if err != nil || strings.Count(string(audit), `"result":"refused: no proof"`) != 2 {
+	if err != nil || strings.Count(string(audit), `"result":"refused: no right"`) != 2 {
 		t.Errorf("audit %s, %v", audit, err)
 	}
 	if out := a.types("c2c allow abcde"); !strings.HasPrefix(out, "sent to claude-") {
@@ -236,32 +237,58 @@ func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
 	}
 }
 
-// An agent's terminal binds the session to a process that is younger than the terminal, and says then that it is the person's.
-func TestAnAgentCannotMakeItsClientYoungerThanItsTerminal(t *testing.T) {
-	a := newAsker(t, true)
+// The terminal is older than the client: an earlier session has opened it, or the client was started again.
+func TestATerminalThatAnAgentHasPlantedIsNobodys(t *testing.T) {
+	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
+	if err := syscall.Mkfifo(filepath.Join(a.home, "go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown := make(chan string, 1)
+	go func() { shown <- a.forges("read id <go; c2c allow $id") }()
+	begin, err := os.OpenFile(filepath.Join(a.home, "go"), os.O_WRONLY, 0) // waits for the terminal
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.starts()
 	a.ask("abcde")
-	refuses := func(first, line string) {
-		t.Helper()
-		// The command before it takes time, so that the process that is started after it is younger than the terminal.
-		out := a.forges(first + `c2c list >&2
-			sh -c 'printf "{\"session_id\":\"claude-1\",\"hook_event_name\":\"SessionStart\"}" | CLAUDE_PID=$$ c2c hook --client claude >&2
-			echo $$; exec sleep 1000' | { read pid; c2c ` + line + `; echo exit $?; kill $pid; }`)
-		if !strings.Contains(out, "none of its processes is older than the session claude-") || !strings.Contains(out, "exit 1") {
+	if _, err := begin.WriteString("abcde\n"); err != nil {
+		t.Fatal(err)
+	}
+	if out := <-shown; !strings.Contains(out, noLogin) || !strings.Contains(out, "exit 1") {
+		t.Error(out)
+	}
+}
+
+// A job without parents in the person's own terminal may be an agent's.
+func TestACommandThatHasLeftItsTerminalsShellIsNobodys(t *testing.T) {
+	k := &keeper{t, keptPrograms(t), t.TempDir()}
+	out := k.types(`mkfifo begin end
+		sh -c '(read line <begin; c2c relay pair --yes laptop 8>end) & true'
+		cat end & exec 9>begin; echo >&9; wait`)
+	if !strings.Contains(out, "left in the background of its terminal") {
+		t.Error(out)
+	}
+}
+
+// An agent makes a project of its own, and takes its variables out of the environment. Here the test is the client.
+func TestAnAgentPairsNoMachineInAFreshFolder(t *testing.T) {
+	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
+	cmd := a.command("mcp")
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "C2C_MCP_BROKER_ROOT=") })
+	a.start(cmd)
+	a.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"register","arguments":{"alias":"dune"}}}`)
+	a.hear()
+	for _, line := range []string{"relay pair --yes laptop", "senders allow ci --to amber", "open --print"} {
+		out := a.types("mkdir -p new; cd new; git init -q; unset C2C_MCP_BROKER_ROOT; c2c " + line + "; echo exit $?")
+		if !strings.Contains(out, "this is the shell of dune") || !strings.Contains(out, "exit 1") {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
-	refuses("", "allow abcde")
-	refuses("", "senders allow ci --to amber --verdicts")
-	if out := a.types("c2c allow abcde"); !strings.HasPrefix(out, "sent to claude-") {
-		t.Errorf("a person behind it: %s", out)
-	}
-	a.ask("bcdef") // the request also knows its process, if the session does not know it any more
-	refuses(`rm "$C2C_MCP_BROKER_ROOT"/sessions/*.json; `, "allow bcdef")
 }
 
 // A client ends while its hook runs. Then init or a user's systemd, which is older than all terminals, becomes the parent of the hook.
 func TestAnOrphanedHookKeepsNoPersonOut(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	a.ask("abcde")
 	out := a.types(`printf '{"session_id":"gem-1","hook_event_name":"AfterTool","tool_name":"x"}' >in; mkfifo begin end
 		sh -c '(read line <begin; exec c2c hook --client gemini <in 8>end) & true'
@@ -306,7 +333,7 @@ func (k *keeper) forges(line string) string {
 
 // The client has left something out.
 func TestWhatIsNotShownInFullTakesASecondWord(t *testing.T) {
-	a := newAsker(t, true)
+	a := newAsker(t)
 	a.say(`{"jsonrpc":"2.0","method":"notifications/claude/channel/permission_request","params":{"request_id":"abcde","tool_name":"Bash","description":"run it","input_preview":"{ \"command\": \"echo one\n⋯ 4,000 code points elided ⋯\necho two\" }"}}`)
 	a.awaits("abcde")
 	if out := a.types("c2c allow"); !strings.Contains(out, "\n    NOT SHOWN IN FULL: look at it in its own dialog") {
@@ -325,9 +352,8 @@ func TestWhatIsNotShownInFullTakesASecondWord(t *testing.T) {
 
 // Somebody writes the verdict into the file of the request, or other words for a person to see.
 func TestAForgedVerdictIsNotTold(t *testing.T) {
-	a := newAsker(t, true)
-	for id, change := range map[string][2]string{"abcde": {`"state":"open"`, `"state":"allowed","by":"ada","via":"terminal","at":1`}, "bcdef": {"date", "ls"},
-		"defgh": {`"pid":`, `"pid":1`}} {
+	a := newAsker(t)
+	for id, change := range map[string][2]string{"abcde": {`"state":"open"`, `"state":"allowed","by":"ada","via":"terminal","at":1`}, "bcdef": {"date", "ls"}} {
 		a.ask(id)
 		files, err := filepath.Glob(filepath.Join(a.root(), "permission", id+".*.json"))
 		if err != nil || len(files) != 1 {
@@ -374,11 +400,6 @@ func TestWhoRunsBelowAClientGivesNoVerdict(t *testing.T) {
 	if err := os.Mkdir(a.root(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	leave, err := a.store().Attend()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer leave()
 	a.start(a.command("mcp"))
 	a.ask("abcde")
 	for _, line := range []string{"c2c allow abcde", "setsid -w c2c allow abcde", "c2c allow abcde --json </dev/null", "sh -c '(c2c allow abcde; true)'"} {
@@ -391,26 +412,18 @@ func TestWhoRunsBelowAClientGivesNoVerdict(t *testing.T) {
 	}
 }
 
-// Nobody is there: the client is not asked to tell of its dialogs, and a server that does nothing makes nothing.
-func TestNobodyIsThere(t *testing.T) {
-	a := newAsker(t, false)
-	if _, ok := a.caps["claude/channel/permission"]; ok || len(a.caps) != 1 {
+// Whoever may decide may come later: a page, a sender, a terminal. A server that does nothing makes nothing.
+func TestAClientIsAskedForItsDialogsBeforeAnybodyCanDecide(t *testing.T) {
+	a := newAsker(t)
+	if _, ok := a.caps["claude/channel/permission"]; !ok {
 		t.Errorf("the server offers %v", a.caps)
 	}
 	if _, err := os.Stat(a.root()); !os.IsNotExist(err) {
 		t.Errorf("it has made its root: %v", err)
 	}
-	if err := os.Mkdir(a.root(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	leave, err := a.store().Attend()
-	if err != nil {
-		t.Fatal(err)
-	}
-	leave()
-	a.start(a.command("mcp"))
-	if _, ok := a.caps["claude/channel/permission"]; ok {
-		t.Errorf("who was there has left, and the server offers %v", a.caps)
+	a.ask("abcde")
+	if out := a.types("c2c allow abcde"); !strings.HasPrefix(out, "sent to claude-") {
+		t.Errorf("a person behind it: %s", out)
 	}
 }
 

@@ -96,6 +96,9 @@ func FailureOf(verb string, err error) Failure {
 		if slices.Contains([]string{"send", "send-all", "reply", "ask", "inject"}, verb) {
 			f.Message = "who sends? add --from NAME"
 		}
+		if no := new(sessions.NoPersonError); errors.As(err, &no) {
+			f.Message += "; c2c takes nobody here for a person: " + no.Why
+		}
 	case errors.Is(err, sessions.ErrNoSession):
 		f.Hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
 	}

@@ -15,7 +15,6 @@ import (
 	"c2c/ringer"
 	"c2c/senders"
 	"c2c/serve"
-	"c2c/serve/approvers"
 	"c2c/serve/page"
 	"c2c/serve/webhook"
 )
@@ -57,12 +56,11 @@ func (h *Host) Run(ctx context.Context, within func(prepare func() error, run fu
 		h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
 		ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
 		wait := h.serveTools(ctx, s, sessions)
-		left := approvers.Start(ctx, list, h.Files.Path(), h.Log)
 		h.serveHooks(s, list)
 		h.serveEvents(s, list)
 		failed = s.Run(ctx)
 		stop()
-		failed = errors.Join(failed, inTime(func() error { left(); return wait() }))
+		failed = errors.Join(failed, inTime(wait))
 		h.Log.Info("HTTP daemon ends")
 	})
 	return errors.Join(err, failed, s.Close())

@@ -55,7 +55,7 @@ func (p *Peer) reached() Connection {
 		c.RootBy = p.Cfg.RootBy()
 	}
 	if p.Cfg.Channel && p.Cfg.Relay != nil {
-		c.Relay = p.Cfg.Relay.why()
+		c.Relay = relayWhy
 	}
 	return c
 }

@@ -32,24 +32,20 @@ const (
 //
 // The client never waits for Relay: a goroutine of the relay does the work until Close.
 type Relay struct {
-	// Present reports whether a process runs that shows requests to a person. Relay calls it only when the client
-	// initializes, because the relay cannot be declared later. The function Present must leave no trace.
-	Present  func() bool
 	Lifetime time.Duration // how long a request may be answered; zero: permission.Lifetime
 	Log      *slog.Logger  // for requests that cannot be relayed; nil discards
 
 	peer *Peer
 	srv  *server.MCPServer
 
-	mu       sync.Mutex
-	declared bool           // the client has been asked to report its dialogs
-	queue    []asking       // requests that the goroutine has not taken yet
-	runs     bool           // the goroutine has been started
-	changes  *watch.Changes // watches files for the goroutine; nil while no request is open
-	came     chan struct{}  // receives a value when a request comes; has room for one value
-	ctx      context.Context
-	stop     context.CancelFunc
-	done     sync.WaitGroup
+	mu      sync.Mutex
+	queue   []asking       // requests that the goroutine has not taken yet
+	runs    bool           // the goroutine has been started
+	changes *watch.Changes // watches files for the goroutine; nil while no request is open
+	came    chan struct{}  // receives a value when a request comes; has room for one value
+	ctx     context.Context
+	stop    context.CancelFunc
+	done    sync.WaitGroup
 
 	client string // the client that has sent the last request; only the goroutine uses it
 }
@@ -83,12 +79,6 @@ func (r *Relay) Attach(t *Tools, srv *server.MCPServer, hooks *server.Hooks) {
 	r.peer, r.srv, r.came = t.Only, srv, make(chan struct{}, 1)
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *mcp.InitializeRequest, result *mcp.InitializeResult) {
-		if r.Present == nil || !r.Present() {
-			return
-		}
-		r.mu.Lock()
-		r.declared = true
-		r.mu.Unlock()
 		// Change a copy, because mcp-go gives the same map to every client.
 		all := maps.Clone(result.Capabilities.Experimental)
 		all[permissionCapability] = map[string]any{}
@@ -97,15 +87,8 @@ func (r *Relay) Attach(t *Tools, srv *server.MCPServer, hooks *server.Hooks) {
 	srv.AddNotificationHandler(PermissionRequest, r.receive)
 }
 
-// why explains whether c2c has asked the client to report its permission dialogs.
-func (r *Relay) why() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.declared {
-		return "on: c2c has asked the client to report its permission dialogs; the client does not tell whether it does"
-	}
-	return "off: when the client started, nobody could decide: no page was open, and no sender may give verdicts; open the page (c2c serve) and restart the client"
-}
+// relayWhy says that the client reports its permission dialogs.
+const relayWhy = "on: c2c has asked the client to report its permission dialogs; the client does not tell whether it does"
 
 // receive queues a request from the client for the goroutine.
 func (r *Relay) receive(ctx context.Context, n mcp.JSONRPCNotification) {
@@ -117,7 +100,7 @@ func (r *Relay) receive(ctx context.Context, n mcp.JSONRPCNotification) {
 		Tool: text("tool_name"), Description: text("description"), Input: text("input_preview")}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.declared || r.ctx.Err() != nil {
+	if r.ctx.Err() != nil {
 		return
 	}
 	if len(r.queue) >= maxAsking {
@@ -224,9 +207,6 @@ func (r *Relay) ask(a asking) *asked {
 	}
 	r.peer.Remember(b, s)
 	a.Session, a.Alias = s.ID, s.Alias
-	if p, err := b.Processes.Find(r.peer.Process()); err == nil {
-		a.PID, a.StartTime, a.Namespace = p.PID, p.Start, b.Processes.Namespace()
-	}
 	r.client = a.caller.Client
 	now := time.Now()
 	a.AskedAt, a.ExpiresAt = mail.Seconds(now), mail.Seconds(now.Add(cmp.Or(r.Lifetime, permission.Lifetime)))
@@ -281,7 +261,7 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Dura
 	case err != nil:
 		r.warn("read a permission request", err)
 		return false, relayRetry
-	case !now.Is(a.Request): // a person has seen another request than the client has sent
+	case !now.Same(a.Request): // a person has seen another request than the client has sent
 		r.warn("a permission request was changed", errors.New(now.Name()))
 		how = permission.SettledForged
 	case now.State == permission.StateOpen:

@@ -43,7 +43,7 @@ func TestWhenADialogIsOver(t *testing.T) {
 }
 
 func TestRequestsThatWaitAreBounded(t *testing.T) {
-	r := &Relay{peer: NewTools(Config{}).Only, declared: true, runs: true, came: make(chan struct{}, 1), ctx: t.Context()}
+	r := &Relay{peer: NewTools(Config{}).Only, runs: true, came: make(chan struct{}, 1), ctx: t.Context()}
 	for range 2 * maxAsking {
 		r.receive(t.Context(), mcp.JSONRPCNotification{})
 	}

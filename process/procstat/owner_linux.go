@@ -27,21 +27,3 @@ func Owner(pid int) (uid int, name string, ok bool) {
 	}
 	return uid, name, true
 }
-
-// HasTerminal reports whether a process has the master of the terminal /dev/pts/<number> open. Such a process is the program behind
-// the terminal, for example a terminal emulator. Linux shows this only for the user's own processes.
-func HasTerminal(pid, number int) bool {
-	files, _ := Files(pid)
-	for link, path := range files {
-		if path != "/dev/ptmx" && path != "/dev/pts/ptmx" {
-			continue
-		}
-		info, _ := ReadFile(strings.Replace(link, "/fd/", "/fdinfo/", 1))
-		for line := range strings.Lines(string(info)) {
-			if key, value, _ := strings.Cut(line, ":"); key == "tty-index" && strings.TrimSpace(value) == strconv.Itoa(number) {
-				return true
-			}
-		}
-	}
-	return false
-}

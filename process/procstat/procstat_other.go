@@ -18,9 +18,6 @@ func Listens(int, int) bool { return true }
 // Owner returns this user: on this system c2c cannot find out the user of a process.
 func Owner(int) (uid int, name string, ok bool) { return os.Getuid(), "", true }
 
-// HasTerminal returns true: on this system c2c cannot find out which process has a terminal.
-func HasTerminal(int, int) bool { return true }
-
 // Programs returns nothing: this system does not show processes to c2c.
 func Programs(string) []Program { return nil }
 

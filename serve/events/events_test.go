@@ -400,10 +400,10 @@ func TestTextIsWhatTheReferenceWrites(t *testing.T) {
 		}
 	}
 	want(": connected", "", "data: Reply to 7: two", "data:     lines"+mail.Visible("\x1b", "")+"[2J", "")
-	if err := w.store.Ask(t.Context(), permission.Request{ID: "abcde", Session: amber.ID, Alias: "amber", Tool: "Run", Description: "list\n\nReply \"yes zzzzz\"", Input: "rm -r x"}); err != nil {
+	if err := w.store.Ask(t.Context(), permission.Request{ID: "abcde", Session: amber.ID, Alias: "amber", Tool: "Run", Description: "list\n\nReply \"yes zzzzz\"", Input: `"rm -r x"`}); err != nil {
 		t.Fatal(err)
 	}
-	want("data: amber wants to run Run: list", "data:     ", `data:     Reply "yes zzzzz"`, "data:     rm -r x", "data: ", `data: Reply "yes abcde" or "no abcde"`, "")
+	want("data: amber wants to run Run: list", "data:     ", `data:     Reply "yes zzzzz"`, `data:     "rm -r x"`, "data: ", `data: Reply "yes abcde" or "no abcde"`, "")
 	if got := w.get("desk", "?format=xml", "").StatusCode; got != http.StatusBadRequest {
 		t.Errorf("status %d", got)
 	}

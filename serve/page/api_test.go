@@ -229,17 +229,11 @@ func TestASearchThatIsCutSaysSo(t *testing.T) {
 func TestAPermissionIsDecidedOnThePage(t *testing.T) {
 	l := newLab(t)
 	store := permission.Open(l.b.Dir(), l.clock.now)
-	if store.Present() {
-		t.Error("somebody is there before anybody looks")
-	}
 	tab := l.loggedIn()
 	e := tab.live()
 	until(e, "asks", func(open []ask) bool { return len(open) == 0 })
-	if !store.Present() {
-		t.Error("nobody is there although a page is open")
-	}
 	for _, s := range []sessions.Session{l.amber, l.birch} {
-		if err := store.Ask(t.Context(), permission.Request{ID: "abcde", Session: s.ID, Alias: s.Alias, Tool: "Bash", Description: "run it", Input: "rm -r \x1b[2Jx"}); err != nil {
+		if err := store.Ask(t.Context(), permission.Request{ID: "abcde", Session: s.ID, Alias: s.Alias, Tool: "Bash", Description: "run it", Input: "\"rm -r \x1b[2Jx\""}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,17 +261,11 @@ func TestAPermissionIsDecidedOnThePage(t *testing.T) {
 	}
 }
 
-// A client leaves a part out, and a page that an agent may have opened decides nothing.
-func TestThePageSaysWhatIsNotShownInFullAndWhoMayNotDecide(t *testing.T) {
+// A client leaves a part out.
+func TestThePageSaysWhatIsNotShownInFull(t *testing.T) {
 	l := newLab(t)
 	store := permission.Open(l.b.Dir(), l.clock.now)
 	mine := l.loggedIn()
-	who := l.who()
-	who.Unproven = true
-	unproven := l.tab()
-	if status, body := unproven.login(l.code(who)); status != http.StatusOK {
-		t.Fatalf("%d %s", status, body)
-	}
 	e := mine.live()
 	for id, input := range map[string]string{"abcde": "{ \"command\": \"one\n⋯ 4,000 code points elided ⋯\ntwo\" }", "bcdef": `{ "command": "ls\u001b[2J" }`} {
 		if err := store.Ask(t.Context(), permission.Request{ID: id, Session: l.amber.ID, Alias: l.amber.Alias, Tool: "Bash", Input: input}); err != nil {
@@ -290,17 +278,15 @@ func TestThePageSaysWhatIsNotShownInFullAndWhoMayNotDecide(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		*tab
 		id      string
 		partial bool
 		want    int
 		says    string
 	}{
-		{unproven, "bcdef", true, http.StatusForbidden, "an agent may have opened this page"},
-		{mine, "abcde", false, http.StatusConflict, "is not shown in full"},
-		{mine, "abcde", true, http.StatusOK, "allowed"},
+		{"abcde", false, http.StatusConflict, "is not shown in full"},
+		{"abcde", true, http.StatusOK, "allowed"},
 	} {
-		status, body := tc.do("POST", "/api/decide", map[string]any{"id": tc.id, "session": l.amber.ID, "allow": true, "partial": tc.partial})
+		status, body := mine.do("POST", "/api/decide", map[string]any{"id": tc.id, "session": l.amber.ID, "allow": true, "partial": tc.partial})
 		if status != tc.want || !strings.Contains(body, tc.says) {
 			t.Errorf("%s, %v: %d %s", tc.id, tc.partial, status, body)
 		}

@@ -78,10 +78,6 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 
 // tellAll writes each change after the update with this number. It returns when the stream ends; its error is the reason.
 func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, number uint64, s *sse.Stream) error {
-	leave, err := open.Permission.Attend() // records that the person at the page can decide
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	next := make(chan sse.Event)
 	put := func(name string, v any) error {
@@ -105,7 +101,7 @@ func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, number uint64,
 	})
 	cancel(send(ctx, s, next))
 	sources.Wait()
-	return errors.Join(context.Cause(ctx), leave())
+	return context.Cause(ctx)
 }
 
 // send writes events as they come. At each heartbeat it writes a comment, which shows that the daemon lives.

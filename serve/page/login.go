@@ -47,9 +47,6 @@ type Who struct {
 	Dir   string `json:"dir,omitempty"` // the project's directory, which the page shows
 	UID   int    `json:"uid"`
 	Login string `json:"login,omitempty"`
-
-	// Unproven: an agent may have made the link, see callers.ProveTerminal. Therefore the page takes no verdicts.
-	Unproven bool `json:"unproven,omitempty"`
 }
 
 // grant is the content of the file of an unused code, or of a login.
@@ -59,11 +56,9 @@ type grant struct {
 	Tabs    []tabKey  `json:"tabs,omitempty"` // only in a login; the newest last
 }
 
-// tabKey is the key of one tab. Each tab has the Unproven of its own link, because an agent may have planted or read the cookie that the
-// tabs share.
+// tabKey is the key of one tab.
 type tabKey struct {
-	Hash     string `json:"hash"` // SHA-256
-	Unproven bool   `json:"unproven,omitempty"`
+	Hash string `json:"hash"` // SHA-256
 }
 
 // NewCode makes the code of a link. The link opens the page once, within codeTime. The argument files is the directory serve.FilesDir.
@@ -197,7 +192,7 @@ func removeAll(files *atomicfile.Dir, of string) (err error) {
 // Person finds the logged-in person: the request must have the cookie of a login, and the key of one of that login's tabs.
 func (p *Page) Person(r *http.Request) (v serve.Visitor, ok bool) {
 	_, g, ok := p.find(r)
-	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root, Unproven: g.Unproven}, ok
+	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root}, ok
 }
 
 // dirOf returns the directory of the project that the page of a request shows.
@@ -206,7 +201,7 @@ func (p *Page) dirOf(r *http.Request) string {
 	return g.Dir
 }
 
-// find returns the cookie and the login of a request. The login's field Unproven is that of the request's tab.
+// find returns the cookie and the login of a request.
 func (p *Page) find(r *http.Request) (cookie string, g grant, ok bool) {
 	keys := r.Header[http.CanonicalHeaderKey(KeyHeader)]
 	if len(keys) != 1 || len(keys[0]) > maxKey {
@@ -219,22 +214,20 @@ func (p *Page) find(r *http.Request) (cookie string, g grant, ok bool) {
 	defer dir.Close()
 	for _, cookie := range p.cookies(r) {
 		g, ok := read(dir, cookie, p.now())
-		if tab, has := g.tab(keys[0]); ok && has {
-			g.Unproven = tab.Unproven
+		if ok && g.has(keys[0]) {
 			return cookie, g, true
 		}
 	}
 	return "", grant{}, false
 }
 
-func (g grant) tab(key string) (tab tabKey, has bool) {
+// has reports whether a key belongs to a tab of the login.
+func (g grant) has(key string) (has bool) {
 	sum := []byte(hash(key))
 	for _, one := range g.Tabs {
-		if subtle.ConstantTimeCompare(sum, []byte(one.Hash)) == 1 {
-			tab, has = one, true
-		}
+		has = subtle.ConstantTimeCompare(sum, []byte(one.Hash)) == 1 || has
 	}
-	return tab, has
+	return has
 }
 
 const maxCookies = 16 // how many cookies of a request the method find tries
@@ -336,7 +329,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 		}
 	}
 	cookie, key = cmp.Or(cookie, newKey(32)), newKey(32)
-	g.Tabs = append(g.Tabs, tabKey{hash(key), who.Unproven})
+	g.Tabs = append(g.Tabs, tabKey{hash(key)})
 	g.Tabs = g.Tabs[max(0, len(g.Tabs)-maxTabs):]
 	g.Expires = now.Add(loginTime).UTC().Truncate(time.Second)
 	return cookie, key, write(dir, cookie, g)

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"c2c/permission"
 )
 
 func TestALinkWorksOnceWithinAMinuteForItsUser(t *testing.T) {
@@ -156,77 +154,6 @@ func TestASecondLinkKeepsTheFirstTab(t *testing.T) {
 	first.key = key
 	if status, _ := first.do("GET", "/api/history", nil); status != http.StatusOK {
 		t.Errorf("behind the login of another project: %d", status)
-	}
-}
-
-// An agent's link is not proven. The agent may know the cookie of the person's browser: any server of this machine that the person
-// looks at gets that cookie, and can set it to the cookie of the agent's own login.
-func TestASharedCookieMakesNoAgentsLinkProven(t *testing.T) {
-	for name, agentFirst := range map[string]bool{"the agent's cookie in the person's browser": true, "the person's cookie in the agent's request": false} {
-		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
-			ask := permission.Request{ID: "abcde", Session: l.amber.ID, Alias: l.amber.Alias, Tool: "Bash", Input: "x"}
-			if err := permission.Open(l.b.Dir(), l.clock.now).Ask(t.Context(), ask); err != nil {
-				t.Fatal(err)
-			}
-			unproven := l.who()
-			unproven.Unproven = true
-			agent, person := l.tab(), l.tab()
-			person.cookies = agent.cookies
-			login := func(tab *tab, who Who) {
-				t.Helper()
-				if status, body := tab.login(l.code(who)); status != http.StatusOK {
-					t.Fatalf("%d %s", status, body)
-				}
-			}
-			if agentFirst {
-				login(agent, unproven)
-			}
-			login(person, l.who())
-			if !agentFirst {
-				login(agent, unproven)
-			}
-			allow := map[string]any{"id": ask.ID, "session": ask.Session, "allow": true}
-			if status, body := agent.do("POST", "/api/decide", allow); status != http.StatusForbidden {
-				t.Errorf("the agent: %d %s", status, body)
-			}
-			if status, body := person.do("POST", "/api/decide", allow); status != http.StatusOK {
-				t.Errorf("the person: %d %s", status, body)
-			}
-		})
-	}
-}
-
-// An agent's request passes the check of the login, and its tab is gone when the body of the verdict comes.
-func TestATabThatIsGoneMakesNoAgentsLinkProven(t *testing.T) {
-	for name, end := range map[string]func(*tab){
-		"logged out": func(agent *tab) { agent.do("POST", "/api/logout", nil) },
-		"pushed out by later tabs": func(agent *tab) {
-			for range maxTabs {
-				agent.login(agent.l.code(agent.l.who()))
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
-			ask := permission.Request{ID: "abcde", Session: l.amber.ID, Alias: l.amber.Alias, Tool: "Bash", Input: "x"}
-			if err := permission.Open(l.b.Dir(), l.clock.now).Ask(t.Context(), ask); err != nil {
-				t.Fatal(err)
-			}
-			unproven := l.who()
-			unproven.Unproven = true
-			agent := l.tab()
-			if status, body := agent.login(l.code(unproven)); status != http.StatusOK {
-				t.Fatalf("%d %s", status, body)
-			}
-			status := agent.slowly("POST", "/api/decide", map[string]any{"id": ask.ID, "session": ask.Session, "allow": true}, func() { end(agent) })
-			if status != http.StatusForbidden {
-				t.Errorf("the verdict is answered %d", status)
-			}
-			if all, err := permission.Open(l.b.Dir(), l.clock.now).List(t.Context()); err != nil || len(all) != 1 || all[0].State != permission.StateOpen {
-				t.Errorf("%+v, %v", all, err)
-			}
-		})
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // asks asks for permission as the server of a session does. Its store holds the locks of what it has asked.
 func (d *desk) asks(store *permission.Store, id, alias string) {
 	d.t.Helper()
-	if err := store.Ask(d.t.Context(), permission.Request{ID: id, Session: "s-" + alias, Alias: alias, Tool: "Bash", Input: "rm"}); err != nil {
+	if err := store.Ask(d.t.Context(), permission.Request{ID: id, Session: "s-" + alias, Alias: alias, Tool: "Bash", Input: `{"command":"rm"}`}); err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
-	"strconv"
 
 	"c2c/client"
 	"c2c/inbox/mail"
@@ -53,9 +51,7 @@ type Attachment struct {
 	since    float64  // the AliasSince of evicted[0]; the caller's session takes it over
 	moveFrom []string // see facts.Facts.MoveFrom
 
-	startedBy string          // see facts.Facts.StartedBy
-	former    []facts.Process // see facts.Facts.FormerProcesses
-	event     string          // the event that tells of a process which still runs, and has lost the session or kept it
+	startedBy string // see facts.Facts.StartedBy
 }
 
 // Arrive finds or makes the session of the caller. own is the row of this session. due has the ids of the sessions whose mail must still be
@@ -144,7 +140,6 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, before 
 	if err != nil {
 		return nil, err
 	}
-	a.keepFormer(reg, before)
 	if a.created {
 		alias := a.Alias
 		if alias == "" && before.Alias != "" && len(sessions.Holders(rows, before.Alias)) == 0 {
@@ -222,9 +217,6 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		}
 	}
 	return reg.Facts.Change(ctx, a.sid, func(f *facts.Facts) {
-		if a.event != "" {
-			reg.Events.Record(ctx, a.event, "session_id", a.sid, "pid", strconv.Itoa(a.Caller.PID), "former_pid", strconv.Itoa(f.PID))
-		}
 		known := f.Alias != "" || a.created // otherwise an older version of c2c gave the alias, at an unknown time
 		switch renamed := sessions.Fold(f.Alias) != sessions.Fold(alias); {
 		case len(a.evicted) > 0:
@@ -242,7 +234,6 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {
-			f.FormerProcesses = a.former
 			if f.PID != a.process.PID || f.StartTime != a.process.Start {
 				f.RingerPID, f.RingerStart = 0, 0
 				if f.Turn != "" { // the new process is in no turn, and is not idle, longer than it runs
@@ -262,44 +253,6 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.Proposed = a.optional && a.Caller.Proposed
 		}
 	})
-}
-
-// maxFormer is the largest number of facts.Facts.FormerProcesses.
-const maxFormer = 32
-
-// keepFormer finds the processes that the facts of a session keep when it is bound to another process. Any program of the user can bind a
-// session to a process that is younger than its client, so that a terminal seems to be older than the client (see ProveTerminal). So the
-// facts keep each process that may be a client and may still run. If there are too many, the session stays at its present process.
-func (a *Attachment) keepFormer(reg *sessions.Registry, f facts.Facts) {
-	next := facts.Process{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}
-	was := facts.Process{PID: f.PID, StartTime: f.StartTime, Namespace: f.Namespace}
-	if next.PID == 0 || next == was {
-		a.former = f.FormerProcesses
-		return
-	}
-	for _, p := range append(slices.Clone(f.FormerProcesses), was) {
-		if runs, visible := running(reg, p); runs && p.PID != 0 && p != next && !(visible && processes.Adopts(f.Client, p.PID)) {
-			a.former = append(a.former, p)
-			if p == was && visible {
-				a.event = "rebind"
-			}
-		}
-	}
-	if len(a.former) > maxFormer {
-		a.event, a.process = "rebind_refused", processes.Process{}
-	}
-}
-
-// running reports whether a process may still run, and whether c2c can see that.
-func running(reg *sessions.Registry, was facts.Process) (runs, visible bool) {
-	if !processes.SameNamespace(was.Namespace, reg.Processes.Namespace()) {
-		return true, false
-	}
-	p, err := reg.Processes.Find(was.PID)
-	if err != nil {
-		return !errors.Is(err, processes.ErrNoProcess), false
-	}
-	return p.Start == was.StartTime, true
 }
 
 // DeadLetterFile has the dead letters, one per line: messages that were not read in time, or whose session is gone.

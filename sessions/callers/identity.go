@@ -75,7 +75,7 @@ func (c Caller) withProcessAbove(reg *sessions.Registry) Caller {
 	if _, err := reg.Processes.Find(c.PID); !c.ByHook || err != nil {
 		return c
 	}
-	for p := range ancestors(reg, reg.Processes.Self()) {
+	for p := range ancestors(reg.Processes, reg.Processes.Self()) {
 		if p.Parent == c.PID {
 			if processes.Adopts(c.Client, c.PID) { // the client has ended, so another process has its hook
 				c.PID = 0
@@ -197,7 +197,7 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		return sid, err
 	}
 	if near == "" && c.isPerson() {
-		return personHere(reg, rows, c.User)
+		return personHere(reg, rows, c)
 	}
 	return near, nil
 }
@@ -428,7 +428,7 @@ func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p processes.Proce
 
 // DescendsFrom reports whether the process of a session is pid, or a descendant of pid.
 func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
-	for p := range ancestors(reg, s.Process) {
+	for p := range ancestors(reg.Processes, s.Process) {
 		if p.PID == pid || p.Parent == pid {
 			return true
 		}
@@ -444,7 +444,7 @@ func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) 
 	if err != nil {
 		return 0
 	}
-	for p := range ancestors(reg, reg.Processes.Self()) { // a process left in the background is not below its leader
+	for p := range ancestors(reg.Processes, reg.Processes.Self()) { // a process left in the background is not below its leader
 		if p.PID == sid {
 			starter = p.Parent
 		}
@@ -456,10 +456,10 @@ func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) 
 }
 
 // ancestors yields the process pid, its parent, and so on towards init, as far as c2c can see the processes.
-func ancestors(reg *sessions.Registry, pid int) iter.Seq[processes.Process] {
+func ancestors(table processes.Table, pid int) iter.Seq[processes.Process] {
 	return func(yield func(processes.Process) bool) {
 		for n := 0; pid > 1 && n <= maxAncestors; n++ {
-			p, err := reg.Processes.Find(pid)
+			p, err := table.Find(pid)
 			if err != nil || !yield(p) {
 				return // the process is gone, and its parent is not known
 			}
@@ -479,7 +479,7 @@ func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (str
 	if len(byPID) == 0 {
 		return "", nil // no session has a process, so none can be an ancestor of ours
 	}
-	for p := range ancestors(reg, self) {
+	for p := range ancestors(reg.Processes, self) {
 		if p.PID == self {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 func KnownBy(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) string {
 	switch {
 	case sessions.IsPersonID(s.ID):
-		if c.User != nil && (c.Remote || c.User.HasTerminal() && isPersonsNamespace(reg, rows, s.ID)) { // a remote person has logged in
+		if c.User != nil && (c.Remote || CheckPerson(c, reg.Processes) == nil && isPersonsNamespace(reg, rows, s.ID)) { // a remote person has logged in
 			return mail.ByPerson
 		}
 	case s.Process != 0 && isBelowOwn(reg, rows, s, c):
@@ -33,7 +33,7 @@ func isBelowOwn(reg *sessions.Registry, rows []registry.Row, s sessions.Session,
 		}
 		pid = reg.Processes.Self()
 	}
-	for p := range ancestors(reg, pid) {
+	for p := range ancestors(reg.Processes, pid) {
 		if c.PID > 0 || child != 0 {
 			own, others := boundTo(reg, rows, s.ID, p)
 			if own {
@@ -79,7 +79,7 @@ func starter(reg *sessions.Registry, rows []registry.Row, process processes.Proc
 	if client.IsDaemon(clientName, process.PID) {
 		return ""
 	}
-	for p := range ancestors(reg, process.Parent) {
+	for p := range ancestors(reg.Processes, process.Parent) {
 		for _, r := range rows {
 			if r.Integer("pid") == int64(p.PID) && reg.IsBoundTo(r, p) {
 				return r.SID()

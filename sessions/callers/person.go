@@ -23,11 +23,12 @@ type User struct {
 	Terminal bool   // the caller has a controlling terminal
 	Typing   bool   // the caller's standard input is a terminal
 
-	look      func(*User) // sets Terminal and Typing; nil: both are known
+	look      func(*User) // sets Terminal, Typing and why; nil: they are known
+	why       string      // why no person can have opened the terminal; see noPerson
 	mayLookUp bool        // Name may read /etc/passwd if Login is empty
 }
 
-// looked returns u with Terminal and Typing set. Call it only if nothing else identifies the caller, because it opens the terminal.
+// looked returns u with Terminal, Typing and why set. Call it only if nothing else identifies the caller, because it opens the terminal.
 func (u *User) looked() *User {
 	if u.look != nil {
 		u.look(u)
@@ -39,9 +40,6 @@ func (u *User) looked() *User {
 // IsTyping reports whether a person types at a terminal here.
 func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
 
-// HasTerminal reports whether the caller has a terminal, even if its input comes from elsewhere.
-func (u *User) HasTerminal() bool { return u.looked().Terminal }
-
 // UserHere returns the person at this terminal. The argument stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	u := &User{UID: os.Getuid(), Login: getenv("USER"), mayLookUp: true}
@@ -49,6 +47,7 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 		if tty, err := os.Open("/dev/tty"); err == nil {
 			u.Terminal = true
 			tty.Close()
+			u.why = noPerson(terminalHere(new(processes.System)))
 		}
 		if in, ok := stdin.(*os.File); ok {
 			_, err := unix.IoctlGetWinsize(int(in.Fd()), unix.TIOCGWINSZ)
@@ -97,14 +96,16 @@ func (c Caller) IsPerson() bool {
 // isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere returns the person's session if the caller has a terminal in the person's PID namespace. It is not enough that no agent is an
-// ancestor of the caller. An agent's process has no agent as ancestor, either, if its parents have ended, or if it is in another PID
-// namespace.
-func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, error) {
-	if !u.looked().Terminal || !isPersonsNamespace(reg, rows, u.sid()) {
+// personHere returns the person's session if CheckPerson finds no agent, and the caller is in the person's PID namespace: in another one,
+// an agent's process has no agent as ancestor.
+func personHere(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
+	if err := CheckPerson(c, reg.Processes); err != nil {
+		return "", err
+	}
+	if !isPersonsNamespace(reg, rows, c.User.sid()) {
 		return "", sessions.ErrNoCaller
 	}
-	return u.sid(), nil
+	return c.User.sid(), nil
 }
 
 // isPersonsNamespace reports whether this process is in a person's PID namespace. A reboot makes no difference. If the person's namespace

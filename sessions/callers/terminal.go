@@ -1,128 +1,105 @@
 package callers
 
 import (
-	"errors"
-	"fmt"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"c2c/inbox/atomicfile"
 	"c2c/process/procstat"
+	"c2c/project"
 	"c2c/sessions"
-	"c2c/sessions/facts"
 	"c2c/sessions/processes"
+	"c2c/sessions/registry"
 )
 
-// ErrTerminal says that an agent may have opened the terminal of this process.
-var ErrTerminal = errors.New("an agent may have opened this terminal")
+// CheckPerson returns nil if no process shows that an agent has run this command: c2c's only check for that. A command that an agent has
+// started stands below its client. One that has left its client behind is in the background, or in a terminal that no login has opened.
+// This stops accidents and what a model tries first. It does not stop a program of this user that wants to be taken for the person, for
+// example one that types into a terminal of the person.
+func CheckPerson(c Caller, table processes.Table) error {
+	if c.User == nil || !c.User.looked().Terminal {
+		return sessions.ErrNoCaller
+	}
+	if alias := sessionAbove(table, c.Getenv); alias != "" {
+		return &sessions.NoPersonError{Why: "this is the shell of " + alias}
+	}
+	if c.User.why != "" {
+		return &sessions.NoPersonError{Why: c.User.why}
+	}
+	return nil
+}
 
-// terminal is the chain of processes behind the terminal of this process: the leader of the process session, the leader's parent, and so
-// on. An agent can open a terminal (script, tmux), detach from its client (setsid) and empty its environment. But no agent can open a
-// terminal that is older than its client, or one that a program of another user opens, for example at a login.
-type terminal []opener
+// sessionAbove returns the alias of a session, in any of the user's roots, whose client is an ancestor of this process; "" if there is none.
+func sessionAbove(table processes.Table, getenv func(string) string) (alias string) {
+	if getenv == nil {
+		return ""
+	}
+	above := map[int64]int64{}
+	for p := range ancestors(table, table.Self()) {
+		above[int64(p.PID)] = p.Start
+	}
+	for _, state := range project.States(getenv) {
+		repos, _ := os.ReadDir(filepath.Join(state, project.ReposDir))
+		for _, repo := range repos {
+			data, _ := atomicfile.ReadForeign(filepath.Join(state, project.ReposDir, repo.Name(), "broker", registry.FileName), registry.MaxBytes)
+			rows, _ := registry.ParseRegistry(data) // a damaged one is repaired by the commands of its own project
+			for _, r := range rows {
+				if start, is := above[r.Integer("pid")]; is && start == r.Integer("pid_start_time") {
+					return r.Alias()
+				}
+			}
+		}
+	}
+	return ""
+}
 
-// pseudoTerminals is the major device number of pseudo-terminals on Linux.
-const pseudoTerminals = 136
-
-// opener is one process of the chain.
+// opener is a process of the chain behind a terminal: the leader of the process session, its parent, and so on.
 type opener struct {
 	processes.Process
 	name   string
 	others bool // the process belongs to another user
-	master bool // the process has the master side of the terminal open
 }
 
-// ProveTerminal returns nil only if the processes show that no agent of these sessions has opened the terminal of this process. It cannot
-// detect an agent that types into its user's terminal, that makes an existing program open a window (tmux new-window), or that can log in.
-func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) error {
-	t := terminalHere(reg)
-	for _, s := range sessionList {
-		starts := Starts(reg, s)
-		if len(starts) == 0 && isHere(reg, s) {
-			starts = []int64{0} // c2c cannot see the process, and no terminal is older than 0. An agent of another namespace cannot reach terminals here.
-		}
-		if err := t.prove(s.Alias, starts...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ProveTerminalOlder returns nil only if the terminal of this process is older than a process of the session alias that started at the time
-// start.
-func ProveTerminalOlder(reg *sessions.Registry, alias string, start int64) error {
-	return terminalHere(reg).prove(alias, start)
-}
-
-func (t terminal) prove(alias string, starts ...int64) error {
-	for _, start := range starts {
-		if !t.isOlder(start) {
-			return fmt.Errorf("%w: none of its processes is older than the session %s", ErrTerminal, alias)
-		}
-	}
-	return nil
-}
-
-// Starts returns the start times of the session's processes that run: of the present one, of the one in its facts (the row may have lost
-// it), and of the former ones. It leaves out those that c2c cannot see.
-func Starts(reg *sessions.Registry, s sessions.Session) (all []int64) {
-	if p, err := reg.Processes.Find(s.Process); err == nil && s.Process != 0 && isHere(reg, s) {
-		all = append(all, p.Start)
-	}
-	now := facts.Process{PID: s.Facts.PID, StartTime: s.Facts.StartTime, Namespace: s.Facts.Namespace}
-	for _, p := range append([]facts.Process{now}, s.Facts.FormerProcesses...) {
-		if runs, visible := running(reg, p); runs && visible && !processes.Adopts(s.Client, p.PID) && !slices.Contains(all, p.StartTime) {
-			all = append(all, p.StartTime)
-		}
-	}
-	return all
-}
-
-// isHere reports whether the session's process may be in our PID namespace.
-func isHere(reg *sessions.Registry, s sessions.Session) bool {
-	return s.Facts.Namespace == "" || processes.SameNamespace(s.Facts.Namespace, reg.Processes.Namespace())
-}
-
-// terminalHere returns the chain for this process. It returns nil if this process is not below the leader of its process session: then the
-// process was left in the background, maybe by an agent in its user's own terminal.
-func terminalHere(reg *sessions.Registry) (t terminal) {
+// terminalHere returns the chain for this process. It returns nil if this process is not below the leader of its process session.
+func terminalHere(table processes.Table) (chain []opener) {
 	leader, err := unix.Getsid(0)
 	if err != nil {
 		return nil
 	}
-	number := -1
-	if st, err := procstat.Read(reg.Processes.Self()); err == nil && unix.Major(st.Terminal) == pseudoTerminals {
-		number = int(unix.Minor(st.Terminal))
-	}
-	for p := range ancestors(reg, reg.Processes.Self()) {
-		if len(t) > 0 || p.PID == leader {
+	for p := range ancestors(table, table.Self()) {
+		if len(chain) > 0 || p.PID == leader {
 			uid, name, _ := procstat.Owner(p.PID)
-			t = append(t, opener{p, name, uid != os.Getuid(), procstat.HasTerminal(p.PID, number)})
+			chain = append(chain, opener{p, name, uid != os.Getuid()})
 		} else if p.Parent == leader && leader == 1 { // process 1 of a container: the function ancestors leaves it out
-			t = append(t, opener{Process: processes.Process{PID: 1}})
+			chain = append(chain, opener{Process: processes.Process{PID: 1}})
 		}
 	}
-	return t
+	return chain
 }
 
-// isOlder reports whether the terminal is older than a process that started at the time start, or was opened by another user or from
-// outside this namespace. Init and a user's systemd prove nothing: orphaned processes become their children.
-func (t terminal) isOlder(start int64) bool {
-	if len(t) == 0 {
-		return false
+// noPerson says why no person can have opened a terminal; "" if a person can. An agent's terminal that has lost its parents belongs to
+// init or a user's systemd, and only runners are between them and its leader. Programs of other users far above mean nothing, because
+// WSL has such a one in the place of init.
+func noPerson(chain []opener) (why string) {
+	if len(chain) == 0 {
+		return "this command was left in the background of its terminal"
 	}
-	if leader := t[0]; leader.Start < start || leader.PID != 1 && leader.Parent == 0 { // 0: the parent is outside this namespace
-		return true
-	}
-	for i, o := range t[1:] {
-		switch older := o.Start < start && !o.others && o.name != processes.Systemd; {
-		case o.others && (i == 0 || strings.HasPrefix(o.name, "sshd")):
-			return true
-		case older && (i == 0 && o.master || i == 1 && t[1].master):
-			return true
+	for i, o := range chain[1:] {
+		if !isRunner(o.name) && (i == 0 || !o.others) {
+			return ""
 		}
 	}
-	return false
+	if chain[len(chain)-1].Parent != 1 { // from outside of this container, or by a user whose processes are hidden
+		return ""
+	}
+	return "no login and no terminal program has opened this terminal"
+}
+
+// isRunner reports whether a program only starts others, or gives a command a terminal that nobody sees.
+func isRunner(name string) bool {
+	return strings.HasPrefix(name, "python") || strings.Contains(" "+processes.Systemd+
+		" sh bash dash ash zsh fish ksh busybox env nohup setsid timeout script expect unbuffer socat perl ruby ", " "+name+" ")
 }

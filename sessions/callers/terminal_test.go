@@ -6,37 +6,35 @@ import (
 	"c2c/sessions/processes"
 )
 
-// An agent's client was started at 50.
-func TestATerminalIsAPersonsIfItIsOlderThanTheClient(t *testing.T) {
-	p := func(pid, parent int, start int64) processes.Process {
-		return processes.Process{PID: pid, Parent: parent, Start: start}
+func TestATerminalIsAPersonsIfALoginOrATerminalProgramHasOpenedIt(t *testing.T) {
+	p := func(pid, parent int, name string) opener {
+		return opener{Process: processes.Process{PID: pid, Parent: parent}, name: name}
 	}
-	emulator := opener{Process: p(2, 9, 10), name: "gnome-terminal-", master: true}
+	others := func(o opener) opener { o.others = true; return o }
+	shell, systemd := p(3, 2, "bash"), p(9, 1, "systemd")
 	for name, tc := range map[string]struct {
-		terminal
-		want bool
+		chain []opener
+		want  bool
 	}{
-		"none, or it has left its leader":     {nil, false},
-		"it was there before":                 {terminal{{Process: p(3, 1, 10), name: "bash"}}, true},
-		"a new window of an old emulator":     {terminal{{Process: p(3, 2, 60), name: "bash"}, emulator}, true},
-		"a new pane of an old tmux":           {terminal{{Process: p(3, 2, 60), name: "bash"}, {Process: p(2, 1, 10), name: "tmux: server", master: true}}, true},
-		"a new emulator of an old desktop":    {terminal{{Process: p(3, 2, 60)}, {Process: p(2, 9, 55), name: "kitty", master: true}, {Process: p(9, 1, 5), name: "sway"}}, true},
-		"a new emulator of nobody":            {terminal{{Process: p(3, 2, 60)}, {Process: p(2, 1, 55), name: "kitty", master: true}}, false},
-		"script that was left behind":         {terminal{{Process: p(3, 2, 60)}, {Process: p(2, 1, 60), name: "script", master: true}}, false},
-		"script, below the user's systemd":    {terminal{{Process: p(3, 2, 60)}, {Process: p(2, 9, 60), name: "script", master: true}, {Process: p(9, 1, 5), name: "systemd"}}, false},
-		"a leader that its emulator has left": {terminal{{Process: p(3, 9, 60)}, {Process: p(9, 1, 5), name: "systemd"}}, false},
-		"an old process that is no emulator":  {terminal{{Process: p(3, 9, 60)}, {Process: p(9, 1, 5), name: "bash"}}, false},
-		"ssh":                                 {terminal{{Process: p(3, 2, 60)}, {Process: p(2, 8, 60), name: "sshd-session"}, {Process: p(8, 7, 60), name: "sshd-session", others: true}, {Process: p(7, 1, 5), name: "sshd", others: true}}, true},
-		"a console":                           {terminal{{Process: p(3, 2, 60), name: "bash"}, {Process: p(2, 1, 60), name: "login", others: true}}, true},
-		"docker exec":                         {terminal{{Process: p(3, 0, 60), name: "bash"}}, true},
-		"the first process of a container":    {terminal{{Process: p(1, 0, 0), name: "bash"}}, true},
-		"another's program far above":         {terminal{{Process: p(3, 2, 60)}, {Process: p(2, 9, 60), name: "script", master: true}, {Process: p(9, 1, 5), name: "Relay(9)", others: true}}, false},
+		"none, or it has left its leader":  {nil, false},
+		"a window":                         {[]opener{shell, p(2, 9, "gnome-terminal-"), systemd}, true},
+		"a pane":                           {[]opener{shell, p(2, 1, "tmux: server")}, true},
+		"script in a window":               {[]opener{shell, p(2, 4, "script"), p(4, 5, "bash"), p(5, 1, "kitty")}, true},
+		"script that was left behind":      {[]opener{shell, p(2, 1, "script")}, false},
+		"script, below the user's systemd": {[]opener{shell, p(2, 9, "script"), systemd}, false},
+		"script below shells":              {[]opener{shell, p(2, 4, "script"), p(4, 5, "sh"), p(5, 1, "env")}, false},
+		"Python":                           {[]opener{shell, p(2, 1, "python3.12")}, false},
+		"script, in WSL":                   {[]opener{shell, p(2, 9, "script"), others(p(9, 1, "Relay(9)"))}, false},
+		"WSL":                              {[]opener{shell, others(p(2, 1, "Relay(9)"))}, true},
+		"a leader that its terminal program has left": {[]opener{p(3, 9, "bash"), systemd}, false},
+		"ssh":                              {[]opener{shell, p(2, 8, "sshd-session"), others(p(8, 1, "sshd"))}, true},
+		"a console":                        {[]opener{shell, others(p(2, 1, "login"))}, true},
+		"docker exec":                      {[]opener{p(3, 0, "bash")}, true},
+		"the first process of a container": {[]opener{p(1, 0, "")}, true},
+		"a login that is hidden":           {[]opener{p(3, 700, "bash")}, true},
 	} {
-		if got := tc.isOlder(50); got != tc.want {
-			t.Errorf("%s: %v", name, got)
+		if why := noPerson(tc.chain); (why == "") != tc.want {
+			t.Errorf("%s: %q", name, why)
 		}
-	}
-	if old := (terminal{{Process: p(3, 1, 10)}}); old.isOlder(0) {
-		t.Error("it is older than a client that cannot be seen")
 	}
 }

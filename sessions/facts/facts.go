@@ -24,11 +24,9 @@ type Facts struct {
 	PID       int    `json:"pid,omitempty"`
 	StartTime int64  `json:"pid_start_time,omitempty"`
 	Namespace string `json:"pid_namespace,omitempty"`
-	// FormerProcesses are the processes to which the session was bound, and which may still run.
-	FormerProcesses []Process `json:"former_processes,omitempty"`
-	Started         bool      `json:"started,omitempty"`  // c2c start made this session, and its client has not reported its own id for it yet
-	Named           bool      `json:"named,omitempty"`    // its alias was chosen, or the alias from the configuration was tried already
-	Proposed        bool      `json:"proposed,omitempty"` // its alias comes from a project's file
+	Started   bool   `json:"started,omitempty"`  // c2c start made this session, and its client has not reported its own id for it yet
+	Named     bool   `json:"named,omitempty"`    // its alias was chosen, or the alias from the configuration was tried already
+	Proposed  bool   `json:"proposed,omitempty"` // its alias comes from a project's file
 	// The process RingerPID, which started at RingerStart, rings the process PID as long as both run; see Session.HasBell.
 	RingerPID   int       `json:"ringer_pid,omitempty"`
 	RingerStart int64     `json:"ringer_start,omitempty"`
@@ -67,13 +65,6 @@ type Facts struct {
 	TookOver string `json:"took_over,omitempty"`
 
 	stored bool // the session has a file
-}
-
-// Process is a process to which a session was bound.
-type Process struct {
-	PID       int    `json:"pid"`
-	StartTime int64  `json:"pid_start_time"`
-	Namespace string `json:"pid_namespace"`
 }
 
 // former is an alias that a session had.

@@ -68,8 +68,6 @@ func (f *Facts) member(name string) any {
 		return &f.StartTime
 	case "pid_namespace":
 		return &f.Namespace
-	case "former_processes":
-		return &f.FormerProcesses
 	case "started":
 		return &f.Started
 	case "named":
