@@ -163,13 +163,18 @@ func TestACopilotWithoutExtensionsHasItsMailByHooks(t *testing.T) {
 	onlyOnce(t, model.Turns(), "word-end", "user")
 	copilotIdle(p)
 
-	// What a hook adds to a prompt has the tag of the system: mail is only announced there.
+	// What a hook adds to a prompt has the tag of the system: mail and posts are only announced there.
+	l.Run(c2c(), "rooms", "create", "review", "--from", "birch")
+	l.Run(c2c(), "rooms", "join", "review", "--from", "amber")
+	first := posts(l, "ambient-one")
 	l.Run("sh", "-c", sendAs("birch", "amber", "prompt"))
 	model.Script(copilotTool("poll_inbox", map[string]any{}), lab.Say("Polled."))
 	p.Submit("prompt-four")
 	p.WaitShown("Polled.")
 	once(t, model.WaitText("1 message waits for you: birch"), "1 message waits for you: birch")
+	once(t, model.WaitText("prompt-four"), "new posts in your rooms")
 	onlyOnce(t, model.Turns(), "word-prompt", "tool")
+	onlyOnce(t, model.Turns(), first, "tool")
 
 	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " poll-inbox --wait --check", "description": "wait for mail", "mode": "async", "detach": false}),
 		lab.Say("Waiting."), lab.Say("Woken."), lab.Say("Read."))

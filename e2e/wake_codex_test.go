@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -119,11 +120,8 @@ func TestACodexThatAsksForTrustInHooksIsNotAbsent(t *testing.T) {
 	p.WaitShown("Hooks need review")
 	l.Run("sh", "-c", "while ls ~/.codex/thread-writer-locks/*-*.lock; do sleep 0.1; done >/dev/null 2>&1")
 	l.Run("sh", "-c", sendAs("birch", "cody", "early"))
-	if got := status(l, "id-early"); !strings.Contains(got, "cody runs; nothing of c2c has run in its client yet") || !strings.Contains(got, "a dialog may wait in its terminal") {
+	if got := status(l, "id-early"); !strings.Contains(got, "cody waits for its person") || !strings.Contains(got, "answer the dialog in its terminal") {
 		t.Errorf("status %q", got)
-	}
-	if got := listed(l, "cody").Now.Does; got != sessions.Alive {
-		t.Errorf("it is %s", got)
 	}
 	model.Script(lab.Say("Woken."))
 	trustsCodexHooks(l, p)
@@ -135,6 +133,69 @@ func TestACodexThatAsksForTrustInHooksIsNotAbsent(t *testing.T) {
 	l.Run("sh", "-c", "while ls ~/.codex/thread-writer-locks/*-*.lock; do sleep 0.1; done >/dev/null 2>&1")
 	if got := listed(l, "cody").Now.Does; got != sessions.Absent {
 		t.Errorf("its window has ended, and it is %s", got)
+	}
+}
+
+// distrusts has Codex ask its person whether to trust a folder: it asks only if the configuration does not say what its model may do.
+func distrusts(l *lab.Lab, folder string) {
+	config := strings.NewReplacer(`approval_policy = "never"`, "", `sandbox_mode = "danger-full-access"`, "", `[projects."`+folder+`"]`, `[projects."/nowhere"]`)
+	l.Write(".codex/config.toml", config.Replace(l.Read(".codex/config.toml")))
+}
+
+// The app-server has the session before its person is asked. A turn would run behind the question, with the folder's instructions.
+func TestMailWaitsUntilTheFolderOfACodexIsTrusted(t *testing.T) {
+	t.Parallel()
+	l, model := codexLab(t, "")
+	distrusts(l, l.Project)
+	p := l.Terminal(l.CodexEnv(), c2c(), "start", "--alias", "cody", "codex")
+	p.WaitShown("Trust this folder?")
+	does(l, "cody", sessions.Waiting)
+	if got := l.Run("sh", "-c", sendAs("birch", "cody", "early")); !strings.Contains(got, "cody waits for its person") {
+		t.Errorf("a receipt while it asks %q", got)
+	}
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"uncaptured"`)
+	if got := status(l, "id-early"); !strings.Contains(got, "queued") || !strings.Contains(got, "answer the dialog in its terminal") {
+		t.Errorf("a status while it asks %q", got)
+	}
+	if n := len(model.Turns()); n > 0 {
+		t.Errorf("%d requests from a folder that nobody trusts", n)
+	}
+	model.Script(lab.Say("Woken."))
+	p.Send(lab.Enter)
+	once(t, model.WaitText("word-early"), "word-early\n")
+	p.WaitShown("Woken.")
+	wantRead(t, l, "id-early", "read by server")
+	does(l, "cody", sessions.Idle)
+}
+
+// The app-server keeps the thread of the window that has closed for a minute. Mail of the open window does not wait for that.
+func TestAnOpenCodexHasItsMailWhenAnotherWindowCloses(t *testing.T) {
+	t.Parallel()
+	l, model, p := codexAt(t, "")
+	distrusts(l, "/none")
+	other := filepath.Join(filepath.Dir(l.Project), "other")
+	elsewhere := func(command string) []string {
+		return []string{"sh", "-c", "mkdir -p " + other + " && cd " + other + " && " + command}
+	}
+	q := l.Terminal(l.CodexEnv(), elsewhere("git init -q && exec "+c2c()+" start --alias dune codex")...)
+	q.WaitShown("Trust this folder?")
+	q.Kill()
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "cody", "open"))
+	once(t, model.WaitText("word-open"), "word-open\n")
+	p.WaitShown("Woken.")
+	l.Run(elsewhere(c2c() + " register ash --session-id ash; " + sendAs("ash", "dune", "closed"))...)
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"away"`)
+	if n := len(lines(l.Run("sh", "-c", "ls ~/.codex/thread-writer-locks"))); n != 2 {
+		t.Errorf("the app-server has %d threads: the mail has waited for the end of the other one", n)
+	}
+	if got := listed(l, "cody").Now.Does; got != sessions.Idle {
+		t.Errorf("the open one is %s", got)
+	}
+	for _, r := range model.Turns() {
+		if len(r.Find("word-closed")) > 0 {
+			t.Errorf("a turn in a folder that nobody trusts:\n%s", r)
+		}
 	}
 }
 

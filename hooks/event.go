@@ -271,6 +271,9 @@ func (e Event) ShowsMail() bool {
 	return e.protocol.shows(e) != nothing
 }
 
+// ShowsWords reports whether the answer to this event may have a peer's words. If not, it may only say that there are some.
+func (e Event) ShowsWords() bool { return e.protocol.shows(e) == bodies }
+
 // TellsTrouble reports whether the answer may consist of a sentence of c2c, without mail. This is so only when the person has
 // just written, because at the end of a turn such a sentence would begin another turn.
 func (e Event) TellsTrouble() bool {

@@ -43,6 +43,8 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 		return Now{Does: Absent, Known: ByProcess}
 	case s.State != Alive:
 		return Now{Does: s.State}
+	case s.Opening:
+		return Now{Does: Waiting, Known: ByProcess}
 	}
 	if ring := s.LastRing; mailWaits && ring.Outcome == wake.Away {
 		return Now{Does: Away, Since: ring.At.UTC(), Known: ByRing}

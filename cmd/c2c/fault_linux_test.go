@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,6 +98,15 @@ func TestAReadOnlyRootRefuses(t *testing.T) {
 		if _, errs, code := run(t, root, "birch", args...); code != exitFailed && args[0] != "poll-inbox" || code != exitDone && !strings.Contains(errs, "read-only") {
 			t.Errorf("%q: exit %d, %s", args, code, errs)
 		}
+	}
+	// In the sandbox of an agent no folder helps, and its tools run outside.
+	var stderr bytes.Buffer
+	a := &app{strings.NewReader(""), io.Discard, &stderr, func(name string) string {
+		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "CODEX_THREAD_ID": "thread-1", "HOME": filepath.Dir(root)}[name]
+	}, filepath.Dir(root), 5 * time.Second}
+	code := a.any(t.Context(), []string{"send", "amber", "x", "--from", "birch"})
+	if errs := stderr.String(); code != exitFailed || !strings.Contains(errs, "call c2c's tool send ") || strings.Contains(errs, "HOME") {
+		t.Errorf("in a sandbox: exit %d, %s", code, errs)
 	}
 	if after := snapshot(t, root); after != before {
 		t.Errorf("before\n%s\nafter\n%s", before, after)

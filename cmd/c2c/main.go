@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/cmd/hook"
 	"c2c/inbox/mail"
@@ -166,6 +167,9 @@ func (a *app) report(args []string, err error) int {
 		return exitNothing
 	}
 	f := cli.FailureOf(args[0], err).Elsewhere(err, a.elsewhere)
+	if room, _ := client.ShellRoom(a.getenv, ""); room > 0 {
+		f = f.InShellOf(args[0], err)
+	}
 	cli.Report(a.stderr, f, args)
 	return f.Exit
 }

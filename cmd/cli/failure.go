@@ -109,6 +109,15 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
+// InShellOf is for an error of a verb in the shell of an agent. Such a shell may be sandboxed, and then no folder helps: the hint names the
+// tool that does the same, because the client runs the server of the tools outside of the sandbox.
+func (f Failure) InShellOf(verb string, err error) Failure {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		f.Hint = "your shell may not write there, as in a sandbox: call c2c's tool " + strings.ReplaceAll(verb, "-", "_") + " instead of the command"
+	}
+	return f
+}
+
 // example returns a part of a hint, with an example of the verb; "" if the verb has no example that works without changes.
 func example(verb string) string {
 	if v, _ := Find(verb); len(v.Examples) > 0 && !strings.Contains(v.Examples[0], " < ") {

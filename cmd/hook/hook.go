@@ -96,7 +96,10 @@ func (e *event) answer(ctx context.Context) error {
 		return err
 	}
 	if byPlugin {
-		e.announceNews(ctx)
+		// If the plugin has begun the turn with mail, it has put the new posts there, too.
+		if e.TellsTrouble() && !strings.Contains(string(e.Prompt), "<c2c ") {
+			e.addNews(ctx)
+		}
 		return e.showNote()
 	}
 	if e.LeavesMail() {

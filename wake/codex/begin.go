@@ -49,7 +49,7 @@ func Begin(ctx context.Context, s wake.Start) (id string, args []string, err err
 	}
 	defer c.close()
 	var started struct{ Thread struct{ ID string } }
-	if err := c.call(ctx, "thread/start", map[string]string{"cwd": s.Dir}, &started); err != nil {
+	if err := c.call(ctx, "thread/start", map[string]string{"cwd": s.Dir, "threadSource": ownName}, &started); err != nil {
 		return "", nil, err
 	}
 	id = started.Thread.ID

@@ -23,6 +23,9 @@ const (
 	maxHead  = 64 << 10        // bytes of the handshake's answer
 )
 
+// ownName is what c2c calls itself, also as the source of each thread that it begins.
+const ownName = "c2c"
+
 // unknownThread is the app-server's error code for an unknown thread, and for any other invalid request.
 const unknownThread = -32600
 
@@ -73,7 +76,7 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	ws.SetReadLimit(maxFrame)
 	c := &conn{ws: ws}
 	hello := map[string]any{
-		"clientInfo":   map[string]string{"name": "c2c", "title": "c2c", "version": "0"},
+		"clientInfo":   map[string]string{"name": ownName, "title": "c2c", "version": "0"},
 		"capabilities": map[string]bool{"experimentalApi": true, "requestAttestation": false},
 	}
 	err = c.call(timed, "initialize", hello, nil)

@@ -96,7 +96,7 @@ type view struct {
 	mu    sync.Mutex
 	state string
 	said  string // what was reported last
-	away  bool   // at the last look there was no terminal that could show the thread
+	shown string // what the last look has found, see Server.shown; empty before
 }
 
 // The method does takes the thread's new state, and reports it.
@@ -106,7 +106,7 @@ func (v *view) does(state string) {
 	v.state = state
 	v.late.Store(true)
 	// Look before "away" is reported: a new terminal may be there, and after "away" package notify tells others that the session has ended.
-	if !v.away || state != client.Idle {
+	if v.shown != client.Away && v.shown != client.Waiting || state != client.Idle {
 		v.report(state)
 	}
 	if state == client.Idle {
@@ -117,51 +117,58 @@ func (v *view) does(state string) {
 	}
 }
 
-// The method shows takes what a look has found: whether a terminal may show the thread. If the thread is idle, it reports a change.
-func (v *view) shows(terminal bool) {
+// The method shows takes what a look has found, a word of Server.shown. If the thread is idle, it reports a change.
+func (v *view) shows(word string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !terminal && v.state == client.Idle && v.late.Load() {
+	if word == client.Away && v.state == client.Idle && v.late.Load() {
 		return // the next look, which is due already, decides
 	}
-	v.away = !terminal
-	does := client.Idle
-	if !terminal {
-		does = client.Away
-	}
-	if v.state == client.Idle && does != v.said {
-		v.report(does)
+	v.shown = word
+	if v.state == client.Idle && word != v.said {
+		v.report(word)
 	}
 }
 
 func (v *view) report(does string) { v.said = does; v.tell(does) }
 
-// watchTerminals tells v when the last terminal of the app-server has ended. It looks again each time the thread is idle: when a terminal
-// opens the thread, the app-server ends the thread, begins it again, and reports it as idle. A thread for which there was no terminal yet
-// is not away, because a terminal may be about to open it.
+// watchTerminals tells v when the last terminal of the app-server has ended, and when the thread's own terminal has yet to open it. It looks
+// again each time the thread is idle: when a terminal opens the thread, the app-server ends the thread, begins it again, and reports it as
+// idle. A thread for which there was no terminal yet is not away, because a terminal may be about to open it. No event shows that this
+// terminal comes, so for a thread of c2c start watchTerminals looks again after a second, then after ever longer times.
 func (s *Server) watchTerminals(ctx context.Context, v *view) {
 	look, wait := s.processes, s.ended
 	if look == nil {
 		look, wait = processes, untilOneEnds
 	}
+	again := time.Second
 	for seen := false; ctx.Err() == nil; {
 		var pids []int
 		v.late.Store(false)
-		for _, p := range look(s.Home) {
+		all := look(s.Home)
+		for _, p := range all {
 			if p.client && p.terminal && len(p.threads) == 0 {
 				pids = append(pids, p.pid)
 			}
 		}
 		seen = seen || len(pids) > 0
-		v.shows(len(pids) > 0 || !seen)
-		again, stop := context.WithCancel(ctx)
+		word := s.shown(all)
+		if word == client.Away && (len(pids) > 0 || !seen) {
+			word = client.Idle
+		}
+		v.shows(word)
+		waits, stop := context.WithCancel(ctx)
+		if s.born.Load() != 0 && again < unloadTime {
+			waits, stop = context.WithTimeout(ctx, again)
+			again *= 2
+		}
 		var waiting sync.WaitGroup
 		if len(pids) > 0 {
-			waiting.Go(func() { wait(again, pids); stop() })
+			waiting.Go(func() { wait(waits, pids); stop() })
 		}
 		select {
 		case <-v.idle:
-		case <-again.Done():
+		case <-waits.Done():
 		}
 		stop()
 		waiting.Wait()

@@ -231,17 +231,20 @@ func TestOnlyALookThatBeganSinceTheThreadIsIdleSaysAway(t *testing.T) {
 func TestAnEarlierLookDoesNotSayThatAThreadIsStillAway(t *testing.T) {
 	var told []string
 	v := view{tell: func(does string) { told = append(told, does) }, idle: make(chan struct{}, 1)}
-	look := func(terminal bool, meanwhile func()) {
+	look := func(finds string, meanwhile func()) {
 		v.late.Store(false)
 		meanwhile()
-		v.shows(terminal)
+		v.shows(finds)
 	}
 	nothing := func() {}
-	look(false, nothing)
-	look(false, func() { v.does(client.Idle) })
-	look(true, nothing)
-	look(false, nothing)
-	if want := []string{client.Idle, client.Away}; !slices.Equal(told, want) {
+	look(client.Away, nothing)
+	look(client.Away, func() { v.does(client.Idle) })
+	look(client.Idle, nothing)
+	look(client.Away, nothing)
+	look(client.Waiting, nothing)
+	v.does(client.Idle)
+	look(client.Idle, nothing)
+	if want := []string{client.Idle, client.Away, client.Waiting, client.Idle}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 }

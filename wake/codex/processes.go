@@ -1,13 +1,17 @@
 package codex
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"c2c/client"
+)
 
 // unloadTime is how long Codex keeps a thread after its terminal has ended: a minute and some seconds.
 const unloadTime = 75 * time.Second
 
-// openTime is the longest time that a new terminal takes to open the thread in its arguments. To open it, the terminal ends the thread in
-// the daemon and begins it again. So a turn that has begun in the daemon just before is lost (0.169.0).
-const openTime = 2 * time.Second
+// ownTime is longer than a new terminal takes to open the thread that c2c start has begun for it.
+const ownTime = 10 * time.Second
 
 // process is one of this user's processes that belongs to Codex.
 type process struct {
@@ -29,48 +33,34 @@ func writer(all []process, thread string) (p process, found bool) {
 	return p, false
 }
 
-// terminals counts the terminals that are clients of the daemon and show a thread. Each terminal shows one thread, except a new terminal in
-// which the person still chooses one (`codex resume`, or a question at the start). A terminal older than unloadTime counts always, and a
-// new one if its command line names a thread of the daemon. Of the other new terminals, at most as many count as there are fresh threads:
-// threads of the daemon that are younger than the oldest of these terminals.
-func terminals(all []process, daemon process) (n int) {
-	young, fresh, oldest := 0, 0, time.Now().UnixNano()
+// shown returns client.Idle if a terminal may show the thread, client.Waiting if its terminal has yet to open it, and client.Away if no
+// terminal shows it.
+//
+// The app-server does not report which thread a terminal shows, and keeps a thread for a minute after its terminal has ended. But a terminal
+// that opens a thread ends it in the app-server and begins it again, with a new lock file. So a young terminal has opened no thread whose
+// lock file is older than itself. If its command line names such a thread, it may still ask its person to trust the folder or the hooks:
+// a turn would run behind that question, and would be lost when the terminal opens the thread.
+//
+// If it is not known which of two threads a terminal shows, it counts for both: mail for a thread that is shown must not wait for the end of
+// another. Only for a thread of c2c start it is known: the terminal that names it, until somebody opens it again later.
+func (s *Server) shown(all []process) string {
+	writer, found := writer(all, s.Thread)
+	if !found {
+		return client.Away
+	}
+	since, word := writer.threads[s.Thread], client.Away
+	own := since.Sub(time.Unix(s.born.Load(), 0)) < ownTime
 	for _, p := range all {
+		opened := !since.Before(p.began) || time.Since(p.began) > unloadTime
 		switch {
 		case !p.client || !p.terminal || len(p.threads) > 0:
-		case time.Since(p.began) > unloadTime || p.namesOneOf(daemon.threads):
-			n++
-		default:
-			young++
-			oldest = min(oldest, p.began.UnixNano())
+		case slices.Contains(p.args, s.Thread) && opened:
+			return client.Idle
+		case slices.Contains(p.args, s.Thread):
+			word = client.Waiting
+		case opened && !own && word == client.Away:
+			word = client.Idle
 		}
 	}
-	for _, since := range daemon.threads {
-		if since.UnixNano() > oldest {
-			fresh++
-		}
-	}
-	return n + min(young, fresh)
-}
-
-// justOpened returns a new terminal whose command line names this thread (`codex resume`). Such a terminal shows this thread, even if
-// another thread of the daemon has just lost its terminal. A terminal older than unloadTime does not count, because it may show another
-// thread by now.
-func justOpened(all []process, thread string) (p process, found bool) {
-	for _, p := range all {
-		if p.client && p.terminal && time.Since(p.began) < unloadTime && p.namesOneOf(map[string]time.Time{thread: {}}) {
-			return p, true
-		}
-	}
-	return p, false
-}
-
-// namesOneOf reports whether an argument of the process is the id of one of these threads.
-func (p process) namesOneOf(threads map[string]time.Time) bool {
-	for _, arg := range p.args {
-		if _, is := threads[arg]; is {
-			return true
-		}
-	}
-	return false
+	return word
 }

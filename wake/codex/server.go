@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"c2c/client"
@@ -35,7 +36,7 @@ type Server struct {
 	// Unattended: also start turns that no terminal shows.
 	Unattended bool
 
-	subagents map[string]bool              // the answers of isSubagent, by thread
+	born      atomic.Int64                 // if c2c start has begun the thread: when, in Unix seconds; else 0
 	first     time.Duration                // for tests: instead of receiptFirst
 	processes func(home string) []process  // for tests: instead of the function processes
 	ended     func(context.Context, []int) // for tests: instead of untilOneEnds; set if processes is set
@@ -65,7 +66,11 @@ func (s *Server) State(ctx context.Context) (State, error) {
 
 func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	var read struct {
-		Thread struct{ Status status }
+		Thread struct {
+			Status       status
+			ThreadSource string
+			CreatedAt    int64
+		}
 	}
 	err := c.call(ctx, "thread/read", map[string]string{"threadId": s.Thread}, &read)
 	var said *serverError
@@ -74,6 +79,9 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	}
 	if err != nil {
 		return Unknown, err
+	}
+	if read.Thread.ThreadSource == ownName {
+		s.born.Store(read.Thread.CreatedAt)
 	}
 	return read.Thread.Status.state(), nil
 }
@@ -180,17 +188,11 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 	case st == Waiting:
 		return fmt.Errorf("%w: it waits for its person's answer", wake.ErrUncaptured)
 	}
-	return s.attended(ctx, c)
+	return s.attended()
 }
 
-// attended returns nil if a terminal shows the thread, or if Unattended is set. The app-server does not report which of its threads a
-// terminal shows, and keeps a thread for a minute after its terminal has ended. So attended counts terminals and threads. If there are as
-// many terminals as threads, each thread has a terminal. If there are fewer, a terminal has just ended, and attended returns wake.ErrAway
-// until Codex unloads the thread of that terminal.
-//
-// Only threads with a lock file count. A thread without such a file is short-lived, and no terminal shows it. (attended does not ask
-// the app-server which threads are short-lived: each turn leaves one, and each question takes 50 ms.)
-func (s *Server) attended(ctx context.Context, c *conn) error {
+// attended returns nil if a terminal may show the thread, or if Unattended is set.
+func (s *Server) attended() error {
 	if s.Unattended {
 		return nil
 	}
@@ -198,55 +200,13 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	if look == nil {
 		look = processes
 	}
-	all := look(s.Home)
-	daemon, found := writer(all, s.Thread)
-	if p, is := justOpened(all, s.Thread); found && is {
-		if time.Since(p.began) < openTime {
-			return fmt.Errorf("%w: its terminal is just opening", wake.ErrHeld)
-		}
-		return nil
-	}
-	shown := terminals(all, daemon)
-	if shown == 0 || !found {
+	switch s.shown(look(s.Home)) {
+	case client.Away:
 		return wake.ErrAway
-	}
-	if len(daemon.threads) <= shown {
-		return nil
-	}
-	for thread := range daemon.threads {
-		sub, err := s.isSubagent(ctx, c, thread)
-		if err != nil && !refused(err) {
-			return noAnswer(ctx, err)
-		}
-		if !sub {
-			shown--
-		}
-	}
-	if shown < 0 {
-		return fmt.Errorf("%w: a terminal of Codex has just closed, and c2c does not know which thread it showed", wake.ErrAway)
+	case client.Waiting:
+		return fmt.Errorf("%w: its terminal has not opened it yet, or asks its person first", wake.ErrHeld)
 	}
 	return nil
-}
-
-// isSubagent reports whether a thread works for another thread. If so, the terminal of that other thread shows it, too. The answer never
-// changes, so isSubagent asks the app-server only once about each thread.
-func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, error) {
-	if sub, known := s.subagents[thread]; known {
-		return sub, nil
-	}
-	var read struct {
-		Thread struct {
-			Parent string `json:"parentThreadId"`
-		}
-	}
-	if err := c.call(ctx, "thread/read", map[string]string{"threadId": thread}, &read); err != nil {
-		return false, err
-	}
-	if s.subagents == nil {
-		s.subagents = map[string]bool{}
-	}
-	s.subagents[thread] = read.Thread.Parent != ""
-	return s.subagents[thread], nil
 }
 
 // refused reports whether err is an error that the server has answered. If it is, the connection still works.

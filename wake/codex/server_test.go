@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -340,61 +341,53 @@ func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
 	const old, young = time.Hour, 10 * time.Second
 	one := process{client: true, threads: since(old, "thread-1")}
 	two := process{client: true, threads: since(old, "thread-1", "thread-2")}
-	child := process{client: true, threads: since(old, "thread-1", "child")}
 	fresh := process{client: true, threads: since(young/2, "thread-1")}
-	both := process{client: true, threads: map[string]time.Time{"thread-1": one.threads["thread-1"], "thread-2": fresh.threads["thread-1"]}}
+	begun := process{client: true, threads: since(young+time.Second, "thread-1")} // by c2c start, before its terminal
 	terminal := process{client: true, terminal: true, began: ago(old)}
 	starting := process{client: true, terminal: true, began: ago(young)}
 	resumed := process{client: true, terminal: true, began: ago(young), args: []string{"codex", "resume", "thread-1"}}
+	const rings, waits, away = "rings", "waits", "away"
 	for what, tc := range map[string]struct {
 		seen       []process
 		unattended bool
-		rings      bool
+		born       time.Duration // if c2c start has begun the thread: how long ago
+		want       string
 	}{
-		"its terminal":                                 {[]process{one, terminal}, false, true},
-		"no terminal":                                  {[]process{one}, false, false},
-		"no terminal, and that is wanted":              {[]process{one}, true, true},
-		"one terminal of two is left":                  {[]process{two, terminal}, false, false},
-		"two terminals":                                {[]process{two, terminal, terminal}, false, true},
-		"a sub-agent's thread needs none":              {[]process{child, terminal}, false, true},
-		"a shell that looks at a database":             {[]process{one, {client: true}}, false, false},
-		"a terminal with a thread by itself":           {[]process{one, {client: true, terminal: true, began: ago(old), threads: since(old, "thread-3")}}, false, false},
-		"a terminal that has just started its thread":  {[]process{fresh, starting}, false, true},
-		"a terminal in which its person still chooses": {[]process{one, starting}, false, false},
-		"a terminal that was told the thread":          {[]process{one, resumed}, false, true},
-		"it was told the thread, another's has closed": {[]process{two, resumed}, false, true},
-		"it was told the thread long ago":              {[]process{two, {client: true, terminal: true, began: ago(old), args: resumed.args}}, false, false},
-		"a new terminal shows a thread of its own":     {[]process{both, starting}, false, false},
-		"an old terminal and a new one":                {[]process{both, terminal, starting}, false, true},
-		"of two that start one has its thread":         {[]process{both, starting, starting}, false, false},
-		"nobody is seen to have the thread":            {[]process{{client: true}, terminal}, false, false},
+		"its terminal":                                 {[]process{one, terminal}, false, 0, rings},
+		"no terminal":                                  {[]process{one}, false, 0, away},
+		"no terminal, and that is wanted":              {[]process{one}, true, 0, rings},
+		"one terminal of two is left":                  {[]process{two, terminal}, false, 0, rings},
+		"a shell that looks at a database":             {[]process{one, {client: true}}, false, 0, away},
+		"a terminal with a thread by itself":           {[]process{one, {client: true, terminal: true, began: ago(old), threads: since(old, "thread-3")}}, false, 0, away},
+		"a terminal that has just started its thread":  {[]process{fresh, starting}, false, 0, rings},
+		"a terminal in which its person still chooses": {[]process{one, starting}, false, 0, away},
+		"a terminal that has opened the thread":        {[]process{fresh, resumed}, false, 0, rings},
+		"a terminal that has not opened the thread":    {[]process{one, resumed}, false, 0, waits},
+		"and another one that may show it":             {[]process{one, resumed, terminal}, false, 0, waits},
+		"it was told the thread long ago":              {[]process{two, {client: true, terminal: true, began: ago(old), args: resumed.args}}, false, 0, rings},
+		"nobody is seen to have the thread":            {[]process{{client: true}, terminal}, false, 0, away},
+		"the terminal of c2c start asks for trust":     {[]process{begun, resumed, terminal}, false, young + time.Second, waits},
+		"that terminal has closed":                     {[]process{begun, terminal}, false, young + time.Second, away},
+		"a terminal of c2c start":                      {[]process{fresh, resumed, terminal}, false, young, rings},
+		"a terminal of c2c start has closed":           {[]process{fresh, terminal}, false, young, away},
+		"a thread of c2c start that was opened anew":   {[]process{fresh, terminal}, false, old, rings},
 	} {
 		s := newAppServer(t)
-		s.answers["thread/read"] = func(params map[string]any) string {
-			more := map[string]string{"child": `,"parentThreadId":"thread-1"`}[params["threadId"].(string)]
-			return `{"thread":{"status":{"type":"idle"}` + more + `}}`
+		if tc.born != 0 {
+			s.answer("thread/read", fmt.Sprintf(`{"thread":{"status":{"type":"idle"},"threadSource":"c2c","createdAt":%d}}`, ago(tc.born).Unix()))
 		}
 		th := s.thread()
 		th.Unattended, th.processes = tc.unattended, func(string) []process { return tc.seen }
 		err := th.Ring(t.Context(), wake.Notice{Count: 1, Oldest: "m-1"})
-		if tc.rings != (err == nil) || !tc.rings && !errors.Is(err, wake.ErrAway) || tc.rings != (s.started != nil) {
-			t.Errorf("%s: %v, started %v", what, err, s.started)
+		got := rings
+		switch {
+		case errors.Is(err, wake.ErrAway):
+			got = away
+		case errors.Is(err, wake.ErrHeld):
+			got = waits
 		}
-	}
-}
-
-// Codex ends a thread for a moment when a terminal resumes it, and a turn with it.
-func TestNoTurnIsStartedBelowATerminalThatIsJustOpening(t *testing.T) {
-	thread := process{client: true, threads: since(time.Hour, "thread-1")}
-	for _, age := range []time.Duration{0, openTime / 2, openTime} {
-		s := newAppServer(t)
-		th := s.thread()
-		th.processes = func(string) []process {
-			return []process{thread, {client: true, terminal: true, began: ago(age), args: []string{"codex", "resume", "thread-1"}}}
-		}
-		err := th.Ring(t.Context(), wake.Notice{Count: 1, Oldest: "m-1"})
-		if opens := age < openTime; opens != (s.started == nil) || opens != errors.Is(err, wake.ErrHeld) || errors.Is(err, wake.ErrAway) {
-			t.Errorf("after %v: %v, started %v", age, err, s.started)
+		if got != tc.want || (got == rings) != (err == nil && s.started != nil) {
+			t.Errorf("%s: %s, want %s: %v, started %v", what, got, tc.want, err, s.started)
 		}
 	}
 }
