@@ -54,7 +54,6 @@ const (
 	readGrace      = 5 * time.Minute
 	giveUpAfter    = 24 * time.Hour
 	overdueLimit   = 30 * 24 * time.Hour
-	answeredWithin = 30 * time.Minute
 	guardPause     = mail.LongestHold
 	waitGrace      = 10 * time.Second
 	clockCalm      = 10 * time.Minute
