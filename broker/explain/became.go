@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"slices"
 	"time"
 
 	"c2c/broker/loops"
@@ -35,7 +34,6 @@ type MessageStatus struct {
 	Held      bool          `json:"held,omitempty"`      // the loop guard holds it until NotBefore, or until one side works
 	owed.Asked
 	shown       bool            // a reader has handed over all of it
-	dropped     bool            // the client has dropped it after the hand-over
 	StoredAt    time.Time       `json:"stored_at,omitzero"`
 	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if it is not this machine
 	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine stored it
@@ -78,9 +76,6 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 		}
 		if waits {
 			st.State = sessions.Handed
-			if st.dropped = slices.Contains(reg.Facts.Of(sid).Dropped, id); st.dropped {
-				st.State, st.At, st.By = sessions.Queued, m.Time().UTC(), ""
-			}
 		}
 		return st
 	}
