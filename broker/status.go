@@ -135,6 +135,9 @@ func (b *Broker) deadStatus(ctx context.Context, id string, d notice.DeadLetter)
 		From: d.Message.From, To: d.Message.To, Reason: d.Reason}
 	if d.Reason == notice.Expired {
 		st.State, st.Reason = notice.Expired, ""
+		if at := mail.FromSeconds(d.Message.ExpiresAt).UTC(); d.Message.ExpiresAt > 0 && at.Before(st.At) { // DeletedAt is when c2c noticed that
+			st.At = at
+		}
 	}
 	st = b.owed(ctx, d.Message, st)
 	explain.Tell(b.Registry, &st, d.Message, nil)
