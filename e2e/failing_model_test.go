@@ -179,7 +179,7 @@ var cleared = map[lab.Client]struct {
 	shares  bool
 }{
 	lab.Claude:   {"/clear", []string{"shift+tab to cycle", "? for shortcuts"}, true},
-	lab.Codex:    {"/new", []string{"To get started"}, false},
+	lab.Codex:    {"/clear", []string{"OpenAI Codex"}, false},
 	lab.OpenCode: {"/new", []string{"Ask anything"}, false},
 	lab.Kimi:     {"/new", []string{"context: 0%"}, true},
 	lab.Gemini:   {"/clear", []string{"Type your message"}, true},
