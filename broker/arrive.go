@@ -36,6 +36,7 @@ func (b *Broker) arrive(ctx context.Context, c callers.Caller, alias string) (se
 	}
 	moves.Finish(ctx, b.Registry, due, own)
 	s := b.Session(own)
+	moves.FinishLeft(ctx, b.Registry, s)
 	if rows, err := b.Rows(ctx); err == nil {
 		s.KnownBy = callers.KnownBy(b.Registry, rows, s, c)
 	}

@@ -33,34 +33,33 @@ const mover = inbox.ByMover
 
 // Limits and times that the broker promises.
 const (
-	registryMax    = 65536 // bytes, as the OCaml c2c
-	logMax         = 10 << 20
-	logKeep        = 5
-	closedMax      = 1 << 20
-	maxAttachment  = 50 << 20
-	maxThread      = 1000
-	maxFailure     = 200
-	maxTold        = 5
-	defaultHops    = 50
-	blindTimes     = 10
-	longMailbox    = 1000
-	lookEvery      = 10 * time.Minute
-	retryAfter     = time.Minute
-	endedAfter     = time.Minute
-	tellGap        = 2 * time.Hour
-	tellAbsent     = 24 * time.Hour
-	remindGap      = 30 * time.Minute
-	readGrace      = 5 * time.Minute
-	giveUpAfter    = 24 * time.Hour
-	overdueLimit   = 30 * 24 * time.Hour
-	answeredWithin = 30 * time.Minute
-	guardPause     = mail.LongestHold
-	waitGrace      = 10 * time.Second
-	clockCalm      = 10 * time.Minute
-	hiddenFor      = 7 * 24 * time.Hour
-	tidyEvery      = 24 * time.Hour
-	forgetSoon     = 24 * time.Hour
-	moveWait       = 200 * time.Millisecond
+	registryMax   = 65536 // bytes, as the OCaml c2c
+	logMax        = 10 << 20
+	logKeep       = 5
+	closedMax     = 1 << 20
+	maxAttachment = 50 << 20
+	maxThread     = 1000
+	maxFailure    = 200
+	maxTold       = 5
+	defaultHops   = 50
+	blindTimes    = 10
+	longMailbox   = 1000
+	lookEvery     = 10 * time.Minute
+	retryAfter    = time.Minute
+	endedAfter    = time.Minute
+	tellGap       = 2 * time.Hour
+	tellAbsent    = 24 * time.Hour
+	remindGap     = 30 * time.Minute
+	readGrace     = 5 * time.Minute
+	giveUpAfter   = 24 * time.Hour
+	overdueLimit  = 30 * 24 * time.Hour
+	guardPause    = mail.LongestHold
+	waitGrace     = 10 * time.Second
+	clockCalm     = 10 * time.Minute
+	hiddenFor     = 7 * 24 * time.Hour
+	tidyEvery     = 24 * time.Hour
+	forgetSoon    = 24 * time.Hour
+	moveWait      = 200 * time.Millisecond
 )
 
 // maxReminders is how often a session is reminded of what it owes: one that cannot be rung, once.

@@ -43,11 +43,12 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// collector gathers messages from many mailboxes. It keeps one copy of a message that a crash or a move has left in two places.
+// collector gathers messages from many mailboxes. It keeps one copy of a message that a crash or a move has left in two places; if the
+// message was put back (inbox.Mailbox.PutBack), it keeps the latest copy.
 type collector struct {
 	b    *Broker
 	all  []inMailbox
-	seen map[string]bool
+	seen map[string]int // places in all
 }
 
 // inMailbox is a message in the mailbox of a session.
@@ -56,15 +57,20 @@ type inMailbox struct {
 	sid string
 }
 
-func (b *Broker) collector() *collector { return &collector{b: b, seen: map[string]bool{}} }
+func (b *Broker) collector() *collector { return &collector{b: b, seen: map[string]int{}} }
 
 func (c *collector) add(sid string, found inbox.Found) {
-	key := notice.MessageKey(found.Message)
-	if c.seen[key] {
-		return
+	first := found.Message
+	first.ShownAt = 0
+	key := notice.MessageKey(first)
+	i, there := c.seen[key]
+	switch {
+	case !there:
+		c.seen[key] = len(c.all)
+		c.all = append(c.all, inMailbox{found, sid})
+	case found.Message.ShownAt > c.all[i].Message.ShownAt:
+		c.all[i] = inMailbox{found, sid}
 	}
-	c.seen[key] = true
-	c.all = append(c.all, inMailbox{found, sid})
 }
 
 // newest returns at most limit messages, newest first. It finds out the states of these messages only, because for a state it must read the

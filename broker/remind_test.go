@@ -11,7 +11,6 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
-	"c2c/sessions/callers"
 )
 
 // What is not read rings by itself. Who reads it when the answer is due has some time for it.
@@ -39,50 +38,30 @@ func TestNobodyIsRemindedOfWhatIsNotRead(t *testing.T) {
 	w.wantReminders(birch.ID, 1)
 }
 
-// A model often answers with send, and not with reply. That counts for what it has read shortly before, and for nothing else.
-func TestAPlainMessageToTheAskerAnswers(t *testing.T) {
+// birch owes amber two answers, and writes to it about something else: only what names a question answers it.
+func TestAPlainMessageToTheAskerAnswersNothing(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, r := asks(t, mail.Message{Kind: "question", AnswerBy: 0})
-	coral := w.register("coral", callers.Caller{Client: "gem", ClientID: "c", PID: w.pid(30)})
-	other := w.put(coral, "birch", mail.Message{Kind: "question"})
+	task := w.put(amber, "birch", mail.Message{Kind: "task"})
 	w.read(birch.ID)
-	unread := w.put(amber, "birch", mail.Message{Kind: "task"})
 	w.pass(time.Minute)
-	w.put(birch, "amber", mail.Message{Kind: "status", Content: "I look"})
-	w.pass(time.Minute)
-	answer := w.put(birch, "amber", mail.Message{Content: "it is 80"})
-	w.pass(time.Minute)
-	w.put(birch, "amber", mail.Message{Content: "and now something else"})
-	states := func() map[string]string {
-		all := map[string]string{}
-		for _, o := range w.owes(birch, true) {
-			all[o.ID] = o.State + " " + o.Reply
-		}
-		return all
-	}
-	want := map[string]string{r.ID: owed.Answered + " " + answer.ID, other.ID: owed.StillOpen + " ", unread.ID: owed.StillOpen + " "}
-	if got := states(); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("obligations %v, want %v", got, want)
-	}
+	w.put(birch, "amber", mail.Message{Content: "lunch is at noon"})
 	w.pass(5 * time.Hour)
 	w.once()
-	if got := w.reminders(birch.ID); len(got) != 1 || !strings.Contains(got[0], "coral waits") {
+	for _, o := range w.owes(birch, true) {
+		if o.State != owed.Overdue || o.Reply != "" {
+			t.Errorf("obligation %+v", o)
+		}
+	}
+	if got := w.reminders(birch.ID); len(got) != 1 || !strings.Contains(got[0], "2 answers of yours") {
 		t.Errorf("reminders %q", got)
 	}
-	if got := states()[r.ID]; got != want[r.ID] {
-		t.Errorf("the question is %s", got)
+	w.put(birch, "amber", mail.Message{Content: "it is 80", InReplyTo: r.ID})
+	for _, o := range w.owes(birch, true) {
+		if want := map[string]string{r.ID: owed.Answered, task.ID: owed.Overdue}[o.ID]; o.State != want {
+			t.Errorf("%s is %s, want %s", o.ID, o.State, want)
+		}
 	}
-}
-
-func TestAPlainMessageIsNoLateAnswer(t *testing.T) {
-	t.Parallel()
-	w, amber, birch, _ := owing(t)
-	w.read(birch.ID)
-	w.pass(time.Minute)
-	w.send(birch, "amber", "it is 80")
-	w.pass(time.Hour)
-	w.look(deadlines.NewChecker(w.Registry))
-	w.wantNotices(amber.ID)
 }
 
 // The clock goes ahead by days, somebody looks, and it is set right. What was owed is owed still.

@@ -54,6 +54,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	if err != nil {
 		return nil, err
 	}
+	latest := b.collector()
 	var unread []error // errors of unreadable mailboxes; reported if no message is found, because it may be in one of them
 	for _, sid := range sids {
 		box, err := b.Mailbox(sid)
@@ -65,11 +66,15 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 			unread = append(unread, err)
 		}
 		for _, st := range found {
-			all = append(all, b.mailOf(ctx, sid, st))
+			latest.add(sid, st)
 		}
-		if len(found) == 1 && found[0].Message.FromSession == "" {
-			return all, nil // FromSession is empty: c2c made this id, so no other message has it
+		// If FromSession is empty, c2c made this id, so no other message has it. What was not answered may have been put back elsewhere.
+		if len(found) == 1 && found[0].Message.FromSession == "" && !(found[0].Where == inbox.Read && turns.Unanswered(b.Registry, sid, found[0].By, found[0].At)) {
+			break
 		}
+	}
+	for _, m := range latest.all {
+		all = append(all, b.mailOf(ctx, m.sid, m.Found))
 	}
 	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
 	if err != nil {
@@ -130,6 +135,9 @@ func (b *Broker) deadStatus(ctx context.Context, id string, d notice.DeadLetter)
 		From: d.Message.From, To: d.Message.To, Reason: d.Reason}
 	if d.Reason == notice.Expired {
 		st.State, st.Reason = notice.Expired, ""
+		if at := mail.FromSeconds(d.Message.ExpiresAt).UTC(); d.Message.ExpiresAt > 0 && at.Before(st.At) { // DeletedAt is when c2c noticed that
+			st.At = at
+		}
 	}
 	st = b.owed(ctx, d.Message, st)
 	explain.Tell(b.Registry, &st, d.Message, nil)

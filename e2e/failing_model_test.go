@@ -84,17 +84,19 @@ func (f *failing) send(text string) {
 
 // failed is what status says when the client has given up; Codex tells nobody.
 func (is link) failed() string {
-	switch is.client {
-	case lab.Codex:
+	if is.client == lab.Codex {
 		return ""
-	case lab.Gemini:
-		return "its client has dropped it"
 	}
 	return "its model failed"
 }
 
-// failedBody is the body of the last mail, and not its id.
-var failedBody = regexp.MustCompile(`[^-]mail-400\b`)
+// bodies counts the mail in a request by its body, and not by its id.
+func bodies(r *lab.Request, body string) (n int) {
+	for _, item := range r.Items {
+		n += len(regexp.MustCompile(`[^-]`+body+`\b`).FindAllString(item.Text, -1))
+	}
+	return n
+}
 
 // None of the clients' models has read what no request that succeeded had. It is read with the next answer.
 func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
@@ -161,12 +163,70 @@ func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 			}
 			p.Submit("go on")
 			isRead("mail-400")
-			turns, n := model.Turns(), 0
-			for _, item := range turns[len(turns)-1].Items {
-				n += len(failedBody.FindAllString(item.Text, -1))
-			}
-			if is.client != lab.Qwen && n != 1 { // Qwen Code repeats it by itself
+			turns := model.Turns()
+			if n := bodies(turns[len(turns)-1], "mail-400"); is.client != lab.Qwen && n != 1 { // Qwen Code repeats it by itself
 				t.Errorf("its model has the mail %d times:\n%s", n, turns[len(turns)-1])
+			}
+		})
+	}
+}
+
+// cleared has, for each client, the command that begins another conversation, what shows that it is there, and whether it has the
+// mailbox of the one before.
+var cleared = map[lab.Client]struct {
+	command string
+	ready   []string
+	shares  bool
+}{
+	lab.Claude:   {"/clear", []string{"shift+tab to cycle", "? for shortcuts"}, true},
+	lab.Codex:    {"/clear", []string{"OpenAI Codex"}, false},
+	lab.OpenCode: {"/new", []string{"Ask anything"}, false},
+	lab.Kimi:     {"/new", []string{"context: 0%"}, true},
+	lab.Gemini:   {"/clear", []string{"Type your message"}, true},
+	lab.Copilot:  {"/clear", []string{"? help"}, false},
+	lab.Qwen:     {"/clear", []string{"Type your message"}, true},
+}
+
+// The model fails while it has mail, and the person begins another conversation. That has nothing of the mail: if it has the mailbox, it
+// gets the mail, marked and once. No answer of it makes mail read that it did not get.
+func TestAnotherConversationAfterAFailedModel(t *testing.T) {
+	for _, is := range ring {
+		t.Run(string(is.client), func(t *testing.T) {
+			t.Parallel()
+			l, model := newLab(t), lab.NewModel(t)
+			is.seed(l, model)
+			l.Run(c2c(), "install", string(is.client))
+			if is.client == lab.Codex {
+				l.TrustCodexHooks()
+			}
+			l.Run(c2c(), "register", "birch", "--session-id", "birch")
+			f := &failing{l: l, c: is.client}
+			model.Answer(f.answer)
+			p := startsAsAmber(l, model, is)
+			f.set("mail-lost", -1, 400, nil)
+			f.send("mail-lost")
+			eventually(t, func() bool {
+				state := f.state()
+				return len(f.requests()) > 0 && !strings.Contains(state, "in a turn: ") && strings.Contains(state, is.failed())
+			})
+			p.WaitShown("made to fail")
+			next := cleared[is.client]
+			clears(p, next.command, "made to fail", next.ready...)
+			f.set("mail-lost", 0, 0, nil) // before, Qwen Code would try once more, and the old conversation would read the mail
+			p.Submit("prompt-new")
+			r := model.WaitText("prompt-new")
+			if !next.shares {
+				p.WaitShown("Registered.")
+				if state := f.state(); len(r.Find("mail-lost")) > 0 || !strings.HasPrefix(state, sessions.Handed) {
+					t.Errorf("status says %s, and its model has\n%s", state, r)
+				}
+				return
+			}
+			eventually(t, func() bool { return strings.HasPrefix(f.state(), sessions.Read) })
+			turns := model.Turns()
+			last := turns[len(turns)-1]
+			if n := bodies(last, "mail-lost"); n != 1 && is.client != lab.Qwen || len(last.Find("shown_before")) != 1 {
+				t.Errorf("its model has the mail %d times:\n%s", n, last)
 			}
 		})
 	}

@@ -34,6 +34,9 @@ func (e Event) MayAnswer() bool {
 
 // Failure returns why the session's model gave no answer, in the client's words; "" if the event does not report a failure.
 func (e Event) Failure() string {
+	if e.protocol.failed != nil {
+		return e.protocol.failed(e)
+	}
 	if e.Name != "StopFailure" || e.AgentID != "" && !e.agentUnknown {
 		return ""
 	}

@@ -110,7 +110,7 @@ func TestWhatALogHasNoMoreIsDropped(t *testing.T) {
 		if err := os.WriteFile(log, []byte(tc.log), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e := event("gemini", "AfterAgent")
+		e := event("gemini", "BeforeAgent")
 		e.Transcript = log
 		dropped := e.Dropped()
 		for _, is := range []struct {
@@ -121,6 +121,9 @@ func TestWhatALogHasNoMoreIsDropped(t *testing.T) {
 				t.Errorf("%s: %s is dropped: %v", name, is.m.ID, got)
 			}
 		}
+	}
+	if event("gemini", "AfterAgent").Dropped() != nil {
+		t.Error("the end of a turn brings what was dropped, and begins the turn that failed again")
 	}
 	if event("claude", "Stop").Dropped() != nil {
 		t.Error("Claude Code drops mail")

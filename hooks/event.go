@@ -52,6 +52,8 @@ type protocol struct {
 	// dropped returns a function that reports whether the client has removed a message from its record of the session; nil: the
 	// client never removes messages.
 	dropped func(e Event) func(mail.Message) bool
+	// failed returns why the session's model gave no answer, or ""; nil: the event StopFailure tells it.
+	failed func(e Event) string
 	// shown returns a function that reports whether the client's record of the session has a message; nil: c2c does not read the
 	// record.
 	shown func(e Event) func(mail.Message) bool
@@ -195,7 +197,7 @@ func (e Event) Holds() func(mail.Message) bool {
 // Dropped returns a function that reports whether the client has dropped a message after it got the message: a client may drop
 // messages together with a request that failed or was stopped. Dropped returns nil if this event cannot show that.
 func (e Event) Dropped() func(mail.Message) bool {
-	if e.protocol.dropped == nil || e.Name != "BeforeAgent" && e.Name != "AfterAgent" {
+	if e.protocol.dropped == nil || e.Name != "BeforeAgent" || !e.ShowsMail() { // only if its answer brings the mail: nothing rings for it
 		return nil
 	}
 	return e.protocol.dropped(e)

@@ -65,6 +65,12 @@ func gemini() protocol {
 			}
 			return ""
 		},
+		failed: func(e Event) string {
+			if e.Name == "AfterAgent" && geminiForgot(e.Transcript) {
+				return "the request failed or was stopped, and Gemini CLI has dropped the mail in it; the next prompt brings the mail again"
+			}
+			return ""
+		},
 		beforeTool: "BeforeTool",
 		editors:    []string{"write_file", "replace"},
 		often:      []string{"AfterTool", "AfterAgent"},

@@ -87,7 +87,7 @@ func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 func repeats(m mail.Message, stored []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
 	for _, old := range stored {
 		switch {
-		case !m.SameSender(old), !mail.SameReceiver(m, old):
+		case !m.SameSender(old), !mail.SameReceiver(m, old), old.ShownAt < m.ShownAt: // what was shown before m waited again does not count
 		case old.ContentDropped && !moved, old.Content == m.Content && !old.ContentDropped:
 			return old, true, nil
 		case !moved:

@@ -77,7 +77,7 @@ func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found,
 	if err == nil && !suffices(read) {
 		read, err = r.findArchived(ids, enough)
 	}
-	return append(withoutRead(waiting, read), read...), err
+	return join(waiting, read), err
 }
 
 // findArchived is find for the archive, newest file first. It stops after a file with a state that enough accepts.

@@ -53,13 +53,24 @@ func foundRead(r archive.Record) Found {
 	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
 
-// withoutRead drops from waiting the messages that were archived meanwhile.
-func withoutRead(waiting, read []Found) []Found {
-	archived := map[mail.Key]bool{}
+// join returns the messages that wait, without those that were archived meanwhile, and the archived ones. Of a message that was put back
+// (PutBack), only the latest copy counts.
+func join(waiting, read []Found) []Found {
+	archived, latest := map[mail.Key]bool{}, map[mail.Key]float64{}
 	for _, st := range read {
 		archived[st.Message.RecordKey()] = true
 	}
-	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.RecordKey()] })
+	all := append(slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.RecordKey()] }), read...)
+	first := func(st Found) mail.Key {
+		st.Message.ShownAt = 0
+		return st.Message.RecordKey()
+	}
+	for _, st := range all {
+		if st.Message.ShownAt != 0 {
+			latest[first(st)] = max(latest[first(st)], st.Message.ShownAt)
+		}
+	}
+	return slices.DeleteFunc(all, func(st Found) bool { return len(latest) > 0 && st.Message.ShownAt < latest[first(st)] })
 }
 
 // peek reads the messages of a numbered file into mf, and does not lock the file. The memory in *buf is for this file, and the caller

@@ -57,7 +57,8 @@ func timeOf(line []byte) (ts float64, ok bool) {
 }
 
 // Search returns the matching messages: waiting ones, then archived ones, each newest first. It takes the lock only for the waiting
-// messages, and searches them first, because a message moves from there to the archive, never back.
+// messages, and searches them first, because a message moves from there to the archive. (PutBack copies it back; then Search may find only
+// that it was read.)
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.archive.Index(ctx)
@@ -80,7 +81,7 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	} else {
 		err = m.archive.Newest(ctx, q.Since, q.mayBeIn, func(line []byte) bool { return q.mayBeIn(line) && q.mayBe(line) }, see)
 	}
-	return append(withoutRead(waiting, read), read...), err
+	return join(waiting, read), err
 }
 
 func (r *row) searchWaiting(ctx context.Context, q Query) (found []Found, err error) {

@@ -129,19 +129,14 @@ func (a Authors) Wrote(sid string, m mail.Message) bool {
 	return r != nil && r.SID() == sid
 }
 
-// Names returns the alias of a session and its former aliases.
-func (a Authors) Names(s Session) (names []string) {
-	names = []string{s.Alias}
+// WrittenBy makes a query for the messages that a session wrote.
+func (a Authors) WrittenBy(s Session, limit int) inbox.Query {
+	names := []string{s.ID, s.Alias}
 	for _, f := range s.Facts.Former {
 		names = append(names, f.Alias)
 	}
-	return names
-}
-
-// WrittenBy makes a query for the messages that a session wrote.
-func (a Authors) WrittenBy(s Session, limit int) inbox.Query {
 	return inbox.Query{
-		Holds: mail.HoldsSender(append(a.Names(s), s.ID)),
+		Holds: mail.HoldsSender(names),
 		Match: func(m mail.Message) bool { return a.Wrote(s.ID, m) }, Limit: limit,
 	}
 }

@@ -77,8 +77,9 @@ func (s Session) MayAct() error {
 // Unseen returns the ids of messages that the client has given to the model, but not shown to the user yet.
 func (s Session) Unseen() []string { return s.Facts.Unseen }
 
-// HasMailToMove reports whether mail of another session, or a dead letter, must still be moved to this one. Broker.Attach moves it.
-func (s Session) HasMailToMove() bool { return len(s.Facts.MoveFrom) > 0 }
+// HasMailToMove reports whether mail of another session or conversation, or a dead letter, must still be moved to this one. Broker.Attach
+// moves it.
+func (s Session) HasMailToMove() bool { return len(s.Facts.MoveFrom) > 0 || s.Facts.Left != "" }
 
 // OverHTTP reports whether its client reaches c2c over HTTP.
 func (s Session) OverHTTP() bool { return s.Facts.Transport == TransportHTTP }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/locks"
 	"c2c/sessions/registry"
+	"c2c/sessions/turns"
 	"c2c/wake"
 )
 
@@ -59,7 +61,8 @@ type boxMemory struct {
 	stamp      inbox.Stamp
 	state      sessions.State
 	ring       wake.Ring
-	mail       bool            // mail waits in it
+	unread     []mail.Message  // what its session was handed, and its model has not answered
+	mail       bool            // mail waits in it, or is unread
 	gone       time.Time       // when its session was first seen absent; zero: it is not absent
 	pauseUntil time.Time       // for a long mailbox: before this time c2c reads it only if something is due
 	opens      time.Time       // when the next held-back message in it may be handed over; zero: none
@@ -188,7 +191,10 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 		return err
 	}
 	if mem.stamp == "" { // most mailboxes are empty, and a command must check hundreds cheaply
-		if some, err := box.Used(); err != nil || !some {
+		if mem.unread, err = c.unreadOf(r); err != nil {
+			return err
+		}
+		if some, err := box.Used(); err != nil || !some && len(mem.unread) == 0 {
 			mem.next, mem.failed = time.Time{}, false
 			return err
 		}
@@ -206,6 +212,11 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	if !changed && !due && !mem.mail {
 		return nil
 	}
+	before := len(mem.unread)
+	if mem.unread, err = c.unreadOf(r); err != nil {
+		return err
+	}
+	changed = changed || len(mem.unread) != before
 	if !due && now.Before(mem.pauseUntil) {
 		mem.next = sessions.Earlier(mem.next, mem.pauseUntil)
 		return nil
@@ -232,6 +243,19 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	return nil
 }
 
+// unreadOf returns the messages that a session was handed and that its model has not answered.
+func (c *Checker) unreadOf(r registry.Row) (unread []mail.Message, err error) {
+	found, err := turns.Unread(c.reg, r.SID())
+	if len(found) > 0 && err == nil {
+		turns.LookForAnswer(c.reg, c.look.Session(r))
+		found, err = turns.Unread(c.reg, r.SID())
+	}
+	for _, f := range found {
+		unread = append(unread, f.Message)
+	}
+	return unread, err
+}
+
 // readAll reads the waiting mail of a mailbox, and acts on it.
 func (c *Checker) readAll(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory) error {
 	now := c.reg.Now()
@@ -240,14 +264,14 @@ func (c *Checker) readAll(ctx context.Context, rows []registry.Row, s sessions.S
 		mem.stamp = ""
 		return err
 	}
-	mem.mail, mem.next, mem.opens = len(msgs) > 0, time.Time{}, time.Time{}
+	mem.mail, mem.next, mem.opens = len(msgs)+len(mem.unread) > 0, time.Time{}, time.Time{}
 	if len(msgs) > longMailbox {
 		mem.pauseUntil = now.Add(time.Duration(len(msgs)) * time.Millisecond)
 	}
 	return c.actOn(ctx, rows, s, box, mem, msgs)
 }
 
-// actOn acts on the waiting mail of one mailbox.
+// actOn acts on the waiting mail of one mailbox, and on its unread mail.
 func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory, msgs []mail.Message) error {
 	now := c.reg.Now()
 	var expired []mail.Message
@@ -257,6 +281,14 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 	if c.Clock.waits(now) {
 		mem.next, mem.stamp = c.Clock.calm, ""
 		return nil
+	}
+	handed := s
+	handed.LastRing = wake.Ring{} // whatever became of the ring, these messages were handed over
+	for _, m := range mem.unread {
+		waits := slices.ContainsFunc(msgs, func(w mail.Message) bool { return w.ID == m.ID && w.SameSender(m) }) // it was put back
+		if m = c.Clock.corrected(m, now, c.Once); !waits && unread.Take(m) {
+			mem.expect(handed, m, now)
+		}
 	}
 	for _, stored := range msgs {
 		m := c.Clock.corrected(stored, now, c.Once)

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"slices"
 	"time"
 
 	"c2c/broker/loops"
@@ -20,7 +19,7 @@ type MessageStatus struct {
 	ID        string        `json:"message_id"`
 	State     string        `json:"state"`              // Queued, Rung, Handed, Read, Dead or Expired
 	At        time.Time     `json:"at"`                 // when the message got this state; UTC. See also HandedAt
-	HandedAt  time.Time     `json:"handed_at,omitzero"` // the time of its hand-over, if c2c knows only that it was read between that time and At; else zero
+	HandedAt  time.Time     `json:"handed_at,omitzero"` // if it was read: the time of its hand-over; the newest answer after it was at the time At
 	By        string        `json:"by,omitempty"`       // the reader, or the method that rang
 	SessionID string        `json:"session_id"`         // the session in whose mailbox it is
 	From      string        `json:"from_alias"`
@@ -35,7 +34,6 @@ type MessageStatus struct {
 	Held      bool          `json:"held,omitempty"`      // the loop guard holds it until NotBefore, or until one side works
 	owed.Asked
 	shown       bool            // a reader has handed over all of it
-	dropped     bool            // the client has dropped it after the hand-over
 	StoredAt    time.Time       `json:"stored_at,omitzero"`
 	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if it is not this machine
 	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine stored it
@@ -46,7 +44,7 @@ type MessageStatus struct {
 	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
 }
 
-// Became returns the state of a message and the time of the state, such as "read 13:24:01" or "read after 13:24:01" (see HandedAt).
+// Became returns the state of a message and the time of the state, such as "handed 13:24:01" or "read after 13:24:01" (see HandedAt).
 func (s MessageStatus) Became(now time.Time) string {
 	text := s.State
 	switch {
@@ -73,13 +71,13 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 	if found.Where == inbox.Read {
 		st.State, st.shown = sessions.AfterRead(found.By), true
 		answer, waits := turns.AnswerTo(reg, sid, found.By, found.At)
-		if !answer.IsZero() {
-			st.At, st.HandedAt = answer.UTC(), st.At
-		}
-		if waits {
+		switch {
+		case waits:
 			st.State = sessions.Handed
-			if st.dropped = slices.Contains(reg.Facts.Of(sid).Dropped, id); st.dropped {
-				st.State, st.At, st.By = sessions.Queued, m.Time().UTC(), ""
+		case st.State == sessions.Read:
+			st.HandedAt = st.At
+			if !answer.IsZero() {
+				st.At = answer.UTC()
 			}
 		}
 		return st

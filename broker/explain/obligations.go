@@ -17,6 +17,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/registry"
+	"c2c/sessions/turns"
 )
 
 // Obligation is an answer that a session owes for a question, a task or a review.
@@ -207,9 +208,13 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	}
 	if f.Where == inbox.Read {
 		o.ObservedAt = f.At.UTC()
-		o.Why = "read at " + format.Clock(f.At, now) + " and not answered"
+		what := "read after "
+		if turns.Unanswered(v.reg, o.SessionID, f.By, f.At) {
+			what = "handed at "
+		}
+		o.Why = what + format.Clock(f.At, now) + " and not answered"
 		if !o.AckedAt.IsZero() {
-			o.Why = "read at " + format.Clock(f.At, now) + "; " + o.To + " has said something to it at " + format.Clock(o.AckedAt, now) + ", and the answer is still to come"
+			o.Why = what + format.Clock(f.At, now) + "; " + o.To + " has said something to it at " + format.Clock(o.AckedAt, now) + ", and the answer is still to come"
 		}
 		if s != nil {
 			o.Why += "; " + v.look.Now(*s, false).Says(s.Alias, now)

@@ -42,6 +42,9 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 		st.StoredAt = sent.UTC()
 		st.Way = append(st.Way, "stored"+at(sent))
 	}
+	if m.ShownAt != 0 {
+		st.Way = append(st.Way, "handed"+at(mail.FromSeconds(m.ShownAt))+" to a conversation that ended or dropped it, and put back")
+	}
 	if st.Host != "" && st.State != sessions.Dead && st.State != notice.Expired {
 		tellRemote(reg, st)
 		return
@@ -53,7 +56,7 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 	}
 	switch st.State {
 	case sessions.Read:
-		if st.HandedAt.IsZero() {
+		if !st.At.After(st.HandedAt) { // nothing reports the answers of this reader
 			st.Way = append(st.Way, "read"+at(st.At)+byMethod(st.By))
 		} else {
 			st.Way = append(st.Way, "handed"+at(st.HandedAt)+byMethod(st.By), "read since then: its model last answered"+at(st.At))
@@ -110,11 +113,6 @@ func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session)
 
 // tellWhy adds to the status why a waiting message is not read.
 func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
-	if st.dropped {
-		receiverNow(reg, st, s)
-		st.Why = "its client has dropped it with a request that failed or was stopped; the next prompt brings it again"
-		return
-	}
 	if s == nil {
 		st.Why, st.Do = "no session has this mailbox any more", "c2c sweep turns it into a dead letter"
 		return

@@ -18,6 +18,7 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/facts"
 	"c2c/sessions/registry"
+	"c2c/sessions/turns"
 )
 
 const (
@@ -71,6 +72,24 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 	})
 	if err != nil {
 		reg.Log.Warn("the record of mail to move was not changed", "to", own.SID(), "err", err)
+	}
+}
+
+// FinishLeft puts back the mail that a session's former conversation was handed and has not read (facts.Facts.Left). It only logs errors, for
+// the reason that Finish has.
+func FinishLeft(ctx context.Context, reg *sessions.Registry, s sessions.Session) {
+	if s.Facts.Left == "" {
+		return
+	}
+	left := s
+	left.ClientIDs = []string{s.Facts.Left}
+	turns.LookForAnswer(reg, left)
+	_, err := turns.PutBack(ctx, reg, s.ID, nil)
+	if err == nil {
+		err = reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) { f.Left = "" })
+	}
+	if err != nil {
+		reg.Log.Warn("mail of the conversation before was not put back yet", "session", s.ID, "err", err)
 	}
 }
 
@@ -138,11 +157,17 @@ func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) 
 	return holder, err
 }
 
-// MoveMail moves the waiting mail of one session to another, with the obligations to answer it. A message that the new mailbox can
+// MoveMail moves the waiting mail of one session to another, and what it was handed and has not read, with the obligations to answer it. A
+// message that the new mailbox can
 // never take becomes a dead letter, and its sender gets a notice.
 func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) error {
 	if from == to { // Transfer would find each message there already, and then remove it
 		return nil
+	}
+	f := reg.Facts.Of(from)
+	turns.LookForAnswer(reg, sessions.Session{ID: from, Client: f.Client, ClientIDs: f.ClientIDs})
+	if _, err := turns.PutBack(ctx, reg, from, nil); err != nil {
+		return err
 	}
 	told := notice.Quota{}
 	return Transfer(ctx, reg, from, reg, to, func(moved []mail.Message, refused []notice.DeadLetter) {

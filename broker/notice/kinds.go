@@ -43,8 +43,8 @@ type texts struct{ one, several string }
 // is no row, or the row has no texts, the caller of Send writes the text.
 var kinds = [...]kind{
 	{reason: Unread, status: Unread, text: texts{
-		"{to} has not read your message {what} for {unread}.{state} It still waits; c2c status {id} tells more.",
-		"{to} has not read your messages {what}, the oldest for {unread}.{state} They still wait; c2c outbox tells more.",
+		"{to} has not read your message {what} for {unread}.{state} c2c status {id} tells more.",
+		"{to} has not read your messages {what}, the oldest for {unread}.{state} c2c outbox tells more.",
 	}, remote: texts{
 		"{host} has not confirmed your message {what} to {to} for {unread}. It waits here until that machine is there; c2c status {id} tells more.",
 		"{host} has not confirmed your messages {what} to {to}, the oldest for {unread}. They wait here until that machine is there; c2c outbox tells more.",

@@ -13,61 +13,41 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Models often answer with send, and do not name the question. So if a session writes to the asker within answeredWithin after it has read
-// the question, this message counts as the answer.
-const answeredWithin = 30 * time.Minute
-
 // asker has the questions of one session that waits for answers.
 type asker struct {
-	byID      map[string][]SessionKey // the questions by their ids
-	bySession map[string]map[Key]bool // the questions by the session that owes the answer
-	since     float64                 // messages before this time cannot be answers
+	byID  map[string][]SessionKey // the questions by their ids
+	since float64                 // messages before this time cannot be answers
 }
 
-func (a *asker) add(sid string, d Record, now float64) {
-	a.byID[d.ID] = append(a.byID[d.ID], SessionKey{sid, d.Key()})
-	if a.bySession[sid] == nil {
-		a.bySession[sid] = map[Key]bool{}
-	}
-	a.bySession[sid][d.Key()] = true
-	a.since = min(a.since, d.TS, now)
-}
-
-// AnswersTo finds the answers to the messages in bySession. This map has the records of each session that owes answers. AnswersTo searches
-// the mailbox of each asker once. After an error it still searches the other mailboxes, and returns what it found there.
+// AnswersTo finds the answers to the messages in bySession. This map has the records of each session that owes answers. An answer names
+// its question (InReplyTo). AnswersTo searches the mailbox of each asker once. After an error it still searches the other mailboxes, and
+// returns what it found there.
 func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
 	for sid, records := range bySession {
 		for _, d := range records {
 			if w := authors.Of(d.Message); w != nil && mail.ValidName(w.SID()) {
-				if askers[w.SID()] == nil {
-					askers[w.SID()] = &asker{byID: map[string][]SessionKey{}, bySession: map[string]map[Key]bool{}, since: math.MaxFloat64}
+				a := askers[w.SID()]
+				if a == nil {
+					a = &asker{map[string][]SessionKey{}, mail.Seconds(reg.Now())}
+					askers[w.SID()] = a
 				}
-				askers[w.SID()].add(sid, d, mail.Seconds(reg.Now()))
+				a.byID[d.ID] = append(a.byID[d.ID], SessionKey{sid, d.Key()})
+				a.since = min(a.since, d.TS)
 			}
 		}
 	}
 	answers, errs := map[SessionKey]mail.Message{}, []error(nil)
 	for sid, a := range askers {
-		implicit := map[string][]mail.Message{} // by sender
-		msgs, err := mayAnswer(ctx, reg, authors, sid, a)
+		msgs, err := mayAnswer(ctx, reg, sid, a)
 		errs = append(errs, err)
 		for _, m := range msgs {
-			if m.InReplyTo == "" {
-				if r := authors.Of(m); r != nil && a.bySession[r.SID()] != nil {
-					implicit[r.SID()] = append(implicit[r.SID()], m)
-				}
-				continue
-			}
 			for _, key := range a.byID[m.InReplyTo] {
 				if authors.Wrote(key.SID, m) && isBelieved(reg, rows, key.SID, m) {
 					answers[key] = m
 				}
 			}
-		}
-		for answerer, msgs := range implicit {
-			implicitAnswers(ctx, reg, answerer, a.bySession[answerer], msgs, answers)
 		}
 	}
 	return answers, errors.Join(errs...)
@@ -79,26 +59,17 @@ func isBelieved(reg *sessions.Registry, rows []registry.Row, sid string, m mail.
 	return m.KnownBy != mail.ByClaim || i < 0 || reg.Session(rows[i]).Believes(m.KnownBy)
 }
 
-// mayAnswer returns the messages to the asker that may be answers, newest first. They name one of the questions, or they name none and come
-// from a session that owes an answer.
-func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message, err error) {
+// mayAnswer returns the messages to the asker that name one of the questions, newest first.
+func mayAnswer(ctx context.Context, reg *sessions.Registry, sid string, a *asker) (msgs []mail.Message, err error) {
 	ids := map[string]bool{}
 	for id := range a.byID {
 		ids[id] = true
 	}
-	var names []string
-	for answerer := range a.bySession {
-		names = append(names, answerer)
-		if i := registry.FindSID(authors.Rows, answerer); i >= 0 {
-			names = append(names, authors.Names(sessions.Session{Alias: authors.Rows[i].Alias(), Facts: reg.Facts.Of(answerer)})...)
-		}
-	}
-	answers, sent := mail.HoldsAnswer(ids), mail.HoldsSender(names)
 	since := a.since - (24 * time.Hour).Seconds() // one day earlier, because a clock may have been wrong
 	found, err := reg.SearchOne(ctx, sid, inbox.Query{
-		Holds:   func(data []byte) bool { return answers(data) || sent(data) },
+		Holds:   mail.HoldsAnswer(ids),
 		MayBeOf: func(ts float64) bool { return ts >= since },
-		Match:   func(m mail.Message) bool { return isAnswer(m) && (ids[m.InReplyTo] || m.InReplyTo == "") }, Limit: math.MaxInt,
+		Match:   func(m mail.Message) bool { return ids[m.InReplyTo] && isAnswer(m) }, Limit: math.MaxInt,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search the mailbox %s for answers: %w", sid, err)
@@ -107,27 +78,6 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 		msgs = append(msgs, f.Message)
 	}
 	return msgs, nil
-}
-
-// implicitAnswers adds the answers of the session answerer that do not name their question. The argument msgs has all messages from
-// answerer to the asker that name no question, newest first.
-func implicitAnswers(ctx context.Context, reg *sessions.Registry, answerer string, records map[Key]bool, msgs []mail.Message, answers map[SessionKey]mail.Message) {
-	open := map[string]bool{}
-	for key := range records {
-		if _, answered := answers[SessionKey{answerer, key}]; !answered {
-			open[key.ID] = true
-		}
-	}
-	if len(open) == 0 {
-		return
-	}
-	for key, at := range Observed(ctx, reg, answerer, open) {
-		for _, m := range msgs { // the newest comes first, so the last entry is the earliest one after the question was read
-			if sent := m.Time(); records[key] && open[key.ID] && !sent.Before(at) && sent.Before(at.Add(answeredWithin)) {
-				answers[SessionKey{answerer, key}] = m
-			}
-		}
-	}
 }
 
 // HasAnswer reports whether the session sid has got an answer from the alias to its question id. The answer may still wait, or be leased.

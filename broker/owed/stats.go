@@ -26,12 +26,12 @@ type Stats struct {
 }
 
 // SurfaceStats has the counts and the latencies of obligations. Each field counts some of the obligations that the field before it counts.
-// Only Observed may be larger than Pushed, because a working session reads without a ring.
+// Only Observed may be larger than Pushed, because a working session gets mail without a ring.
 type SurfaceStats struct {
 	Surface      string `json:"surface_support,omitempty"`
 	Sent         int    `json:"sent"`
 	Pushed       int    `json:"pushed"`       // c2c has rung for the message
-	Observed     int    `json:"observed"`     // the message was read
+	Observed     int    `json:"observed"`     // the message was handed over
 	Acknowledged int    `json:"acknowledged"` // the receiver wrote something about the message
 	Answered     int    `json:"answered"`
 	InTime       int    `json:"in_time"` // answered before the deadline

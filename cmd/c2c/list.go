@@ -44,7 +44,7 @@ func list(c *call, f *cli.Flags) action {
 
 // printList prints the list of sessions. If all is true, the list also has ended sessions and session ids, and its lines may be long.
 func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
-	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "READ", "CLIENT", "ROLE"}}
+	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "HANDED", "CLIENT", "ROLE"}}
 	ended, withMail := 0, 0
 	for _, r := range rows {
 		if r.State == sessions.Absent && !all {

@@ -140,7 +140,8 @@ yours: SECURITY.md tells what c2c does about that.
 		Exit:     "once the client runs, its own; else 1 failed, 2 usage",
 		Examples: []string{"c2c start --alias amber {client} -- --resume"}},
 	{Name: "list", Everyday: true, Short: "list the sessions", Long: `NOW is what a session does, and FOR how long; c2c help states lists the words.
-MAIL: how many messages wait; OLDEST: how long; READ: how long ago it read mail.
+MAIL: how many messages wait; OLDEST: how long; HANDED: how long ago it
+was handed mail, which its model may not have read yet.
 `,
 		Options: []Option{
 			{Name: "all", Short: "ended sessions and session ids, too"},
@@ -247,8 +248,8 @@ var keeping = []Verb{
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
 	{Name: "stats", C2cd: true, Short: "how soon questions, tasks and reviews are read and answered",
 		Long: `Counts those that are open, and some thousands that are over: how many were
-sent, pushed (c2c rang the session), observed (read), acknowledged (any answer
-has come), answered, and answered in time; and how long each step took after
+sent, rung, handed, acknowledged (any answer has come), answered, and answered
+in time; and how long each step took after
 the sending: for half of them, for 95 of 100, and at most. A session is full if
 c2c could ring it when it was asked, and degraded if not.
 `,

@@ -20,6 +20,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/client"
 	"c2c/hooks"
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/project"
 	"c2c/sessions"
@@ -111,13 +112,18 @@ func (e *event) answer(ctx context.Context) error {
 	if e.Changed() {
 		return e.ringByFile(ctx)
 	}
-	dropped, err := turns.SawDropped(ctx, e.b.Registry, e.s, e.Dropped())
-	e.warn(err) // show other mail even if c2c cannot find out which mail was dropped
-	if shows, err := e.findAgent(len(dropped) > 0); err != nil || !shows {
+	if dropped := e.Dropped(); dropped != nil {
+		byHook := func(r archive.Record) bool { return r.DrainedBy == sessions.ByHook && dropped(r.Message) }
+		n, err := turns.PutBack(ctx, e.b.Registry, e.s.ID, byHook)
+		if e.warn(err); n > 0 {
+			e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
+		}
+	}
+	if shows, err := e.findAgent(); err != nil || !shows {
 		return err
 	}
 	if e.ShowsMail() || e.Watches() || e.tellsUnseen() {
-		return e.showMail(ctx, dropped)
+		return e.showMail(ctx)
 	}
 	return nil
 }
@@ -193,7 +199,7 @@ func (e *event) findSession(ctx context.Context) (err error) {
 
 // findAgent finds out in which agent of the session the event happened: in the session's own agent, or in a subagent. This may take time,
 // so findAgent first checks whether there is something to show. If not, shows is false, and the agent stays unknown.
-func (e *event) findAgent(dropped bool) (shows bool, err error) {
+func (e *event) findAgent() (shows bool, err error) {
 	if !e.AgentUnknown() || !e.ShowsMail() {
 		return true, nil
 	}
@@ -201,7 +207,7 @@ func (e *event) findAgent(dropped bool) (shows bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !e.tellsUnseen() && !dropped && !e.mayHaveNews() {
+	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !e.tellsUnseen() && !e.mayHaveNews() {
 		return false, err
 	}
 	e.ResolveAgent(e.config)

@@ -3,39 +3,32 @@ package hook
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"c2c/broker/moves"
 	"c2c/hooks"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/turns"
 	"c2c/wake"
 )
 
 // shower puts mail into the answer to an event.
 type shower struct {
 	*event
-	dropped []mail.Message // messages that the client has dropped, to be shown again
 
 	out      hooks.Answer
 	onStderr bool     // the client reads the answer from standard error
 	wrote    bool     // the client has the answer
 	shown    []string // the ids of all messages in the answer
-	again    []string // the ids of those dropped messages that are in the answer
 }
 
 // showMail shows mail, or asks the client to watch the mailbox.
-func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
+func (e *event) showMail(ctx context.Context) error {
 	e.Now = time.Now()
-	if len(dropped) > 0 {
-		e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
-	}
 	if err := e.findCarried(ctx); err != nil {
 		return err
 	}
-	h := &shower{event: e, dropped: dropped}
+	h := &shower{event: e}
 	if e.Watches() {
 		return h.watch()
 	}
@@ -77,9 +70,6 @@ func (h *shower) handOver(ctx context.Context) error {
 	err := moves.HandOver(ctx, h.b.Registry, h.s, moves.Reader{
 		By: sessions.ByHook, Limit: int64(4 * h.Limit()), Often: h.Often(), Holds: h.Holds(), Render: h.render, Write: h.write,
 	})
-	if err == nil {
-		err = turns.HandedAgain(ctx, h.b.Registry, h.s, h.again)
-	}
 	switch {
 	case err != nil:
 		return err
@@ -110,24 +100,13 @@ func (h *shower) watch() error {
 	return h.write()
 }
 
-// render makes the answer from the dropped messages and msgs. shown and announced are indexes into msgs.
+// render makes the answer. shown and announced are indexes into msgs.
 func (h *shower) render(msgs []mail.Message, more bool) (shown, announced []int, err error) {
-	all := append(slices.Clip(h.dropped), msgs...)
-	h.out, err = hooks.Render(h.Event, all, more)
+	h.out, err = hooks.Render(h.Event, msgs, more)
 	for _, i := range h.out.Shown {
-		h.shown = append(h.shown, all[i].ID)
-		if i < len(h.dropped) {
-			h.again = append(h.again, all[i].ID)
-		} else {
-			shown = append(shown, i-len(h.dropped))
-		}
+		h.shown = append(h.shown, msgs[i].ID)
 	}
-	for _, i := range h.out.Announced {
-		if i >= len(h.dropped) {
-			announced = append(announced, i-len(h.dropped))
-		}
-	}
-	return shown, announced, err
+	return h.out.Shown, h.out.Announced, err
 }
 
 // write writes the answer to the client.

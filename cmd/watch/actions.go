@@ -77,7 +77,7 @@ func (a *app) selection() string {
 		text += " · oldest mail " + clock(s.Oldest)
 	}
 	if !s.LastRead.IsZero() {
-		text += " · last read " + clock(s.LastRead)
+		text += " · last handed mail " + clock(s.LastRead)
 	}
 	return word(text)
 }

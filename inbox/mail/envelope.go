@@ -95,8 +95,8 @@ const EnvelopeStart = `<c2c event="message"`
 //	body
 //	</c2c>
 //
-// The attribute by says how c2c knows the sender, see By. The attributes by, started_by, room, kind, tag and answer_by appear only if
-// they are set. A message from outside also has its OriginAttributes. The body is as it was sent, except that escapeFrames changes text
+// The attribute by says how c2c knows the sender, see By. The attributes by, started_by, room, kind, tag, answer_by and shown_before
+// (see ShownAt) appear only if they are set. A message from outside also has its OriginAttributes. The body is as it was sent, except that escapeFrames changes text
 // that could pass for a tag of ours or of a client.
 func (m Message) Envelope() string { return m.envelope(escapeFrames, time.Time{}) }
 
@@ -143,6 +143,9 @@ func (m Message) envelope(body func(string) string, at time.Time) string {
 	attr("started_by", Starter(m))
 	if m.AnswerBy > 0 {
 		attr("answer_by", FromSeconds(m.AnswerBy).UTC().Format(time.RFC3339))
+	}
+	if m.ShownAt != 0 {
+		attr("shown_before", "perhaps")
 	}
 	if !at.IsZero() && m.TS > 0 {
 		attr("ts", at.UTC().Format(time.RFC3339))

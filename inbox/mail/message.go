@@ -42,6 +42,7 @@ type Message struct {
 	TellAfter float64 // if the message is unread after so many seconds, the sender gets a notice; negative: never
 
 	NotBefore float64 // Unix seconds: before this time, the message is not handed over; see OpensAt
+	ShownAt   float64 // Unix seconds: when it was handed over before, and perhaps seen; it waits again, see inbox.Mailbox.PutBack
 	Held      string  // the sender's session, if the loop guard holds the message
 
 	// The loop guard (package broker/loops) counts the messages of a chain: each of them was sent because of the message before it,
@@ -76,10 +77,11 @@ type Key struct {
 	Session, From, ID string
 	What              string // the content, or the time, see RecordKey
 	Abroad            string // the receiver if it is on another host, because one outbox has mail for several receivers
+	ShownAt           float64
 }
 
 // Key returns the key of the message.
-func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, abroad(m)} }
+func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, abroad(m), m.ShownAt} }
 
 // abroad returns the receiver if it is on another host, else "". A post to birch#review@devbox is in a room of the host devbox, but its
 // receiver, birch, is on this host.
@@ -94,7 +96,7 @@ func abroad(m Message) string {
 // archive does not keep that content.
 func (m Message) RecordKey() Key {
 	if m.Ephemeral {
-		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS)), abroad(m)}
+		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS)), abroad(m), m.ShownAt}
 	}
 	return m.Key()
 }
@@ -287,11 +289,11 @@ var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "
 	"known_by", "started_by"}
 
 // numberNames are the names of the number fields, which follow the text fields.
-var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due", "guard_hops"}
+var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due", "guard_hops", "shown_at"}
 
 // numbers returns pointers to the fields that have the names in numberNames.
 func (m *Message) numbers() [len(numberNames)]*float64 {
-	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy, &m.Due, &m.GuardHops}
+	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy, &m.Due, &m.GuardHops, &m.ShownAt}
 }
 
 const (

@@ -231,6 +231,9 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		f.Client = cmp.Or(a.client, f.Client)
 		f.Started = a.id == "" && (f.Started || a.Caller.Start != "")
 		if a.id != "" {
+			if n := len(f.ClientIDs); n > 0 && f.ClientIDs[n-1] != a.id {
+				f.Left = f.ClientIDs[n-1]
+			}
 			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {

@@ -50,8 +50,9 @@ type Facts struct {
 	ModStart int64 `json:"mod_start_time,omitempty"`
 	// Unseen are the ids of messages that the client has given to the model, but not shown to the user yet.
 	Unseen []string `json:"unseen,omitempty"`
-	// Dropped are the ids of messages that the client has dropped with a failed request; c2c hands them over again.
-	Dropped []string `json:"dropped,omitempty"`
+	// Left is the client's id of the conversation that the session has left, for example by /clear. What it was handed and has not read
+	// is put back, and then Left is empty.
+	Left string `json:"left,omitempty"`
 	// MoveFrom are the sessions whose mail must be moved to this session; the session's own id stands for its dead letters. MoveFrom is
 	// written before the registry changes, and removed after the mail has moved. So after a crash, the next Broker.Attach moves the mail.
 	MoveFrom []string `json:"move_from,omitempty"`

@@ -94,8 +94,8 @@ func (f *Facts) member(name string) any {
 		return &f.RingerStart
 	case "unseen":
 		return &f.Unseen
-	case "dropped":
-		return &f.Dropped
+	case "left":
+		return &f.Left
 	case "move_from":
 		return &f.MoveFrom
 	case "started_by":

@@ -152,10 +152,14 @@ func AnswerTo(reg *sessions.Registry, sid, reader string, handed time.Time) (at 
 // LookForAnswer finds the model's last answer in the client's own record, for clients whose hooks do not report each answer.
 func LookForAnswer(reg *sessions.Registry, s sessions.Session) {
 	p, _ := client.Find(s.Client)
-	if p.Doing == nil || s.Process == 0 {
+	if p.Doing == nil || s.Process == 0 && reg.Getenv == nil {
 		return
 	}
-	config, _ := p.Config(processes.Environment(reg.Processes.Environ(s.Process)))
+	env := reg.Getenv
+	if s.Process != 0 {
+		env = processes.Environment(reg.Processes.Environ(s.Process))
+	}
+	config, _ := p.Config(env)
 	if said := p.Doing(config, s.Process, s.ClientID()); !said.Answered.IsZero() {
 		if err := SawAnswer(reg, s.ID, said.Answered); err != nil {
 			reg.Log.Warn("an answer of a session is not recorded", "session", s.ID, "err", err)

@@ -1,0 +1,227 @@
+package broker_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker/deadlines"
+	"c2c/inbox/archive"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
+)
+
+// unanswered is a message that birch, a session of a client with ids, was handed and has not answered.
+func unanswered(t *testing.T, m mail.Message) (w *world, amber, birch sessions.Session, id string) {
+	t.Helper()
+	w, amber, _ = expecting(t)
+	birch = w.register("maple", callers.Caller{Client: "claude", ClientID: "first", PID: w.starts(31)})
+	if err := turns.ExpectAnswers(w.Registry, birch.ID); err != nil {
+		t.Fatal(err)
+	}
+	m.Content = "the port is 80"
+	id = w.put(amber, "maple", m).ID
+	w.pass(time.Second)
+	w.read(birch.ID)
+	w.wantSaid(id, sessions.Handed)
+	w.pass(time.Second)
+	return w, amber, birch, id
+}
+
+func (w *world) wantSaid(id, state string) {
+	w.t.Helper()
+	if st, err := w.Status(w.t.Context(), id); err != nil || st.State != state || len(st.Others) > 0 {
+		w.t.Errorf("status says %q (%s) and %d others, want %q: %v", st.State, st.Sentence(), len(st.Others), state, err)
+	}
+}
+
+func (w *world) answers(sid string) {
+	w.t.Helper()
+	if err := turns.SawAnswer(w.Registry, sid, time.Time{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// wantBack wants the message in the mailbox once, marked.
+func (w *world) wantBack(sid string) {
+	w.t.Helper()
+	msgs := w.waiting(sid)
+	if len(msgs) != 1 || !strings.Contains(msgs[0].Envelope(), ` shown_before="perhaps">`) {
+		w.t.Errorf("there waits %+v", msgs)
+	}
+}
+
+// After /clear the client has another conversation, which has nothing of what the one before was handed.
+func TestAConversationThatEndsGivesBackWhatItHasNotAnswered(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, id := unanswered(t, mail.Message{})
+	later := w.put(amber, "maple", mail.Message{Content: "and the host is x"}).ID
+	attach := func(client string) {
+		t.Helper()
+		if s, err := w.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: client, PID: w.pid(31)}); err != nil || s.ID != birch.ID {
+			t.Fatalf("%+v, %v", s, err)
+		}
+	}
+	attach("first") // it goes on
+	w.wantSaid(id, sessions.Handed)
+	for _, client := range []string{"second", "third"} {
+		attach(client)
+		attach(client)
+		w.answers(birch.ID) // of the new conversation, to something else
+		w.wantSaid(id, sessions.Queued)
+		if msgs := w.waiting(birch.ID); msgs[0].ID != id || msgs[0].ShownAt == 0 || client == "second" && msgs[1].ID != later {
+			t.Errorf("there waits %+v", msgs)
+		}
+		w.pass(time.Second)
+		w.read(birch.ID)
+		w.wantSaid(id, sessions.Handed)
+		w.pass(time.Second)
+	}
+	w.answers(birch.ID)
+	attach("fourth")
+	w.wantSaid(id, sessions.Read)
+	w.wantSaid(later, sessions.Read)
+	if msgs := w.waiting(birch.ID); len(msgs) > 0 {
+		t.Errorf("what was answered waits again: %+v", msgs)
+	}
+}
+
+// The model failed, and the session has ended. The next session of that name gets the mail, and also if it fails, the one after it.
+func TestTheNextSessionOfANameGetsWhatTheLastOneHasNotAnswered(t *testing.T) {
+	t.Parallel()
+	w, _, birch, id := unanswered(t, mail.Message{})
+	w.ends(31)
+	sids := []string{birch.ID}
+	for i, client := range []string{"second", "first"} {
+		next := w.register("maple", callers.Caller{Client: "claude", ClientID: client, PID: w.starts(32 + i)})
+		sids = append(sids, next.ID)
+		if err := turns.ExpectAnswers(w.Registry, next.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.wantBack(next.ID)
+		w.wantSaid(id, sessions.Queued)
+		w.pass(time.Second)
+		w.read(next.ID)
+		w.wantSaid(id, sessions.Handed)
+		w.pass(time.Second)
+		w.ends(32 + i)
+	}
+	if sids[2] != sids[0] {
+		t.Errorf("the first session has not come back: %q", sids)
+	}
+	w.answers(sids[2])
+	w.wantSaid(id, sessions.Read)
+}
+
+// A session that is resumed has the text in its history.
+func TestAResumedSessionGetsNothingTwice(t *testing.T) {
+	t.Parallel()
+	w, _, birch, id := unanswered(t, mail.Message{})
+	w.ends(31)
+	if s := w.register("maple", callers.Caller{Client: "claude", ClientID: "first", PID: w.starts(32)}); s.ID != birch.ID {
+		t.Fatalf("it is %s", s.ID)
+	}
+	w.wantSaid(id, sessions.Handed)
+	if msgs := w.waiting(birch.ID); len(msgs) > 0 {
+		t.Errorf("there waits %+v", msgs)
+	}
+	w.pass(time.Second)
+	w.answers(birch.ID)
+	w.wantSaid(id, sessions.Read)
+}
+
+// What was handed over and not answered is unread for every notice.
+func TestASenderIsToldOfWhatNoModelHasAnswered(t *testing.T) {
+	t.Parallel()
+	const unread, ended = "maple has not read your message", "The session of maple has ended without reading your message"
+	for name, is := range map[string]struct {
+		m    mail.Message
+		does func(w *world, sid string)
+		wait time.Duration
+		want []string
+	}{
+		"the model failed":               {mail.Message{}, nil, 30 * time.Minute, []string{unread}},
+		"and its sender has set a time":  {mail.Message{TellAfter: 300}, nil, 5 * time.Minute, []string{unread}},
+		"and the session has ended":      {mail.Message{}, func(w *world, _ string) { w.ends(31) }, 3 * time.Minute, []string{ended}},
+		"and then it answered":           {mail.Message{}, func(w *world, sid string) { w.answers(sid) }, time.Hour, nil},
+		"and its sender wants no notice": {mail.Message{TellAfter: -1}, nil, time.Hour, nil},
+		"and then it answered and ended": {mail.Message{}, func(w *world, sid string) { w.answers(sid); w.ends(31) }, time.Hour, nil},
+		"and another conversation began": {mail.Message{}, func(w *world, _ string) {
+			w.Attach(w.t.Context(), callers.Caller{Client: "claude", ClientID: "second", PID: w.pid(31)})
+		}, 30 * time.Minute, []string{unread}},
+		"and its sender wants it in a hour": {mail.Message{TellAfter: 3600}, nil, 59 * time.Minute, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, _ := unanswered(t, is.m)
+			k := deadlines.NewChecker(w.Registry)
+			w.look(k)
+			if is.does != nil {
+				is.does(w, birch.ID)
+			}
+			w.look(k)
+			w.wantNotices(amber.ID)
+			for end := w.clock.Add(is.wait); w.clock.Before(end); {
+				w.pass(time.Minute)
+				w.look(k)
+			}
+			w.wantNotices(amber.ID, is.want...)
+			w.once()
+			w.wantNotices(amber.ID, is.want...)
+		})
+	}
+	t.Run("a command", func(t *testing.T) {
+		t.Parallel()
+		w, amber, _, _ := unanswered(t, mail.Message{})
+		w.pass(30 * time.Minute)
+		w.once()
+		w.wantNotices(amber.ID, unread)
+	})
+}
+
+// What a client drops with a request that failed waits again, before other mail, and comes once more, until it is answered.
+func TestWhatAClientDropsComesAgain(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := expecting(t)
+	var ids []string
+	for _, text := range []string{"one", "two", "three"} {
+		w.pass(time.Second)
+		ids = append(ids, w.put(amber, "birch", mail.Message{Content: text}).ID)
+		w.read(birch.ID)
+		if text == "one" {
+			w.pass(time.Second)
+			w.answers(birch.ID)
+		}
+	}
+	w.put(amber, "birch", mail.Message{Content: "four"})
+	again := func(match func(archive.Record) bool, want ...string) {
+		t.Helper()
+		_, err := turns.PutBack(t.Context(), w.Registry, birch.ID, match)
+		var got []string
+		for _, m := range w.waiting(birch.ID) {
+			got = append(got, m.Content)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("there wait %q, want %q: %v", got, want, err)
+		}
+	}
+	three := func(r archive.Record) bool { return r.Content != "two" }
+	again(three, "three", "four") // its model has answered the first
+	again(three, "three", "four")
+	again(nil, "two", "three", "four")
+	w.wantSaid(ids[1], sessions.Queued)
+	w.pass(time.Second)
+	w.read(birch.ID)
+	w.wantSaid(ids[1], sessions.Handed)
+	again(nil, "two", "three", "four") // dropped once more
+	w.read(birch.ID)
+	w.pass(time.Second)
+	w.answers(birch.ID)
+	for _, id := range ids {
+		w.wantSaid(id, sessions.Read)
+	}
+	again(nil)
+}
