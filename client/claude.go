@@ -59,16 +59,19 @@ func ReadClaudeRecord(path string) (r ClaudeRecord, ok bool) {
 	return r, ok
 }
 
-// ClaudeDoing is Profile.Doing for Claude Code. A process of Claude Code has only one session at a time.
+// ClaudeDoing is Profile.Doing for Claude Code. A process of Claude Code has only one session at a time. Another word than these of 2.1.332
+// counts as not known, so that mail rings.
 func ClaudeDoing(config string, pid int, _ string) (d Doing) {
 	r, ok := ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
-	if !ok || r.PID != pid || r.Status == "" {
+	if !ok || r.PID != pid {
 		return d
 	}
-	if d.Word = r.Status; d.Word != Idle && d.Word != Waiting {
-		d.Word = Busy // Claude Code has several other words; each means that a turn runs
+	switch d.Since = millis(r.StatusUpdatedAt); r.Status {
+	case Busy, Idle, Waiting:
+		d.Word = r.Status
+	case "shell": // no turn runs, but a shell that the model has started
+		d.Word, d.Background = Idle, true
 	}
-	d.Since = millis(r.StatusUpdatedAt)
 	return d
 }
 

@@ -16,6 +16,8 @@ const (
 type Doing struct {
 	Word  string
 	Since time.Time // zero: not known
+	// Background says that no turn runs, but something that the model has started in the background.
+	Background bool
 	// Answered is the time of the last answer of the session's model; zero: the files do not show it.
 	Answered time.Time
 }

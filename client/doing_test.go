@@ -17,14 +17,14 @@ func TestWhatClaudeSaysOfItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		`{"pid":7,"status":"idle"}`: Idle, `{"pid":7,"status":"busy"}`: Busy, `{"pid":7,"status":"shell"}`: Busy,
+		`{"pid":7,"status":"idle"}`: Idle, `{"pid":7,"status":"busy"}`: Busy, `{"pid":7,"status":"shell"}`: Idle, `{"pid":7,"status":"word of a later version"}`: "",
 		`{"pid":7,"status":"waiting","waitingFor":"permission prompt"}`: Waiting,
 		`{"pid":8,"status":"idle"}`:                                     "", `{"pid":7}`: "", `{`: "", ``: "", `[]`: "",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := claude().Doing(config, 7, "s"); got.Word != want || !got.Since.IsZero() {
+		if got := claude().Doing(config, 7, "s"); got.Word != want || !got.Since.IsZero() || got.Background != strings.Contains(text, "shell") {
 			t.Errorf("%s: %+v, want %q", text, got, want)
 		}
 	}

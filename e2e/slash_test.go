@@ -18,6 +18,7 @@ func TestTheSlashCommandReadsTheMailOfClaude(t *testing.T) {
 	p.Submit("first prompt")
 	model.WaitText("first prompt")
 	p.WaitScreen(0, "Done.")
+	claudeIdle(l, model) // before, its Stop hook would bring the mail; 2.1.332 runs it noticeably later
 	l.Run("sh", "-c", sendWord("quiet")+" --deferrable")
 	mark := p.Out.Mark()
 	p.Send("/mcp__c2c__poll_inbox")

@@ -12,6 +12,9 @@ import (
 // partServer is the name of the MCP server in findings.
 const partServer = "mcp server"
 
+// PartNone is the part of a finding about a client that has no part of c2c.
+const PartNone = "c2c"
+
 // part returns the name that findings use for our part of t.
 func (t target) part() string {
 	if strings.HasPrefix(t.editor.kind(), kindOfServers) {

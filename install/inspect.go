@@ -7,8 +7,7 @@ import (
 )
 
 // Inspect reports for each part of c2c whether the part is in place for client and can work. It changes nothing. If no part is there,
-// it returns one finding. This finding is a problem if c2c was installed for the client and not uninstalled. Otherwise it is a warning,
-// because not every client must have mail.
+// it returns one finding, about PartNone.
 func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
@@ -74,9 +73,9 @@ func InspectJournal(o Options) []doctor.Finding {
 	return nil
 }
 
-// notSetUp returns a warning that client has no part of c2c, or a problem if c2c was installed for it.
+// notSetUp returns that client has no part of c2c. This is a problem only if c2c was installed for it: not every client must have mail.
 func notSetUp(client string, j *journal) doctor.Finding {
-	f := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + " sets it up"}
+	f := doctor.Finding{Client: client, Status: doctor.OK, Part: PartNone, Detail: "not set up: c2c install " + client + " sets it up"}
 	if slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
 		f.Status, f.Detail = doctor.Problem, "was set up, but all parts are gone: run c2c install "+client
 	}

@@ -723,7 +723,7 @@ func TestInspect(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range found {
-			if f.Status != doctor.OK {
+			if f.Status != doctor.OK || f.Part == PartNone {
 				all = append(all, f.Part)
 			}
 		}
@@ -753,7 +753,7 @@ func TestInspect(t *testing.T) {
 			t.Errorf("found %v, %v, want one %s", found, err, want)
 		}
 	}
-	status(doctor.Warning) // nobody wanted it
+	status(doctor.OK) // nobody wanted it
 	b.install(Claude)
 	for _, name := range []string{"home/.claude", "home/.claude.json"} {
 		if err := os.RemoveAll(b.path(name)); err != nil {
@@ -762,7 +762,7 @@ func TestInspect(t *testing.T) {
 	}
 	status(doctor.Problem)
 	b.uninstall(Claude)
-	status(doctor.Warning)
+	status(doctor.OK)
 	b.write("home/.codex/hooks.json", "{", 0o600)
 	check(problems(b, Codex), "mcp server", "hooks", "skill")
 	b.write("home/.codex/hooks.json", "{}", 0o600)

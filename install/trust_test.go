@@ -29,13 +29,13 @@ func TestDoctorTellsWhetherTheFolderIsTrusted(t *testing.T) {
 	settings := b.read("home/.qwen/settings.json")
 	for _, tc := range []struct{ asks, rules, want string }{
 		{"false", `{}`, ""},
-		{"true", `{}`, "not yet trusted"},
+		{"true", `{}`, ""}, // it asks when it is started here
 		{"true", ``, "unexpected EOF"},
 		{"true", `{"PROJECT": "TRUST_FOLDER"} // by its person
 `, ""},
 		{"true", `{"PROJECT/": "TRUST_FOLDER"}`, ""},
-		{"true", `{"PROJECT/sub": "TRUST_FOLDER"}`, "not yet trusted"},
-		{"true", `{"PROJECTS": "TRUST_FOLDER"}`, "not yet trusted"},
+		{"true", `{"PROJECT/sub": "DO_NOT_TRUST"}`, ""},
+		{"true", `{"PROJECTS": "DO_NOT_TRUST"}`, ""},
 		{"true", `{"PROJECT/../other": "TRUST_PARENT"}`, ""},
 		{"true", `{"/": "TRUST_FOLDER", "PROJECT": "DO_NOT_TRUST"}`, "was told not to trust"},
 		{"true", `{"/": "DO_NOT_TRUST", "PROJECT": "TRUST_FOLDER"}`, ""},
@@ -59,8 +59,7 @@ func TestDoctorTellsWhatAPersonHasTurnedOffInGemini(t *testing.T) {
 	b.install(Gemini)
 	settings := b.read("home/.gemini/settings.json")
 	for more, want := range map[string]string{
-		``: "folder trust: ", // it asks by itself
-		`"security": {"folderTrust": {"enabled": true}},`:                                     "folder trust: ",
+		``: "",
 		`"security": {"folderTrust": {"enabled": false}},`:                                    "",
 		`"security": {"folderTrust": {"enabled": false}}, "hooksConfig": {"enabled": true},`:  "",
 		`"security": {"folderTrust": {"enabled": false}}, "hooksConfig": {"enabled": false},`: "hooks: hooksConfig.enabled is false",
@@ -184,7 +183,7 @@ func TestDoctorTellsWhatIsTurnedOff(t *testing.T) {
 		}
 		got := ""
 		for _, f := range problemsOf(t, b, tc.client) {
-			if f.Part != "folder trust" && !strings.Contains(f.Detail, "not yet approved") {
+			if !strings.Contains(f.Detail, "not yet approved") {
 				got += f.Detail
 			}
 		}

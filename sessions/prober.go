@@ -52,7 +52,7 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 	if p, _ := client.Find(s.Client); p.Doing != nil && s.Process != 0 {
 		config, _ := p.Config(processes.Environment(look.reg.Processes.Environ(s.Process)))
 		if said := p.Doing(config, s.Process, s.ClientID()); said.Word != "" {
-			now := Now{Does: State(said.Word), Since: said.Since.UTC(), Known: ByRecord}
+			now := Now{Does: State(said.Word), Since: said.Since.UTC(), Known: ByRecord, Background: said.Background}
 			if p.DoingDir != "" {
 				now.Dir = filepath.Join(config, p.DoingDir)
 			}

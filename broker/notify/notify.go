@@ -185,7 +185,8 @@ func (r *Request) look(reg *sessions.Registry, row registry.Row, gone bool) *New
 	if s.Process != 0 {
 		r.PID, r.Start = s.Process, start
 	}
-	does := reg.Prober().Now(s, false).Does
+	now := reg.Prober().Now(s, false)
+	does := now.Does
 	if does == sessions.Away { // its program keeps the conversation for a while, in case a terminal opens it again
 		return &News{Finished, r.Alias + " has ended: its client was closed after its last turn."}
 	}
@@ -193,6 +194,8 @@ func (r *Request) look(reg *sessions.Registry, row registry.Row, gone bool) *New
 		r.Does = string(does)
 	}
 	switch why, at := turns.Failure(reg, s.ID); {
+	case r.When == Idle && now.Background:
+		return &News{Idle, r.Alias + " is idle, but what it has started in the background still runs."}
 	case r.When == Idle && does == sessions.Idle:
 		return &News{Idle, r.Alias + " is idle."}
 	case r.When == Blocked && does == sessions.Waiting:

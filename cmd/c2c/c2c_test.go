@@ -16,8 +16,13 @@ import (
 // run is one command of the session on a scratch root.
 func run(t *testing.T, root, session string, args ...string) (out, errs string, code int) {
 	t.Helper()
+	return runWith(t, "", root, session, args...)
+}
+
+func runWith(t *testing.T, stdin, root, session string, args ...string) (out, errs string, code int) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{strings.NewReader(""), &stdout, &stderr, func(name string) string {
+	a := &app{strings.NewReader(stdin), &stdout, &stderr, func(name string) string {
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": session, "HOME": filepath.Dir(root)}[name]
 	}, filepath.Dir(root), 5 * time.Second}
 	code = a.any(t.Context(), args)
@@ -65,6 +70,23 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(root, "amber.inbox.json")); !os.IsNotExist(err) {
 			t.Errorf("%.40q wrote an inbox: %v", tc.args, err)
+		}
+	}
+}
+
+// What a shell would run in a word in double quotes comes through standard input as it is, at the places where help offers that.
+func TestATextIsReadFromStandardInput(t *testing.T) {
+	const body = "run `make` in $HOME"
+	for _, args := range [][]string{
+		{"send", "amber", "-F", "-"}, {"send", "amber", "-"}, {"ask", "amber", "--wait", "1ms", "-F", "-"}, {"send-all", "-F", "-"},
+		{"reply", "-F", "-"}, {"reply", "0f0f0f0f", "-F", "-"}, {"reply", "0f0f0f0f", "-"},
+	} {
+		root := scratch(t)
+		mustRun(t, root, "amber", "send", "birch", "question", "--id", "0f0f0f0f")
+		mustRun(t, root, "birch", "poll-inbox")
+		_, errs, code := runWith(t, body+"\n", root, "birch", args...)
+		if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, body) || args[0] != "ask" && code != exitDone {
+			t.Errorf("%q: exit %d, %s%s", args, code, errs, out)
 		}
 	}
 }

@@ -616,6 +616,10 @@ func TestDoctorShowsWhatIsWrongAndHowMuchIsWell(t *testing.T) {
 	s.c2c = filepath.Join(s.home, "bin", "c2c")
 	s.write(".gemini/settings.json", "{}")
 	s.run("install")
+	if code, out, _ := s.run("doctor"); code != 0 || strings.Contains(out, "gemini folder trust") { // Gemini CLI was never started here
+		t.Errorf("exit %d, %s", code, out)
+	}
+	s.write(".gemini/trustedFolders.json", `{"/": "DO_NOT_TRUST"}`)
 	if code, out, errs := s.run("doctor"); code != 0 || strings.Contains(out, "ok   ") || !strings.Contains(out, "warning  gemini folder trust: ") ||
 		!regexp.MustCompile(`(?m)^[1-9][0-9]+ checks ok \(--verbose shows them\)\n\z`).MatchString(out) || errs != "" {
 		t.Errorf("exit %d, %s%s", code, out, errs)

@@ -60,6 +60,9 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if !*full && a.lacksC2C(profile.Name) {
+		fmt.Fprintf(a.stderr, "c2c: c2c is not set up in %s, so its model has no tools of c2c, and mail may not reach it: run c2c install %[1]s, then start it again\n", profile.Name)
+	}
 	argv, env := append([]string{path}, theirs...), client.Clean(os.Environ())
 	if *channel {
 		if profile.Channel == "" {
@@ -80,6 +83,16 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		return l.Run(ctx, name, "", append(argv[:1], args...), env, *full)
 	}
 	return l.Run(ctx, name, *alias, argv, env, *full)
+}
+
+// lacksC2C reports whether c2c could be set up in a client, and is not.
+func (a *app) lacksC2C(name string) bool {
+	o, err := a.options()
+	if err != nil {
+		return false
+	}
+	found, err := install.Inspect(name, o)
+	return err == nil && found[0].Part == install.PartNone
 }
 
 // programOf finds the program of a client.

@@ -39,7 +39,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !c.hasSessions(ctx, name) {
 			found = doctor.OfNobody(found)
 		}
-		if len(found) > 1 || found[0].Status == doctor.OK { // otherwise c2c is not set up in the client
+		if found[0].Part != install.PartNone {
 			set = true
 			report = append(report, install.Program(ctx, name, o))
 		}
@@ -50,7 +50,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 		}
 	}
 	if !set {
-		none.Detail = "c2c is set up in none of these: run c2c install"
+		none.Detail = "c2c is set up in none of " + strings.Join(present, ", ") + ": run c2c install"
 		report = append(report, none)
 	}
 	return append(report, c.checkRunning(ctx, present)...), nil

@@ -14,12 +14,14 @@ const maxBody = 1 << 20
 
 const ofFile = "-F takes the path of a text file; a text itself comes after the alias, in quotes"
 
-// Body reads the text of a message: from the words, from standard input (-), or from a file.
+// Body reads the text of a message: from the words, from a file, or from standard input (- as the file or as the only word).
 func Body(stdin io.Reader, file string, words []string) (string, error) {
 	text, in := strings.Join(words, " "), io.Reader(nil)
 	switch {
 	case file != "" && len(words) > 0:
 		return "", fmt.Errorf("%w: both a text and -F were given: give one of them", ErrUsage)
+	case file == "-", file == "" && text == "-":
+		in = stdin
 	case file != "":
 		f, err := os.Open(file)
 		if err != nil {
@@ -29,8 +31,6 @@ func Body(stdin io.Reader, file string, words []string) (string, error) {
 		in = f
 	case len(words) == 0:
 		return "", fmt.Errorf("%w: no body: give it as an argument, with -F file, or - for standard input", ErrUsage)
-	case text == "-":
-		in = stdin
 	}
 	if in != nil {
 		data, err := io.ReadAll(io.LimitReader(in, maxBody+1))

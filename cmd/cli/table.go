@@ -4,7 +4,8 @@ package cli
 
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
-		Long: "The message is on disk when the command ends, and waits. '#NAME' is a room.\n",
+		Long: "When it ends, the message is on disk. '#NAME' is a room. In double quotes a\n" +
+			"shell runs what stands in backticks: -F - <<'EOF' takes any text, to a line EOF.\n",
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "your own id; sending it again does no harm"},
@@ -40,7 +41,7 @@ var writing = []Verb{
 
 // The options of send, and of similar verbs, that describe a message.
 var (
-	textFile   = Option{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file; - reads standard input"}
+	textFile   = Option{Name: "F", Value: "file", Takes: "file", Short: "a file with the text; - is standard input"}
 	kind       = Option{Name: "kind", Value: "word", Takes: "message question task review status ack", Short: "message, question, task, review, status or ack"}
 	urgent     = Option{Name: "urgent", Short: "mark the message as urgent"}
 	blocking   = Option{Name: "blocking", Short: "mark the message as blocking the sender"}

@@ -28,10 +28,13 @@ func Programs(name string) (all []Program) {
 	return all
 }
 
-// Terminals returns the visible processes of this user that have a terminal.
+// Terminals returns the visible processes of this user that have a terminal, but none from another PID namespace such as that of a sandbox:
+// a session there has its process under another id.
 func Terminals() (all []Terminal) {
+	const namespace = "/ns/pid"
+	here, _ := os.Readlink("/proc/self" + namespace)
 	for dir, pid := range processes() {
-		if !isOurs(dir) {
+		if is, _ := os.Readlink(dir + namespace); is != here || !isOurs(dir) {
 			continue
 		}
 		stat, err := Read(pid)
