@@ -36,10 +36,9 @@ func (a *asking) does(w wish) (any, error) {
 	return nil, errors.New("nobody knows how to " + w.Do)
 }
 
-// begin starts the client once a page is there, and has its model call two tools in one turn.
+// begin starts the client, and has its model call two tools in one turn.
 func (a *asking) begin() (paths []string) {
 	a.t.Helper()
-	a.WaitUntil("somebody who can decide", a.store.Present)
 	a.window = a.ClaudeChannel(a.model, program("c2c"), "--", "--permission-mode", "default")
 	calls := lab.CallMCP(lab.Claude, "c2c", "register", map[string]any{"alias": "amber"})
 	var tools lab.Reply
