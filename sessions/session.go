@@ -71,7 +71,7 @@ func (s Session) MayAct() error {
 	if s.Believes(s.KnownBy) {
 		return nil
 	}
-	return fmt.Errorf("%s runs, and has not started this command: only %[1]s may do this in its own name", s.Alias)
+	return fmt.Errorf("%s runs, and has not started this command: only %[1]s may do this in its own name (c2c send %[1]s asks for it)", s.Alias)
 }
 
 // Unseen returns the ids of messages that the client has given to the model, but not shown to the user yet.
