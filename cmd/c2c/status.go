@@ -25,7 +25,11 @@ func status(c *call, _ *cli.Flags) action {
 		c.meetDeadlines()
 		found, err := c.b.Status(ctx, id)
 		if errors.Is(err, broker.ErrNoMessage) {
-			err = cli.WithHint(err, idAlone("c2c status %s", id, "c2c outbox shows the ids of your sent messages"))
+			hint := "c2c outbox shows the ids of your sent messages"
+			if rows, rerr := c.b.Rows(ctx); rerr == nil && c.b.Receiver(rows, id) != nil {
+				hint = id + " is a session: c2c search " + id + " finds the mail from and to it, c2c list shows what it does"
+			}
+			err = cli.WithHint(err, idAlone("c2c status %s", id, hint))
 		}
 		if err != nil {
 			return err

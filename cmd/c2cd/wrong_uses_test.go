@@ -137,7 +137,9 @@ var wrongUses = []wrongUse{
 	{"c2c register AMBER", 1, "belongs to another session", "c2c register AMBER-2"},
 	// Words where none belong, and the other verbs.
 	{"c2c list amber", 2, "takes no words", "c2c list"},
-	{"c2c history amber", 2, "takes no words", "c2c history --limit 5"},
+	{"c2c history amber", 2, "takes no words", "c2c search amber"},
+	{"c2c outbox amber", 2, "takes no words", "c2c search amber"},
+	{"c2c status amber", 1, "amber is a session", "c2c search amber"},
 	{"c2c history --from nobody", 4, `no such alias "nobody"`, "c2c list"},
 	{"c2c search ''", 2, "which words?", "c2c search build green"},
 	{"c2c dnd yes", 2, "want on or off", "c2c dnd on --session-id amber"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,6 +86,9 @@ func FailureOf(verb string, err error) Failure {
 		f.Exit = Full
 	case errors.Is(err, filelock.ErrTimeout):
 		f.Exit, f.Hint = Locked, "another process holds the mailbox; try again, or look for a stopped c2c process"
+	case errors.Is(err, context.DeadlineExceeded): // a wait for something else than a lock, such as a slow disk
+		f.Message = strings.ReplaceAll(f.Message, context.DeadlineExceeded.Error(), "this took too long, and c2c has given up")
+		f.Hint = "the machine or its disk may be busy: try again; c2c doctor shows problems"
 	case atomicfile.IsInTheWay(err):
 		f.Hint = "c2c uses only files and folders of this user that nobody else may write, and no links: check what is at this path, and move it away"
 	case errors.Is(err, atomicfile.ErrTooLarge):

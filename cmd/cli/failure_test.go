@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -85,5 +86,12 @@ func TestTheFullDiskIsToldOncePerCommand(t *testing.T) {
 	log.Warn("mail is damaged", "session", "b")
 	if want := "c2c: mail is not archived yet: the disk is full; free some space\nc2c: mail is damaged: session b\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+func TestAnExpiredContextIsASentence(t *testing.T) {
+	f := FailureOf("search", fmt.Errorf("read archive of birch: %w", context.DeadlineExceeded))
+	if f.Message != "read archive of birch: this took too long, and c2c has given up" || !strings.Contains(f.Hint, "try again") || f.Exit != Failed {
+		t.Errorf("%+v", f)
 	}
 }

@@ -102,7 +102,11 @@ func (v Verb) check(words []string) error {
 		return nil
 	}
 	if v.Args == "" {
-		return fmt.Errorf("%w: unexpected %q: %s takes no words", ErrUsage, words[0], v.Name)
+		err := fmt.Errorf("%w: unexpected %q: %s takes no words", ErrUsage, words[0], v.Name)
+		if slices.Contains([]string{"history", "outbox"}, v.Name) && sessions.CheckAlias(words[0]) == nil {
+			err = WithHint(err, "c2c search "+words[0]+" finds the mail from and to "+words[0]+"; c2c help "+v.Name+" shows how")
+		}
+		return err
 	}
 	return oneOf(v.Name, words[0], v.First)
 }

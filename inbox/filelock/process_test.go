@@ -119,10 +119,13 @@ func TestADeadlineIsATimeoutThatSaysWhatWasWaitedFor(t *testing.T) {
 	if !errors.Is(err, ErrTimeout) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{path + "/lock", context.DeadlineExceeded.Error()} {
+	for _, want := range []string{path + "/lock", "; waited "} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not tell %q", err, want)
 		}
+	}
+	if strings.Contains(err.Error(), context.DeadlineExceeded.Error()) {
+		t.Errorf("%v is no sentence for people", err)
 	}
 }
 

@@ -48,8 +48,9 @@ var abandoned struct {
 
 // waitInKernel returns nil when the file has the lock.
 func (l *Lock) waitInKernel(ctx context.Context) error {
+	began := time.Now()
 	if ctx.Err() != nil {
-		return l.timeout(ctx)
+		return l.timeout(ctx, began)
 	}
 	w := startOrTakeOver(l.f)
 	l.f = w.f
@@ -59,7 +60,7 @@ func (l *Lock) waitInKernel(ctx context.Context) error {
 	case <-ctx.Done():
 		w.abandon()
 		l.f = nil
-		return l.timeout(ctx)
+		return l.timeout(ctx, began)
 	}
 }
 
@@ -113,12 +114,14 @@ func (w *kernelWait) abandon() {
 	abandoned.Unlock()
 }
 
-func (l *Lock) timeout(ctx context.Context) error {
-	cause, by := context.Cause(ctx), ""
-	if errors.Is(cause, context.DeadlineExceeded) { // a caller that cancels does not need the name of the holder
-		by = holder(l.Path())
+// timeout returns the error for a wait that has ended without the lock.
+func (l *Lock) timeout(ctx context.Context, began time.Time) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		waited := time.Since(began).Round(100 * time.Millisecond)
+		return fmt.Errorf("lock %q: %w%s; waited %v", l.Path(), ErrTimeout, holder(l.Path()), waited)
 	}
-	return fmt.Errorf("lock %q: %w (%v)%s", l.Path(), ErrTimeout, cause, by)
+	return fmt.Errorf("lock %q: %w (%v)", l.Path(), ErrTimeout, cause) // a caller that cancels does not need the name of the holder
 }
 
 // WaitUnless tries again after firstPause, and then after longer and longer pauses, up to maxPause.

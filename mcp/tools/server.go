@@ -181,6 +181,8 @@ func advice(err error) string {
 		return err.Error() + "; nothing was stored, send again later"
 	case errors.Is(err, filelock.ErrTimeout):
 		return err.Error() + "; try again"
+	case errors.Is(err, context.DeadlineExceeded): // a wait for something else than a lock, such as a slow disk
+		return strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(), "this took too long, and c2c has given up") + "; try again"
 	}
 	return err.Error()
 }

@@ -275,7 +275,7 @@ func SafeEnv(env, more []string) []string {
 // Stop ends the daemon and returns when it has ended. It removes the pid file repeatedly, because a daemon that is just
 // starting may write the file after the first removal. ran is false if no daemon ran.
 func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, stopTime, fmt.Errorf("it still runs after %v", stopTime))
 	defer cancel()
 	pid, _ := d.PID() // only for the message
 	for ; ; ran = true {
