@@ -211,6 +211,24 @@ func TestAKilledCopilotHasItsMailOnce(t *testing.T) {
 	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
+// A hook allows the tools of c2c, and no other. Its answer would win over the person's own option, so it gives none then.
+func TestCopilotAsksNobodyBeforeAToolOfC2C(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, map[string]any{"defaultPermissionMode": "manual"})
+	model.Script(copilotBash("touch ran"), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitShown("Do you want to run this command?")
+	p.Send(lab.Enter)
+	p.WaitShown("Finished.")
+	q := l.CopilotTUI(model, "--deny-tool", "c2c")
+	model.Script(copilotTool("list", map[string]any{}), lab.Say("Denied."))
+	q.Submit("prompt-of-q")
+	q.WaitShown("Denied.")
+	if r := last(model); len(r.Find("ALIAS")) > 0 || !strings.Contains(strings.ToLower(r.Last().Text), "denied") {
+		t.Errorf("its person has denied the tool:\n%s", r)
+	}
+}
+
 // askingCopilot shows a dialog, and has been sent mail.
 func askingCopilot(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()

@@ -1,6 +1,9 @@
 package hooks
 
 import (
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"c2c/client"
@@ -10,6 +13,9 @@ import (
 // Code's, and take the same answers. The model gets the text of PostToolUse after the tool's result, and the reason of Stop
 // as the next prompt. It gets the text of UserPromptSubmit in a system tag. That text is lost if the prompt is the client's
 // own notice that a background command has ended. In a subagent each event has agent_id.
+//
+// The event PermissionRequest has other fields than the others. It comes before the client's own rules, and an answer that allows the tool
+// spares the person the question.
 func copilot() protocol {
 	return protocol{
 		name:   "copilot",
@@ -41,4 +47,19 @@ func copilot() protocol {
 			return map[string]string{"additionalContext": text}
 		},
 	}
+}
+
+// Allows returns the answer that lets the client run a tool of c2c without asking its person; nil: the event asks for nothing of the kind.
+// The answer would win over the option --deny-tool, so a client that runs with such an option gets none.
+func (e Event) Allows(getenv func(string) string) []byte {
+	if e.Name != "" || !strings.HasPrefix(e.Asks, "c2c/") {
+		return nil
+	}
+	loader, _ := strconv.Atoi(getenv("COPILOT_LOADER_PID"))
+	for _, pid := range []int{os.Getppid(), loader} {
+		if slices.ContainsFunc(client.ArgsOf(pid), func(arg string) bool { return strings.HasPrefix(arg, "--deny-tool") }) {
+			return nil
+		}
+	}
+	return []byte(`{"behavior":"allow"}` + "\n")
 }

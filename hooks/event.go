@@ -112,7 +112,8 @@ type Event struct {
 	ErrorType      any            `json:"error_type"`
 	ErrorMessage   any            `json:"error_message"`
 	ErrorDetails   any            `json:"error_details"`
-	Note           string         `json:"-"` // a sentence of c2c for the model, to put into the answer
+	Asks           string         `json:"toolName"` // a tool for which the client wants a permission, with its server; see Allows
+	Note           string         `json:"-"`        // a sentence of c2c for the model, to put into the answer
 	ownNote        string         // the part of Note that the client's protocol has made
 	Watch          string         `json:"-"` // a file that the answer asks the client to watch
 	Now            time.Time      `json:"-"`
@@ -159,7 +160,7 @@ func Parse(client string, r io.Reader) (Event, error) {
 	}
 	e := Event{protocol: protocols()[i]}
 	err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&e)
-	if err == nil && e.Name == "" {
+	if err == nil && e.Name == "" && e.Asks == "" {
 		err = errors.New("it has no hook_event_name")
 	}
 	if err != nil {

@@ -930,7 +930,8 @@ func TestAProjectIsSetUpAtItsTop(t *testing.T) {
 func TestWhoWantsToBeAskedStaysAsked(t *testing.T) {
 	for client, rule := range map[string][2]string{
 		Claude: {"home/.claude/settings.json", claudeRule + `"`}, Codex: {"home/.codex/config.toml", codexApproval},
-		Qwen: {"home/.qwen/settings.json", `"trust": true`}, Gemini: {"home/.gemini/settings.json", `"trust": true`},
+		Copilot: {"home/.copilot/hooks/c2c.json", "PermissionRequest"},
+		Qwen:    {"home/.qwen/settings.json", `"trust": true`}, Gemini: {"home/.gemini/settings.json", `"trust": true`},
 	} {
 		b := newBox(t)
 		before := b.tree()

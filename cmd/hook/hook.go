@@ -67,6 +67,9 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 	e.profile, _ = client.Find(name)
 	e.config, _ = e.profile.Config(p.Getenv)
 	e.Event, err = hooks.Parse(name, p.Stdin)
+	if allows := e.Allows(p.Getenv); err == nil && allows != nil {
+		return p.Show(allows, false)
+	}
 	if err != nil || !e.concernsUs() {
 		return err
 	}
