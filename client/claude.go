@@ -98,6 +98,11 @@ func claudeGuide() Guide {
 				"`/inbox` and the status line show the person which mail waits. Mail also arrives without the mod (tested with 2.1.240). The first mod costs Claude Code 0.1 s at its start, and 35 MB.",
 			"With c2c as a channel (`c2c start --channel claude`) its permission dialogs can also be answered in another terminal or in a browser: [http.md](http.md#permission-dialogs).",
 			"c2c respects `crossSessionInbound` in its settings, and `c2c status` shows it.",
+			"In plan mode it asks its person before `send` and the other tools of c2c that write, in spite of the rule `mcp__c2c`.",
+			"With `denyInsteadOfPrompting` in `permissions` (2.1.319) it refuses what it would ask about: `send` in plan mode, every tool after `--ask`. No dialog " +
+				"is there to be answered in another terminal or in a browser.",
+			"With `blockReadsOutsideWorkingDirectories` in `permissions` (2.1.257) its model reads a file whose path it was sent only if the file is in the project, or in " +
+				"a folder that its person has added with `/add-dir`. `blockWritesOutsideWorkingDirectories` (2.1.314) is the same for writing. Mail itself comes.",
 			"With `disableAllHooks` in its settings c2c only rings: the mail waits for `poll_inbox`.",
 		},
 	}
