@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"c2c/broker/deadlines"
+	"c2c/broker/notice"
+	"c2c/format"
 	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -224,4 +226,39 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 		w.wantSaid(id, sessions.Read)
 	}
 	again(nil)
+}
+
+// Before and after the client has begun to report answers, "read" has the same form and the same time.
+func TestReadHasOneForm(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	id := w.put(amber, "birch", mail.Message{Content: "x"}).ID
+	w.pass(time.Second)
+	w.read(birch.ID)
+	handed := w.clock
+	for i := range 2 {
+		st, err := w.Status(t.Context(), id)
+		if want := "read after " + format.Clock(handed, w.clock); err != nil || st.Became(w.clock) != want {
+			t.Errorf("%d: it is %q, want %q: %v", i, st.Became(w.clock), want, err)
+		}
+		w.pass(time.Minute)
+		if err := turns.ExpectAnswers(w.Registry, birch.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.answers(birch.ID)
+	}
+}
+
+// A message expires at its own time, and not when c2c notices it.
+func TestStatusSaysWhenAMessageExpired(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	expires := w.clock.Add(time.Minute).Truncate(time.Microsecond)
+	id := w.put(amber, "birch", mail.Message{Content: "x", ExpiresAt: mail.Seconds(expires)}).ID
+	w.pass(time.Hour)
+	w.once()
+	st, err := w.Status(t.Context(), id)
+	if err != nil || st.State != notice.Expired || !st.At.Equal(expires) || !strings.Contains(st.Sentence(), "expired at "+format.Clock(expires, w.clock)) {
+		t.Errorf("it is %q since %v, want %v: %s, %v", st.State, st.At, expires, st.Sentence(), err)
+	}
 }

@@ -275,7 +275,7 @@ func TestAnAnswerOwedByAnotherMachineIsNotSaidToBeRead(t *testing.T) {
 		t.Errorf("before it is there: %+v", o)
 	}
 	w.relayed()
-	if o := w.owesOne(birch); !o.ObservedAt.IsZero() || strings.Contains(o.Why, "read at") || !strings.Contains(o.Why, "devbox has not reported that it was read") {
+	if o := w.owesOne(birch); !o.ObservedAt.IsZero() || strings.Contains(o.Why, "read after") || !strings.Contains(o.Why, "devbox has not reported that it was read") {
 		t.Errorf("stored there: %+v", o)
 	}
 	if st, err := owed.ReadStats(t.Context(), w.Registry); err != nil || st.Total.Observed != 0 {

@@ -113,6 +113,9 @@ func TestGeminiIsToldOfMailThatEscHasTakenFromIt(t *testing.T) {
 		if told := strings.Contains(string(a.Output), geminiNote); told != c.told || !told && a.Output != nil {
 			t.Errorf("%s: told %v: %s", name, told, a.Output)
 		}
+		if why := geminiEvent(t, dir, `"hook_event_name":"AfterAgent"`).Failure(); (why != "") != c.told {
+			t.Errorf("%s: at the end of the turn it says that the model failed: %q", name, why)
+		}
 		if got := text(t, render(t, geminiEvent(t, dir, `"hook_event_name":"BeforeAgent","prompt":"and now?"`), msg("m1", "body"))); !strings.Contains(got, "\nbody\n") {
 			t.Errorf("%s: with mail: %s", name, got)
 		}

@@ -167,7 +167,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		{"poll_inbox", `{"session_id":"amber"}`, mail},
 		{"poll_inbox", `{}`, "[]"},
 		{"peek_inbox", `{}`, "[]"},
-		{"thread", `{"message_id":"m-1"}`, "[{at:text by:text content:text from_alias:text from_session:text message_id:text state:text to_alias:text ts:float}]"},
+		{"thread", `{"message_id":"m-1"}`, "[{at:text by:text content:text from_alias:text from_session:text handed_at:text message_id:text state:text to_alias:text ts:float}]"},
 		{"reply", `{"message_id":"QUESTION","content":"hi"}`,
 			"{from_alias:text in_reply_to:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
 		{"ask", `{"to_alias":"birch","content":"hi?","wait_seconds":1}`, "{answered:bool message_id:text note:text state:text to_alias:text}"},
