@@ -76,8 +76,8 @@ func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias s
 	}
 	defer boxes.Close()
 	mail, err := boxes.Of(to.SID())
-	if err != nil || mail.Count < limit {
-		return err == nil, err
+	if err != nil || mail.Count < limit { // Send repairs a damaged mailbox, and reports one that cannot be read
+		return true, nil
 	}
 	box, err := b.Mailbox(to.SID())
 	if err != nil {

@@ -229,14 +229,19 @@ func (c *call) listSenders(asJSON bool) error {
 		return err
 	}
 	defer d.Close()
-	rows := []senders.Listed{}
+	rows, refused := []senders.Listed{}, senders.Refusal{}
 	if d.Dir != nil {
-		if rows, err = senders.Open(d.Dir, time.Now).Listed(); err != nil {
+		l := senders.Open(d.Dir, time.Now)
+		if rows, err = l.Listed(); err != nil {
 			return err
 		}
+		refused = l.Refused()
 	}
 	if asJSON {
 		return cli.JSON(c.stdout, rows)
+	}
+	if refused.Why != "" {
+		defer fmt.Fprintf(c.stdout, "last refused: %s, %s (%s): %s\n", refused.At.Local().Format(time.DateTime), cmp.Or(mail.Visible(refused.Sender, ""), "without a name"), mail.Visible(refused.Scheme, ""), mail.Visible(refused.Why, ""))
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(c.stdout, "(no sender may write from outside)")

@@ -111,6 +111,9 @@ func TestMailFromCurl(t *testing.T) {
 	if out := h.curl("-w", "%{http_code}", "-o", "/dev/null", "-H", bearer, "-d", "x", h.url("/")); out != "401" {
 		t.Errorf("denied: %s", out)
 	}
+	if out := h.run("senders", "list"); !regexp.MustCompile(`(?m)^last refused: [-0-9]+ [:0-9]+, without a name \(token\): no sender has this token: it was denied, or never allowed$`).MatchString(out) {
+		t.Errorf("the person is told %s", out)
+	}
 	if out := h.run("send", "--from", "s-birch", "external-ci", "are you there?"); !strings.Contains(out, "its key was taken away, so nobody there gets the message") {
 		t.Errorf("who writes to it is told %s", out)
 	}

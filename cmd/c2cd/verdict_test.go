@@ -80,7 +80,7 @@ func (a *asker) start(cmd *exec.Cmd) {
 // store is opened anew for each use, as other processes do.
 func (k *keeper) store() *permission.Store {
 	k.t.Helper()
-	dir, err := atomicfile.Open(k.root())
+	dir, err := atomicfile.Create(k.root())
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -148,6 +148,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 	if _, ok := a.caps["claude/channel/permission"]; !ok {
 		t.Fatalf("the server offers %v", a.caps)
 	}
+	a.store() // this makes the root
 	if out := a.types("c2c allow"); !strings.Contains(out, "knows of no session that waits for a permission") || !strings.Contains(out, "c2c start --channel") {
 		t.Errorf("nothing is open: %s", out)
 	}
@@ -266,6 +267,15 @@ func TestACommandThatHasLeftItsTerminalsShellIsNobodys(t *testing.T) {
 		sh -c '(read line <begin; c2c relay pair --yes laptop 8>end) & true'
 		cat end & exec 9>begin; echo >&9; wait`)
 	if !strings.Contains(out, "left in the background of its terminal") {
+		t.Error(out)
+	}
+}
+
+func TestAPersonLetsOthersInBeforeTheFirstSession(t *testing.T) {
+	k := &keeper{t, keptPrograms(t), t.TempDir()}
+	t.Cleanup(func() { k.try("serve", "stop") })
+	out := k.types(`unset C2C_MCP_BROKER_ROOT; c2c serve start --port 0; mkdir one two; cd one; git init -q; c2c senders allow ci --to amber; echo exit $?; cd ../two; git init -q; c2c open --print; echo exit $?`)
+	if strings.Count(out, "exit 0") != 2 {
 		t.Error(out)
 	}
 }

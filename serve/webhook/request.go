@@ -61,7 +61,7 @@ func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) err
 	case serve.Sender:
 		s, ok := h.cfg.Senders.ByName(v.Name)
 		if !ok || s.Root != v.Root || s.Scheme != "" {
-			return h.nobody()
+			return h.nobody(v.Name, s.Scheme, "its key was changed or taken away meanwhile")
 		}
 		q.sender = s
 	case serve.Anyone:
@@ -121,16 +121,25 @@ func (h *Hooks) admit(q *request) error {
 	return nil
 }
 
-// nobody returns the refusal of a request from an unknown sender, always in the same words. If many such requests come, the log
-// gets only some of them.
-func (h *Hooks) nobody() error {
+// nobody refuses a request from an unknown sender, always in the same words. Only the log and c2c senders list tell why; if many such requests
+// come, only of some. The name and the scheme are what the request says.
+func (h *Hooks) nobody(name, scheme, why string) error {
 	if !h.rates.takeBad() {
 		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}
 	}
 	if _, err := h.cfg.Senders.All(); err != nil {
 		h.cfg.Log.Error("no sender outside can write, because the list of senders cannot be read", "err", err)
 	}
-	h.cfg.Log.Info("a request from outside has no known key")
+	if mail.CheckSender(name) != nil {
+		name = ""
+	}
+	known, _ := h.cfg.Senders.ByName(name)
+	if h.rates.take("\x00"+known.Name) == 0 { // no sender has this name; all unknown ones share a rate
+		h.cfg.Log.Info("a request from outside is refused", "sender", name, "scheme", scheme, "why", why)
+		if err := h.cfg.Senders.Refuse(senders.Refusal{At: h.cfg.Now().UTC(), Sender: name, Scheme: scheme, Why: why}); err != nil {
+			h.cfg.Log.Warn("a refusal could not be saved", "err", err)
+		}
+	}
 	return refuse(http.StatusUnauthorized, "this path needs the token or the signature of a sender; to make one: c2c senders allow")
 }
 

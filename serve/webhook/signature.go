@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -31,66 +32,81 @@ const (
 
 // verify checks the signature of a request whose URL names its sender. For that it reads the body, but does not interpret it.
 func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error {
-	s, ok := h.cfg.Senders.ByName(q.query["from"])
-	if !ok || s.Scheme == "" || len(r.Header.Values("Authorization")) > 0 {
-		return h.nobody()
+	name := q.query["from"]
+	s, ok := h.cfg.Senders.ByName(name)
+	no := func(why string) error { return h.nobody(name, cmp.Or(s.Scheme, "token"), why) }
+	switch {
+	case len(r.Header.Values("Authorization")) > 0:
+		return no("no sender has this token: it was denied, or never allowed")
+	case name == "":
+		return no("it has no token, and its URL names no sender")
+	case !ok:
+		return no("no sender has this name: it was denied, or never allowed")
+	case s.Scheme == "":
+		return no("it has no token")
 	}
-	for _, name := range []string{hubSignature, hubEvent, hookID, hookTime, hookSignature} {
-		if len(r.Header.Values(name)) > 1 {
-			return h.nobody()
+	for _, header := range []string{hubSignature, hubEvent, hookID, hookTime, hookSignature} {
+		if len(r.Header.Values(header)) > 1 {
+			return no("it has the header " + header + " more than once")
 		}
 	}
 	if s.Scheme == senders.GitHub && r.Header.Get(hubSignature) == "" || s.Scheme == senders.Standard && r.Header.Get(hookSignature) == "" {
-		return h.nobody()
+		return no("it has no signature")
 	}
 	leave := h.unproven.enter(w)
 	defer leave()
 	if err := q.readBody(r); err != nil {
 		return err
 	}
+	why := ""
 	switch s.Scheme {
 	case senders.GitHub:
-		q.proof, ok = ofGitHub(s.Key(), r.Header, q.body)
+		q.proof, why = ofGitHub(s.Key(), r.Header, q.body)
 		q.event = r.Header.Get(hubEvent)
 	case senders.Standard:
-		q.proof, ok = ofStandard(s.Key(), r.Header, q.body, h.cfg.Now())
+		q.proof, why = ofStandard(s.Key(), r.Header, q.body, h.cfg.Now())
 	}
-	if !ok {
-		return h.nobody()
+	if why != "" {
+		return no(why)
 	}
 	q.sender = s
 	return nil
 }
 
-// ofGitHub checks a signature in GitHub's form. GitHub does not sign its delivery id, so the signature itself identifies the
+const wrongSecret = "its signature was not made with the secret of the sender"
+
+// ofGitHub checks a signature in GitHub's form; why is empty if it is valid. GitHub does not sign its delivery id, so the signature itself identifies the
 // request; see request.proof.
-func ofGitHub(key []byte, h http.Header, body []byte) (proof string, ok bool) {
+func ofGitHub(key []byte, h http.Header, body []byte) (proof, why string) {
 	given, has := strings.CutPrefix(h.Get(hubSignature), "sha256=")
 	mac, err := hex.DecodeString(given)
 	if !has || err != nil || len(key) == 0 || !hmac.Equal(mac, macOf(key, body)) {
-		return "", false
+		return "", wrongSecret
 	}
-	return "github " + hex.EncodeToString(mac), true
+	return "github " + hex.EncodeToString(mac), ""
 }
 
 // ofStandard checks a signature in the form of Standard Webhooks, which covers the id, the time and the body.
-func ofStandard(key []byte, h http.Header, body []byte, now time.Time) (proof string, ok bool) {
+func ofStandard(key []byte, h http.Header, body []byte, now time.Time) (proof, why string) {
 	id, at := h.Get(hookID), h.Get(hookTime)
 	if id == "" || len(id) > 256 || strings.Contains(id, ".") || len(key) == 0 {
-		return "", false // with a dot in the id, the signed text could be split into id and time in two ways
+		return "", "its " + hookID + " is empty, too long or has a dot" // with a dot, the signed text could be split in two ways
 	}
 	seconds, err := strconv.ParseUint(at, 10, 40)
 	if err != nil || time.Unix(int64(seconds), 0).Sub(now).Abs() > maxSkew {
-		return "", false
+		return "", "its clock and ours differ by more than 5 minutes, or it comes late"
 	}
-	want := macOf(key, []byte(id+"."+at+"."), body)
+	want, ok := macOf(key, []byte(id+"."+at+"."), body), false
 	list := strings.SplitN(h.Get(hookSignature), " ", maxSignatures+1)
 	for _, one := range list[:min(len(list), maxSignatures)] {
 		given, has := strings.CutPrefix(one, "v1,")
 		mac, err := base64.StdEncoding.DecodeString(given)
 		ok = ok || has && err == nil && hmac.Equal(mac, want)
 	}
-	return "standard " + id, ok
+	if !ok {
+		return "", wrongSecret
+	}
+	return "standard " + id, ""
 }
 
 func macOf(key []byte, parts ...[]byte) []byte {

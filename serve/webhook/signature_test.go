@@ -16,8 +16,8 @@ import (
 // The secret, the body and the signature of GitHub's own documentation ("Validating webhook deliveries").
 func TestTheExampleOfGitHub(t *testing.T) {
 	h := map[string][]string{hubHeader: {"sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}}
-	if _, ok := ofGitHub([]byte("It's a Secret to Everybody"), h, []byte("Hello, World!")); !ok {
-		t.Error("it is refused")
+	if _, why := ofGitHub([]byte("It's a Secret to Everybody"), h, []byte("Hello, World!")); why != "" {
+		t.Error(why)
 	}
 }
 
@@ -29,8 +29,8 @@ func TestTheExampleOfStandardWebhooks(t *testing.T) {
 	const id, at, body = "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", `{"test": 2432232314}`
 	s := senders.Sender{Scheme: senders.Standard, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
 	h := map[string][]string{"Webhook-Id": {id}, "Webhook-Timestamp": {at}, "Webhook-Signature": {"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="}}
-	if _, ok := ofStandard(s.Key(), h, []byte(body), time.Unix(1614265330, 0)); !ok {
-		t.Error("it is refused")
+	if _, why := ofStandard(s.Key(), h, []byte(body), time.Unix(1614265330, 0)); why != "" {
+		t.Error(why)
 	}
 }
 
@@ -128,6 +128,73 @@ func TestASignatureThatIsWrongIsNobodys(t *testing.T) {
 	}
 }
 
+// The person of this machine is told why a request was refused; the caller is not.
+func TestARefusalIsToldToThePersonAlone(t *testing.T) {
+	d := newDesk(t)
+	hub, std := d.allow(senders.Sender{Name: "hub", Scheme: senders.GitHub}), d.allow(senders.Sender{Name: "std", Scheme: senders.Standard})
+	gone := d.allow(senders.Sender{Name: "gone"})
+	if err := d.list.Deny(t.Context(), "gone"); err != nil {
+		t.Fatal(err)
+	}
+	old := unix(d.now().Add(-time.Hour))
+	said := map[string]bool{}
+	for _, tc := range []struct {
+		sender, scheme, why string
+		request             []string
+	}{
+		{"hub", "github", wrongSecret, []string{"/?from=hub", "{}", hubHeader, signHub("another", "{}")}},
+		{"hub", "github", "it has no signature", []string{"/?from=hub", "{}"}},
+		{"std", "standard", "its clock and ours differ", []string{"/?from=std", "{}", "Webhook-Id", "m1", "Webhook-Timestamp", old, "Webhook-Signature", signStandard(t, std, "m1", old, "{}")}},
+		{"std", "standard", wrongSecret, []string{"/?from=std", "{}", "Webhook-Id", "m1", "Webhook-Timestamp", unix(d.now()), "Webhook-Signature", "v1,AAAA"}},
+		{"nobody", "token", "no sender has this name: it was denied, or never allowed", []string{"/?from=nobody", "{}", hubHeader, signHub(hub, "{}")}},
+		{"", "token", "no sender has this token: it was denied, or never allowed", []string{"/", "{}", "Authorization", "Bearer " + gone}},
+		{"", "token", "no sender has this name", []string{"/?from=%0a", "{}"}},
+	} {
+		said[d.want(401, "token", tc.request[0], tc.request[1], tc.request[2:]...)] = true
+		r := d.list.Refused()
+		if r.Sender != tc.sender || r.Scheme != tc.scheme || !strings.Contains(r.Why, tc.why) || !r.At.Equal(d.now()) {
+			t.Errorf("%q: %+v", tc.request, r)
+		}
+		if line := d.log.String(); !strings.Contains(line, "sender="+tc.sender) || !strings.Contains(line, "scheme="+tc.scheme) || !strings.Contains(line, r.Why) {
+			t.Errorf("%q: the log: %s", tc.request, line)
+		}
+	}
+	if len(said) != 1 {
+		t.Errorf("the callers are told %v", said)
+	}
+	d.pass(time.Minute)
+	for range int(2 * perSender.Burst) {
+		d.want(401, "", "/?from=hub", "{}")
+	}
+	if n := strings.Count(d.log.String(), "sender=hub"); n != int(perSender.Burst)+2 {
+		t.Errorf("%d lines about one sender", n)
+	}
+	rows, err := d.list.Listed()
+	if err != nil || rows[0].Refused == nil || rows[0].Refused.Why != "it has no signature" || rows[1].Refused != nil {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if log := d.log.String(); strings.Contains(log, hub) || strings.Contains(log, std) || strings.Contains(log, gone) {
+		t.Errorf("the log has a key: %s", log)
+	}
+}
+
+// The receiver has the mail that can still be read, and the new one, as it has from a session here.
+func TestADamagedMailboxTakesMail(t *testing.T) {
+	d := newDesk(t)
+	key := d.allow(senders.Sender{Name: "ci"})
+	box := filepath.Join(d.b.Root(), "s-birch.inbox.json")
+	if err := os.WriteFile(box, []byte("[{ cut"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.want(200, "queued", "/in/birch", "build failed", "Authorization", "Bearer "+key)
+	if m, _ := d.last("birch"); m.Content != "build failed" {
+		t.Errorf("%+v", m)
+	}
+	if kept, err := filepath.Glob(box[:len(box)-len(".inbox.json")] + "*corrupt*"); err != nil || len(kept) != 1 {
+		t.Errorf("set aside: %q, %v", kept, err)
+	}
+}
+
 func TestWhatStandardWebhooksSignIsMail(t *testing.T) {
 	d := newDesk(t)
 	secret := d.allow(senders.Sender{Name: "std", Scheme: senders.Standard})
@@ -184,7 +251,7 @@ func TestManyWithoutAKeyKeepNobodyOut(t *testing.T) {
 	}
 	d.want(200, "ok", "/", "x", "key", key)
 	d.want(200, "ok", "/?from=hub", "{}", hubHeader, signHub(secret, "{}"))
-	if n := strings.Count(d.log.String(), "no known key"); n != int(badKeys.Burst) {
+	if n := strings.Count(d.log.String(), wrongSecret); n != int(perSender.Burst) {
 		t.Errorf("%d lines", n)
 	}
 	d.pass(time.Second)
@@ -198,10 +265,10 @@ func FuzzSignatures(f *testing.F) {
 	f.Add(strings.ToUpper(signHub(string(key), "x")), "m.1", "+1795321200", "v1, v1,", []byte("x"))
 	f.Fuzz(func(t *testing.T, hub, id, stamp, signatures string, body []byte) {
 		h := map[string][]string{hubHeader: {hub}, "Webhook-Id": {id}, "Webhook-Timestamp": {stamp}, "Webhook-Signature": {signatures}}
-		if _, ok := ofGitHub(key, h, body); ok && !strings.EqualFold(hub, signHub(string(key), string(body))) {
+		if _, why := ofGitHub(key, h, body); why == "" && !strings.EqualFold(hub, signHub(string(key), string(body))) {
 			t.Fatalf("let in with %q", hub)
 		}
-		if _, ok := ofStandard(key, h, body, at); ok {
+		if _, why := ofStandard(key, h, body, at); why == "" {
 			t.Fatalf("let in with %q %q %q", id, stamp, signatures) // nobody finds a MAC by chance
 		}
 	})
