@@ -1,22 +1,90 @@
 package broker
 
-import "c2c/project"
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"c2c/project"
+	"c2c/sessions/callers"
+	"c2c/sessions/processes"
+)
 
 // OpenHere opens the root of the repository to which the directory cwd belongs, and makes the root if it is missing. Of cfg it uses only
-// the clock and the log.
+// the clock, the log, the processes and Existing.
 func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, error) {
 	p, err := project.Find(getenv, cwd)
+	if err == nil {
+		err = cfg.check(p.Path, p.Source)
+	}
 	for err == nil && p.Record() { // another process has just made a link that names a root: find that root
 		p, err = project.Find(getenv, cwd)
 	}
 	if err != nil {
 		return nil, err
 	}
-	set := ConfigOf(getenv, p.Path, nil)
-	set.Log, set.Now = cfg.Log, cfg.Now
-	b, err := Open(set)
+	b, err := openAt(getenv, p.Path, cfg)
 	if err == nil {
 		p.TellRelay()
 	}
 	return b, err
+}
+
+// OpenFor opens the root of a caller: that of the running session that owns the caller, and only without such a session that of the
+// directory cwd. It is for the programs that a client or a person runs; OpenHere is for a directory that somebody has named.
+func OpenFor(c callers.Caller, cwd string, cfg Config) (*Broker, error) {
+	if cfg.Processes == nil {
+		cfg.Processes = new(processes.System)
+	}
+	root := ownedRoot(cfg.Processes, c)
+	if root == "" {
+		return OpenHere(c.Getenv, cwd, cfg)
+	}
+	if err := cfg.check(root, BySession); err != nil {
+		return nil, err
+	}
+	return openAt(c.Getenv, root, cfg)
+}
+
+// RootFor finds the root that OpenFor opens, and what has decided it. It creates nothing.
+func RootFor(c callers.Caller, cwd string) (root, source string, err error) {
+	if root := ownedRoot(new(processes.System), c); root != "" {
+		return root, BySession, nil
+	}
+	return project.FindRoot(c.Getenv, cwd)
+}
+
+// BySession is what RootFor calls the source of a root that a running session has.
+const BySession = "the session that runs here"
+
+func ownedRoot(table processes.Table, c callers.Caller) string {
+	if project.Named(c.Getenv) != "" {
+		return ""
+	}
+	return callers.Root(table, c)
+}
+
+// NoRootError says that a root does not exist.
+type NoRootError struct{ Root, Source string }
+
+func (e *NoRootError) Error() string { return "find the root: " + e.Root + " is not there" }
+
+// Is makes the error match fs.ErrNotExist.
+func (e *NoRootError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// check returns a *NoRootError if the root must exist and does not. Opening the root reports any other error.
+func (cfg Config) check(root, source string) error {
+	if !cfg.Existing {
+		return nil
+	}
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		return &NoRootError{root, source}
+	}
+	return nil
+}
+
+func openAt(getenv func(string) string, root string, cfg Config) (*Broker, error) {
+	set := ConfigOf(getenv, root, nil)
+	set.Log, set.Now, set.Processes = cfg.Log, cfg.Now, cfg.Processes
+	return Open(set)
 }

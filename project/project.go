@@ -94,6 +94,17 @@ func follow(state, root string) string {
 	return root
 }
 
+// RootAt returns a path that was written down earlier, if it is a root in the state directory; "" if it is anything else. If the root was
+// merged since, RootAt returns the root that has its mail now.
+func RootAt(state, path string) string {
+	if name := filepath.Base(filepath.Dir(path)); isFingerprint(name) || name == "default" {
+		if root := filepath.Join(state, ReposDir, name, "broker"); root == path {
+			return filepath.Join(state, ReposDir, follow(state, name), "broker")
+		}
+	}
+	return ""
+}
+
 // decide finds the root of a project that has a name, and adds the missing links to p.links. FindRoot has the rules.
 func (p *place) decide() (root string) {
 	own, name := p.project.own, p.project.name

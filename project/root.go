@@ -23,12 +23,12 @@ import (
 // this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
 	p, err := Find(getenv, cwd)
-	return p.Path, p.source, err
+	return p.Path, p.Source, err
 }
 
 // place is the root of a project, and the data by which it was found.
 type place struct {
-	Path, source string
+	Path, Source string
 	state        string // "" if a variable names the root
 	project      project
 	links        []link // the links that are missing
@@ -36,12 +36,9 @@ type place struct {
 
 // Find is FindRoot for a caller that also calls Record, which makes the missing links.
 func Find(getenv func(string) string, cwd string) (place, error) {
-	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
-	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the OCaml c2c wrote this into clients' configurations; later ones ignore it
-		root = ""
-	}
+	root := Named(getenv)
 	if filepath.IsAbs(root) {
-		return place{Path: filepath.Clean(root), source: "C2C_MCP_BROKER_ROOT"}, nil
+		return place{Path: filepath.Clean(root), Source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
 	// If the working directory does not exist, return an error: otherwise all projects would share the root "default".
 	real, err := filepath.EvalSymlinks(cwd) // git resolves symbolic links, too
@@ -50,7 +47,7 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 			"go to the project's directory, or set C2C_MCP_BROKER_ROOT to an absolute path")
 	}
 	if root != "" {
-		return place{Path: filepath.Join(cwd, root), source: "C2C_MCP_BROKER_ROOT"}, nil
+		return place{Path: filepath.Join(cwd, root), Source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
 	state, source := StateDir(getenv)
 	if state == "" {
@@ -59,13 +56,22 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 	if !filepath.IsAbs(state) { // with a relative path, each directory would have a root of its own
 		return place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
-	p := place{source: source, state: state, project: findProject(real)}
+	p := place{Source: source, state: state, project: findProject(real)}
 	name := p.project.own
 	if p.project.name != "" {
 		name = p.decide()
 	}
 	p.Path = filepath.Join(p.state, ReposDir, name, "broker")
 	return p, nil
+}
+
+// Named returns the root that C2C_MCP_BROKER_ROOT names, or "".
+func Named(getenv func(string) string) string {
+	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
+	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the OCaml c2c wrote this into clients' configurations; later ones ignore it
+		return ""
+	}
+	return root
 }
 
 // StateDir returns the directory of all roots and links, and the environment variable by which it was found. It returns "" if no

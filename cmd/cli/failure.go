@@ -17,8 +17,8 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
-	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // The exit status of every verb.
@@ -142,22 +142,32 @@ type noRoot string
 func (e noRoot) Error() string        { return string(e) }
 func (e noRoot) Is(target error) bool { return target == fs.ErrNotExist }
 
-// NeedRootAt finds the root of the project around cwd, and returns an error if it does not exist.
+// NeedRootAt finds the root of the caller, and returns an error if it does not exist.
 func NeedRootAt(getenv func(string) string, cwd string) error {
-	root, source, err := project.FindRoot(getenv, cwd)
+	root, source, err := broker.RootFor(callers.Caller{Getenv: getenv}, cwd)
 	if err != nil {
 		return err
 	}
 	return NeedRoot(root, source)
 }
 
-// NeedRoot returns an error if the root does not exist: its name is mistyped, or no session has run there yet.
+// NeedRoot returns an error if the root does not exist.
 func NeedRoot(root, source string) error {
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening the root reports any other error
 	}
-	if source == "C2C_MCP_BROKER_ROOT" {
-		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if the path is mistyped, correct it")
+	return NoRoot(&broker.NoRootError{Root: root, Source: source})
+}
+
+// NoRoot returns the error for people that a root does not exist: its name is mistyped, or no session has run there yet. It returns any
+// error but a *broker.NoRootError unchanged.
+func NoRoot(err error) error {
+	missing := new(broker.NoRootError)
+	switch {
+	case !errors.As(err, &missing):
+		return err
+	case missing.Source == "C2C_MCP_BROKER_ROOT":
+		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", missing.Source, missing.Root)), "the first session makes it; if the path is mistyped, correct it")
 	}
 	return WithHint(noRoot(nobodyYet), HowToBegin())
 }

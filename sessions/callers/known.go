@@ -33,7 +33,7 @@ func isBelowOwn(reg *sessions.Registry, rows []registry.Row, s sessions.Session,
 		}
 		pid = reg.Processes.Self()
 	}
-	for p := range ancestors(reg, pid) {
+	for p := range ancestors(reg.Processes, pid) {
 		if c.PID > 0 || child != 0 {
 			own, others := boundTo(reg, rows, s.ID, p)
 			if own {
@@ -79,7 +79,7 @@ func starter(reg *sessions.Registry, rows []registry.Row, process processes.Proc
 	if client.IsDaemon(clientName, process.PID) {
 		return ""
 	}
-	for p := range ancestors(reg, process.Parent) {
+	for p := range ancestors(reg.Processes, process.Parent) {
 		for _, r := range rows {
 			if r.Integer("pid") == int64(p.PID) && reg.IsBoundTo(r, p) {
 				return r.SID()

@@ -96,7 +96,7 @@ func terminalHere(reg *sessions.Registry) (t terminal) {
 	if st, err := procstat.Read(reg.Processes.Self()); err == nil && unix.Major(st.Terminal) == pseudoTerminals {
 		number = int(unix.Minor(st.Terminal))
 	}
-	for p := range ancestors(reg, reg.Processes.Self()) {
+	for p := range ancestors(reg.Processes, reg.Processes.Self()) {
 		if len(t) > 0 || p.PID == leader {
 			uid, name, _ := procstat.Owner(p.PID)
 			t = append(t, opener{p, name, uid != os.Getuid(), procstat.HasTerminal(p.PID, number)})
