@@ -26,11 +26,15 @@ type project struct {
 	name   string // the same for all clones and work trees; empty if there is only own
 	remote string // the text from which name was made, if there is a remote
 	dir    string // git's own directory
+	folder string // the top directory; of the main work tree, if there are several
 }
 
 func findProject(cwd string) (p project) {
 	r := findRepository(cwd)
 	p.own, p.dir = fingerprint(cmp.Or(r.url, r.top)), r.dir
+	if p.folder = r.top; filepath.Base(r.dir) == ".git" {
+		p.folder = filepath.Dir(r.dir)
+	}
 	remote, ok := remoteName(r.url)
 	switch {
 	case ok:
@@ -155,6 +159,12 @@ func (p *place) spelled() string {
 // link cannot be made, a new root cannot be made either, and the call that opens the root returns the reason. An existing root can be
 // used without the link.
 func (p *place) Record() (again bool) {
+	if p.folderName != "" {
+		if dir, err := atomicfile.Create(filepath.Join(p.state, foldersDir)); err == nil {
+			dir.Symlink(p.folder.text(), p.folderName) // if it fails, the next call tries again
+			dir.Close()
+		}
+	}
 	for _, l := range p.links {
 		dir, err := atomicfile.Create(filepath.Join(p.state, l.dir))
 		if err != nil {

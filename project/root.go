@@ -29,9 +29,14 @@ func FindRoot(getenv func(string) string, cwd string) (path, source string, err 
 // place is the root of a project, and the data by which it was found.
 type place struct {
 	Path, Source string
-	state        string // "" if a variable names the root
-	project      project
-	links        []link // the links that are missing
+	// Former is the root that the repository had when c2c was last used in it, if it has another one now: its remote was changed, or its
+	// folder renamed. It keeps Former while sessions of Former run.
+	Former     string
+	state      string // "" if a variable names the root
+	project    project
+	links      []link // the links that are missing
+	folder     Folder
+	folderName string // of the missing link to folder
 }
 
 // Find is FindRoot for a caller that also calls Record, which makes the missing links.
@@ -62,6 +67,7 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 		name = p.decide()
 	}
 	p.Path = filepath.Join(p.state, ReposDir, name, "broker")
+	p.remember(name)
 	return p, nil
 }
 

@@ -195,7 +195,9 @@ func (a *app) caller() callers.Caller {
 	return c
 }
 
-func (a *app) elsewhere(alias string) string { return elsewhere.Explain(a.getenv, a.cwd, alias) }
+func (a *app) elsewhere(alias string) string {
+	return elsewhere.Explain(a.getenv, a.cwd, alias, callers.IsAgent(a.getenv))
+}
 
 // rootPath is like root, but ignores the error: the caller's next call reports it.
 func (a *app) rootPath() string {

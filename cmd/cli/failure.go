@@ -125,16 +125,13 @@ func (f Failure) Elsewhere(err error, explain func(alias string) string) Failure
 		return f
 	}
 	if where := explain(alias); where != "" {
-		f.Message, f.Hint = strings.Replace(f.Message, nobodyYet, "nobody has used c2c in the present root of this project yet", 1), where
+		f.Hint = where
 	}
 	return f
 }
 
 // ElsewhereVerb is no verb for people: with it and the alias, c2c runs c2cd, which explains.
 const ElsewhereVerb = "__elsewhere"
-
-// nobodyYet is the error of NeedRoot. If the project has a former root, it is not the whole truth.
-const nobodyYet = "nobody has used c2c in this project yet"
 
 // noRoot is the error that there is no root. It matches fs.ErrNotExist.
 type noRoot string
@@ -148,15 +145,15 @@ func NeedRootAt(getenv func(string) string, cwd string) error {
 	if err != nil {
 		return err
 	}
-	return NeedRoot(root, source)
+	return NeedRoot(root, source, cwd)
 }
 
-// NeedRoot returns an error if the root does not exist.
-func NeedRoot(root, source string) error {
+// NeedRoot returns an error if the root of a directory does not exist.
+func NeedRoot(root, source, dir string) error {
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening the root reports any other error
 	}
-	return NoRoot(&broker.NoRootError{Root: root, Source: source})
+	return NoRoot(&broker.NoRootError{Root: root, Source: source, Dir: dir})
 }
 
 // NoRoot returns the error for people that a root does not exist: its name is mistyped, or no session has run there yet. It returns any
@@ -169,7 +166,7 @@ func NoRoot(err error) error {
 	case missing.Source == "C2C_MCP_BROKER_ROOT":
 		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", missing.Source, missing.Root)), "the first session makes it; if the path is mistyped, correct it")
 	}
-	return WithHint(noRoot(nobodyYet), HowToBegin())
+	return WithHint(noRoot(fmt.Sprintf("nobody has used c2c in the project of %s yet: %s decides that its mail would be in %s", missing.Dir, missing.Source, missing.Root)), HowToBegin())
 }
 
 // HowToBegin tells a person what to type if their project has no session yet.

@@ -116,6 +116,12 @@ type owners struct {
 	table processes.Table
 }
 
+// IsAgent reports whether a client's session runs this program: one owns it, or a variable names one. A person's session is no client's.
+func IsAgent(getenv func(string) string) bool {
+	c := Caller{Getenv: getenv}
+	return len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" || Root(new(processes.System), c) != ""
+}
+
 // Root returns the root of the running session that owns the caller; "" if there is none. A session has ended when its process has, so a
 // conversation that is opened again in another project belongs to that project.
 //
