@@ -90,7 +90,7 @@ func stateOf(root string) string { return filepath.Dir(filepath.Dir(filepath.Dir
 
 // remember finds the folder of the project, as it was when c2c was first used in it. If it had another root then, p.Former is that root.
 // Otherwise, or if c2c has never been used here, p.folder is what Record has to write.
-func (p *place) remember(root string) {
+func (p *Place) remember(root string) {
 	if p.project.dir == "" {
 		return
 	}

@@ -110,7 +110,7 @@ func RootAt(state, path string) string {
 }
 
 // decide finds the root of a project that has a name, and adds the missing links to p.links. FindRoot has the rules.
-func (p *place) decide() (root string) {
+func (p *Place) decide() (root string) {
 	own, name := p.project.own, p.project.name
 	recorded, known := linked(p.state, ProjectsDir, name)
 	other, there := linked(p.state, ReposDir, own)
@@ -144,7 +144,7 @@ func (p *place) decide() (root string) {
 }
 
 // spelled returns the existing root of another spelling of the URL, or if there is none, the project's own root.
-func (p *place) spelled() string {
+func (p *Place) spelled() string {
 	for _, url := range spellings(p.project.remote) {
 		if fp := fingerprint(url); fp != p.project.own {
 			if _, there := linked(p.state, ReposDir, fp); there {
@@ -158,7 +158,7 @@ func (p *place) spelled() string {
 // Record makes the missing links. The result again is true if another process has made one of them first. Record returns no error: if a
 // link cannot be made, a new root cannot be made either, and the call that opens the root returns the reason. An existing root can be
 // used without the link.
-func (p *place) Record() (again bool) {
+func (p *Place) Record() (again bool) {
 	if p.folderName != "" {
 		if dir, err := atomicfile.Create(filepath.Join(p.state, foldersDir)); err == nil {
 			dir.Symlink(p.folder.text(), p.folderName) // if it fails, the next call tries again
@@ -183,7 +183,7 @@ func (p *place) Record() (again bool) {
 }
 
 // TellRelay makes a running relay look for new roots, if Record has made a link. Call it after the root was made.
-func (p *place) TellRelay() {
+func (p *Place) TellRelay() {
 	if len(p.links) == 0 {
 		return
 	}
