@@ -31,6 +31,10 @@ type Config struct {
 	Now    func() time.Time // nil: time.Now
 	Log    inbox.Log        // nil: nothing is logged
 	Limits loops.Limits
+	// Existing makes OpenHere and OpenFor return a *NoRootError instead of making a root.
+	Existing bool
+	// Processes finds the processes of clients; nil: in the system.
+	Processes processes.Table
 	// Uninstalled reports whether c2c was uninstalled from a client while the client's process pid ran. Nil: it never was.
 	Uninstalled func(client string, pid int) bool
 	Getenv      func(string) string      // to find the files of clients; nil: c2c does not look for them
@@ -60,5 +64,8 @@ func Open(cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	reg.Paired, reg.Getenv = cfg.Hosts, cfg.Getenv
+	if cfg.Processes != nil {
+		reg.Processes = cfg.Processes
+	}
 	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults(), cfg: cfg}, nil
 }

@@ -1,22 +1,91 @@
 package broker
 
-import "c2c/project"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
 
-// OpenHere opens the root of the repository to which the directory cwd belongs, and makes the root if it is missing. Of cfg it uses only
-// the clock and the log.
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/processes"
+	"c2c/sessions/registry"
+)
+
+// OpenHere opens the root of the repository to which the directory cwd belongs, and makes the root if it is missing. It is for a directory
+// that somebody has named; OpenFor is for the programs that a client or a person runs.
 func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, error) {
-	p, err := project.Find(getenv, cwd)
+	return OpenFor(callers.Caller{Remote: true, Getenv: getenv}, cwd, cfg)
+}
+
+// OpenFor opens the root of a caller: that of the running session that owns the caller, and only without such a session that of the
+// directory cwd. Of cfg it uses only the clock, the log, the processes and Existing.
+func OpenFor(c callers.Caller, cwd string, cfg Config) (*Broker, error) {
+	if cfg.Processes == nil {
+		cfg.Processes = new(processes.System)
+	}
+	p, err := find(c, cwd, cfg.Processes)
+	if err == nil && cfg.Existing {
+		if _, gone := os.Stat(p.Path); errors.Is(gone, fs.ErrNotExist) {
+			return nil, &NoRootError{p.Path, p.Source, cwd}
+		}
+	}
 	for err == nil && p.Record() { // another process has just made a link that names a root: find that root
-		p, err = project.Find(getenv, cwd)
+		p, err = find(c, cwd, cfg.Processes)
 	}
 	if err != nil {
 		return nil, err
 	}
-	set := ConfigOf(getenv, p.Path, nil)
-	set.Log, set.Now = cfg.Log, cfg.Now
+	set := ConfigOf(c.Getenv, p.Path, nil)
+	set.Log, set.Now, set.Processes = cfg.Log, cfg.Now, cfg.Processes
 	b, err := Open(set)
 	if err == nil {
 		p.TellRelay()
 	}
 	return b, err
 }
+
+// RootFor finds the root that OpenFor opens, and what has decided it. It creates nothing.
+func RootFor(c callers.Caller, cwd string) (root, source string, err error) {
+	p, err := find(c, cwd, new(processes.System))
+	return p.Path, p.Source, err
+}
+
+// bySession is the source of a root that a running session has.
+const bySession = "the session that runs here"
+
+// find finds the root of a caller. If the repository around cwd had another root when c2c was last used in it, and sessions of that one run,
+// it is that one.
+func find(c callers.Caller, cwd string, table processes.Table) (project.Place, error) {
+	if project.Named(c.Getenv) == "" {
+		if root := callers.Root(table, c); root != "" {
+			return project.Place{Path: root, Source: bySession}, nil
+		}
+	}
+	p, err := project.Find(c.Getenv, cwd)
+	if err == nil && p.Former != "" && runs(p.Former) {
+		return project.Place{Path: p.Former, Source: bySession}, nil
+	}
+	return p, err
+}
+
+// runs reports whether a session of a root runs.
+func runs(root string) bool {
+	reg, err := sessions.Open(sessions.Config{Root: root})
+	if err != nil {
+		return false
+	}
+	defer reg.Close()
+	rows, _ := reg.ReadRegistry()
+	return slices.ContainsFunc(rows, func(r registry.Row) bool { return reg.State(r) == sessions.Alive })
+}
+
+// NoRootError says that a root does not exist. It matches fs.ErrNotExist.
+type NoRootError struct {
+	Root, Source string
+	Dir          string // the directory whose project has no root
+}
+
+func (e *NoRootError) Error() string        { return "find the root: " + e.Root + " is not there" }
+func (e *NoRootError) Is(target error) bool { return target == fs.ErrNotExist }

@@ -34,7 +34,7 @@ func TestTheStarterOfOurSessionIsFound(t *testing.T) {
 		if pid, err := strconv.Atoi(os.Getenv(variable + "_CLIENT")); err == nil {
 			isClient = func(p int) bool { return p == pid }
 		}
-		fmt.Printf("starter %d\n", callers.Starter(b.Registry, isClient))
+		fmt.Printf("starter %d\n", callers.Starter(b.Processes, isClient))
 		os.Exit(0)
 	}
 	ours := fmt.Sprintf("%s_CLIENT=%d", variable, os.Getpid())

@@ -65,7 +65,7 @@ type protocol struct {
 	prompted       string   // event that shows that the person writes in the event's conversation; or empty
 	beforeTool     string   // event before a tool call: the client refuses the call if the answer says so; or empty
 	editors        []string // tools that change the file named in their input; none if the answer to the event after the call cannot warn the model
-	script         bool     // the hooks run the hook script, which reads the file at PointerPath
+	script         bool     // the hooks run the hook script, which reads the pointer of the session
 }
 
 // content is the part of the waiting mail that an answer to an event may contain.
@@ -305,14 +305,6 @@ func (e Event) OnError() bool { return e.protocol.errors == e.Name }
 
 // Limit returns the length of the longest text that an answer to this event can show, in the client's units.
 func (e Event) Limit() int { return e.protocol.limit }
-
-// Pointer returns PointerPath for a client whose hooks run the script; "" for others.
-func (e Event) Pointer(state string) string {
-	if !e.protocol.script {
-		return ""
-	}
-	return PointerPath(state, e.SessionID)
-}
 
 // DropOwnNote removes the part of Note that the client's protocol has made, and keeps what was added to it.
 func (e *Event) DropOwnNote() {

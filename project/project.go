@@ -26,11 +26,15 @@ type project struct {
 	name   string // the same for all clones and work trees; empty if there is only own
 	remote string // the text from which name was made, if there is a remote
 	dir    string // git's own directory
+	folder string // the top directory; of the main work tree, if there are several
 }
 
 func findProject(cwd string) (p project) {
 	r := findRepository(cwd)
 	p.own, p.dir = fingerprint(cmp.Or(r.url, r.top)), r.dir
+	if p.folder = r.top; filepath.Base(r.dir) == ".git" {
+		p.folder = filepath.Dir(r.dir)
+	}
 	remote, ok := remoteName(r.url)
 	switch {
 	case ok:
@@ -94,8 +98,19 @@ func follow(state, root string) string {
 	return root
 }
 
+// RootAt returns a path that was written down earlier, if it is a root in the state directory; "" if it is anything else. If the root was
+// merged since, RootAt returns the root that has its mail now.
+func RootAt(state, path string) string {
+	if name := filepath.Base(filepath.Dir(path)); isFingerprint(name) || name == "default" {
+		if root := filepath.Join(state, ReposDir, name, "broker"); root == path {
+			return filepath.Join(state, ReposDir, follow(state, name), "broker")
+		}
+	}
+	return ""
+}
+
 // decide finds the root of a project that has a name, and adds the missing links to p.links. FindRoot has the rules.
-func (p *place) decide() (root string) {
+func (p *Place) decide() (root string) {
 	own, name := p.project.own, p.project.name
 	recorded, known := linked(p.state, ProjectsDir, name)
 	other, there := linked(p.state, ReposDir, own)
@@ -129,7 +144,7 @@ func (p *place) decide() (root string) {
 }
 
 // spelled returns the existing root of another spelling of the URL, or if there is none, the project's own root.
-func (p *place) spelled() string {
+func (p *Place) spelled() string {
 	for _, url := range spellings(p.project.remote) {
 		if fp := fingerprint(url); fp != p.project.own {
 			if _, there := linked(p.state, ReposDir, fp); there {
@@ -143,7 +158,13 @@ func (p *place) spelled() string {
 // Record makes the missing links. The result again is true if another process has made one of them first. Record returns no error: if a
 // link cannot be made, a new root cannot be made either, and the call that opens the root returns the reason. An existing root can be
 // used without the link.
-func (p *place) Record() (again bool) {
+func (p *Place) Record() (again bool) {
+	if p.folderName != "" {
+		if dir, err := atomicfile.Create(filepath.Join(p.state, foldersDir)); err == nil {
+			dir.Symlink(p.folder.text(), p.folderName) // if it fails, the next call tries again
+			dir.Close()
+		}
+	}
 	for _, l := range p.links {
 		dir, err := atomicfile.Create(filepath.Join(p.state, l.dir))
 		if err != nil {
@@ -162,7 +183,7 @@ func (p *place) Record() (again bool) {
 }
 
 // TellRelay makes a running relay look for new roots, if Record has made a link. Call it after the root was made.
-func (p *place) TellRelay() {
+func (p *Place) TellRelay() {
 	if len(p.links) == 0 {
 		return
 	}

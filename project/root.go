@@ -23,49 +23,61 @@ import (
 // this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
 	p, err := Find(getenv, cwd)
-	return p.Path, p.source, err
+	return p.Path, p.Source, err
 }
 
-// place is the root of a project, and the data by which it was found.
-type place struct {
-	Path, source string
-	state        string // "" if a variable names the root
-	project      project
-	links        []link // the links that are missing
+// Place is the root of a project, and the data by which it was found.
+type Place struct {
+	Path, Source string
+	// Former is the root that the repository had when c2c was last used in it, if it has another one now: its remote was changed, or its
+	// folder renamed. It keeps Former while sessions of Former run.
+	Former     string
+	state      string // "" if a variable names the root
+	project    project
+	links      []link // the links that are missing
+	folder     Folder
+	folderName string // of the missing link to folder
 }
 
 // Find is FindRoot for a caller that also calls Record, which makes the missing links.
-func Find(getenv func(string) string, cwd string) (place, error) {
-	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
-	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the OCaml c2c wrote this into clients' configurations; later ones ignore it
-		root = ""
-	}
+func Find(getenv func(string) string, cwd string) (Place, error) {
+	root := Named(getenv)
 	if filepath.IsAbs(root) {
-		return place{Path: filepath.Clean(root), source: "C2C_MCP_BROKER_ROOT"}, nil
+		return Place{Path: filepath.Clean(root), Source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
 	// If the working directory does not exist, return an error: otherwise all projects would share the root "default".
 	real, err := filepath.EvalSymlinks(cwd) // git resolves symbolic links, too
 	if cwd == "" || err != nil {
-		return place{}, errors.New("find the root: there is no working directory, perhaps it was removed: " +
+		return Place{}, errors.New("find the root: there is no working directory, perhaps it was removed: " +
 			"go to the project's directory, or set C2C_MCP_BROKER_ROOT to an absolute path")
 	}
 	if root != "" {
-		return place{Path: filepath.Join(cwd, root), source: "C2C_MCP_BROKER_ROOT"}, nil
+		return Place{Path: filepath.Join(cwd, root), Source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
 	state, source := StateDir(getenv)
 	if state == "" {
-		return place{}, errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set: set HOME to your home directory")
+		return Place{}, errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set: set HOME to your home directory")
 	}
 	if !filepath.IsAbs(state) { // with a relative path, each directory would have a root of its own
-		return place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
+		return Place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
-	p := place{source: source, state: state, project: findProject(real)}
+	p := Place{Source: source, state: state, project: findProject(real)}
 	name := p.project.own
 	if p.project.name != "" {
 		name = p.decide()
 	}
 	p.Path = filepath.Join(p.state, ReposDir, name, "broker")
+	p.remember(name)
 	return p, nil
+}
+
+// Named returns the root that C2C_MCP_BROKER_ROOT names, or "".
+func Named(getenv func(string) string) string {
+	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
+	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the OCaml c2c wrote this into clients' configurations; later ones ignore it
+		return ""
+	}
+	return root
 }
 
 // StateDir returns the directory of all roots and links, and the environment variable by which it was found. It returns "" if no

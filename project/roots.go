@@ -30,6 +30,9 @@ func Roots(getenv func(string) string, cwd string) (root string, others []string
 		return true
 	}
 	isNew(filepath.Dir(root))
+	if p.Former != "" && isNew(filepath.Dir(p.Former)) {
+		others = append(others, p.Former)
+	}
 	for _, state := range States(getenv) {
 		for _, fp := range p.project.fingerprints(state) {
 			if dir := filepath.Join(state, ReposDir, fp); isNew(dir) { // even if it has no broker directory: then a merge was killed near its end

@@ -146,7 +146,7 @@ func (p *pruning) isGone(sid string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// pruneNames removes those files of a directory that point to a session that is gone. Such a file contains a prefix and a session id. The
+// pruneNames removes those files of a directory that point to a session that is gone. The first line of such a file is a prefix and a session id. The
 // argument openErr is the error of opening the directory. pruneNames holds the registry's lock, because a session is registered before a
 // file points to it.
 func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
@@ -172,7 +172,8 @@ func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *at
 			if err != nil {
 				continue // not a file of ours
 			}
-			sid, here := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
+			first, _, _ := strings.Cut(string(data), "\n")
+			sid, here := strings.CutPrefix(first, prefix)
 			if !here || strings.Contains(sid, "/") || registry.FindSID(rows, sid) >= 0 || !p.isGone(sid) {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -58,9 +59,13 @@ func commandOf(name string) command {
 	return all[slices.IndexFunc(all, func(c command) bool { return c.name == name })]
 }
 
-func (a *app) open() (*broker.Broker, error) {
-	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: sessions.WarningLogger(cli.Warnings(a.stderr))})
+// open opens the root of the caller. If it is missing, open makes it, unless existing is set.
+func (a *app) open(existing bool) (*broker.Broker, error) {
+	b, err := broker.OpenFor(callers.Caller{Getenv: a.getenv}, a.cwd, broker.Config{Log: a.log(), Existing: existing})
+	return b, cli.NoRoot(err)
 }
+
+func (a *app) log() inbox.Log { return sessions.WarningLogger(cli.Warnings(a.stderr)) }
 
 // caller describes on whose behalf a command acts. The argument explicit is a session that the person has named, or "".
 func (a *app) caller(explicit string) callers.Caller {

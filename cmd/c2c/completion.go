@@ -41,10 +41,7 @@ const offerTime = 500 * time.Millisecond
 // offer lists the aliases, the rooms or the message ids of the root, for the line that the person is typing. Other sessions chose these
 // words, and a word might mean something to the shell. Therefore offer leaves out each word that does not have the form of an alias.
 func (a *app) offer(ctx context.Context, kind string) (choices []cli.Choice) {
-	if cli.NeedRootAt(a.getenv, a.cwd) != nil {
-		return nil
-	}
-	b, err := a.open()
+	b, err := a.open(true)
 	if err != nil {
 		return nil
 	}

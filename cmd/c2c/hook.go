@@ -12,6 +12,8 @@ import (
 	"c2c/inbox/mail"
 	"c2c/process/child"
 	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 )
 
 // hookTime bounds the time of a hook, so that no tool call hangs because of c2c. After 5 s, the hook script would kill c2c.
@@ -28,10 +30,10 @@ func answerHook(c *call, f *cli.Flags) action {
 		limit, end := within(ctx, hookTime)
 		defer end()
 		return hook.Answer(limit, hook.Program{
-			Stdin: c.stdin, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd, Show: c.showHook, Claimed: claimed,
-			Open: func(cwd string) (*broker.Broker, error) {
+			Stdin: c.stdin, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd, Show: c.showHook, Claimed: c.claimed,
+			Open: func(who callers.Caller, cwd string, table processes.Table) (*broker.Broker, error) {
 				c.cwd = cwd
-				return c.open()
+				return broker.OpenFor(who, cwd, broker.Config{Log: c.log(), Processes: table})
 			},
 		}, cmp.Or(*name, hooks.Clients()[0]))
 	}
@@ -39,7 +41,7 @@ func answerHook(c *call, f *cli.Flags) action {
 
 // warnOfClaims handles the event before an edit: c2cd answers it, but only if a session of this root has claimed something.
 func (a *app) warnOfClaims(client string) error {
-	b, err := a.open()
+	b, err := a.open(false)
 	if err != nil {
 		return err
 	}
@@ -50,13 +52,13 @@ func (a *app) warnOfClaims(client string) error {
 	return a.runC2cd([]string{"claims", "--hook", client})
 }
 
-// claimed asks c2cd which other sessions have claimed a file. It returns c2cd's answer, or "" if no other session has claimed it.
-func claimed(dir, client, sid, path string) (string, error) {
+// claimed asks c2cd which other sessions of a root have claimed a file. It returns c2cd's answer, or "" if no other session has claimed it.
+func (a *app) claimed(root, client, sid, path string) (string, error) {
 	c2cd, err := findC2cd()
 	if err != nil {
 		return "", err
 	}
-	return child.Run(c2cd, dir, nil, "claims", "--hook", client, "--session-id", sid, path)
+	return child.Run(c2cd, a.cwd, nil, "claims", "--hook", client, "--session-id", sid, root, path)
 }
 
 // showHook writes the answer of a hook to the stream that the client reads.

@@ -245,7 +245,7 @@ func TestAPointerThatIsNoFileIsReplaced(t *testing.T) {
 		root := scratch(t)
 		home := filepath.Dir(root)
 		state, _ := project.StateDir(func(name string) string { return map[string]string{"HOME": home}[name] })
-		path := hooks.PointerPath(state, "u1")
+		path := callers.PointerPath(state, "u1")
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), plant(path)); err != nil {
 			t.Fatal(err)
 		}

@@ -136,12 +136,12 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 	case cmd.traits&alone != 0:
 		return do(ctx)
 	}
-	if empty, needsRoot := c.emptyAnswer(verb.Name, f); needsRoot {
-		if err := cli.NeedRootAt(a.getenv, a.cwd); errors.Is(err, fs.ErrNotExist) {
-			return c.showEmpty(err, empty)
-		}
+	empty, needsRoot := c.emptyAnswer(verb.Name, f)
+	c.b, err = a.open(needsRoot)
+	if needsRoot && errors.Is(err, fs.ErrNotExist) {
+		return c.showEmpty(err, empty)
 	}
-	if c.b, err = a.open(); err != nil {
+	if err != nil {
 		return err
 	}
 	defer c.b.Close()

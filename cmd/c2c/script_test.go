@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/cmd/rare"
 	"c2c/cmd/roomed"
@@ -75,7 +76,7 @@ func (a *app) mainOfC2cd(ctx context.Context, args []string) int {
 	run := func() error {
 		return rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: a.lockWait}, v, args[1:])
 	}
-	room := roomed.Program{Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Open: a.open, Wait: a.lockWait}
+	room := roomed.Program{Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Open: func() (*broker.Broker, error) { return a.open(false) }, Wait: a.lockWait}
 	switch v.Name {
 	case "rooms":
 		run = func() error { return roomed.Run(ctx, room, v, args[1:]) }

@@ -156,8 +156,8 @@ const (
 )
 
 // warnOfClaims answers a client's event before a tool call. It reads the event from standard input, and reports which sessions have claimed
-// the files that the call would change. If sid is set, c2c hook has started this command: then warnOfClaims reads no
-// event, and prints which sessions other than sid have claimed the files in paths. An error here never stops the tool call.
+// the files that the call would change. If sid is set, c2c hook has started this command, and paths begins with the root: then warnOfClaims
+// reads no event, and prints which sessions other than sid have claimed the other paths. An error here never stops the tool call.
 func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []string) error {
 	editor := callers.Caller{Explicit: sid, Getenv: c.getenv}
 	if sid == "" {
@@ -170,8 +170,14 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 			return err
 		}
 		editor, paths = callers.Caller{Client: name, ClientID: e.SessionID, Getenv: c.getenv}, e.Paths
+		c.owner = editor
 	}
-	b, err := c.openThere()
+	open := c.openThere
+	if sid != "" && len(paths) > 0 {
+		root := paths[0]
+		paths, open = paths[1:], func() (*broker.Broker, error) { return broker.Open(broker.ConfigOf(c.getenv, root, c.app.log)) }
+	}
+	b, err := open()
 	if err != nil || !claims.There(b.Registry) {
 		return err
 	}

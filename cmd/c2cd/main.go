@@ -26,7 +26,7 @@ import (
 	"c2c/cmd/roomed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/project"
+	"c2c/sessions/callers"
 )
 
 var errUsage = cli.ErrUsage
@@ -42,6 +42,7 @@ type app struct {
 	cwd            string
 	c2c            string // the path of c2c for the clients' configurations
 	log            *slog.Logger
+	owner          callers.Caller // for whom the root is found; the method caller adds getenv
 }
 
 func main() {
@@ -184,11 +185,19 @@ type call struct {
 func (c *call) words() ([]string, error) { return c.Parse(c.args) }
 
 func (a *app) root() (string, error) {
-	root, _, err := project.FindRoot(a.getenv, a.cwd)
+	root, _, err := broker.RootFor(a.caller(), a.cwd)
 	return root, err
 }
 
-func (a *app) elsewhere(alias string) string { return elsewhere.Explain(a.getenv, a.cwd, alias) }
+func (a *app) caller() callers.Caller {
+	c := a.owner
+	c.Getenv = a.getenv
+	return c
+}
+
+func (a *app) elsewhere(alias string) string {
+	return elsewhere.Explain(a.getenv, a.cwd, alias, callers.IsAgent(a.getenv))
+}
 
 // rootPath is like root, but ignores the error: the caller's next call reports it.
 func (a *app) rootPath() string {
@@ -198,10 +207,8 @@ func (a *app) rootPath() string {
 
 // openThere opens the root for a verb that never creates one.
 func (a *app) openThere() (*broker.Broker, error) {
-	if err := cli.NeedRootAt(a.getenv, a.cwd); err != nil {
-		return nil, err
-	}
-	return a.open(a.log)
+	b, err := broker.OpenFor(a.caller(), a.cwd, broker.Config{Log: a.log, Existing: true})
+	return b, cli.NoRoot(err)
 }
 
 // openIfThere is like openThere, for a verb that only shows something. If there is no root, it prints a line and returns nil.
@@ -243,5 +250,5 @@ func (a *app) tellWait(missing error) {
 }
 
 func (a *app) open(log inbox.Log) (*broker.Broker, error) {
-	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: log})
+	return broker.OpenFor(a.caller(), a.cwd, broker.Config{Log: log})
 }

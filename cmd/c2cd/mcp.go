@@ -8,14 +8,15 @@ import (
 	"strings"
 	"sync"
 
+	"c2c/broker"
 	"c2c/client"
-	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/install"
 	"c2c/mcp"
 	"c2c/mcp/tools"
 	"c2c/project"
 	"c2c/ringer"
+	"c2c/sessions/callers"
 	"c2c/sessions/processes"
 	"c2c/wake"
 )
@@ -61,6 +62,10 @@ func (a *call) mcp(ctx context.Context) error {
 	var srv *tools.Server
 	push := pushBy(channel, &srv)
 	parent := cmp.Or(os.Getppid(), os.Getpid()) // Getppid is 0 if the parent is outside this PID namespace
+	a.owner = callers.Caller{Client: kind, PID: parent}
+	if p, _ := client.Find(kind); p.SessionServer {
+		a.owner.ClientID = a.getenv(p.SessionEnv)
+	}
 	var once sync.Once
 	stop := func() {}
 	stateless, hush := a.stateless(ctx)
@@ -83,7 +88,7 @@ func (a *call) mcp(ctx context.Context) error {
 		},
 		Open: a.open,
 		RootBy: func() string {
-			_, source, _ := project.FindRoot(a.getenv, a.cwd)
+			_, source, _ := broker.RootFor(a.caller(), a.cwd)
 			return source
 		},
 	})
@@ -134,7 +139,7 @@ func (a *app) startRinging(ctx context.Context, scope ringer.Scope) (stop func()
 	r := a.ringer(scope)
 	state, _ := project.StateDir(a.getenv)
 	r.Hooked = func(id string) bool {
-		_, err := os.Stat(hooks.PointerPath(state, id))
+		_, err := os.Stat(callers.PointerPath(state, id))
 		return err == nil
 	}
 	return r.Start(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"c2c/broker"
@@ -40,7 +41,16 @@ func (a *call) plugin(ctx context.Context) error {
 	link := plugin.New(a.stdout, p.meet)
 	link.Worked, link.Answered, link.Edits = p.worked, p.answered, p.edits
 	link.News = p.news
-	defer a.ringer(ringer.Plugin(profile.Name, a.getenv(client.StartEnv), link)).Start(ctx)()
+	stop, started := func() {}, a.getenv(client.StartEnv)
+	ring := func() { stop = a.ringer(ringer.Plugin(profile.Name, started, link)).Start(ctx) }
+	p.begin = func(id string) {
+		a.owner = callers.Caller{Client: profile.Name, ClientID: id} // if the session runs already, it keeps its root
+		ring()
+	}
+	if started != "" { // mail may begin the first session
+		p.once.Do(ring)
+	}
+	defer func() { stop() }()
 	return link.Run(ctx, a.stdin)
 }
 
@@ -53,6 +63,8 @@ type pluginSessions struct {
 	client string
 	pid    int    // the client's process
 	alias  string // the alias that the project proposes, or empty
+	once   sync.Once
+	begin  func(id string) // is called with the first session: it decides the root, and starts to ring
 
 	b      *broker.Broker
 	served map[string]func() error // by session id: the function that releases the session's server lock
@@ -73,6 +85,7 @@ func (p *pluginSessions) open() (*broker.Broker, error) {
 
 // meet finds or makes the mailbox of a session. It is called for each line of the plugin that only names a session.
 func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err error) {
+	p.once.Do(func() { p.begin(id) })
 	b, err := p.open()
 	if err != nil {
 		return "", err

@@ -130,7 +130,7 @@ func TestAPluginServesItsSessionsInARootThatIsMadeAnew(t *testing.T) {
 	a := &app{log: slog.New(slog.DiscardHandler), getenv: func(name string) string {
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root}[name]
 	}}
-	p := &pluginSessions{app: a, client: "opencode", pid: os.Getpid()}
+	p := &pluginSessions{begin: func(string) {}, app: a, client: "opencode", pid: os.Getpid()}
 	defer p.leave()
 	sid, err := p.meet(t.Context(), "ses-1")
 	if err != nil {
@@ -171,7 +171,7 @@ func TestAPluginThatCannotServeASessionServesItLater(t *testing.T) {
 	a := &app{log: slog.New(slog.DiscardHandler), getenv: func(name string) string {
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root}[name]
 	}}
-	p := &pluginSessions{app: a, client: "opencode", pid: os.Getpid()}
+	p := &pluginSessions{begin: func(string) {}, app: a, client: "opencode", pid: os.Getpid()}
 	sid, err := p.meet(t.Context(), "ses-1")
 	if err != nil {
 		t.Fatal(err)

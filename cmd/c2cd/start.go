@@ -37,6 +37,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		return 0, cli.WithHint(err, "c2c start --alias amber "+cli.Here())
 	}
 	name := names[0]
+	a.owner.Start = name // the client begins in this directory, whoever starts it
 	profile, known := client.Find(name)
 	if !known && dashes < 0 && !strings.ContainsRune(name, os.PathSeparator) {
 		return 0, cli.WithHint(fmt.Errorf("%w: no such client %q", errUsage, name), strings.TrimSpace(fmt.Sprintf(

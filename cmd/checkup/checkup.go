@@ -7,10 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"c2c/broker"
 	"c2c/cmd/relayed"
 	"c2c/doctor"
 	"c2c/install"
-	"c2c/project"
+	"c2c/sessions/callers"
 )
 
 // Checkup checks this machine, as seen from one directory. It has a method for each part.
@@ -33,6 +34,6 @@ func (c Checkup) Run(ctx context.Context) (report, clients []doctor.Finding, err
 }
 
 func (c Checkup) root() (string, error) {
-	root, _, err := project.FindRoot(c.Getenv, c.Cwd)
+	root, _, err := broker.RootFor(callers.Caller{Getenv: c.Getenv}, c.Cwd)
 	return root, err
 }

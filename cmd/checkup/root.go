@@ -16,8 +16,8 @@ import (
 	"c2c/cmd/elsewhere"
 	"c2c/cmd/wired"
 	"c2c/doctor"
-	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake/clients"
 	"c2c/wake/daemon"
 )
@@ -27,7 +27,7 @@ const rootTime = 10 * time.Second
 
 // checkRoot checks the root, its sessions and the daemons.
 func (c Checkup) checkRoot(ctx context.Context) []doctor.Finding {
-	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
+	root, source, err := broker.RootFor(callers.Caller{Getenv: c.Getenv}, c.Cwd)
 	if err != nil {
 		return []doctor.Finding{doctor.Failed("root", "", err)}
 	}

@@ -18,8 +18,8 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
-	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // The exit status of every verb.
@@ -141,7 +141,7 @@ func (f Failure) Elsewhere(err error, explain func(alias string) string) Failure
 		return f
 	}
 	if where := explain(alias); where != "" {
-		f.Message, f.Hint = strings.Replace(f.Message, nobodyYet, "nobody has used c2c in the present root of this project yet", 1), where
+		f.Hint = where
 	}
 	return f
 }
@@ -149,33 +149,40 @@ func (f Failure) Elsewhere(err error, explain func(alias string) string) Failure
 // ElsewhereVerb is no verb for people: with it and the alias, c2c runs c2cd, which explains.
 const ElsewhereVerb = "__elsewhere"
 
-// nobodyYet is the error of NeedRoot. If the project has a former root, it is not the whole truth.
-const nobodyYet = "nobody has used c2c in this project yet"
-
 // noRoot is the error that there is no root. It matches fs.ErrNotExist.
 type noRoot string
 
 func (e noRoot) Error() string        { return string(e) }
 func (e noRoot) Is(target error) bool { return target == fs.ErrNotExist }
 
-// NeedRootAt finds the root of the project around cwd, and returns an error if it does not exist.
+// NeedRootAt finds the root of the caller, and returns an error if it does not exist.
 func NeedRootAt(getenv func(string) string, cwd string) error {
-	root, source, err := project.FindRoot(getenv, cwd)
+	root, source, err := broker.RootFor(callers.Caller{Getenv: getenv}, cwd)
 	if err != nil {
 		return err
 	}
-	return NeedRoot(root, source)
+	return NeedRoot(root, source, cwd)
 }
 
-// NeedRoot returns an error if the root does not exist: its name is mistyped, or no session has run there yet.
-func NeedRoot(root, source string) error {
+// NeedRoot returns an error if the root of a directory does not exist.
+func NeedRoot(root, source, dir string) error {
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening the root reports any other error
 	}
-	if source == "C2C_MCP_BROKER_ROOT" {
-		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if the path is mistyped, correct it")
+	return NoRoot(&broker.NoRootError{Root: root, Source: source, Dir: dir})
+}
+
+// NoRoot returns the error for people that a root does not exist: its name is mistyped, or no session has run there yet. It returns any
+// error but a *broker.NoRootError unchanged.
+func NoRoot(err error) error {
+	missing := new(broker.NoRootError)
+	switch {
+	case !errors.As(err, &missing):
+		return err
+	case missing.Source == "C2C_MCP_BROKER_ROOT":
+		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", missing.Source, missing.Root)), "the first session makes it; if the path is mistyped, correct it")
 	}
-	return WithHint(noRoot(nobodyYet), HowToBegin())
+	return WithHint(noRoot(fmt.Sprintf("nobody has used c2c in the project of %s yet: %s decides that its mail would be in %s", missing.Dir, missing.Source, missing.Root)), HowToBegin())
 }
 
 // HowToBegin tells a person what to type if their project has no session yet.

@@ -62,7 +62,7 @@ func TestAHintShowsTheFormThatWasMeant(t *testing.T) {
 func TestAHintNamesAClientThatIsHere(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
-	hint := func() string { return FailureOf("list", NeedRoot(filepath.Join(bin, "none"), "")).Hint }
+	hint := func() string { return FailureOf("list", NeedRoot(filepath.Join(bin, "none"), "HOME", bin)).Hint }
 	all := client.All()
 	if got := hint(); !strings.Contains(got, "--alias amber "+all[0].Name+" ") {
 		t.Errorf("none is here: %q", got)

@@ -18,7 +18,7 @@ func (e *event) sawEdit() (refused bool, err error) {
 	if _, err := e.b.Dir().Stat(sessions.ClaimsFile); err != nil {
 		return false, nil
 	}
-	said, err := e.Claimed(e.Program.Cwd, e.profile.Name, e.s.ID, path)
+	said, err := e.Claimed(e.b.Root(), e.profile.Name, e.s.ID, path)
 	e.warn(err)
 	warning, refusal, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	switch {

@@ -37,13 +37,13 @@ type Program struct {
 	Stderr io.Writer
 	Getenv func(string) string
 	Cwd    string
-	// Open opens the root of a directory.
-	Open func(cwd string) (*broker.Broker, error)
+	// Open opens the root of a caller; without a session of the caller, that of the directory.
+	Open func(c callers.Caller, cwd string, processes processes.Table) (*broker.Broker, error)
 	// Show writes the answer to standard output, or to standard error, and returns when the client has it.
 	Show func(answer []byte, onStderr bool) error
-	// Claimed runs c2cd in a directory, and asks it which other sessions have claimed a file. It returns a line with a warning, and, if the
+	// Claimed runs c2cd, and asks it which other sessions of a root have claimed a file. It returns a line with a warning, and, if the
 	// project refuses such edits, a second line with the refusal; "" if no other session has claimed the file.
-	Claimed func(dir, client, sid, path string) (string, error)
+	Claimed func(root, client, sid, path string) (string, error)
 }
 
 // ErrOnStderr means that the answer is on standard error, and the exit status must make the client read it there.
@@ -76,15 +76,20 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 	if dir := p.Getenv(e.profile.ProjectEnv); filepath.IsAbs(dir) {
 		e.Program.Cwd = dir
 	}
-	if e.b, err = p.Open(e.Program.Cwd); err != nil {
+	table := new(processes.System)
+	e.pid = e.clientProcess(table)
+	c := callers.Caller{Getenv: p.Getenv}
+	if !e.ByProcess() {
+		c = callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, ByHook: true, Getenv: p.Getenv}
+	}
+	if e.b, err = p.Open(c, e.Program.Cwd, table); err != nil {
 		return e.showTrouble(err)
 	}
 	defer e.b.Close()
-	e.pid = e.clientProcess()
 	if p.Getenv(hooks.PluginEnv) == "" && processes.Uninstalled(p.Getenv, name, e.pid) {
 		return nil // the client loaded c2c's hooks before the uninstall, and still runs them
 	}
-	if err := e.findSession(ctx); err != nil || e.s.ID == "" {
+	if err := e.findSession(ctx, c); err != nil || e.s.ID == "" {
 		return e.showTrouble(err)
 	}
 	return e.answer(ctx)
@@ -167,13 +172,13 @@ func (e *event) showTrouble(cause error) error {
 }
 
 // clientProcess returns the process of the client that runs the hook; 0 if c2c cannot find this process.
-func (e *event) clientProcess() int {
+func (e *event) clientProcess(table processes.Table) int {
 	p := e.profile
 	switch {
 	case p.DetachedHooks && p.SessionFile == "":
-		return callers.Starter(e.b.Registry, nil)
+		return callers.Starter(table, nil)
 	case p.DetachedHooks: // the client writes a file for each of its processes
-		return callers.Starter(e.b.Registry, func(pid int) bool { return p.SessionOf(pid, e.Getenv) != "" })
+		return callers.Starter(table, func(pid int) bool { return p.SessionOf(pid, e.Getenv) != "" })
 	case p.ChildHooks:
 		return os.Getppid()
 	}
@@ -182,15 +187,14 @@ func (e *event) clientProcess() int {
 }
 
 // findSession finds the session of the event. Afterwards e.s.ID is empty if the event belongs to no session, or needs no more work.
-func (e *event) findSession(ctx context.Context) (err error) {
-	c := callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, ByHook: true, Getenv: e.Getenv}
+func (e *event) findSession(ctx context.Context, c callers.Caller) (err error) {
 	if !e.ByProcess() {
 		e.s, err = e.b.Attach(ctx, c)
 		return err
 	}
-	s, err := callers.Resolve(ctx, e.b.Registry, callers.Caller{Getenv: e.Getenv})
+	s, err := callers.Resolve(ctx, e.b.Registry, c)
 	switch {
-	case errors.Is(err, sessions.ErrNoSession) || err == nil && s.Client != c.Client:
+	case errors.Is(err, sessions.ErrNoSession) || err == nil && s.Client != e.profile.Name:
 		return nil // the session has not called its server yet, or runs inside another client
 	case err == nil && e.Prompted():
 		return e.b.Facts.SetConversation(ctx, s.ID, e.Conversation)
@@ -239,22 +243,12 @@ func (e *event) ringByFile(ctx context.Context) error {
 	return ErrOnStderr
 }
 
-// writePointer writes the path of the mailbox into the pointer, a file that the hook script reads. With the pointer, the script does not
-// start c2c while the mailbox is empty. For clients that run no script, writePointer does nothing.
+// writePointer writes the pointer of the session's id, a file that the hook script reads. With the pointer, the script does not start c2c
+// while the mailbox is empty. For clients that run no script, writePointer does nothing.
 func (e *event) writePointer() error {
+	if !e.RunsScript() {
+		return nil
+	}
 	state, _ := project.StateDir(e.Getenv)
-	path, box := e.Pointer(state), filepath.Join(e.b.Root(), e.s.ID)
-	if path == "" || strings.ContainsAny(box, "\n\x00") {
-		return nil
-	}
-	dir, err := atomicfile.Create(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	name := filepath.Base(path)
-	if old, err := dir.Read(name); err == nil && string(old) == box+"\n" {
-		return nil
-	}
-	return dir.Write(name, []byte(box+"\n")) // this also replaces a FIFO or a link
+	return callers.Point(callers.PointerPath(state, e.SessionID), e.b.Root(), e.s)
 }

@@ -29,7 +29,7 @@ func (c *call) keep(ctx context.Context, args []string) error {
 	if len(words) != 1 {
 		return fmt.Errorf("%w: in which root?", cli.ErrUsage)
 	}
-	if err := cli.NeedRoot(words[0], ""); err != nil {
+	if err := cli.NeedRoot(words[0], "c2c keep", words[0]); err != nil {
 		return err
 	}
 	b, err := broker.Open(broker.ConfigOf(c.Getenv, words[0], c.log()))

@@ -10,8 +10,8 @@ import (
 
 	"c2c/broker/moves"
 	"c2c/cmd/cli"
-	"c2c/hooks"
 	"c2c/project"
+	"c2c/sessions/callers"
 )
 
 var errAge = errors.New("want an age such as 90d or 2160h")
@@ -44,7 +44,7 @@ func (c *call) prune() verb {
 			return fmt.Errorf("%w: how old? --older 90d", cli.ErrUsage)
 		}
 		state, _ := project.StateDir(c.Getenv)
-		p, err := moves.Prune(ctx, c.b.Registry, older, hooks.Pointers(state), *dry)
+		p, err := moves.Prune(ctx, c.b.Registry, older, callers.Pointers(state), *dry)
 		return errors.Join(err, c.show(p, func() {
 			verb := "removed"
 			if *dry {

@@ -13,8 +13,8 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
-	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // Program has the input, output and environment of a verb.
@@ -57,7 +57,7 @@ func Run(ctx context.Context, p Program, row cli.Verb, args []string) (err error
 	if answered, err := c.withoutRoot(v); answered || err != nil {
 		return err
 	}
-	c.b, err = broker.OpenHere(p.Getenv, p.Cwd, broker.Config{Log: c.log()})
+	c.b, err = broker.OpenFor(callers.Caller{Getenv: p.Getenv}, p.Cwd, broker.Config{Log: c.log()})
 	if err != nil {
 		return err
 	}
@@ -75,13 +75,9 @@ func (c *call) log() inbox.Log {
 // has a mistyped name, the verb would make directories with this name, and the answer would look as if the name were right. withoutRoot
 // also prints on standard error that the root is missing.
 func (c *call) withoutRoot(v verb) (answered bool, err error) {
-	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
-	if err != nil {
-		return false, err
-	}
-	missing := cli.NeedRoot(root, source)
+	missing := cli.NeedRootAt(c.Getenv, c.Cwd)
 	if !errors.Is(missing, fs.ErrNotExist) {
-		return false, nil
+		return false, missing
 	}
 	answer, err := v.missing()
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"c2c/relay/hosts"
 	"c2c/relay/ssh"
 	"c2c/rooms"
+	"c2c/sessions/callers"
 )
 
 // Program has the input, output and environment of the verbs.
@@ -287,7 +288,7 @@ func (c *call) allowed() (projects, aliases []string, err error) {
 
 // projectHere returns the name that other hosts use for this directory's project.
 func (c *call) projectHere() (string, error) {
-	path, _, err := project.FindRoot(c.Getenv, c.Cwd)
+	path, _, err := broker.RootFor(callers.Caller{Getenv: c.Getenv}, c.Cwd)
 	if err != nil {
 		return "", err
 	}
@@ -354,7 +355,7 @@ func reaches(projects, aliases []string) string {
 }
 
 func (c *call) nameProject(ctx context.Context, name string) error {
-	path, _, err := project.FindRoot(c.Getenv, c.Cwd)
+	path, _, err := broker.RootFor(callers.Caller{Getenv: c.Getenv}, c.Cwd)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,10 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
-	"c2c/cmd/elsewhere"
 	"c2c/inbox/mail"
 	"c2c/process/procstat"
-	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // Client is an AI program that runs in a terminal, but has no session of c2c: it was started before c2c was set up for it.
@@ -49,21 +48,12 @@ func Unknown(ctx context.Context, getenv func(string) string, names []string) (a
 			clients = append(clients, Client{names[i], t.PID, t.Folder})
 		}
 	}
-	known := map[string][]sessions.Session{} // key: a directory; value: all sessions in its project, and those that run in former roots of it
 	for _, c := range clients {
-		if _, looked := known[c.Folder]; !looked {
-			known[c.Folder] = sessionsOf(ctx, getenv, c.Folder)
-			for _, f := range elsewhere.Former(getenv, c.Folder) {
-				for _, pid := range f.PIDs {
-					known[c.Folder] = append(known[c.Folder], sessions.Session{PID: pid})
-				}
-			}
-		}
 		isThis := func(s sessions.Session) bool {
 			return (s.Client == c.Client || s.Client == "") && (parents.isBelow(s.PID, c.PID) || parents.isBelow(c.PID, s.PID))
 		}
 		isFirst := func(o Client) bool { return o.Client == c.Client && o.PID != c.PID && parents.isBelow(c.PID, o.PID) }
-		if !slices.ContainsFunc(known[c.Folder], isThis) && !slices.ContainsFunc(clients, isFirst) {
+		if !slices.ContainsFunc(c.sessions(ctx, getenv), isThis) && !slices.ContainsFunc(clients, isFirst) {
 			all = append(all, c)
 		}
 	}
@@ -93,9 +83,9 @@ func runs(t procstat.Terminal, program string) bool {
 	return interpreter && len(t.Args) > 1 && strings.TrimSuffix(filepath.Base(t.Args[1]), ".js") == program
 }
 
-// sessionsOf returns all sessions in the project of a directory.
-func sessionsOf(ctx context.Context, getenv func(string) string, folder string) []sessions.Session {
-	root, _, err := project.FindRoot(getenv, folder)
+// sessions returns all sessions in the root of the client's session; without a session, in that of its folder.
+func (c Client) sessions(ctx context.Context, getenv func(string) string) []sessions.Session {
+	root, _, err := broker.RootFor(callers.Caller{Client: c.Client, PID: c.PID, Getenv: getenv}, c.Folder)
 	if err != nil {
 		return nil
 	}

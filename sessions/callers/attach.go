@@ -130,6 +130,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	if (a.created && !a.new || a.Alias != "") && MayHaveDeadLetters(reg) {
 		a.moveFrom = facts.AddMissing(a.moveFrom, a.sid)
 	}
+	a.point(reg)
 	return bound, bindFacts(ctx, reg, a, bound[registry.FindSID(bound, a.sid)].Alias())
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 
@@ -439,12 +440,12 @@ func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 // Starter returns the process of the client that started the leader of our process session (setsid); 0 if c2c cannot see it. If the client
 // starts the leader through other processes, isClient must report whether a process is the client's. A nil isClient means that the client
 // starts the leader itself.
-func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) {
+func Starter(table processes.Table, isClient func(pid int) bool) (starter int) {
 	sid, err := unix.Getsid(0)
 	if err != nil {
 		return 0
 	}
-	for p := range ancestors(reg.Processes, reg.Processes.Self()) { // a process left in the background is not below its leader
+	for p := range ancestors(table, table.Self()) { // a process left in the background is not below its leader
 		if p.PID == sid {
 			starter = p.Parent
 		}
@@ -453,6 +454,16 @@ func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) 
 		}
 	}
 	return starter
+}
+
+// above yields the ancestors of our process, beginning with its parent.
+func above(table processes.Table) iter.Seq[processes.Process] {
+	parent := os.Getppid()
+	if self := table.Self(); self != os.Getpid() { // in a test
+		p, _ := table.Find(self)
+		parent = p.Parent
+	}
+	return ancestors(table, parent)
 }
 
 // ancestors yields the process pid, its parent, and so on towards init, as far as c2c can see the processes.
@@ -469,7 +480,6 @@ func ancestors(table processes.Table, pid int) iter.Seq[processes.Process] {
 }
 
 func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
-	self := reg.Processes.Self()
 	byPID := map[int64][]registry.Row{}
 	for _, r := range rows {
 		if pid := r.Integer("pid"); pid > 0 {
@@ -479,10 +489,7 @@ func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (str
 	if len(byPID) == 0 {
 		return "", nil // no session has a process, so none can be an ancestor of ours
 	}
-	for p := range ancestors(reg.Processes, self) {
-		if p.PID == self {
-			continue
-		}
+	for p := range above(reg.Processes) {
 		own := byPID[int64(p.PID)]
 		sid, err := sidOfProcess(reg, own, p, "")
 		if errors.Is(err, sessions.ErrAmbiguous) {

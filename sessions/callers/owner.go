@@ -1,0 +1,215 @@
+package callers
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/client"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/facts"
+	"c2c/sessions/processes"
+)
+
+// A session that runs keeps its root, wherever its client and its commands are. So a caller's root is first looked up by who calls, and only
+// a caller that no session owns gets the root of its working directory. The directory Pointers makes that possible without a search: it
+// has a file for each client process, and for the client's id of a session that shares a process or whose hooks run the script.
+
+// Pointers returns the directory of the files that lead to mailboxes. The argument state is project.StateDir; if it is "", so is the result.
+func Pointers(state string) string {
+	if state == "" {
+		return ""
+	}
+	return filepath.Join(state, "pointers")
+}
+
+// PointerPath returns the path of the file for a client's id of a session, or "" if the id cannot be a file name. The hook script reads the
+// first line.
+func PointerPath(state, clientID string) string {
+	if state == "" || !mail.ValidName(clientID) {
+		return ""
+	}
+	return filepath.Join(Pointers(state), clientID)
+}
+
+// ofProcess is the name of the file for a process. No client's id can be this name. A HOME may be used from several PID namespaces.
+func ofProcess(namespace string, pid int) string {
+	first, _, _ := strings.Cut(namespace, " ")
+	return filepath.Base(first) + ":" + strconv.Itoa(pid)
+}
+
+// pointer is the content of a file: the mailbox of a session, and the process in which the session runs.
+type pointer struct {
+	mailbox, client string
+	pid             int
+	start           int64 // of the process
+	namespace       string
+}
+
+func (p pointer) text() string {
+	return fmt.Sprintf("%s\n%s %d %d %s\n", p.mailbox, p.client, p.pid, p.start, p.namespace)
+}
+
+func parsePointer(text string) (p pointer) {
+	mailbox, rest, _ := strings.Cut(text, "\n")
+	words := strings.SplitN(strings.TrimSuffix(rest, "\n"), " ", 4)
+	if len(words) < 4 { // an older version wrote only the mailbox
+		return p
+	}
+	p = pointer{mailbox: mailbox, client: words[0]}
+	p.pid, _ = strconv.Atoi(words[1])
+	p.start, _ = strconv.ParseInt(words[2], 10, 64)
+	p.namespace = words[3]
+	return p
+}
+
+// Point makes the file at path lead to the session s, which is in the given root.
+func Point(path, root string, s sessions.Session) error {
+	box := filepath.Join(root, s.ID)
+	if path == "" || strings.ContainsAny(box, "\n\x00") {
+		return nil
+	}
+	dir, err := atomicfile.Create(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name, text := filepath.Base(path), pointer{box, s.Client, s.Facts.PID, s.Facts.StartTime, s.Facts.Namespace}.text()
+	if old, err := dir.Read(name); err == nil && string(old) == text {
+		return nil
+	}
+	return dir.Write(name, []byte(text)) // this also replaces a FIFO or a link
+}
+
+// point makes the process of a session that was just bound to it lead to the session, or if the process has many sessions, the client's id.
+// Only a root below a state directory can be found in this way. A client without a profile may be an editor, in which a person works in
+// several projects.
+func (a *Attachment) point(reg *sessions.Registry) {
+	p, known := client.Find(a.client)
+	repos := filepath.Dir(filepath.Dir(reg.Root()))
+	if !known || a.process.PID == 0 || filepath.Base(repos) != project.ReposDir {
+		return
+	}
+	state, name := filepath.Dir(repos), ofProcess(reg.Processes.Namespace(), a.process.PID)
+	switch {
+	case !p.SharedProcess && !a.Caller.serves && a.Caller.Remote:
+		return // over HTTP a process may have sessions in several projects
+	case p.SharedProcess || a.Caller.serves:
+		if name = a.id; !mail.ValidName(name) {
+			return
+		}
+	}
+	s := sessions.Session{ID: a.sid, Client: p.Name, Facts: facts.Facts{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}}
+	if err := Point(filepath.Join(Pointers(state), name), reg.Root(), s); err != nil {
+		reg.Log.Warn("the root of a process was not recorded", "session", a.sid, "err", err)
+	}
+}
+
+// owners looks up files in Pointers.
+type owners struct {
+	dir   *atomicfile.Dir
+	state string
+	table processes.Table
+}
+
+// IsAgent reports whether a client's session runs this program: one owns it, or a variable names one. A person's session is no client's.
+func IsAgent(getenv func(string) string) bool {
+	c := Caller{Getenv: getenv}
+	return len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" || Root(new(processes.System), c) != ""
+}
+
+// Root returns the root of the running session that owns the caller; "" if there is none. A session has ended when its process has, so a
+// conversation that is opened again in another project belongs to that project.
+//
+// The client's id in the call comes first, then the client's process. If neither is given, as in a shell, the nearest process above us that
+// has a session counts, and then the variables that clients below it have set.
+func Root(table processes.Table, c Caller) string {
+	state, _ := project.StateDir(c.env)
+	if c.Remote || c.Start != "" {
+		return "" // the caller names a directory
+	}
+	dir, err := atomicfile.Open(Pointers(state))
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	table = processes.FindOnce(table)
+	o := owners{dir, state, table}
+	if root := o.byID(clientID{client.Name(c.Client), c.ClientID}); root != "" {
+		return root
+	}
+	if c.PID > 0 {
+		return o.root(o.ofProcess(c.PID))
+	}
+	if c.ClientID != "" {
+		return ""
+	}
+	near, root := pointer{}, ""
+	for p := range above(table) {
+		near = o.ofProcess(p.PID)
+		if root = o.root(near); root != "" {
+			break
+		}
+	}
+	for _, id := range c.clientIDs() {
+		profile, _ := client.Find(id.client)
+		if root != "" && (near.client == id.client || slices.Contains(table.Environ(near.pid), profile.SessionEnv+"="+id.id)) {
+			continue // it was inherited through the nearer client
+		}
+		if inner := o.byID(id); inner != "" {
+			return inner
+		}
+	}
+	return root
+}
+
+func (o owners) read(name string) pointer {
+	data, err := o.dir.Read(name)
+	if err != nil {
+		return pointer{}
+	}
+	return parsePointer(string(data))
+}
+
+func (o owners) ofProcess(pid int) pointer {
+	here := o.table.Namespace()
+	p := o.read(ofProcess(here, pid))
+	if p.pid != pid || p.namespace != here {
+		return pointer{}
+	}
+	return p
+}
+
+func (o owners) byID(id clientID) string {
+	if !mail.ValidName(id.id) {
+		return ""
+	}
+	p := o.read(id.id)
+	if p.client != id.client {
+		return ""
+	}
+	return o.root(p)
+}
+
+// root returns the root to which a pointer leads, if the session may run. Only a root in our own state directory counts, whatever the file
+// says. The process of another PID namespace cannot be seen, so it may run.
+func (o owners) root(p pointer) string {
+	if p.pid == 0 {
+		return ""
+	}
+	if here := o.table.Namespace(); p.namespace == here {
+		now, err := o.table.Find(p.pid)
+		if errors.Is(err, processes.ErrNoProcess) || err == nil && now.Start != p.start {
+			return ""
+		}
+	} else if processes.SameNamespace(p.namespace, here) {
+		return "" // before a reboot
+	}
+	return project.RootAt(o.state, filepath.Dir(p.mailbox))
+}
