@@ -193,34 +193,6 @@ func (tab *tab) json(v any) []byte {
 	return text
 }
 
-// slowly sends a request, and does meanwhile between the first byte of its body and the rest. By then the handler reads the body: only
-// then does the server say that it wants the body.
-func (tab *tab) slowly(method, path string, body any, meanwhile func()) (status int) {
-	tab.l.t.Helper()
-	text := tab.json(body)
-	data, write := io.Pipe()
-	r := tab.prepared(method, path, data)
-	r.Header.Set("Expect", "100-continue")
-	client := http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Hour}}
-	defer client.CloseIdleConnections()
-	answered := make(chan int, 1)
-	go func() {
-		defer close(answered)
-		resp, err := client.Do(r)
-		if err != nil {
-			tab.l.t.Error(err)
-			return
-		}
-		resp.Body.Close()
-		answered <- resp.StatusCode
-	}()
-	write.Write(text[:1])
-	meanwhile()
-	write.Write(text[1:])
-	write.Close()
-	return <-answered
-}
-
 // prepared is a request with all that the tab sends along.
 func (tab *tab) prepared(method, path string, data io.Reader) *http.Request {
 	tab.l.t.Helper()
