@@ -45,7 +45,7 @@ func TestWhatIsHiddenStays(t *testing.T) {
 			at := mail.Seconds(now)
 			for _, msg := range []mail.Message{
 				{Content: "gone", ExpiresAt: at}, {Content: "brief", ExpiresAt: at + 10}, {Content: "plain"},
-				{Content: "slow", NotBefore: at + 20}, {Content: "held", Held: "pair"},
+				{Content: "slow", NotBefore: at + 20}, {Content: "held", Held: "pair", NotBefore: at + mail.LongestHold.Seconds()},
 			} {
 				msg.From, msg.To = "amber", "birch"
 				deliver(t, m, msg)
@@ -145,7 +145,7 @@ func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
 			held := true
 			m.held = func(mail.Message) bool { return held }
 			hidden := letter("held")
-			hidden.Held = "pair"
+			hidden.Held, hidden.NotBefore = "pair", mail.Seconds(time.Now().Add(mail.LongestHold))
 			stored := deliver(t, m, letter("first"), hidden)
 			l, err := m.Lease(t.Context(), "test", 1<<30)
 			if err != nil {

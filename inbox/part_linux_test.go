@@ -27,7 +27,8 @@ func mixed(t *testing.T, left int64, begun bool) (m *Mailbox, room, later func()
 	now, held := time.Unix(1_800_000_000, 0), true
 	m.now, m.held = func() time.Time { return now }, func(mail.Message) bool { return held }
 	msgs := []mail.Message{letter("one"), letter("held"), letter("two"), letter("passing"), letter("slow"), letter("three")}
-	msgs[1].Held, msgs[3].Ephemeral, msgs[4].NotBefore = "birch", true, mail.Seconds(now)+60
+	msgs[1].Held, msgs[1].NotBefore = "birch", mail.Seconds(now.Add(mail.LongestHold))
+	msgs[3].Ephemeral, msgs[4].NotBefore = true, mail.Seconds(now)+60
 	if begun {
 		deliver(t, m, letter("before"))
 		if _, err := drain(t.Context(), m, "test"); err != nil {

@@ -219,7 +219,7 @@ func TestATerminalThatAnAgentHasOpenedIsNobodys(t *testing.T) {
 	a.ask("abcde")
 	a.types("c2c rooms create review; c2c serve start")
 	t.Cleanup(func() { a.try("serve", "stop") })
-	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber", "senders pair 123456", "open --print", "relay pair --yes laptop",
+	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber", "senders pair 123456", "open --print", "relay pair --yes --ssh me@laptop",
 		"send '#review' --wake hi", "resume amber birch", "send amber hi"} {
 		out := a.forges("mkdir -p new; cd new; c2c " + line)
 		if !strings.Contains(out, noLogin) || !strings.Contains(out, "exit 1") {
@@ -264,7 +264,7 @@ func TestATerminalThatAnAgentHasPlantedIsNobodys(t *testing.T) {
 func TestACommandThatHasLeftItsTerminalsShellIsNobodys(t *testing.T) {
 	k := &keeper{t, keptPrograms(t), t.TempDir()}
 	out := k.types(`mkfifo begin end
-		sh -c '(read line <begin; c2c relay pair --yes laptop 8>end) & true'
+		sh -c '(read line <begin; c2c relay pair --yes --ssh me@laptop 8>end) & true'
 		cat end & exec 9>begin; echo >&9; wait`)
 	if !strings.Contains(out, "left in the background of its terminal") {
 		t.Error(out)
@@ -288,7 +288,7 @@ func TestAnAgentPairsNoMachineInAFreshFolder(t *testing.T) {
 	a.start(cmd)
 	a.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"register","arguments":{"alias":"dune"}}}`)
 	a.hear()
-	for _, line := range []string{"relay pair --yes laptop", "senders allow ci --to amber", "open --print"} {
+	for _, line := range []string{"relay pair --yes --ssh me@laptop", "senders allow ci --to amber", "open --print"} {
 		out := a.types("mkdir -p new; cd new; git init -q; unset C2C_MCP_BROKER_ROOT; c2c " + line + "; echo exit $?")
 		if !strings.Contains(out, "this is the shell of dune") || !strings.Contains(out, "exit 1") {
 			t.Errorf("%s: %s", line, out)

@@ -43,7 +43,7 @@ var writing = []Verb{
 var (
 	textFile   = Option{Name: "F", Value: "file", Takes: "file", Short: "a file with the text; - is standard input"}
 	kind       = Option{Name: "kind", Value: "word", Takes: "message question task review status ack", Short: "message, question, task, review, status or ack"}
-	urgent     = Option{Name: "urgent", Short: "mark the message as urgent; it still comes in turn"}
+	urgent     = Option{Name: "urgent", Short: "mark it as urgent; it still comes in its turn"}
 	blocking   = Option{Name: "blocking", Short: "mark the message as blocking the sender"}
 	fail       = Option{Name: "fail", Short: "mark the message as the report of a failure"}
 	deferrable = Option{Name: "deferrable", Short: "do not wake the receiver for it"}

@@ -116,12 +116,10 @@ sessions of the other one; --aliases and --projects allow less here.
 	{Name: "relay pair", Args: "[text]", Short: "pair without ssh, by two texts",
 		Long: `Without a text it prints an invitation, good for an hour and for one answer. The
 other machine gives it to "c2c relay pair", which prints an answer; that goes
-to "c2c relay pair" here. With - it reads the text that you paste. Compare the
+to "c2c relay pair" here; with - it reads the text that you paste. Compare the
 keys that both show. Until --aliases and --projects say so, it may write to
-nobody. Without --ssh, mail goes through a hub.
-
-pair --yes makes a token: an invitation whose answer is taken without asking. On
-a machine where nobody has used c2c, "c2c relay pair TOKEN --yes" needs no person.
+nobody. Without --ssh, mail goes through a hub. With --yes the answer is taken
+without asking, and a new machine gives it without asking: pair TEXT --yes.
 `,
 		Options: []Option{hostAs, hostName, aliases, projects,
 			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun, asJSON},
@@ -147,20 +145,19 @@ when it was last heard; and how much mail waits for it, in all projects.
 	{Name: "relay project", Args: "<name>", Short: "name a project without a remote for other machines",
 		Long:    "Run it in the directory of the project, with the same name on each machine.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c relay project notes"}},
-	{Name: "relay hub", Args: "<fleet> | streams <dir> | join <file> | remove <dir> <host>", Short: "have mail go through a nats-server",
-		Long: `hub FLEET writes ./c2c-hub-FLEET: a configuration for each server, which is
-yours and is not written again; hosts.conf, which it includes; and a file for
-each host. Run it again with more hosts to add them. hub remove takes a host out.
-Reload the servers after both. hub streams makes the streams at the running hub.
-hub join makes this machine use the hub, with the file of this host. c2c starts
-no server. None of these pairs machines, so none needs a person.
+	{Name: "relay hub", Args: "<fleet> | <verb> [words]", Short: "have mail go through a nats-server",
+		Long: `Writes ./c2c-hub-FLEET: a configuration for each server, written once and then
+yours; hosts.conf, which it includes; a file for each host. Again with more
+hosts, it adds them. streams DIR makes the streams at the running hub; join FILE
+makes this machine use it; remove DIR HOST takes a host out. Reload the servers
+after a change of hosts. c2c starts no server, and none of this pairs machines.
 `,
 		Options: []Option{
 			{Name: "hosts", Value: "names", Short: "the hosts of the fleet, with commas"},
 			{Name: "listen", Value: "address", Short: "where it listens; default 127.0.0.1:4222"},
-			{Name: "url", Value: "url", Short: "the address that hosts use, if not --listen; for a cluster, one for each server, with commas"},
+			{Name: "url", Value: "url", Short: "what hosts use, if not --listen; a cluster: one a server"},
 			{Name: "ca", Value: "file", Short: "your own certificates, by which hosts know the hub"}, yes, dryRun, asJSON},
-		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub streams c2c-hub-team", "c2c relay hub join host-laptop.json", "c2c relay hub remove c2c-hub-team laptop"}},
+		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub join host-laptop.json"}},
 	{Name: "relay start", Short: "start the relay", Examples: []string{"c2c relay start"}},
 	{Name: "relay stop", Short: "end the relay; mail waits until c2c relay start", Examples: []string{"c2c relay stop"}},
 	{Name: "relay restart", Short: "end the relay, and start it again", Examples: []string{"c2c relay restart"}},
