@@ -22,7 +22,7 @@ func TestARingIsForWhatItCanTellOf(t *testing.T) {
 		"waits":          {func(*mail.Message) {}, sessions.Rung},
 		"wakes nobody":   {func(m *mail.Message) { m.Deferrable = true }, sessions.Queued},
 		"sent behind it": {func(m *mail.Message) { m.TS = mail.Seconds(ring) + 1 }, sessions.Queued},
-		"held":           {func(m *mail.Message) { m.Held = "a" }, sessions.Queued},
+		"held":           {func(m *mail.Message) { m.Held, m.NotBefore = "a", m.TS + 600 }, sessions.Queued},
 		"slowed":         {func(m *mail.Message) { m.NotBefore = mail.Seconds(ring) + 1 }, sessions.Queued},
 		"slowed before":  {func(m *mail.Message) { m.NotBefore = mail.Seconds(ring) - 1 }, sessions.Rung},
 	} {

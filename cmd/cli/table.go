@@ -5,7 +5,7 @@ package cli
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
 		Long: "When it ends, the message is on disk. '#NAME' is a room. In double quotes a\n" +
-			"shell runs what stands in backticks: -F - <<'EOF' takes any text, to a line EOF.\n",
+			"shell runs what stands in backticks: -F - <<'EOF' takes any text up to a line EOF.\n",
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "your own id; sending it again does no harm"},
@@ -226,7 +226,7 @@ all; a reply wakes the author. All else comes in a digest with the next turn.
   rename NAME NEW; archive NAME   close it, and keep its files
 `,
 		Options: []Option{
-			{Name: "private", Short: "create: only invited sessions may join"},
+			{Name: "private", Short: "create: only its members read and invite"},
 			{Name: "history", Value: "number", Default: "0", Short: "join: show so many old posts"},
 			{Name: "limit", Value: "number", Default: "50", Short: "history, search: at most so many of a room; 0: 1000"},
 			asSession, asJSON,

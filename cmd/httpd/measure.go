@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"c2c/broker/owed"
@@ -16,16 +17,20 @@ const lockTime = 3 * time.Second
 // the error.
 func (h *Host) measure(roots func() []string, stats func(context.Context, string) (owed.Stats, error)) func(context.Context, io.Writer) {
 	return func(ctx context.Context, w io.Writer) {
-		var all []owed.Stats
-		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
-			brief, end := context.WithTimeout(ctx, lockTime)
-			st, err := stats(brief, root)
-			end()
+		ctx, end := context.WithTimeout(ctx, lockTime)
+		defer end()
+		list := slices.Compact(slices.Sorted(slices.Values(roots())))
+		all, errs := make([]owed.Stats, len(list)), make([]error, len(list))
+		var each sync.WaitGroup
+		for i, root := range list {
+			each.Go(func() { all[i], errs[i] = stats(ctx, root) })
+		}
+		each.Wait()
+		for i, err := range slices.Backward(errs) {
 			if err != nil {
-				h.Log.Warn("the obligations of a root could not be counted", "root", root, "err", err)
-				continue
+				h.Log.Warn("the obligations of a root could not be counted", "root", list[i], "err", err)
+				all = slices.Delete(all, i, i+1)
 			}
-			all = append(all, st)
 		}
 		owed.Prometheus(w, all...) // ignore a write error: nobody could read about it
 	}

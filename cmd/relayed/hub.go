@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -85,8 +86,8 @@ func (c *call) writeHub(path, fleet, remove string) error {
 	}
 	slices.Sort(servers)
 	if *c.dry {
-		for name, text := range files {
-			fmt.Fprintf(c.Stdout, "# %s:\n%s\n", filepath.Join(path, name), text)
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			fmt.Fprintf(c.Stdout, "# %s:\n%s\n", filepath.Join(path, name), files[name])
 		}
 		return nil
 	}

@@ -77,7 +77,7 @@ func (a *app) selection() string {
 		text += " · oldest mail " + clock(s.Oldest)
 	}
 	if !s.LastRead.IsZero() {
-		text += " · last handed mail " + clock(s.LastRead)
+		text += " · last got mail " + clock(s.LastRead)
 	}
 	return word(text)
 }

@@ -48,7 +48,7 @@ func startRows() []row {
 		{name: "c2c, size", unit: "MB", do: size("c2c"), aim: 3.6, most: 1,
 			reason: "encoding/json and reflect take some 440 kB; the rest is the verbs that agents and people call all day"},
 		{name: "c2cd, size", unit: "MB", do: size("c2cd"), aim: 13, most: 1,
-			reason: "the rare verbs that c2c hands to it take 63 kB, and batches of MCP 25 kB"},
+			reason: "the rare verbs that c2c hands to it take 63 kB"},
 	}
 }
 

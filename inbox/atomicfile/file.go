@@ -31,19 +31,20 @@ func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
 }
 
-// descriptor is openBeneath, but returns a file descriptor instead of an *os.File. If we may not open a file of ours, it was made
-// under a umask that took our own rights away: descriptor gives them back.
+// descriptor is openBeneath, but returns a file descriptor instead of an *os.File. A file on which we have no rights at all was made
+// under a umask that took them away: descriptor gives them back.
 func (d *beneath) descriptor(name string, flag int) (fd int, err error) {
 	open := func() error {
 		fd, err = unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		return err
 	}
 	if err = retry(open); err == unix.EACCES {
-		mode := uint32(0o600)
+		mode, st := uint32(0o600), unix.Stat_t{}
 		if flag&unix.O_DIRECTORY != 0 {
 			mode = 0o700
 		}
-		if unix.Fchmodat(d.fd(), name, mode, 0) == nil { // the kernel lets only the owner do that
+		if unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT != unix.S_IFLNK && st.Mode&0o777 == 0 &&
+			unix.Fchmodat(d.fd(), name, mode, 0) == nil { // the kernel lets only the owner do that
 			err = retry(open)
 		}
 	}

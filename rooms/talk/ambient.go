@@ -13,6 +13,9 @@ import (
 	"c2c/sessions/registry"
 )
 
+// maxUnknown bounds Receipt.Unknown: a text may be full of names.
+const maxUnknown = 10
+
 // Receipt confirms that a post is stored. Its first three fields are the fields of the OCaml c2c's receipt.
 type Receipt struct {
 	DeliveredTo []string `json:"delivered_to"` // the aliases of the other members
@@ -29,7 +32,7 @@ type Receipt struct {
 	Shows       []string `json:"shows,omitempty"`       // agents at work in the post's thread, which see the post during their turn
 	Muted       []string `json:"muted,omitempty"`       // named members that have muted the room
 	Strangers   []string `json:"not_members,omitempty"` // named sessions that are not in the room, so they do not get the post
-	Unknown     []string `json:"unknown,omitempty"`     // names after @ that no session here has
+	Unknown     []string `json:"unknown,omitempty"`     // names after @ that no session here has, maxUnknown at most
 	InReplyTo   string   `json:"in_reply_to,omitempty"`
 	Duplicate   bool     `json:"duplicate,omitempty"`
 	Passed      bool     `json:"passed,omitempty"` // the text was "pass", so nothing was stored
@@ -72,7 +75,7 @@ func (r Receipt) String() string {
 		text += fmt.Sprintf("; not in the room: %s (c2c rooms invite %s %s)", strings.Join(left[:min(len(left), 10)], ", "), r.Room, left[0])
 	}
 	if len(r.Unknown) > 0 {
-		names := strings.Join(r.Unknown[:min(len(r.Unknown), 10)], ", ")
+		names := strings.Join(r.Unknown, ", ")
 		text += "; no session here is called " + names
 		if strings.ContainsFunc(names, func(c rune) bool { return c > unicode.MaxASCII }) {
 			text += " (a name has only the letters A to Z)"

@@ -268,7 +268,7 @@ func (p *posting) findNamed() (names []string, all bool) {
 			r.Strangers = append(r.Strangers, alias)
 		}
 	}
-	r.Unknown = unknown
+	r.Unknown = unknown[:min(len(unknown), maxUnknown)]
 	return names, all
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -157,11 +158,12 @@ func (s *Server) watchTerminals(ctx context.Context, v *view) {
 			word = client.Idle
 		}
 		v.shows(word)
-		waits, stop := context.WithCancel(ctx)
+		next := time.Duration(math.MaxInt64)
 		if s.born.Load() != 0 && again < unloadTime {
-			waits, stop = context.WithTimeout(ctx, again)
+			next = again
 			again *= 2
 		}
+		waits, stop := context.WithTimeout(ctx, next)
 		var waiting sync.WaitGroup
 		if len(pids) > 0 {
 			waiting.Go(func() { wait(waits, pids); stop() })

@@ -28,7 +28,7 @@ import (
 
 const (
 	maxLog   = 1 << 20               // bytes; when a daemon starts, a larger log is emptied
-	stopTime = 25 * time.Second      // how long Stop waits for the end of the daemon; the HTTP daemon may need 20 s if a disk hangs
+	stopTime = 25 * time.Second      // how long Stop waits for the end of the daemon; the HTTP daemon may need 20 s
 	lookTime = 10 * time.Millisecond // the time between two checks whether the daemon runs
 )
 

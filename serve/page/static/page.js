@@ -680,7 +680,7 @@
     const more = [];
     if (s.ring) more.push('last ring: ' + s.ring + (s.ring_at ? ', ' + short(s.ring_at) : ''));
     if (s.surface) more.push(s.surface === 'full' ? 'mail rings it' : 'c2c knows of nothing that rings it: its next turn brings its mail');
-    if (s.last_read) more.push('last handed mail ' + short(s.last_read));
+    if (s.last_read) more.push('last got mail ' + short(s.last_read));
     if (s.handed) more.push(count(s.handed, 'message', 'messages') + ' handed');
     return more;
   }
