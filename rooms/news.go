@@ -51,8 +51,8 @@ type moved struct {
 	read     int64  // the new place
 }
 
-// underWay is how old a post is that names the session when News shows it although the session has not got it as a message: its author was
-// killed between the two steps. A younger post waits, with all posts after it, because it would come twice.
+// A post that names the session normally comes as a message. After underWay without that message, its author was killed between the two
+// steps, and News shows the post. A younger post waits, with all posts after it, because it would come twice.
 const underWay = time.Minute
 
 // maxNews is the number of posts of a room that News returns.

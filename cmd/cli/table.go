@@ -5,7 +5,7 @@ package cli
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
 		Long: "When it ends, the message is on disk. '#NAME' is a room. In double quotes a\n" +
-			"shell runs what stands in backticks: -F - <<'EOF' takes any text up to a line EOF.\n",
+			"shell runs what stands in backticks: -F - <<'EOF' takes any text up to EOF.\n",
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "your own id; sending it again does no harm"},
