@@ -82,7 +82,7 @@ func TestAWakePassesInEveryPermissionModeAndKeepsIt(t *testing.T) {
 			p.WaitScreen(0, "Ready.")
 			claudeIdle(l, model)
 			// In plan mode its model could not register by tool.
-			l.Run("sh", "-c", c2c()+` register amber --session-id "$(sed 's|.*/||' ~/.c2c/pointers/*)"`)
+			l.Run("sh", "-c", c2c()+` register amber --session-id "$(sed -n '1s|.*/||p' ~/.c2c/pointers/*)"`)
 			model.Script(lab.Say("Woken."))
 			l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 			item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
