@@ -55,8 +55,8 @@ func RootFor(c callers.Caller, cwd string) (root, source string, err error) {
 // bySession is the source of a root that a running session has.
 const bySession = "the session that runs here"
 
-// find finds the root of a caller. If the repository around cwd had another root when c2c was last used in it, and sessions of that one run,
-// it is that one.
+// find finds the root of a caller. If the repository around cwd had another root when c2c was last used in it, and sessions of that root
+// or of an earlier one run, it is theirs.
 func find(c callers.Caller, cwd string, table processes.Table) (project.Place, error) {
 	if project.Named(c.Getenv) == "" {
 		if root := callers.Root(table, c); root != "" {
@@ -64,8 +64,8 @@ func find(c callers.Caller, cwd string, table processes.Table) (project.Place, e
 		}
 	}
 	p, err := project.Find(c.Getenv, cwd)
-	if err == nil && p.Former != "" && runs(p.Former) {
-		return project.Place{Path: p.Former, Source: bySession}, nil
+	if i := slices.IndexFunc(p.Former, runs); err == nil && i >= 0 {
+		return project.Place{Path: p.Former[i], Source: bySession}, nil
 	}
 	return p, err
 }

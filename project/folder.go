@@ -11,14 +11,15 @@ import (
 	"syscall"
 )
 
-// foldersDir has a link for each repository in which c2c was used. The link leads nowhere: its text is a folder. So a changed remote and a
-// renamed folder are noticed, and c2c can say where a project is.
+// foldersDir has a link for each repository in which c2c was used. The link leads nowhere: its text is a folder, with the root that was
+// last used there. So a changed remote and a renamed folder are noticed, and c2c can say where a project is. Each earlier root of the
+// repository has a link of its own, <name of the first link>.<root>, which is made before the first link is replaced.
 const foldersDir = "folders"
 
 // maxFolders bounds how many links are read when c2c is first used in a folder.
 const maxFolders = 4096
 
-// Folder is a repository, as it was when c2c was first used in it.
+// Folder is a repository, as it was when c2c was first used in it with a root.
 type Folder struct {
 	Path   string // its top directory
 	Remote string // the name of its remote; "" if it had none, or one on this machine
@@ -50,19 +51,19 @@ func folderAt(state, name string) (f Folder, err error) {
 	return Folder{path, words[2], words[0], words[1]}, nil
 }
 
-// folders calls do with each folder in a state directory.
-func folders(state string, do func(Folder)) {
+// folders calls do with each folder in a state directory, sorted by the names of the links.
+func folders(state string, do func(name string, f Folder)) {
 	entries, _ := os.ReadDir(filepath.Join(state, foldersDir))
 	for _, e := range entries[:min(len(entries), maxFolders)] {
 		if f, err := folderAt(state, e.Name()); err == nil && f.root != "" {
-			do(f)
+			do(e.Name(), f)
 		}
 	}
 }
 
-// FoldersOf returns the folders that were first used with a root. They may be gone.
+// FoldersOf returns the folders that were used with a root. They may be gone.
 func FoldersOf(root string) (all []Folder) {
-	folders(stateOf(root), func(f Folder) {
+	folders(stateOf(root), func(_ string, f Folder) {
 		if f.root == filepath.Base(filepath.Dir(root)) {
 			all = append(all, f)
 		}
@@ -88,40 +89,40 @@ func (p project) key() string { return cmp.Or(p.name, p.own) }
 // stateOf returns the state directory of a root.
 func stateOf(root string) string { return filepath.Dir(filepath.Dir(filepath.Dir(root))) }
 
-// remember finds the folder of the project, as it was when c2c was first used in it. If it had another root then, p.Former is that root.
-// Otherwise, or if c2c has never been used here, p.folder is what Record has to write.
+// remember finds the root that was last used in the folder of the project. If it is another one, or c2c has never been used here, Record
+// has to write it.
 func (p *Place) remember(root string) {
 	if p.project.dir == "" {
 		return
 	}
 	p.folder, p.folderName = Folder{p.project.folder, p.project.remote, root, ""}, fingerprint("folder\x00"+p.project.dir)
-	was, err := folderAt(p.state, p.folderName)
-	if errors.Is(err, fs.ErrNotExist) {
-		if info, err := os.Stat(p.project.dir); err == nil {
-			if st, ok := info.Sys().(*syscall.Stat_t); ok {
-				p.folder.file = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+	if last, _ := folderAt(p.state, p.folderName); last.root != root {
+		p.changed, p.former = true, p.formerFolders()
+		for _, f := range p.former {
+			p.Former = append(p.Former, filepath.Join(p.state, ReposDir, f.root, "broker"))
+		}
+	}
+}
+
+// formerFolders returns the folder of the project with each other root that it has had, the last one first. It reads all links.
+func (p *Place) formerFolders() (all []Folder) {
+	if info, err := os.Stat(p.project.dir); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			p.folder.file = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+		}
+	}
+	folders(p.state, func(name string, f Folder) {
+		if of, _, _ := strings.Cut(name, "."); of != p.folderName {
+			if _, err := os.Stat(f.Path); f.file == "" || f.file != p.folder.file || !errors.Is(err, fs.ErrNotExist) {
+				return // it was not renamed
 			}
 		}
-		folders(p.state, func(f Folder) {
-			if _, err := os.Stat(f.Path); f.file == p.folder.file && errors.Is(err, fs.ErrNotExist) {
-				was = f // it was renamed
-			}
-		})
-		if p.folder.root = was.root; was.root == "" {
-			p.folder.root = root
-			return
+		f.root, f.Path = follow(p.state, f.root), p.folder.Path
+		if f.root != p.folder.root && isDir(filepath.Join(p.state, ReposDir, f.root, "broker")) {
+			all = append(all, f)
 		}
-	} else {
-		p.folderName = "" // it is written
-	}
-	if was.root == "" || was.root == root {
-		return
-	}
-	if had := follow(p.state, was.root); had != root {
-		if former := filepath.Join(p.state, ReposDir, had, "broker"); isDir(former) {
-			p.Former = former
-		}
-	}
+	})
+	return all
 }
 
 func isDir(path string) bool {

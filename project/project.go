@@ -159,12 +159,7 @@ func (p *Place) spelled() string {
 // link cannot be made, a new root cannot be made either, and the call that opens the root returns the reason. An existing root can be
 // used without the link.
 func (p *Place) Record() (again bool) {
-	if p.folderName != "" {
-		if dir, err := atomicfile.Create(filepath.Join(p.state, foldersDir)); err == nil {
-			dir.Symlink(p.folder.text(), p.folderName) // if it fails, the next call tries again
-			dir.Close()
-		}
-	}
+	p.recordFolder() // if it fails, the next call tries again
 	for _, l := range p.links {
 		dir, err := atomicfile.Create(filepath.Join(p.state, l.dir))
 		if err != nil {
@@ -180,6 +175,27 @@ func (p *Place) Record() (again bool) {
 		}
 	}
 	return false
+}
+
+// recordFolder makes the link to the folder name the root that is used now. If it is killed, no root is forgotten: the others have links.
+func (p *Place) recordFolder() error {
+	if !p.changed {
+		return nil
+	}
+	dir, err := atomicfile.Create(filepath.Join(p.state, foldersDir))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for _, f := range p.former {
+		if err := dir.Symlink(f.text(), p.folderName+"."+f.root); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if err := dir.Remove(p.folderName); atomicfile.UnlessAbsent(err) != nil {
+		return err
+	}
+	return dir.Symlink(p.folder.text(), p.folderName)
 }
 
 // TellRelay makes a running relay look for new roots, if Record has made a link. Call it after the root was made.

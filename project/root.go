@@ -29,14 +29,16 @@ func FindRoot(getenv func(string) string, cwd string) (path, source string, err 
 // Place is the root of a project, and the data by which it was found.
 type Place struct {
 	Path, Source string
-	// Former is the root that the repository had when c2c was last used in it, if it has another one now: its remote was changed, or its
-	// folder renamed. It keeps Former while sessions of Former run.
-	Former     string
+	// Former has the earlier roots of the repository, if it had another root when c2c was last used in it: its remote was changed, or its
+	// folder renamed. It keeps a former root while sessions of that one run.
+	Former     []string
 	state      string // "" if a variable names the root
 	project    project
 	links      []link // the links that are missing
 	folder     Folder
-	folderName string // of the missing link to folder
+	folderName string // of the link to folder
+	changed    bool   // the link to folder is missing, or names another root
+	former     []Folder
 }
 
 // Find is FindRoot for a caller that also calls Record, which makes the missing links.

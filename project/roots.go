@@ -30,8 +30,10 @@ func Roots(getenv func(string) string, cwd string) (root string, others []string
 		return true
 	}
 	isNew(filepath.Dir(root))
-	if p.Former != "" && isNew(filepath.Dir(p.Former)) {
-		others = append(others, p.Former)
+	for _, f := range p.formerFolders() {
+		if dir := filepath.Join(p.state, ReposDir, f.root); isNew(dir) {
+			others = append(others, filepath.Join(dir, "broker"))
+		}
 	}
 	for _, state := range States(getenv) {
 		for _, fp := range p.project.fingerprints(state) {

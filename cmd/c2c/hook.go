@@ -58,7 +58,7 @@ func (a *app) claimed(root, client, sid, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return child.Run(c2cd, a.cwd, nil, "claims", "--hook", client, "--session-id", sid, root, path)
+	return child.Run(c2cd, a.cwd, nil, "claims", "--hook", client, "--session-id", sid, "--root", root, path)
 }
 
 // showHook writes the answer of a hook to the stream that the client reads.

@@ -41,10 +41,11 @@ func (c *call) agree(ctx context.Context, verb string) error {
 func (c *call) claim(ctx context.Context, verb string) error {
 	k := claiming{call: c}
 	c.BoolVar(&k.json, "json")
-	var from, client string
+	var from, client, root string
 	switch verb {
 	case "claims":
 		c.TextVar(&client, "hook")
+		c.TextVar(&root, "root")
 		c.TextVar(&from, "session-id")
 	case "claim":
 		c.TextVar(&k.want.Why, "why")
@@ -60,6 +61,14 @@ func (c *call) claim(ctx context.Context, verb string) error {
 	k.want.Paths, k.want.Dir, k.want.Worktree = words, c.cwd, claims.Worktree(c.cwd)
 	if verb == "claim" && len(words) == 0 && k.want.Task == "" {
 		return fmt.Errorf("%w: which paths, or --task WORDS?", errUsage)
+	}
+	if getenv := c.getenv; root != "" {
+		c.getenv = func(name string) string {
+			if name == "C2C_MCP_BROKER_ROOT" {
+				return root
+			}
+			return getenv(name)
+		}
 	}
 	if client != "" {
 		return c.warnOfClaims(ctx, client, from, words)
@@ -156,8 +165,8 @@ const (
 )
 
 // warnOfClaims answers a client's event before a tool call. It reads the event from standard input, and reports which sessions have claimed
-// the files that the call would change. If sid is set, c2c hook has started this command, and paths begins with the root: then warnOfClaims
-// reads no event, and prints which sessions other than sid have claimed the other paths. An error here never stops the tool call.
+// the files that the call would change. If sid is set, c2c hook has started this command: then warnOfClaims reads no event, and prints which
+// sessions other than sid have claimed the paths. An error here never stops the tool call.
 func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []string) error {
 	editor := callers.Caller{Explicit: sid, Getenv: c.getenv}
 	if sid == "" {
@@ -172,12 +181,7 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 		editor, paths = callers.Caller{Client: name, ClientID: e.SessionID, Getenv: c.getenv}, e.Paths
 		c.owner = editor
 	}
-	open := c.openThere
-	if sid != "" && len(paths) > 0 {
-		root := paths[0]
-		paths, open = paths[1:], func() (*broker.Broker, error) { return broker.Open(broker.ConfigOf(c.getenv, root, c.app.log)) }
-	}
-	b, err := open()
+	b, err := c.openThere()
 	if err != nil || !claims.There(b.Registry) {
 		return err
 	}

@@ -242,3 +242,22 @@ func TestWhoseModelSeesNoHookIsWrittenTo(t *testing.T) {
 		t.Errorf("in a project that refuses: %s, %d messages", out, waits())
 	}
 }
+
+// A c2c of another version names the file first. Nothing may be made with the name of a file that is about to be.
+func TestClaimsMakesNoRoot(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	new, file := filepath.Join(k.home, "new.go"), filepath.Join(k.home, "other.go")
+	k.run("claim", file, "--from", "amber")
+	k.try("claims", "--hook", "claude", "--session-id", "birch", new, file)
+	if out, err := k.try("claims", "--hook", "claude", "--session-id", "birch", "--root", new, file); err == nil || !strings.Contains(out, "new.go\", which is not there") {
+		t.Errorf("%v, %s", err, out)
+	}
+	if _, err := os.Stat(new); err == nil {
+		t.Error("it has made " + new)
+	}
+	if out := k.run("claims", "--hook", "claude", "--session-id", "birch", file); !strings.Contains(out, "amber has claimed") {
+		t.Errorf("its own root: %s", out)
+	}
+}

@@ -162,6 +162,31 @@ func TestAProjectKeepsItsRootWhileSessionsRun(t *testing.T) {
 	}
 }
 
+// A project keeps the roots of all its earlier remotes. If c2c is killed while it records the next one, the link of the last root is missing.
+func TestAProjectKeepsAllItsFormerRoots(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]string{"": "", "killed": "; rm $(ls -d ~/.c2c/folders/* | grep -v '[.].*[.]'); c2c list >&2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShell(t)
+			const in = "unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID; cd shop; "
+			s.want("git init -q shop; git -C shop remote add origin https://h.invalid/one")
+			for _, remote := range []string{"one", "two", "three"} {
+				s.want(in + "git remote set-url origin https://h.invalid/" + remote + "; c2c register --session-id " + remote + " " + remote + kill)
+			}
+			out := s.want(in + "c2c migrate-root --dry-run; c2c send two hi --from three || true")
+			if strings.Count(out, "would move from") != 2 || !strings.Contains(out, "has two: c2c migrate-root brings") {
+				t.Errorf("three: %s", out)
+			}
+			out = s.want(in + `git remote set-url origin https://h.invalid/two; c2c start --alias coral sh -- -c '
+				unset C2C_MCP_SESSION_ID; git remote set-url origin https://h.invalid/four; c2c list --all --json'`)
+			if !strings.Contains(out, `"alias": "coral"`) || !strings.Contains(out, `"alias": "two"`) {
+				t.Errorf("a session of two runs: %s", out)
+			}
+		})
+	}
+}
+
 // A merge cannot be undone, so the root of another project is not merged, and no hint names it.
 func TestTheRootOfAnotherProjectIsNotMerged(t *testing.T) {
 	t.Parallel()

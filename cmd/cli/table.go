@@ -195,7 +195,8 @@ it again if it comes back within 10 minutes.
 		Options:  []Option{{Name: "task", Value: "words", Short: "the claim of this task"}, asSession, asJSON},
 		Examples: []string{"c2c release main.go"}},
 	{Name: "claims", C2cd: true, Args: "[path ...]", First: "file", Short: "show who works on what",
-		Options:  []Option{{Name: "hook", Value: "client", Takes: "client", Short: "for a hook of this client: answer its event, or say who holds the paths"}, asSession, asJSON},
+		Options: []Option{{Name: "hook", Value: "client", Takes: "client", Short: "for a hook of this client: answer its event, or say who holds the paths"}, asSession,
+			{Name: "root", Value: "directory", Takes: "file", Short: "for a hook: the root of its session", Aside: true}, asJSON},
 		Examples: []string{"c2c claims"}},
 	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
 		Long: "The heir takes the name of the gone session, and gives up its own. c2c informs\n" +

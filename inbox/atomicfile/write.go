@@ -36,6 +36,11 @@ func (d *Dir) Write(name string, data []byte) error {
 	return err
 }
 
+// WriteUnsynced is Write for a file whose loss in a power cut does no harm. The file may then also be empty. It removes no temporary files.
+func (d *Dir) WriteUnsynced(name string, data []byte) error {
+	return d.put(name, TempName(name), data, func(*Handle) error { return nil })
+}
+
 // sweep removes temporary files that writers of the file have left because their processes died.
 func (d *Dir) sweep(name string) {
 	names, _ := d.Names()
@@ -74,9 +79,17 @@ func (d *Dir) RemoveLeftover(name string) error {
 	return err
 }
 
-// replace writes tmp, calls finish, which syncs tmp, and renames tmp to name. If finish returns an error, the old file stays.
+// replace is put, and then syncs the directory.
 func (d *Dir) replace(name, tmp string, data []byte, finish func(*Handle) error) error {
-	err := d.change("write", name, func() error {
+	if err := d.put(name, tmp, data, finish); err != nil {
+		return err
+	}
+	return d.Sync()
+}
+
+// put writes tmp, calls finish, which may sync tmp, and renames tmp to name. If finish returns an error, the old file stays.
+func (d *Dir) put(name, tmp string, data []byte, finish func(*Handle) error) error {
+	return d.change("write", name, func() error {
 		fd, err := d.descriptor(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 		if err != nil {
 			return err
@@ -95,10 +108,6 @@ func (d *Dir) replace(name, tmp string, data []byte, finish func(*Handle) error)
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return d.Sync()
 }
 
 // Append adds data to the end of the file and syncs it. The caller holds the lock. If Append fails, it cuts off what it has added, so a

@@ -51,7 +51,8 @@ type Attachment struct {
 	since    float64  // the AliasSince of evicted[0]; the caller's session takes it over
 	moveFrom []string // see facts.Facts.MoveFrom
 
-	startedBy string // see facts.Facts.StartedBy
+	startedBy string      // see facts.Facts.StartedBy
+	before    facts.Facts // of the session
 }
 
 // Arrive finds or makes the session of the caller. own is the row of this session. due has the ids of the sessions whose mail must still be
@@ -66,6 +67,9 @@ func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string)
 		}
 		return rows, err
 	})
+	if err == nil {
+		a.point(reg)
+	}
 	return own, a.moveFrom, err
 }
 
@@ -109,6 +113,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 		a.sid, a.new = mail.NewID(reg.Now()), true
 	}
 	before, err := reg.Facts.Read(a.sid)
+	a.before = before
 	if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) {
 		return nil, err // a damaged file is no error here: bindFacts sets it aside
 	}
@@ -130,7 +135,6 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	if (a.created && !a.new || a.Alias != "") && MayHaveDeadLetters(reg) {
 		a.moveFrom = facts.AddMissing(a.moveFrom, a.sid)
 	}
-	a.point(reg)
 	return bound, bindFacts(ctx, reg, a, bound[registry.FindSID(bound, a.sid)].Alias())
 }
 

@@ -84,10 +84,12 @@ func Point(path, root string, s sessions.Session) error {
 	if old, err := dir.Read(name); err == nil && string(old) == text {
 		return nil
 	}
-	return dir.Write(name, []byte(text)) // this also replaces a FIFO or a link
+	return dir.WriteUnsynced(name, []byte(text)) // it replaces a FIFO or a link, too; no process survives a power cut
 }
 
 // point makes the process of a session that was just bound to it lead to the session, or if the process has many sessions, the client's id.
+// It removes the file of the session's process before, if that has ended. It is not called under the registry's lock, because it only helps:
+// if c2c is killed before, the root of the process is that of its directory.
 // Only a root below a state directory can be found in this way. A client without a profile may be an editor, in which a person works in
 // several projects.
 func (a *Attachment) point(reg *sessions.Registry) {
@@ -108,6 +110,16 @@ func (a *Attachment) point(reg *sessions.Registry) {
 	s := sessions.Session{ID: a.sid, Client: p.Name, Facts: facts.Facts{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}}
 	if err := Point(filepath.Join(Pointers(state), name), reg.Root(), s); err != nil {
 		reg.Log.Warn("the root of a process was not recorded", "session", a.sid, "err", err)
+	}
+	if a.before.PID == 0 || a.before.PID == s.Facts.PID && a.before.Namespace == s.Facts.Namespace {
+		return
+	}
+	if dir, err := atomicfile.Open(Pointers(state)); err == nil {
+		defer dir.Close()
+		o, old := owners{dir, state, reg.Processes}, ofProcess(a.before.Namespace, a.before.PID)
+		if p := o.read(old); p.mailbox == filepath.Join(reg.Root(), a.sid) && o.root(p) == "" {
+			dir.Remove(old) // if it fails, only a small file stays
+		}
 	}
 }
 

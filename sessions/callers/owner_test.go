@@ -3,6 +3,7 @@ package callers_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,6 +117,24 @@ func TestARunningSessionOwnsItsHooksServersAndShells(t *testing.T) {
 	l.namespace = "pid:[2] boot machine" // a sandbox cannot see the process, so the session may run
 	l.want(l.a, shell, "CLAUDE_CODE_SESSION_ID=u1")
 	l.want("", shell)
+}
+
+// A session that is opened again and again has one file, and a process that runs keeps its own.
+func TestTheFileOfAProcessThatHasEndedIsRemoved(t *testing.T) {
+	l := newLab(t)
+	for pid := 200; pid < 210; pid++ {
+		l.starts[pid] = processes.Process{PID: pid, Parent: 1, Start: int64(pid)}
+		l.bind(l.a, claudeIn(pid, "u1"))
+		if pid != 203 {
+			delete(l.starts, pid)
+		}
+	}
+	l.starts[209] = processes.Process{PID: 209, Parent: 1, Start: 209}
+	l.bind(l.b, claudeIn(60, "u2"))
+	names, err := filepath.Glob(l.pointer("*"))
+	if want := []string{l.pointer("pid:[1]:203"), l.pointer("pid:[1]:209"), l.pointer("pid:[1]:60")}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, want %q: %v", names, want, err)
+	}
 }
 
 func TestTheNearestClientOwnsAShell(t *testing.T) {
