@@ -108,7 +108,7 @@ func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 }
 
 // Look checks all deadlines once. It acts on each deadline that has passed, and returns the time until the next one; 0: no deadline is
-// known. If it cannot read a mailbox, it goes on with the others. It also takes in mail of old versions, and tidies the root.
+// known. If it cannot read a mailbox, it goes on with the others. It also tidies the root.
 func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	rows, err := c.reg.Rows(ctx)
 	if err != nil {
