@@ -170,7 +170,7 @@ func TestDoneIsWhatTheAgentSays(t *testing.T) {
 	}
 	var shown []string
 	for range 2 {
-		if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, func(_ context.Context, text string) error { shown = append(shown, text); return nil }); err != nil {
+		if err := notify.SaidDone(t.Context(), w.Registry, birch, func(_ context.Context, text string) error { shown = append(shown, text); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestARequestThatWasMadeTwiceIsNotWithdrawn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, nil); err != nil {
+	if err := notify.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.toldOnce(amber.ID, "says that it is done")
@@ -373,7 +373,7 @@ func TestADamagedRegistryEndsNoRequestOfOrAboutASessionWithoutAProcess(t *testin
 		t.Errorf("notices %q", got)
 	}
 	w.register("fir", callers.Caller{Explicit: "fir"})
-	if err := notify.SaidDone(t.Context(), w.Registry, fir.ID, nil); err != nil {
+	if err := notify.SaidDone(t.Context(), w.Registry, fir, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.toldOnce(amber.ID, "fir says that it is done")
@@ -387,7 +387,7 @@ func TestWhoSaysDoneAfterADamageOfTheRegistryIsHeard(t *testing.T) {
 	if again := w.register("birch", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20}); again.ID != birch.ID {
 		t.Errorf("birch is %s, and was %s", again.ID, birch.ID)
 	}
-	if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, nil); err != nil {
+	if err := notify.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.toldOnce(amber.ID, "birch says that it is done")
@@ -405,7 +405,7 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, nil); err != nil {
+	if err := notify.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
 		t.Errorf("said done: %v", err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)

@@ -1,6 +1,9 @@
 package broker_test
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +12,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/notice"
 	"c2c/format"
+	"c2c/inbox"
 	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -260,5 +264,81 @@ func TestStatusSaysWhenAMessageExpired(t *testing.T) {
 	st, err := w.Status(t.Context(), id)
 	if err != nil || st.State != notice.Expired || !st.At.Equal(expires) || !strings.Contains(st.Sentence(), "expired at "+format.Clock(expires, w.clock)) {
 		t.Errorf("it is %q since %v, want %v: %s, %v", st.State, st.At, expires, st.Sentence(), err)
+	}
+}
+
+// What a session was handed and has not answered is read from its archive again only when the archive has changed, and not at all if it
+// was handed more than a day before a process or a command first looks.
+func TestWhatIsUnansweredIsReadOnce(t *testing.T) {
+	t.Parallel()
+	const unread = "maple has not read your message"
+	// destroy makes the messages unreadable, so that they are known only to a process that has read them before.
+	destroy := func(w *world, sid string, at time.Time) {
+		t.Helper()
+		path := filepath.Join(w.Root(), "archive", sid+".jsonl")
+		info, err := os.Stat(path)
+		if err == nil && at.IsZero() {
+			at = info.ModTime()
+			err = os.WriteFile(path, bytes.Repeat([]byte("\n"), int(info.Size())), 0o600)
+		}
+		if err == nil {
+			err = os.Chtimes(path, at, at)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, amber, birch, _ := unanswered(t, mail.Message{})
+	k := deadlines.NewChecker(w.Registry)
+	w.look(k)
+	destroy(w, birch.ID, time.Time{})
+	w.look(k)
+	w.pass(30 * time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID, unread)
+
+	w, amber, birch, _ = unanswered(t, mail.Message{})
+	k = deadlines.NewChecker(w.Registry)
+	w.look(k)
+	destroy(w, birch.ID, time.Time{})
+	w.answers(birch.ID)
+	w.pass(30 * time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID)
+
+	w, amber, birch, _ = unanswered(t, mail.Message{})
+	w.pass(30 * time.Minute)
+	destroy(w, birch.ID, w.clock.Add(-25*time.Hour))
+	w.once()
+	w.look(deadlines.NewChecker(w.Registry))
+	w.wantNotices(amber.ID)
+	destroy(w, birch.ID, w.clock.Add(-23*time.Hour))
+	w.look(deadlines.NewChecker(w.Registry))
+	w.wantNotices(amber.ID, unread)
+}
+
+// Of a shell and of a client without hooks nobody reports answers, so what their command or tool has taken is read, for good.
+func TestWhatACommandTakesIsReadAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"cli_poll", "poll_inbox"} {
+		w, amber, birch := pair(t)
+		id := w.put(amber, "birch", mail.Message{TellAfter: 60}).ID
+		l, err := w.box(birch.ID).Lease(t.Context(), by, 1<<30)
+		if err == nil {
+			err = l.Ack(t.Context(), inbox.Handles(l.Messages)...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := deadlines.NewChecker(w.Registry)
+		for range 3 {
+			w.look(k)
+			w.pass(10 * time.Hour)
+			w.once()
+		}
+		w.wantSaid(id, sessions.Read)
+		w.ends(20)
+		w.look(k)
+		w.wantNotices(amber.ID)
 	}
 }

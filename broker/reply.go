@@ -14,6 +14,7 @@ import (
 // Reply sends m as the answer to the message answered, which Received or LastReceived has returned. The answer goes to the session that
 // wrote that message, even if its alias has changed since.
 func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m mail.Message) (Receipt, error) {
+	m.InReplyTo = answered.ID
 	if err := CheckSender(from, m); err != nil {
 		return Receipt{}, err
 	}
@@ -38,7 +39,6 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	if to.SID() == from.ID {
 		return Receipt{}, fmt.Errorf("%s is your own message: write to %s anew (%w)", short, answered.To, sessions.ErrSelfSend)
 	}
-	m.InReplyTo = answered.ID
 	if err := addressExternal(&m, answered); err != nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
 	}

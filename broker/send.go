@@ -83,13 +83,19 @@ func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, s
 	return b.deliver(ctx, from, rows[i], room, m)
 }
 
-// CheckSender returns an error if m is invalid (its id, kind or tag), or if the session from cannot send.
+// CheckSender returns an error if m is invalid (its id, kind or tag), if the session from cannot send, or if m is an answer and the caller
+// may not answer for this session.
 func CheckSender(from sessions.Session, m mail.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", sessions.ErrNoSession)
 	}
 	if sessions.Fold(from.Alias) == sessions.SystemAlias {
 		return fmt.Errorf("send: %q is c2c itself: choose another alias with c2c register", from.Alias)
+	}
+	if m.InReplyTo != "" {
+		if err := from.MayAct(); err != nil {
+			return fmt.Errorf("answer message %s: %w", mail.ShortID(m.InReplyTo), err)
+		}
 	}
 	if m.ID != "" {
 		if err := sessions.CheckID(m.ID); err != nil {

@@ -104,9 +104,7 @@ func (s *sending) record(ctx context.Context, held bool) {
 	if err := owed.AddFor(ctx, s.b.Registry, s.reader, m, s.again); err != nil {
 		s.b.Log.Warn("the sender will get no notice if there is no answer", "message_id", m.ID, "err", err)
 	}
-	if !s.from.Believes(m.KnownBy) {
-		// the message arrives, but is no answer of the session
-	} else if err := owed.RecordAnswer(ctx, s.b.Registry, s.from.ID, s.to, m); err != nil {
+	if err := owed.RecordAnswer(ctx, s.b.Registry, s.from.ID, s.to, m); err != nil {
 		s.b.Log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
 	}
 	if held {

@@ -240,7 +240,7 @@ func TestAStatusTellsTheWholeWay(t *testing.T) {
 	if err := l.Ack(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := w.way(id); got != "stored at 2026-11-22 23:59; read at 00:00:00 by its plugin" {
+	if got, _ := w.way(id); got != "stored at 2026-11-22 23:59; handed at 00:00:00 by its plugin, which counts as read" {
 		t.Errorf("read: %s", got)
 	}
 }

@@ -59,16 +59,10 @@ func (s Session) HasBell() bool {
 	return s.Facts.RingerPID != 0 && s.State == Alive && s.PID == s.Facts.PID
 }
 
-// Believes reports whether an act in the session's name may change what it has claimed, end what it owes, or count as its word. The argument
-// knownBy says how c2c knew the actor, see mail.Message. While c2c sees the session's client run, only a program below the client acts for the
-// session. Over HTTP there may be nothing to see.
-func (s Session) Believes(knownBy string) bool {
-	return knownBy != mail.ByClaim || s.Process == 0 || s.OverHTTP()
-}
-
-// MayAct returns an error if the caller only claims to be this session, see Believes.
+// MayAct returns an error if the caller may not claim, release, answer or say that it is done in the name of this session. While c2c sees
+// the session's client run, only a program below the client may. Over HTTP there may be nothing to see.
 func (s Session) MayAct() error {
-	if s.Believes(s.KnownBy) {
+	if s.KnownBy != mail.ByClaim || s.Process == 0 || s.OverHTTP() {
 		return nil
 	}
 	return fmt.Errorf("%s runs, and has not started this command: only %[1]s may do this in its own name (c2c send %[1]s asks for it)", s.Alias)

@@ -13,6 +13,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -61,15 +62,17 @@ type boxMemory struct {
 	stamp      inbox.Stamp
 	state      sessions.State
 	ring       wake.Ring
-	unread     []mail.Message  // what its session was handed, and its model has not answered
-	mail       bool            // mail waits in it, or is unread
-	gone       time.Time       // when its session was first seen absent; zero: it is not absent
-	pauseUntil time.Time       // for a long mailbox: before this time c2c reads it only if something is due
-	opens      time.Time       // when the next held-back message in it may be handed over; zero: none
-	next       time.Time       // when to look even if nothing has changed; zero: never
-	failed     bool            // the last look failed, and that was logged; the Checker looks again at the time next
-	news       []notice.News   // for the senders of its messages
-	held       map[string]bool // ids of held messages in it about which loops.TellAll has sent the notices
+	unread     []archive.Record // what its session was handed, and its model has not answered
+	archived   time.Time        // when its archive was last changed, as of the last read of unread; zero: nothing was read
+	size       int64            // and how long the archive was
+	mail       bool             // mail waits in it, or is unread
+	gone       time.Time        // when its session was first seen absent; zero: it is not absent
+	pauseUntil time.Time        // for a long mailbox: before this time c2c reads it only if something is due
+	opens      time.Time        // when the next held-back message in it may be handed over; zero: none
+	next       time.Time        // when to look even if nothing has changed; zero: never
+	failed     bool             // the last look failed, and that was logged; the Checker looks again at the time next
+	news       []notice.News    // for the senders of its messages
+	held       map[string]bool  // ids of held messages in it about which loops.TellAll has sent the notices
 }
 
 // NewChecker makes a Checker that remembers nothing yet.
@@ -105,7 +108,7 @@ func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 }
 
 // Look checks all deadlines once. It acts on each deadline that has passed, and returns the time until the next one; 0: no deadline is
-// known. If it cannot read a mailbox, it goes on with the others. It also takes in mail of old versions, and tidies the root.
+// known. If it cannot read a mailbox, it goes on with the others. It also tidies the root.
 func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	rows, err := c.reg.Rows(ctx)
 	if err != nil {
@@ -190,10 +193,11 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	if err != nil {
 		return err
 	}
+	changed, err := c.findUnread(r.SID(), box, mem)
+	if err != nil {
+		return err
+	}
 	if mem.stamp == "" { // most mailboxes are empty, and a command must check hundreds cheaply
-		if mem.unread, err = c.unreadOf(r); err != nil {
-			return err
-		}
 		if some, err := box.Used(); err != nil || !some && len(mem.unread) == 0 {
 			mem.next, mem.failed = time.Time{}, false
 			return err
@@ -207,16 +211,11 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	if err != nil {
 		return err
 	}
-	changed := stamp != mem.stamp
+	changed = changed || stamp != mem.stamp
 	due := !mem.next.IsZero() && !now.Before(mem.next)
 	if !changed && !due && !mem.mail {
 		return nil
 	}
-	before := len(mem.unread)
-	if mem.unread, err = c.unreadOf(r); err != nil {
-		return err
-	}
-	changed = changed || len(mem.unread) != before
 	if !due && now.Before(mem.pauseUntil) {
 		mem.next = sessions.Earlier(mem.next, mem.pauseUntil)
 		return nil
@@ -243,22 +242,44 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	return nil
 }
 
-// unreadOf returns the messages that a session was handed and that its model has not answered.
-func (c *Checker) unreadOf(r registry.Row) (unread []mail.Message, err error) {
-	found, err := turns.Unread(c.reg, r.SID())
-	if len(found) > 0 && err == nil {
-		turns.LookForAnswer(c.reg, c.look.Session(r))
-		found, err = turns.Unread(c.reg, r.SID())
+// unreadFor is how long after the last hand-over a Checker still begins to look at the unanswered messages of a session. No notice about
+// them comes later, unless a sender has set a longer time.
+const unreadFor = 24 * time.Hour
+
+// findUnread finds the messages that a session was handed and that its model has not answered. It reads the archive only if the archive
+// has changed since the last call. The result changed means that the messages may be others than before.
+func (c *Checker) findUnread(sid string, box *inbox.Mailbox, mem *boxMemory) (changed bool, err error) {
+	before := len(mem.unread)
+	last, told := turns.LastAnswer(c.reg, sid)
+	if !told {
+		mem.unread, mem.archived = nil, time.Time{}
+		return before > 0, nil
 	}
-	for _, f := range found {
-		unread = append(unread, f.Message)
+	at, size, err := box.Archive().Changed()
+	switch {
+	case err != nil:
+		return false, err
+	case at.Equal(mem.archived) && size == mem.size:
+		mem.unread = slices.DeleteFunc(mem.unread, func(r archive.Record) bool { return last.After(mail.FromSeconds(r.DrainedAt)) })
+		return len(mem.unread) < before, nil
+	case !mem.archived.IsZero() || c.reg.Now().Sub(at) < unreadFor:
+		if mem.unread, err = turns.Unread(c.reg, sid); err != nil {
+			return false, err
+		}
 	}
-	return unread, err
+	mem.archived, mem.size = at, size
+	return true, nil
 }
 
 // readAll reads the waiting mail of a mailbox, and acts on it.
 func (c *Checker) readAll(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory) error {
 	now := c.reg.Now()
+	if len(mem.unread) > 0 {
+		turns.LookForAnswer(c.reg, s)
+		if _, err := c.findUnread(s.ID, box, mem); err != nil {
+			return err
+		}
+	}
 	msgs, err := box.PeekAll(ctx)
 	if err != nil {
 		mem.stamp = ""
@@ -284,9 +305,9 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 	}
 	handed := s
 	handed.LastRing = wake.Ring{} // whatever became of the ring, these messages were handed over
-	for _, m := range mem.unread {
-		waits := slices.ContainsFunc(msgs, func(w mail.Message) bool { return w.ID == m.ID && w.SameSender(m) }) // it was put back
-		if m = c.Clock.corrected(m, now, c.Once); !waits && unread.Take(m) {
+	for _, r := range mem.unread {
+		waits := slices.ContainsFunc(msgs, func(w mail.Message) bool { return w.ID == r.ID && w.SameSender(r.Message) }) // it was put back
+		if m := c.Clock.corrected(r.Message, now, c.Once); !waits && unread.Take(m) {
 			mem.expect(handed, m, now)
 		}
 	}

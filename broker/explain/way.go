@@ -57,7 +57,7 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 	switch st.State {
 	case sessions.Read:
 		if !st.At.After(st.HandedAt) { // nothing reports the answers of this reader
-			st.Way = append(st.Way, "read"+at(st.At)+byMethod(st.By))
+			st.Way = append(st.Way, "handed"+at(st.At)+byMethod(st.By)+", which counts as read")
 		} else {
 			st.Way = append(st.Way, "handed"+at(st.HandedAt)+byMethod(st.By), "read since then: its model last answered"+at(st.At))
 		}

@@ -229,11 +229,14 @@ func (r Request) ended(s sessions.Session, row registry.Row) *News {
 // model, only the session's alias, and its client's words for a failure.
 type Show func(ctx context.Context, text string) error
 
-// SaidDone sends the notices of all requests that wait until this session says that it is done. It returns an error only if the requests
-// could not be changed. A notice that cannot be sent now is sent by a later Check.
-func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
+// SaidDone sends the notices of all requests that wait until this session says that it is done. It returns an error only if the caller may
+// not say so, or if the requests could not be changed. A notice that cannot be sent now is sent by a later Check.
+func SaidDone(ctx context.Context, reg *sessions.Registry, s sessions.Session, show Show) error {
+	if err := s.MayAct(); err != nil {
+		return err
+	}
 	all, err := answer(ctx, reg, func(r *Request, _ registry.Row, _ bool) *News {
-		if r.SID != sid || r.When != Done {
+		if r.SID != s.ID || r.When != Done {
 			return nil
 		}
 		return &News{Done, r.Alias + " says that it is done."}
@@ -242,7 +245,7 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show
 		return err
 	}
 	if _, err := NewChecker(reg, show).send(ctx, all); err != nil {
-		reg.Log.Warn("notices that a session is done were not sent; a later check sends them", "session", sid, "err", err)
+		reg.Log.Warn("notices that a session is done were not sent; a later check sends them", "session", s.ID, "err", err)
 	}
 	return nil
 }

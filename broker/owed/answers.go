@@ -44,19 +44,13 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 		errs = append(errs, err)
 		for _, m := range msgs {
 			for _, key := range a.byID[m.InReplyTo] {
-				if authors.Wrote(key.SID, m) && isBelieved(reg, rows, key.SID, m) {
+				if authors.Wrote(key.SID, m) {
 					answers[key] = m
 				}
 			}
 		}
 	}
 	return answers, errors.Join(errs...)
-}
-
-// isBelieved reports whether a message counts as the word of the session sid, see sessions.Session.Believes.
-func isBelieved(reg *sessions.Registry, rows []registry.Row, sid string, m mail.Message) bool {
-	i := registry.FindSID(rows, sid)
-	return m.KnownBy != mail.ByClaim || i < 0 || reg.Session(rows[i]).Believes(m.KnownBy)
 }
 
 // mayAnswer returns the messages to the asker that name one of the questions, newest first.

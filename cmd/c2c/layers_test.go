@@ -116,7 +116,7 @@ var layers = []layer{
 	{"broker", "sends and answers messages, lists and finds them, says what became of them",
 		"broker/explain broker/loops broker/moves broker/notice broker/owed broker/resume golang.org/x/sys inbox inbox/archive inbox/fields inbox/finder inbox/mail process/child project relay/cache sessions sessions/callers sessions/eventlog sessions/processes sessions/registry sessions/turns"},
 	{"broker/deadlines", "acts when a time is over: lets messages expire, tells senders, reminds, tidies",
-		"broker/loops broker/moves broker/notice broker/owed format inbox inbox/atomicfile inbox/filelock inbox/mail sessions sessions/due sessions/locks sessions/registry sessions/turns wake"},
+		"broker/loops broker/moves broker/notice broker/owed format inbox inbox/archive inbox/atomicfile inbox/filelock inbox/mail sessions sessions/due sessions/locks sessions/registry sessions/turns wake"},
 	{"broker/explain", "says what became of a message, and why it is not read yet",
 		"broker/deadlines broker/loops broker/notice broker/owed client doctor format inbox inbox/atomicfile inbox/mail relay/cache sessions sessions/locks sessions/registry sessions/turns wake"},
 	{"broker/resume", "lets two sessions go on that the loop guard has stopped",

@@ -11,8 +11,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// While amber's client runs, a command that another program runs with --from amber changes no claim, ends no obligation, and is not
-// amber's word. What amber's client runs does, and what amber has left behind can be given up when its client has ended.
+// While amber's client runs, a command that another program runs with --from amber changes no claim, answers nothing, and does
+// not say that amber is done. What amber's client runs does, and what amber has left behind can be given up when its client has ended.
 func TestWhatIsOnlyClaimedEndsNothing(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
@@ -71,12 +71,17 @@ func TestWhatIsOnlyClaimedEndsNothing(t *testing.T) {
 		t.Errorf("amber owes %s", out)
 	}
 	refused("reply", "q-1", "never", "--done")
-	if out := k.run("poll-inbox", "--from", "birch"); !strings.Contains(out, `from="amber" by="claimed"`) || strings.Contains(out, "is done") {
+	refused("send", "birch", "never", "--reply-to", "q-1")
+	if out := k.run("poll-inbox", "--from", "birch"); out != "(no messages)\n" {
 		t.Errorf("birch has %s", out)
 	}
 	if out := k.run("obligations", "--from", "birch"); !strings.Contains(out, "question to amber, due in") {
 		t.Errorf("birch is owed %s", out)
 	}
+	if _, err := k.try("keep", "--done", "amber", k.root()); err == nil {
+		t.Error("another program says that amber is done")
+	}
+	k.run("send", "birch", "never mind", "--from", "amber") // this answers nothing, so it is sent
 	if out := k.run("search", "never", "--from", "birch"); !strings.Contains(out, "amber (claimed) to birch") {
 		t.Errorf("birch finds %s", out)
 	}
@@ -84,7 +89,7 @@ func TestWhatIsOnlyClaimedEndsNothing(t *testing.T) {
 	if out := amber("c2c reply q-1 yes --done"); !strings.HasPrefix(out, "queued for birch") {
 		t.Fatal(out)
 	}
-	if out := k.run("poll-inbox", "--from", "birch"); !strings.Contains(out, `from="amber" by="process"`) || !strings.Contains(out, "amber says that it is done") {
+	if out := k.run("poll-inbox", "--from", "birch"); !strings.Contains(out, `from="amber" by="claimed"`) || !strings.Contains(out, `from="amber" by="process"`) || strings.Count(out, "amber says that it is done") != 1 {
 		t.Errorf("birch has %s", out)
 	}
 	if out := k.run("obligations", "--all", "--from", "birch"); !strings.Contains(out, "question to amber, answered") {
@@ -94,5 +99,8 @@ func TestWhatIsOnlyClaimedEndsNothing(t *testing.T) {
 	client.Wait()
 	if out := k.run("release", "--from", "amber"); out != "released docs\n" {
 		t.Errorf("release: %s", out)
+	}
+	if out := k.run("reply", "q-1", "yes again", "--from", "amber"); !strings.HasPrefix(out, "queued for birch") {
+		t.Errorf("reply: %s", out)
 	}
 }

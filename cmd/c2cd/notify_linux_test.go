@@ -57,7 +57,7 @@ func TestALookOfAWaitDoesNotCauseTheNext(t *testing.T) {
 			t.Errorf("it closes one of %q", files)
 		}
 	}
-	if err := notify.SaidDone(t.Context(), b.Registry, birch.ID, nil); err != nil {
+	if err := notify.SaidDone(t.Context(), b.Registry, birch, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !changed() {

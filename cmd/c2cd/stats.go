@@ -15,7 +15,7 @@ import (
 	"c2c/format"
 )
 
-// stats shows how soon questions are read and answered.
+// stats shows how soon questions are rung, handed over and answered.
 func (a *call) stats(ctx context.Context) error {
 	asJSON := a.Bool("json")
 	words, err := a.words()

@@ -248,7 +248,7 @@ var keeping = []Verb{
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
-	{Name: "stats", C2cd: true, Short: "how soon questions, tasks and reviews are read and answered",
+	{Name: "stats", C2cd: true, Short: "how soon questions, tasks and reviews are rung, handed and answered",
 		Long: `Counts those that are open, and some thousands that are over: how many were
 sent, rung, handed, acknowledged (any answer has come), answered, and answered
 in time; and how long each step took after

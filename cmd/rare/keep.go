@@ -13,6 +13,7 @@ import (
 	"c2c/broker/notify"
 	"c2c/cmd/cli"
 	"c2c/process/desktop"
+	"c2c/sessions/callers"
 )
 
 // notifyAgain is how long a check for notices (package notify) counts. If a root has no lasting process, the first command after this time
@@ -39,7 +40,11 @@ func (c *call) keep(ctx context.Context, args []string) error {
 	defer b.Close()
 	show := func(ctx context.Context, text string) error { return desktop.Show(ctx, c.Getenv, text) }
 	if *done != "" {
-		return notify.SaidDone(ctx, b.Registry, *done, show)
+		s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: *done, Getenv: c.Getenv})
+		if err != nil {
+			return err
+		}
+		return notify.SaidDone(ctx, b.Registry, s, show)
 	}
 	err = deadlines.CheckOnce(ctx, b.Registry)
 	if err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {

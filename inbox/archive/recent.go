@@ -56,6 +56,16 @@ func (s *Store) Recent(f func(Record) (more bool)) error {
 	return err
 }
 
+// Changed returns when the newest file of the archive was last changed, and its size; zero if there is none. A new record changes them.
+func (s *Store) Changed() (at time.Time, size int64, err error) {
+	dir, err := s.root.Sub(Dir, false)
+	if err == nil {
+		defer dir.Close()
+		at, size, err = dir.TimeOf(s.Name())
+	}
+	return at, size, atomicfile.UnlessAbsent(err)
+}
+
 // recentIn is Recent for one file. The result more is true if f wants older records, and this file has no more.
 func recentIn(dir *atomicfile.Dir, name string, f func(Record) bool) (more bool, err error) {
 	file, size, err := openSized(dir, name)

@@ -114,11 +114,7 @@ func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
 	}
 	r, err := c.sendReply(ctx, s, answered, m)
 	if err == nil && c.req.GetBool("done", false) {
-		derr := s.MayAct()
-		if derr == nil {
-			derr = notify.SaidDone(ctx, c.b.Registry, s.ID, nil)
-		}
-		if derr != nil { // the answer is sent: an error would make the model send it again
+		if derr := notify.SaidDone(ctx, c.b.Registry, s, nil); derr != nil { // the answer is sent: an error would make the model send it again
 			r.Note = strings.TrimPrefix(r.Note+"; ", "; ") + "nobody is told that you are done: " + derr.Error()
 		}
 	}
