@@ -59,6 +59,11 @@ func (s Session) HasBell() bool {
 	return s.Facts.RingerPID != 0 && s.State == Alive && s.PID == s.Facts.PID
 }
 
+// IsProvenPerson reports whether the caller is a person, and c2c or the caller's machine has checked that: a program may only say so.
+func (s Session) IsProvenPerson() bool {
+	return s.State == Person && (s.KnownBy == mail.ByPerson || s.KnownBy == mail.ByHost)
+}
+
 // Believes reports whether an act in the session's name may change what it has claimed, end what it owes, or count as its word. The argument
 // knownBy says how c2c knew the actor, see mail.Message. While c2c sees the session's client run, only a program below the client acts for the
 // session. Over HTTP there may be nothing to see.
