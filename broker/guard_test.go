@@ -238,15 +238,21 @@ func TestAnOpenGuardStopsOnlyItsChain(t *testing.T) {
 	amber, birch, coral := all[0], all[1], all[2]
 	me := w.attach(callers.Caller{User: &callers.User{UID: 77, Login: "dana", Terminal: true}})
 	topic := w.says(birch, amber, mail.Message{})
-	last := topic
+	last, answered := topic, topic
 	for _, pair := range [][2]sessions.Session{{amber, birch}, {birch, amber}, {amber, birch}} {
-		last = w.says(pair[0], pair[1], mail.Message{InReplyTo: last.ID})
+		answered, last = last, w.says(pair[0], pair[1], mail.Message{InReplyTo: last.ID})
 	}
 	if !last.Held {
 		t.Fatalf("receipt %+v", last)
 	}
 	w.mustPass("to another session", w.says(amber, coral, mail.Message{}))
 	w.mustPass("to a person", w.says(amber, me, mail.Message{}))
+	claimed := me
+	claimed.KnownBy = mail.ByClaim
+	w.mustPass("from a claimed person", w.says(claimed, amber, mail.Message{}))
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: birch.Alias, Content: "x", InReplyTo: answered.ID}); !errors.Is(err, loops.ErrTooManyAnswers) {
+		t.Errorf("behind a claimed person's word: %v", err)
+	}
 	w.mustPass("from a person", w.says(me, amber, mail.Message{}))
 	w.mustPass("behind a person's word", w.says(amber, birch, mail.Message{}))
 	q := w.says(coral, birch, mail.Message{Kind: "question"})

@@ -2,8 +2,6 @@ package broker_test
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -62,24 +60,33 @@ func TestAPersonsMailboxIsGivenAtATerminalOfOurNamespace(t *testing.T) {
 	w.wantResolve("person-7", callers.Caller{User: shell, Explicit: "person-7"})
 }
 
-// An agent goes to the folder of another project, or makes one.
+// An agent goes to the folder of another project, or makes one, and takes its variables out of the environment.
 func TestAnAgentOfAnotherProjectIsNoPerson(t *testing.T) {
-	w := newTableWorld(t)
-	home := t.TempDir()
-	shell := callers.Caller{User: &callers.User{UID: 7, Login: "pat", Terminal: true}, Getenv: env("HOME", home)}
-	other := filepath.Join(home, ".c2c", "repos", "0123", "broker")
-	for start, is := range map[int]bool{5: true, 6: false} { // 5: an earlier process with the number
-		row := fmt.Sprintf(`[{"session_id":"s","alias":"amber","pid":90,"pid_start_time":%d}]`, start)
-		if err := errors.Join(os.MkdirAll(other, 0o700), os.WriteFile(filepath.Join(other, "registry.json"), []byte(row), 0o600)); err != nil {
+	for client, why := range map[string]string{"claude": "this is the shell of amber", "codex": "this is the shell of an agent", "editor": "this is the shell of an agent"} {
+		w := newTableWorld(t)
+		home := t.TempDir()
+		shell := callers.Caller{User: &callers.User{UID: 7, Login: "pat", Terminal: true}, Getenv: env("HOME", home)}
+		root := filepath.Join(home, ".c2c", "repos", "0123456789ab", "broker")
+		other, err := sessions.Open(sessions.Config{Root: root})
+		if err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.Attach(t.Context(), shell)
-		if no := new(sessions.NoPersonError); errors.As(err, &no) == is || !is && no.Why != "this is the shell of amber" {
-			t.Errorf("started at %d: %v", start, err)
+		defer other.Close()
+		other.Processes = w.Processes
+		if _, _, err = callers.Arrive(t.Context(), other, callers.Caller{Client: client, ClientID: "c-1", PID: w.pid(90)}, "amber"); err != nil {
+			t.Fatal(err)
 		}
+		_, err = w.Attach(t.Context(), shell)
+		if no := new(sessions.NoPersonError); !errors.As(err, &no) || no.Why != why {
+			t.Errorf("%s: %v", client, err)
+		}
+		shell.Explicit = "pat"
+		w.starts(90) // an earlier process had the number
+		if s, err := w.Attach(t.Context(), callers.Caller{User: &callers.User{UID: 7, Login: "pat", Terminal: true}, Getenv: shell.Getenv}); err != nil || s.KnownBy != mail.ByPerson {
+			t.Errorf("%s: %+v, %v", client, s, err)
+		}
+		w.wantKnown(mail.ByClaim, shell)
 	}
-	shell.Explicit = "pat"
-	w.wantKnown(mail.ByClaim, shell)
 }
 
 // An agent's sandbox may have a terminal and a PID namespace of its own: it shows no client. The first command in it must not become

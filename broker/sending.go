@@ -35,7 +35,7 @@ func (s *sending) address(ctx context.Context) {
 	if s.room != "" {
 		m.To += "#" + s.room // the OCaml c2c writes posts with such an address
 	}
-	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
+	m.FromPerson, m.External, m.Due = s.from.IsProvenPerson(), s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
 	m.KnownBy, m.StartedBy = cmp.Or(s.from.KnownBy, mail.ByClaim), ""
 	switch {
 	case m.External:

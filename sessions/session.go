@@ -59,6 +59,11 @@ func (s Session) HasBell() bool {
 	return s.Facts.RingerPID != 0 && s.State == Alive && s.PID == s.Facts.PID
 }
 
+// IsProvenPerson reports whether the caller is a person, and c2c or the caller's machine has checked that: a program may only say so.
+func (s Session) IsProvenPerson() bool {
+	return s.State == Person && (s.KnownBy == mail.ByPerson || s.KnownBy == mail.ByHost)
+}
+
 // MayAct returns an error if the caller may not claim, release, answer or say that it is done in the name of this session. While c2c sees
 // the session's client run, only a program below the client may. Over HTTP there may be nothing to see.
 func (s Session) MayAct() error {

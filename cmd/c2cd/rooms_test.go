@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -102,6 +104,14 @@ func TestOnlyAMemberOrAPersonRenamesAndArchivesARoom(t *testing.T) {
 		out, err := k.try(strings.Fields("rooms " + verb + " --session-id birch")...)
 		if err == nil || !strings.Contains(out, "only a member, or a person at a terminal, may rename or archive it") || !strings.Contains(out, "c2c rooms join review joins it") {
 			t.Errorf("%s: %v: %s", verb, err, out)
+		}
+	}
+	k.types("c2c whoami") // makes the person's mailbox
+	for _, verb := range []string{"archive review", "rename review board"} {
+		cmd := k.command(strings.Fields(fmt.Sprintf("rooms %s --session-id person-%d", verb, os.Getuid()))...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal of the developer's
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "only a member, or a person at a terminal") {
+			t.Errorf("who only claims to be a person: %s: %v: %s", verb, err, out)
 		}
 	}
 	if out := k.types("c2c rooms rename review board"); out != "review is called board now\n" {

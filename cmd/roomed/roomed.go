@@ -370,7 +370,7 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 }
 
 func (c *call) rename(ctx context.Context, s sessions.Session) error {
-	if err := c.isMember(s); err != nil && s.State != sessions.Person { // a person may rename and archive any room
+	if err := c.isMember(s); err != nil && !s.IsProvenPerson() { // a person may rename and archive any room
 		return err
 	}
 	if err := talk.Rename(ctx, c.b.Registry, s, c.words[0], c.words[1]); err != nil {
@@ -392,7 +392,7 @@ func (c *call) isMember(s sessions.Session) error {
 }
 
 func (c *call) archive(ctx context.Context, s sessions.Session) error {
-	if err := c.isMember(s); err != nil && s.State != sessions.Person {
+	if err := c.isMember(s); err != nil && !s.IsProvenPerson() {
 		return err
 	}
 	path, err := copies.Archive(ctx, c.b, c.words[0])

@@ -33,7 +33,7 @@ type Message struct {
 
 	Deferrable bool // c2c does not ring for the message
 	Ephemeral  bool // the message is not archived
-	FromPerson bool // the sender is a person at a terminal, not an agent
+	FromPerson bool // the sender is a person, and c2c has checked that
 	External   bool // the sender is a program or a person outside c2c, see Origin
 
 	// The times of the message. When one of them has passed, package broker sends a notice. 0: not set.

@@ -155,7 +155,7 @@ func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session,
 	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) || canKeep(m, false) != nil {
 		return r, false, nil
 	}
-	p := rooms.Post{TS: r.TS, From: from.Alias, Content: m.Content, ID: r.ID, Session: from.ID, Kind: m.Kind, Tag: m.Tag, Person: from.State == sessions.Person, KnownBy: cmp.Or(from.KnownBy, mail.ByClaim)}
+	p := rooms.Post{TS: r.TS, From: from.Alias, Content: m.Content, ID: r.ID, Session: from.ID, Kind: m.Kind, Tag: m.Tag, Person: from.IsProvenPerson(), KnownBy: cmp.Or(from.KnownBy, mail.ByClaim)}
 	err = room.Append(ctx, func(last []rooms.Post) (*rooms.Post, error) {
 		if !p.Person {
 			p.Wakes, p.Stopped, _ = count(last)

@@ -201,7 +201,7 @@ func (p *posting) member(alias string) *one {
 func (p *posting) findTargets() error {
 	d := p.draft
 	names, all := p.findNamed()
-	person := p.isPersons()
+	person := p.from.IsProvenPerson()
 	switch {
 	case d.Wake && !person:
 		return errors.New("only a person may wake all members without a reason: write @all, and say why with --reason, or name those whom you need (@alias)")
@@ -337,11 +337,6 @@ func (p *posting) wakes(to one) bool {
 	return !p.shows[to.SID] && !isPerson(to.SID) && !p.draft.Message.Deferrable && (to.isAway() || p.isWoken(to.SID))
 }
 
-// isPersons reports whether a person posts, and no program that only says so.
-func (p *posting) isPersons() bool {
-	return p.from.State == sessions.Person && p.from.KnownBy != mail.ByClaim
-}
-
 // isPerson reports whether a session belongs to a person, here or on another machine.
 func isPerson(sid string) bool {
 	if host, far := strings.CutPrefix(sid, "r-"); far {
@@ -354,7 +349,7 @@ func isPerson(sid string) bool {
 func (p *posting) store(ctx context.Context) error {
 	d := p.draft.Message
 	p.post = rooms.Post{TS: p.receipt.TS, From: p.from.Alias, Content: d.Content, ID: cmp.Or(d.ID, mail.NewID(p.b.Now())), Session: p.from.ID,
-		Kind: d.Kind, Tag: d.Tag, Reason: p.draft.Reason, Person: p.isPersons(), KnownBy: cmp.Or(p.from.KnownBy, mail.ByClaim)}
+		Kind: d.Kind, Tag: d.Tag, Reason: p.draft.Reason, Person: p.from.IsProvenPerson(), KnownBy: cmp.Or(p.from.KnownBy, mail.ByClaim)}
 	if p.replied.ID != "" {
 		p.post.InReplyTo, p.post.Thread = p.replied.ID, p.replied.Root()
 	}

@@ -813,6 +813,16 @@ func TestTheShortWayStoresTheSame(t *testing.T) {
 	if err != nil || len(posts) != 2 || posts[1].Wakes != 1 || posts[1].Session != "amber" || posts[1].Kind != "status" {
 		t.Errorf("%+v %v", posts, err)
 	}
+	ada := w.person()
+	w.join("review", ada)
+	for _, known := range []string{mail.ByClaim, mail.ByPerson} { // a claimed person does not let a stopped room go on
+		ada.KnownBy = known
+		is := known == mail.ByPerson
+		_, done, err := Ambient(t.Context(), w.Registry, ada, "review", mail.Message{Content: "go on"})
+		if posts, perr := room.Last(1, nil); err != nil || perr != nil || !done || posts[0].Person != is || posts[0].Wakes == 1 == is {
+			t.Errorf("%s: %+v %v %v %v", known, posts, done, err, perr)
+		}
+	}
 }
 
 // Fifty members come and go while ten of them post: each that stays has each post once, in the order of the history, even if it is

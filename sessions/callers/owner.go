@@ -3,6 +3,7 @@ package callers
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/facts"
 	"c2c/sessions/processes"
+	"c2c/sessions/registry"
 )
 
 // A session that runs keeps its root, wherever its client and its commands are. So a caller's root is first looked up by who calls, and only
@@ -90,25 +92,31 @@ func Point(path, root string, s sessions.Session) error {
 // point makes the process of a session that was just bound to it lead to the session, or if the process has many sessions, the client's id.
 // It removes the file of the session's process before, if that has ended. It is not called under the registry's lock, because it only helps:
 // if c2c is killed before, the root of the process is that of its directory.
-// Only a root below a state directory can be found in this way. A client without a profile may be an editor, in which a person works in
-// several projects.
+//
+// Only a root below a state directory can be found in this way. If the process alone does not own a root, its file names no client, and
+// only shows clientAbove that an agent runs there: a client without a profile may be an editor, in which a person works in several projects,
+// and over HTTP a process may have sessions in several projects.
 func (a *Attachment) point(reg *sessions.Registry) {
 	p, known := client.Find(a.client)
 	repos := filepath.Dir(filepath.Dir(reg.Root()))
-	if !known || a.process.PID == 0 || filepath.Base(repos) != project.ReposDir {
+	if a.process.PID == 0 || filepath.Base(repos) != project.ReposDir {
 		return
 	}
-	state, name := filepath.Dir(repos), ofProcess(reg.Processes.Namespace(), a.process.PID)
-	switch {
-	case !p.SharedProcess && !a.Caller.serves && a.Caller.Remote:
-		return // over HTTP a process may have sessions in several projects
-	case p.SharedProcess || a.Caller.serves:
-		if name = a.id; !mail.ValidName(name) {
-			return
-		}
-	}
+	state, shared := filepath.Dir(repos), p.SharedProcess || a.Caller.serves
+	path := filepath.Join(Pointers(state), ofProcess(reg.Processes.Namespace(), a.process.PID))
 	s := sessions.Session{ID: a.sid, Client: p.Name, Facts: facts.Facts{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}}
-	if err := Point(filepath.Join(Pointers(state), name), reg.Root(), s); err != nil {
+	var err error
+	if known && shared && mail.ValidName(a.id) {
+		err = Point(filepath.Join(Pointers(state), a.id), reg.Root(), s)
+	}
+	if !known || shared || a.Caller.Remote {
+		s.Client = ""
+	}
+	old, _ := atomicfile.ReadForeign(path, registry.MaxBytes)
+	if s.Client != "" || parsePointer(string(old)).start != a.process.Start {
+		err = errors.Join(err, Point(path, reg.Root(), s))
+	}
+	if err != nil {
 		reg.Log.Warn("the root of a process was not recorded", "session", a.sid, "err", err)
 	}
 	if a.before.PID == 0 || a.before.PID == s.Facts.PID && a.before.Namespace == s.Facts.Namespace {
@@ -146,32 +154,29 @@ func Root(table processes.Table, c Caller) string {
 	if c.Remote || c.Start != "" {
 		return "" // the caller names a directory
 	}
-	dir, err := atomicfile.Open(Pointers(state))
+	o, err := openOwners(state, table)
 	if err != nil {
 		return ""
 	}
-	defer dir.Close()
-	table = processes.FindOnce(table)
-	o := owners{dir, state, table}
+	defer o.dir.Close()
 	if root := o.byID(clientID{client.Name(c.Client), c.ClientID}); root != "" {
 		return root
 	}
 	if c.PID > 0 {
-		return o.root(o.ofProcess(c.PID))
+		return o.owned(o.ofProcess(c.PID))
 	}
 	if c.ClientID != "" {
 		return ""
 	}
 	near, root := pointer{}, ""
-	for p := range above(table) {
-		near = o.ofProcess(p.PID)
-		if root = o.root(near); root != "" {
+	for near = range o.above() {
+		if root = o.owned(near); root != "" {
 			break
 		}
 	}
 	for _, id := range c.clientIDs() {
 		profile, _ := client.Find(id.client)
-		if root != "" && (near.client == id.client || slices.Contains(table.Environ(near.pid), profile.SessionEnv+"="+id.id)) {
+		if root != "" && (near.client == id.client || slices.Contains(o.table.Environ(near.pid), profile.SessionEnv+"="+id.id)) {
 			continue // it was inherited through the nearer client
 		}
 		if inner := o.byID(id); inner != "" {
@@ -179,6 +184,22 @@ func Root(table processes.Table, c Caller) string {
 		}
 	}
 	return root
+}
+
+func openOwners(state string, table processes.Table) (o owners, err error) {
+	dir, err := atomicfile.Open(Pointers(state))
+	return owners{dir, state, processes.FindOnce(table)}, err
+}
+
+// above yields the pointers of the clients above our process, the nearest one first.
+func (o owners) above() iter.Seq[pointer] {
+	return func(yield func(pointer) bool) {
+		for p := range above(o.table) {
+			if near := o.ofProcess(p.PID); near.pid != 0 && near.start == p.Start && !yield(near) {
+				return
+			}
+		}
+	}
 }
 
 func (o owners) read(name string) pointer {
@@ -204,6 +225,14 @@ func (o owners) byID(id clientID) string {
 	}
 	p := o.read(id.id)
 	if p.client != id.client {
+		return ""
+	}
+	return o.root(p)
+}
+
+// owned is root, for the pointer of a process that owns its root.
+func (o owners) owned(p pointer) string {
+	if p.client == "" {
 		return ""
 	}
 	return o.root(p)

@@ -24,7 +24,8 @@ type User struct {
 	Typing   bool   // the caller's standard input is a terminal
 
 	look      func(*User) // sets Terminal, Typing and why; nil: they are known
-	why       string      // why no person can have opened the terminal; see noPerson
+	why       string      // why no person can have run the command; see noPerson and CheckPerson
+	checked   bool        // CheckPerson has looked for an agent
 	mayLookUp bool        // Name may read /etc/passwd if Login is empty
 }
 

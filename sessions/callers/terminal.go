@@ -15,16 +15,21 @@ import (
 	"c2c/sessions/registry"
 )
 
-// CheckPerson returns nil if no process shows that an agent has run this command: c2c's only check for that. A command that an agent has
-// started stands below its client. One that has left its client behind is in the background, or in a terminal that no login has opened.
-// This stops accidents and what a model tries first. It does not stop a program of this user that wants to be taken for the person, for
-// example one that types into a terminal of the person.
+// CheckPerson returns nil if no process and no variable shows that an agent has run this command. Every act that only a person may do asks it.
+// A command that an agent has started stands below its client. One that has left its client behind is in the background, or in a terminal
+// that neither a login nor a terminal program has opened. This stops accidents and what a model tries first. It does not stop a program of
+// this user that wants to be taken for the person, for example one that types into a terminal of the person.
 func CheckPerson(c Caller, table processes.Table) error {
 	if c.User == nil || !c.User.looked().Terminal {
 		return sessions.ErrNoCaller
 	}
-	if alias := sessionAbove(table, c.Getenv); alias != "" {
-		return &sessions.NoPersonError{Why: "this is the shell of " + alias}
+	if !c.User.checked {
+		c.User.checked = true
+		if len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" {
+			c.User.why = sessions.ShellOf("")
+		} else if alias, is := clientAbove(table, c); is {
+			c.User.why = sessions.ShellOf(alias)
+		}
 	}
 	if c.User.why != "" {
 		return &sessions.NoPersonError{Why: c.User.why}
@@ -32,28 +37,27 @@ func CheckPerson(c Caller, table processes.Table) error {
 	return nil
 }
 
-// sessionAbove returns the alias of a session, in any of the user's roots, whose client is an ancestor of this process; "" if there is none.
-func sessionAbove(table processes.Table, getenv func(string) string) (alias string) {
-	if getenv == nil {
-		return ""
+// clientAbove reports whether a client with a session, in any of the user's roots, is above this process. The alias may be unknown.
+func clientAbove(table processes.Table, c Caller) (alias string, is bool) {
+	if c.Getenv == nil {
+		return "", false
 	}
-	above := map[int64]int64{}
-	for p := range ancestors(table, table.Self()) {
-		above[int64(p.PID)] = p.Start
-	}
-	for _, state := range project.States(getenv) {
-		repos, _ := os.ReadDir(filepath.Join(state, project.ReposDir))
-		for _, repo := range repos {
-			data, _ := atomicfile.ReadForeign(filepath.Join(state, project.ReposDir, repo.Name(), "broker", registry.FileName), registry.MaxBytes)
-			rows, _ := registry.ParseRegistry(data) // a damaged one is repaired by the commands of its own project
-			for _, r := range rows {
-				if start, is := above[r.Integer("pid")]; is && start == r.Integer("pid_start_time") {
-					return r.Alias()
-				}
+	for _, state := range project.States(c.Getenv) {
+		o, err := openOwners(state, table)
+		if err != nil {
+			continue
+		}
+		defer o.dir.Close()
+		for p := range o.above() {
+			data, _ := atomicfile.ReadForeign(filepath.Join(o.root(p), registry.FileName), registry.MaxBytes)
+			rows, _ := registry.ParseRegistry(data)                                              // a damaged one is repaired by the commands of its own project
+			if i := registry.FindSID(rows, filepath.Base(p.mailbox)); i >= 0 && p.client != "" { // else the process may have other sessions, too
+				alias = rows[i].Alias()
 			}
+			return alias, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // opener is a process of the chain behind a terminal: the leader of the process session, its parent, and so on.
