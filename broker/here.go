@@ -52,6 +52,12 @@ func RootFor(c callers.Caller, cwd string) (root, source string, err error) {
 	return p.Path, p.Source, err
 }
 
+// RootHere finds the root that OpenHere opens. It creates nothing.
+func RootHere(getenv func(string) string, cwd string) (root string, err error) {
+	root, _, err = RootFor(callers.Caller{Remote: true, Getenv: getenv}, cwd)
+	return root, err
+}
+
 // bySession is the source of a root that a running session has.
 const bySession = "the session that runs here"
 

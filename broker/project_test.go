@@ -71,7 +71,7 @@ func (m machine) open(cwd string) string {
 		m.t.Fatal(err)
 	}
 	defer b.Close()
-	if found, _, err := project.FindRoot(m.getenv, cwd); err != nil || found != b.Root() {
+	if found, err := broker.RootHere(m.getenv, cwd); err != nil || found != b.Root() {
 		m.t.Errorf("opened %s, and then found %s, %v", b.Root(), found, err)
 	}
 	return b.Root()
@@ -240,7 +240,7 @@ func TestARepositoryWhereAWorkTreeWasHasItsOwnRoot(t *testing.T) {
 func TestLooksMakeNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	if _, _, err := project.FindRoot(m.getenv, m.clone("ssh", "git@host.org:o/r.git")); err != nil {
+	if _, err := broker.RootHere(m.getenv, m.clone("ssh", "git@host.org:o/r.git")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(m.dir, ".c2c")); !errors.Is(err, os.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/e2e/need"
-	"c2c/project"
+	"c2c/sessions/callers"
 )
 
 func env(pairs ...string) func(string) string {
@@ -54,24 +54,24 @@ func TestRootFollowsTheVariables(t *testing.T) {
 		{"legacy is ignored", env("C2C_MCP_BROKER_ROOT", "/x/.git/c2c/mcp", "HOME", "/h"), "/h/.c2c/repos/default/broker", "HOME"},
 		{"state home", env("XDG_STATE_HOME", "/s", "HOME", "/h"), "/s/c2c/repos/default/broker", "XDG_STATE_HOME"},
 	} {
-		path, source, err := project.FindRoot(tt.env, cwd)
+		path, source, err := broker.RootFor(callers.Caller{Remote: true, Getenv: tt.env}, cwd)
 		if err != nil || path != tt.path || source != tt.source {
 			t.Errorf("%s: %q, %q, %v; want %q, %q", tt.name, path, source, err, tt.path, tt.source)
 		}
 	}
-	if _, _, err := project.FindRoot(env(), cwd); err == nil {
+	if _, err := broker.RootHere(env(), cwd); err == nil {
 		t.Error("no HOME: no error")
 	}
 	for _, relative := range []func(string) string{env("HOME", "h"), env("HOME", "/h", "XDG_STATE_HOME", "s")} {
-		if path, _, err := project.FindRoot(relative, cwd); err == nil {
+		if path, err := broker.RootHere(relative, cwd); err == nil {
 			t.Errorf("below the directory one happens to be in: %s", path)
 		}
 	}
 	for _, gone := range []string{"", filepath.Join(cwd, "gone")} {
-		if path, _, err := project.FindRoot(env("HOME", "/h"), gone); err == nil {
+		if path, err := broker.RootHere(env("HOME", "/h"), gone); err == nil {
 			t.Errorf("in directory %q the root is %s", gone, path)
 		}
-		if path, _, err := project.FindRoot(env("C2C_MCP_BROKER_ROOT", "/r"), gone); err != nil || path != "/r" {
+		if path, err := broker.RootHere(env("C2C_MCP_BROKER_ROOT", "/r"), gone); err != nil || path != "/r" {
 			t.Errorf("in directory %q: %q, %v", gone, path, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestTheSuperuserMakesNoRootInAnothersFolder(t *testing.T) {
 // own is the name of the root that a directory would have by itself.
 func own(t *testing.T, cwd string) string {
 	t.Helper()
-	path, _, err := project.FindRoot(env("HOME", t.TempDir()), cwd)
+	path, err := broker.RootHere(env("HOME", t.TempDir()), cwd)
 	if err != nil {
 		t.Error(err)
 	}

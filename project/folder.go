@@ -16,10 +16,10 @@ import (
 // repository has a link of its own, <name of the first link>.<root>, which is made before the first link is replaced.
 const foldersDir = "folders"
 
-// maxFolders bounds how many links are read when c2c is first used in a folder.
+// maxFolders bounds how many links are read when c2c is first used in a folder, or with another root.
 const maxFolders = 4096
 
-// Folder is a repository, as it was when c2c was first used in it with a root.
+// Folder is a repository, as it was when c2c began to use a root in it.
 type Folder struct {
 	Path   string // its top directory
 	Remote string // the name of its remote; "" if it had none, or one on this machine

@@ -109,7 +109,7 @@ func RootAt(state, path string) string {
 	return ""
 }
 
-// decide finds the root of a project that has a name, and adds the missing links to p.links. FindRoot has the rules.
+// decide finds the root of a project that has a name, and adds the missing links to p.links. Find has the rules.
 func (p *Place) decide() (root string) {
 	own, name := p.project.own, p.project.name
 	recorded, known := linked(p.state, ProjectsDir, name)

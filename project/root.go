@@ -7,25 +7,6 @@ import (
 	"strings"
 )
 
-// FindRoot returns the directory that holds the mail of the repository around cwd (path), and the name of the environment variable by
-// which it was found (source). It creates nothing.
-//
-// All clones of one remote, and all work trees of one repository, share a root. The OCaml c2c has one root for each spelling of the
-// remote's URL: repos/<fingerprint of the URL>. FindRoot uses such a root if it exists, so both programs may run on one machine:
-//
-//   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root, whichever program made it.
-//   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root. broker.OpenHere makes this link before
-//     it first makes or uses a root of the project. Only one process can make the link, so all later processes find the same root.
-//   - Else, if there is a directory for another usual spelling of the URL, it is the root.
-//   - Else the root will be repos/<fingerprint of this clone's own URL>.
-//
-// If the root is not repos/<own fingerprint>, OpenHere makes this name a link to the root. The OCaml c2c and our older versions follow
-// this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
-func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
-	p, err := Find(getenv, cwd)
-	return p.Path, p.Source, err
-}
-
 // Place is the root of a project, and the data by which it was found.
 type Place struct {
 	Path, Source string
@@ -41,7 +22,21 @@ type Place struct {
 	former     []Folder
 }
 
-// Find is FindRoot for a caller that also calls Record, which makes the missing links.
+// Find returns the directory that holds the mail of the repository around cwd, and the name of the environment variable by which it was
+// found. It creates nothing: Record makes the missing links. Only package broker may open the place that it returns, because sessions that
+// run may keep a former root of the repository.
+//
+// All clones of one remote, and all work trees of one repository, share a root. The OCaml c2c has one root for each spelling of the
+// remote's URL: repos/<fingerprint of the URL>. Find uses such a root if it exists, so both programs may run on one machine:
+//
+//   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root, whichever program made it.
+//   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root. broker.OpenHere makes this link before
+//     it first makes or uses a root of the project. Only one process can make the link, so all later processes find the same root.
+//   - Else, if there is a directory for another usual spelling of the URL, it is the root.
+//   - Else the root will be repos/<fingerprint of this clone's own URL>.
+//
+// If the root is not repos/<own fingerprint>, OpenHere makes this name a link to the root. The OCaml c2c and our older versions follow
+// this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
 func Find(getenv func(string) string, cwd string) (Place, error) {
 	root := Named(getenv)
 	if filepath.IsAbs(root) {

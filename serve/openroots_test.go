@@ -17,7 +17,7 @@ import (
 	"c2c/broker"
 	"c2c/live"
 	"c2c/permission"
-	"c2c/project"
+	"c2c/sessions/callers"
 )
 
 // roots makes some, and opens them.
@@ -176,11 +176,11 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	getenv := f.s.cfg.Getenv
-	named, _, err := project.FindRoot(getenv, projectDir)
+	named, err := broker.RootHere(getenv, projectDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	usual, _, err := project.FindRoot(getenv, f.home)
+	usual, err := broker.RootHere(getenv, f.home)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,5 +307,34 @@ func TestAProjectThatCannotBeOpenedIsNotReplacedByAnother(t *testing.T) {
 	}
 	if root, by, err := f.s.RootFor(requestHere(t, t.Context())); !errors.Is(err, syscall.ENOSPC) || by != ByProcess {
 		t.Errorf("%q by %s, %v", root, by, err)
+	}
+}
+
+// A folder whose remote was changed keeps the root of its running session, also if the daemon has the other root open for another folder.
+func TestAFolderHasOneRootWhicheverIsOpen(t *testing.T) {
+	f := newFace(t, Limits{})
+	folder, clone := newProject(t, f.home), newProject(t, filepath.Join(f.home, "other"))
+	b, err := f.s.cfg.OpenHere(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := b.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "u1", PID: os.Getpid()}); err != nil {
+		t.Fatal(err)
+	}
+	const remote = "[remote \"origin\"]\n\turl = https://example.com/a/new\n"
+	err = errors.Join(os.WriteFile(filepath.Join(folder, ".git", "config"), []byte(remote), 0o600), os.WriteFile(filepath.Join(clone, ".git", "config"), []byte(remote), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.s.cfg.Dir = folder
+	if at, err := f.s.here(); err != nil || at.Root != b.Root() {
+		t.Errorf("published: %s, %v; want %s", at.Root, err, b.Root())
+	}
+	for _, dir := range []string{folder, clone, folder} {
+		root, err := f.s.rootOf(ByHeader, dir)
+		if err != nil || (root == b.Root()) != (dir == folder) {
+			t.Errorf("%s: %s, %v; its session runs in %s", dir, root, err, b.Root())
+		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/process/procstat"
-	"c2c/project"
 )
 
 const (
@@ -46,7 +45,7 @@ func url(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + "/
 
 // here returns the content of http-mcp.json for this process.
 func (s *Server) here() (At, error) {
-	root, _, err := project.FindRoot(s.cfg.Getenv, s.cfg.Dir)
+	root, err := broker.RootHere(s.cfg.Getenv, s.cfg.Dir)
 	if err != nil {
 		return At{}, err
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"c2c/project"
+	"c2c/broker"
 )
 
 // ProjectHeader is the header with the directory in which a client works.
@@ -90,7 +90,7 @@ func (s *Server) rootOf(by, dir string) (string, error) {
 	case by == ByHeader && (err != nil || !info.IsDir()), by == ByProcess && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
 		return "", ErrProject
 	}
-	root, _, err := project.FindRoot(s.cfg.Getenv, dir)
+	root, err := broker.RootHere(s.cfg.Getenv, dir)
 	if err != nil || s.roots.has(root) {
 		return root, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/project"
+	"c2c/broker"
 )
 
 // Only root can be another user for a moment. The kernel notes whose a socket is when it is made.
@@ -77,11 +77,11 @@ func TestWithoutAHeaderTheClientsOwnDirectoryCounts(t *testing.T) {
 		return fmt.Sprint(by, " ", root, " ", err)
 	}
 	projectDir := newProject(t, f.home)
-	named, _, err := project.FindRoot(f.s.cfg.Getenv, projectDir)
+	named, err := broker.RootHere(f.s.cfg.Getenv, projectDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	usual, _, err := project.FindRoot(f.s.cfg.Getenv, f.home)
+	usual, err := broker.RootHere(f.s.cfg.Getenv, f.home)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ var layers = []layer{
 	{"mcp/tools", "the MCP tools: what each takes, does and answers, for any transport",
 		"broker broker/explain broker/moves broker/notify broker/owed claims client github.com/mark3labs/mcp-go inbox inbox/archive inbox/filelock inbox/mail mcp/rpc permission process/survive rooms rooms/talk sessions sessions/callers sessions/eventlog sessions/registry sessions/turns wake wake/watch"},
 	{"serve", "listens for HTTP on this machine: checks visitors, limits them, opens roots, publishes the port",
-		"broker golang.org/x/sys inbox/atomicfile inbox/filelock live live/requests permission process/procstat process/procstat/sockets process/survive project serve/underway"},
+		"broker golang.org/x/sys inbox/atomicfile inbox/filelock live live/requests permission process/procstat process/procstat/sockets process/survive serve/underway"},
 	{"serve/events", "streams of events: what happens in a root, and the answers to senders outside",
 		"inbox inbox/mail live permission process/survive serve sessions sse"},
 	{"serve/page", "the web page for a person: its files, its login, what it shows and does",

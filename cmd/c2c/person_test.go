@@ -97,8 +97,8 @@ func TestWhoLooksMakesNoRoot(t *testing.T) {
 			t.Errorf("%s: exit %d, %q, %s", args, code, out, errs)
 		}
 	}
-	want := "c2c: nobody has used c2c in the project of " + parent + " yet: HOME decides that its mail would be in " + parent +
-		"/.c2c/repos/default/broker\nc2c: hint: c2c start --alias amber claude begins a session; c2c doctor shows problems\n"
+	want := "c2c: nobody has used this root of the project of " + parent + " yet: its mail would be in " + parent +
+		"/.c2c/repos/default/broker (from HOME)\nc2c: hint: c2c start --alias amber claude begins a session; c2c doctor shows problems\n"
 	var errs bytes.Buffer
 	a := &app{strings.NewReader(""), io.Discard, &errs, func(name string) string { return map[string]string{"HOME": parent}[name] }, parent, 0}
 	if code := a.main(t.Context(), []string{"list"}); code != exitDone || errs.String() != want {

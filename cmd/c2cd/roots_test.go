@@ -143,7 +143,7 @@ func TestAProjectKeepsItsRootWhileSessionsRun(t *testing.T) {
 			in := "unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID; cd " + strings.TrimSpace(map[string]string{"remote": "shop", "rename": "store"}[name]) + "; "
 			const says = "coral: c2c migrate-root brings its mail here"
 			out = s.want(in + "c2c list; c2c list --json; c2c status m-1 || true")
-			if strings.Count(out, says) != 3 || strings.Count(out, "nobody has used c2c in the project of "+s.home) != 3 {
+			if strings.Count(out, says) != 3 || strings.Count(out, "nobody has used this root of the project of "+s.home) != 3 {
 				t.Errorf("it has ended: %s", out)
 			}
 			out = s.want(in + "c2c register --session-id other other; c2c send coral hi --from other || c2c doctor || true")

@@ -13,7 +13,6 @@ import (
 	"c2c/doctor"
 	"c2c/install"
 	"c2c/process/child"
-	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/processes"
 )
@@ -64,7 +63,7 @@ func (c Checkup) checkRunning(ctx context.Context, present []string) (report []d
 	})
 	root, _ := c.root()
 	for _, r := range running.Unknown(ctx, c.Getenv, names) {
-		if theirs, _, err := project.FindRoot(c.Getenv, r.Folder); err == nil && theirs == root {
+		if theirs, err := broker.RootHere(c.Getenv, r.Folder); err == nil && theirs == root {
 			report = append(report, doctor.Finding{Client: r.Client, Status: doctor.Warning, Part: "without mail", Detail: r.Sentence(c.Getenv("HOME"))})
 		}
 	}

@@ -172,8 +172,8 @@ func NeedRoot(root, source, dir string) error {
 	return NoRoot(&broker.NoRootError{Root: root, Source: source, Dir: dir})
 }
 
-// NoRoot returns the error for people that a root does not exist: its name is mistyped, or no session has run there yet. It returns any
-// error but a *broker.NoRootError unchanged.
+// NoRoot returns the error for people that a root does not exist: its name is mistyped, or no session has run there yet. The
+// project may have former roots, which have been used. NoRoot returns any error but a *broker.NoRootError unchanged.
 func NoRoot(err error) error {
 	missing := new(broker.NoRootError)
 	switch {
@@ -182,7 +182,7 @@ func NoRoot(err error) error {
 	case missing.Source == "C2C_MCP_BROKER_ROOT":
 		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", missing.Source, missing.Root)), "the first session makes it; if the path is mistyped, correct it")
 	}
-	return WithHint(noRoot(fmt.Sprintf("nobody has used c2c in the project of %s yet: %s decides that its mail would be in %s", missing.Dir, missing.Source, missing.Root)), HowToBegin())
+	return WithHint(noRoot(fmt.Sprintf("nobody has used this root of the project of %s yet: its mail would be in %s (from %s)", missing.Dir, missing.Root, missing.Source)), HowToBegin())
 }
 
 // HowToBegin tells a person what to type if their project has no session yet.

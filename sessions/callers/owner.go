@@ -239,7 +239,8 @@ func (o owners) owned(p pointer) string {
 }
 
 // root returns the root to which a pointer leads, if the session may run. Only a root in our own state directory counts, whatever the file
-// says. The process of another PID namespace cannot be seen, so it may run.
+// says. The process of another PID namespace cannot be seen, so it may run. So a conversation of a container that was removed is opened here
+// in the root that it had there; its file then names a process here.
 func (o owners) root(p pointer) string {
 	if p.pid == 0 {
 		return ""
