@@ -109,8 +109,10 @@ type NoPersonError struct{ Why string }
 func (e *NoPersonError) Error() string { return ErrNoCaller.Error() + ": " + e.Why }
 func (e *NoPersonError) Unwrap() error { return ErrNoCaller }
 
-// ShellOf is the Why of a command in the shell of an agent. The alias may be "".
-func ShellOf(alias string) string { return "this is the shell of " + cmp.Or(alias, "an agent") }
+// InShellOf is the NoPersonError of a command in the shell of an agent. The alias may be "".
+func InShellOf(alias string) *NoPersonError {
+	return &NoPersonError{"this is the shell of " + cmp.Or(alias, "an agent")}
+}
 
 // WhyNoPerson completes the error "only a person ..., and" for a caller that has ErrNoCaller.
 func WhyNoPerson(err error) string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
@@ -14,7 +13,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/process/child"
 	"c2c/sessions"
-	"c2c/sessions/callers"
 )
 
 // meetDeadlines runs c2cd, which acts on due deadlines of the root, unless a server does that. Usually no deadline is due, and c2cd does
@@ -62,12 +60,9 @@ func letGoOn(c *call, _ *cli.Flags) action {
 		if len(c.words) != 2 {
 			return fmt.Errorf("%w: which two sessions?", errUsage)
 		}
-		s, err := callers.Resolve(ctx, c.b.Registry, c.caller(""))
-		if err == nil && s.State != sessions.Person {
-			err = &sessions.NoPersonError{Why: "this is the shell of " + s.Alias}
-		}
-		if errors.Is(err, sessions.ErrNoCaller) {
-			return fmt.Errorf("only a person lets agents go on, and %s: ask your user to run this command in a terminal of their own", sessions.WhyNoPerson(err))
+		s, err := c.b.Attach(ctx, c.caller(""))
+		if err := cli.OnlyPerson("lets agents go on", s, err); err != nil {
+			return err
 		}
 		held, err := resume.Both(ctx, c.b.Registry, c.words[0], c.words[1])
 		if err != nil {

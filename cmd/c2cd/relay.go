@@ -27,10 +27,7 @@ func (c *call) relay(ctx context.Context, v cli.Verb) error {
 func (c *call) personAnywhere(ctx context.Context, does string) error {
 	b, err := c.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = callers.CheckPerson(c.typed(), new(processes.System)); err == nil && !c.typed().IsPerson() {
-			err = &sessions.NoPersonError{Why: "this is the shell of an agent"}
-		}
-		return refuseAgent(does, err)
+		return c.checkPerson(does)
 	}
 	if err != nil {
 		return err
@@ -38,4 +35,13 @@ func (c *call) personAnywhere(ctx context.Context, does string) error {
 	defer b.Close()
 	_, err = c.onlyPerson(ctx, b, does)
 	return err
+}
+
+// checkPerson is like onlyPerson, but needs no root and no session.
+func (c *call) checkPerson(does string) error {
+	err := callers.CheckPerson(c.typed(), new(processes.System))
+	if err == nil {
+		return nil
+	}
+	return cli.OnlyPerson(does, sessions.Session{}, err)
 }

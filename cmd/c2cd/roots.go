@@ -32,8 +32,10 @@ func (a *call) migrateRoot(ctx context.Context) error {
 	if a.getenv("C2C_MCP_BROKER_ROOT") != "" {
 		return errors.New("C2C_MCP_BROKER_ROOT names the root: run this command without that variable")
 	}
-	if !*dry && callers.IsAgent(a.getenv) {
-		return cli.WithHint(errors.New("no agent may merge roots: nothing takes them apart again"), "your user can run this in a terminal of their own")
+	if !*dry { // nothing takes them apart again
+		if err := a.checkPerson("merges roots"); err != nil {
+			return err
+		}
 	}
 	known := others
 	if len(words) > 0 {

@@ -70,18 +70,27 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 			t.Errorf("doctor in %s:\n%s", clone, out)
 		}
 	}
+	k := &keeper{t, programs(t), home}
+	person := func(words string) string {
+		return k.types("cd web; unset C2C_MCP_BROKER_ROOT; HOME=" + home + " c2c migrate-root " + words)
+	}
 	dry := run("web", 0, "migrate-root", "--dry-run")
-	done := run("web", 0, "migrate-root")
+	if out := run("web", 1, "migrate-root"); !strings.Contains(out, "only a person merges roots, and ") {
+		t.Errorf("no person: %s", out)
+	}
+	done := person("")
 	if strings.Replace(dry, "would move", "moved", 1) != done || !strings.Contains(done, "amber-2          was amber, a name that another session has there; 1 message waits\n") {
 		t.Errorf("dry run:\n%s\nand then:\n%s", dry, done)
 	}
 	if out := run("web", 1, "doctor", "--verbose"); strings.Contains(out, "second root") || !strings.Contains(out, roots["ssh"].Root()) {
 		t.Errorf("doctor after it:\n%s", out)
 	}
-	if out := run("web", 0, "migrate-root"); !strings.Contains(out, "one root: "+roots["ssh"].Root()) {
+	if out := person(""); !strings.Contains(out, "one root: "+roots["ssh"].Root()) {
 		t.Errorf("run again: %s", out)
 	}
-	run("web", 1, "migrate-root", home)
+	if out := person(home + " || echo failed"); !strings.HasSuffix(out, "failed\n") {
+		t.Errorf("no root: %s", out)
+	}
 }
 
 // A root that was mistyped would answer as if it were right, and stay.
@@ -154,8 +163,8 @@ func TestAProjectKeepsItsRootWhileSessionsRun(t *testing.T) {
 			if out := s.want(agent + "c2c send coral hi --from other || true"); strings.Contains(out, "migrate-root") || !strings.Contains(out, "has coral: tell your user") {
 				t.Errorf("an agent is told: %s", out)
 			}
-			s.refused(agent+"c2c migrate-root", "no agent may merge roots")
-			if out := s.want(in + "c2c migrate-root; c2c status m-1"); !strings.Contains(out, "m-1: queued") {
+			s.refused(agent+"c2c migrate-root", "only a person merges roots, and ")
+			if out, err := s.atTerminal(in + "c2c migrate-root; c2c status m-1"); err != nil || !strings.Contains(out, "m-1: queued") {
 				t.Errorf("merged: %s", out)
 			}
 		})
@@ -198,9 +207,15 @@ func TestTheRootOfAnotherProjectIsNotMerged(t *testing.T) {
 	if out := s.want(in + "cd shop; c2c send d hi --from s || true"); strings.Contains(out, "migrate-root") || !strings.Contains(out, "d was in ~/docs (h.org/docs), and its session has ended") {
 		t.Errorf("the hint: %s", out)
 	}
-	s.refused(in+"cd shop; c2c migrate-root "+docs, "is the root of another project, "+s.home+"/docs (h.org/docs): nothing is merged")
+	refused := func(says string) {
+		t.Helper()
+		if out, err := s.atTerminal(in + "cd shop; c2c migrate-root </dev/null " + docs); err == nil || !strings.Contains(strings.Join(strings.Fields(out), " "), says) {
+			t.Errorf("%v: %s; want %q", err, out, says)
+		}
+	}
+	refused("is the root of another project, " + s.home + "/docs (h.org/docs): nothing is merged")
 	s.want("rm -rf docs")
-	s.refused(in+"cd shop; c2c migrate-root "+docs, "was the root of "+s.home+"/docs (h.org/docs): run this in a terminal")
+	refused("was the root of " + s.home + "/docs (h.org/docs): run this in a terminal")
 	if out := s.want(in + "cd shop; c2c migrate-root --dry-run " + docs); !strings.Contains(out, "would move from") {
 		t.Error(out)
 	}

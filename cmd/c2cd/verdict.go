@@ -79,23 +79,12 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 // is, if c2c knows this session.
 func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
 	s, err := b.Attach(ctx, c.typed())
-	if err == nil && s.State != sessions.Person {
-		err = &sessions.NoPersonError{Why: "this is the shell of " + s.Alias}
-	}
-	return s, refuseAgent(does, err)
+	return s, cli.OnlyPerson(does, s, err)
 }
 
 // typed describes a command that only a person may type.
 func (c *call) typed() callers.Caller {
 	return callers.Caller{Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)}
-}
-
-// refuseAgent explains an error of callers.CheckPerson or broker.Attach to somebody who has run a command for a person.
-func refuseAgent(does string, err error) error {
-	if !errors.Is(err, sessions.ErrNoSession) {
-		return err
-	}
-	return cli.WithHint(fmt.Errorf("only a person %s, and %s", does, sessions.WhyNoPerson(err)), "run this command in a terminal of your own; an agent asks its user to")
 }
 
 // showAsking shows the requests that are open.

@@ -158,7 +158,7 @@ var wrongUses = []wrongUse{
 	{"c2c open", 1, "only a person opens the page", ""},
 	{"c2c watch amber", 2, "takes no words", ""},
 	{"c2c man", 2, "into which directory?", ""},
-	{"env -u C2C_MCP_BROKER_ROOT c2c migrate-root $HOME/nowhere", 1, "your user can run this in a terminal", ""},
+	{"env -u C2C_MCP_BROKER_ROOT c2c migrate-root $HOME/nowhere", 1, "only a person merges roots, and this shell has no terminal", ""},
 	// Where it is run.
 	{"env -u HOME -u C2C_MCP_BROKER_ROOT c2c send amber hi", 1, "set HOME to your home directory", ""},
 	{"env -u HOME c2c install codex", 1, "HOME is not set: set it", ""},

@@ -101,7 +101,7 @@ func FailureOf(verb string, err error) Failure {
 			f.Message = "who sends? add --from NAME"
 		}
 		if no := new(sessions.NoPersonError); errors.As(err, &no) {
-			f.Message += "; c2c takes nobody here for a person: " + no.Why
+			f.Message += "; c2c does not count you as a person, because " + no.Why
 		}
 	case errors.Is(err, sessions.ErrNoSession):
 		f.Hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
@@ -111,6 +111,18 @@ func FailureOf(verb string, err error) Failure {
 		f.Hint = h.hint
 	}
 	return f
+}
+
+// OnlyPerson returns an error if no person has run a command that is for a person. The argument does completes the error "only a person ...", for
+// example "opens the page". The session and the error are the answer to the question who calls.
+func OnlyPerson(does string, s sessions.Session, err error) error {
+	if err == nil && !s.IsProvenPerson() {
+		err = sessions.InShellOf(s.Alias)
+	}
+	if !errors.Is(err, sessions.ErrNoSession) {
+		return err
+	}
+	return WithHint(fmt.Errorf("only a person %s, and %s", does, sessions.WhyNoPerson(err)), "run this command in a terminal of your own; an agent asks its user to")
 }
 
 // InShellOf is for an error of a verb in the shell of an agent. Such a shell may be sandboxed, and then no folder helps: the hint names the

@@ -29,9 +29,10 @@ Clients keep the URL, so only the first start takes another port by itself.
 The dialog stays open in the client, too: the first answer counts. Without an id
 it lists the open dialogs. If two sessions have the same id, name one:
 amber/abcde. Only a person may answer: c2c refuses an agent's shell, and a
-terminal that no login has opened. "Sent" means that c2c has told the session,
-not that the tool ran. A client may leave out a part of a long command: such a
-request says NOT SHOWN IN FULL, and takes --partial.
+terminal that neither a login nor a terminal program has opened. "Sent" means
+that c2c has told the session, not that the tool ran. A client may leave out a
+part of a long command: such a request says NOT SHOWN IN FULL, and takes
+--partial.
 `,
 		Options: []Option{
 			{Name: "partial", Short: "even if the request is not shown in full"},

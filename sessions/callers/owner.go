@@ -138,7 +138,7 @@ type owners struct {
 	table processes.Table
 }
 
-// IsAgent reports whether a client's session runs this program: one owns it, or a variable names one. A person's session is no client's.
+// IsAgent reports whether an agent seems to read what this program prints: it chooses the words of a hint. CheckPerson decides what is allowed.
 func IsAgent(getenv func(string) string) bool {
 	c := Caller{Getenv: getenv}
 	return len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" || Root(new(processes.System), c) != ""

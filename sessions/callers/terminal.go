@@ -26,9 +26,9 @@ func CheckPerson(c Caller, table processes.Table) error {
 	if !c.User.checked {
 		c.User.checked = true
 		if len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" {
-			c.User.why = sessions.ShellOf("")
+			c.User.why = sessions.InShellOf("").Why
 		} else if alias, is := clientAbove(table, c); is {
-			c.User.why = sessions.ShellOf(alias)
+			c.User.why = sessions.InShellOf(alias).Why
 		}
 	}
 	if c.User.why != "" {
