@@ -158,6 +158,15 @@ func TestASenderIsToldOfWhatNoModelHasAnswered(t *testing.T) {
 		"and another conversation began": {mail.Message{}, func(w *world, _ string) {
 			w.Attach(w.t.Context(), callers.Caller{Client: "claude", ClientID: "second", PID: w.pid(31)})
 		}, 30 * time.Minute, []string{unread}},
+		"and a tool or a dialog is open": {mail.Message{}, func(w *world, sid string) {
+			s, err := w.Attach(w.t.Context(), callers.Caller{Explicit: sid})
+			if err == nil {
+				err = w.SetTurn(w.t.Context(), s, sessions.Waiting, sessions.ByHook)
+			}
+			if err != nil {
+				w.t.Error(err)
+			}
+		}, time.Hour, nil},
 		"and its sender wants it in a hour": {mail.Message{TellAfter: 3600}, nil, 59 * time.Minute, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

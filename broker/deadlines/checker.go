@@ -305,7 +305,14 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 	}
 	handed := s
 	handed.LastRing = wake.Ring{} // whatever became of the ring, these messages were handed over
+	works := len(mem.unread) > 0 && isInTurn(c.reg, s)
+	if works {
+		mem.next = now.Add(turnAgain)
+	}
 	for _, r := range mem.unread {
+		if works {
+			break // no hook tells that the model has answered before its tool has ended, which may stand at a dialog
+		}
 		waits := slices.ContainsFunc(msgs, func(w mail.Message) bool { return w.ID == r.ID && w.SameSender(r.Message) }) // it was put back
 		if m := c.Clock.corrected(r.Message, now, c.Once); !waits && unread.Take(m) {
 			mem.expect(handed, m, now)
@@ -341,6 +348,15 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 		}
 	}
 	return errors.Join(append(errs, c.expire(ctx, rows, s.ID, box, expired))...)
+}
+
+// turnAgain is when a Checker looks again at the unanswered messages of a session that is in a turn.
+const turnAgain = time.Minute
+
+// isInTurn reports whether a turn of a session runs, perhaps with an open dialog.
+func isInTurn(reg *sessions.Registry, s sessions.Session) bool {
+	does := reg.Prober().Now(s, false).Does
+	return does == sessions.Busy || does == sessions.Waiting
 }
 
 // expect notes the deadlines of a waiting message. A deadline that has passed becomes news for the message's sender.

@@ -110,10 +110,10 @@ func LastAnswer(reg *sessions.Registry, sid string) (at time.Time, told bool) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return time.Time{}, false
-	case err != nil || at.After(reg.Now()) || at.Equal(noAnswer):
+	case err != nil || sessions.IsFuture(at, reg.Now()) || at.Equal(noAnswer):
 		return time.Time{}, true
 	}
-	return at, true
+	return sessions.Earlier(at, reg.Now()), true // the clock may have been set back a little
 }
 
 // Failure returns why and when the model of a session last failed; "" if it has answered since.
