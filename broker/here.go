@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"c2c/project"
 	"c2c/sessions"
@@ -61,8 +63,8 @@ func RootHere(getenv func(string) string, cwd string) (root string, err error) {
 // bySession is the source of a root that a running session has.
 const bySession = "the session that runs here"
 
-// find finds the root of a caller. If the repository around cwd had another root when c2c was last used in it, and sessions of that root
-// or of an earlier one run, it is theirs.
+// find finds the root of a caller. If the repository around cwd had another root when c2c was last used in it, or before, and a session of
+// that root runs in this repository, it is that session's root.
 func find(c callers.Caller, cwd string, table processes.Table) (project.Place, error) {
 	if project.Named(c.Getenv) == "" {
 		if root := callers.Root(table, c); root != "" {
@@ -70,22 +72,33 @@ func find(c callers.Caller, cwd string, table processes.Table) (project.Place, e
 		}
 	}
 	p, err := project.Find(c.Getenv, cwd)
-	if i := slices.IndexFunc(p.Former, runs); err == nil && i >= 0 {
+	if i := slices.IndexFunc(p.Former, func(root string) bool { return runsIn(root, p.Top(), table) }); err == nil && i >= 0 {
 		return project.Place{Path: p.Former[i], Source: bySession}, nil
 	}
 	return p, err
 }
 
-// runs reports whether a session of a root runs.
-func runs(root string) bool {
+// runsIn reports whether a session of a root runs in a repository: its process is or was started there, as far as the system tells. A clone
+// elsewhere may have kept that root.
+func runsIn(root, top string, table processes.Table) bool {
 	reg, err := sessions.Open(sessions.Config{Root: root})
 	if err != nil {
 		return false
 	}
 	defer reg.Close()
 	rows, _ := reg.ReadRegistry()
-	return slices.ContainsFunc(rows, func(r registry.Row) bool { return reg.State(r) == sessions.Alive })
+	return slices.ContainsFunc(rows, func(r registry.Row) bool {
+		if reg.State(r) != sessions.Alive {
+			return false
+		}
+		pid := int(r.Integer("pid"))
+		now, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
+		began := processes.Environment(table.Environ(pid))("PWD")
+		return isBelow(now, top) || isBelow(began, top)
+	})
 }
+
+func isBelow(path, top string) bool { return path == top || strings.HasPrefix(path, top+"/") }
 
 // NoRootError says that a root does not exist. It matches fs.ErrNotExist.
 type NoRootError struct {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // foldersDir has a link for each repository in which c2c was used. The link leads nowhere: its text is a folder, with the root that was
@@ -24,7 +23,7 @@ type Folder struct {
 	Path   string // its top directory
 	Remote string // the name of its remote; "" if it had none, or one on this machine
 	root   string // the fingerprint of its root
-	file   string // the device and inode of git's directory: it stays the same if the folder is renamed
+	file   string // identity of git's directory: it stays the same if the folder is renamed, and another repository there has another one
 }
 
 func (f Folder) text() string { return fmt.Sprintf("%s %s %s|%s", f.root, f.file, f.Remote, f.Path) }
@@ -106,14 +105,13 @@ func (p *Place) remember(root string) {
 
 // formerFolders returns the folder of the project with each other root that it has had, the last one first. It reads all links.
 func (p *Place) formerFolders() (all []Folder) {
-	if info, err := os.Stat(p.project.dir); err == nil {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			p.folder.file = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
-		}
-	}
+	p.folder.file = identity(p.project.dir)
 	folders(p.state, func(name string, f Folder) {
+		if f.file == "" || f.file != p.folder.file {
+			return // another repository, perhaps one that was here before
+		}
 		if of, _, _ := strings.Cut(name, "."); of != p.folderName {
-			if _, err := os.Stat(f.Path); f.file == "" || f.file != p.folder.file || !errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(f.Path); !errors.Is(err, fs.ErrNotExist) {
 				return // it was not renamed
 			}
 		}

@@ -22,6 +22,9 @@ type Place struct {
 	former     []Folder
 }
 
+// Top returns the top directory of the repository; "" outside of every repository.
+func (p Place) Top() string { return p.folder.Path }
+
 // Find returns the directory that holds the mail of the repository around cwd, and the name of the environment variable by which it was
 // found. It creates nothing: Record makes the missing links. Only package broker may open the place that it returns, because sessions that
 // run may keep a former root of the repository.

@@ -154,7 +154,7 @@ var layers = []layer{
 	{"rooms", "rooms on disk: members, one history for each room, and how far each member has read",
 		"inbox inbox/atomicfile inbox/fields inbox/filelock inbox/mail sessions/facts sessions/registry"},
 	{"project", "finds the root of a directory: where the mail of its project is kept",
-		"format inbox/atomicfile process/child"},
+		"golang.org/x/sys format inbox/atomicfile process/child"},
 	{"format", "writes times, durations and counts for people",
 		""},
 	{"hooks", "the clients' hook protocols",

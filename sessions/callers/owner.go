@@ -179,11 +179,24 @@ func Root(table processes.Table, c Caller) string {
 		if root != "" && (near.client == id.client || slices.Contains(o.table.Environ(near.pid), profile.SessionEnv+"="+id.id)) {
 			continue // it was inherited through the nearer client
 		}
+		if p := o.read(id.id); p.namespace == o.table.Namespace() && !o.isAbove(p.pid) {
+			continue // a server of terminals that the client started gives the variable to a person's shell, too
+		}
 		if inner := o.byID(id); inner != "" {
 			return inner
 		}
 	}
 	return root
+}
+
+// isAbove reports whether a process is above ours.
+func (o owners) isAbove(pid int) bool {
+	for p := range above(o.table) {
+		if p.PID == pid {
+			return true
+		}
+	}
+	return false
 }
 
 func openOwners(state string, table processes.Table) (o owners, err error) {
