@@ -196,6 +196,21 @@ func TestAProjectKeepsAllItsFormerRoots(t *testing.T) {
 	}
 }
 
+// Another repository may be made at the path of one that was removed, or with its inode.
+func TestARepositoryInThePlaceOfAnotherGetsNothingOfIt(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	const in = "unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID; "
+	make := func(remote string) string {
+		return in + "rm -rf shop; mkdir shop; cd shop; git init -q; git remote add origin https://h.invalid/" + remote + "; c2c register --session-id " + remote + " " + remote + "; "
+	}
+	s.want(make("one"))
+	out := s.want(make("two") + "c2c migrate-root --dry-run; c2c list --all")
+	if strings.Contains(out, "would move") || strings.Contains(out, "one ") {
+		t.Errorf("%s", out)
+	}
+}
+
 // A merge cannot be undone, so the root of another project is not merged, and no hint names it.
 func TestTheRootOfAnotherProjectIsNotMerged(t *testing.T) {
 	t.Parallel()
