@@ -206,7 +206,7 @@ func TestARepositoryInThePlaceOfAnotherGetsNothingOfIt(t *testing.T) {
 	}
 	s.want(make("one"))
 	out := s.want(make("two") + "c2c migrate-root --dry-run; c2c list --all")
-	if strings.Contains(out, "would move") || strings.Contains(out, "one ") {
+	if strings.Contains(out, "would move") || strings.Contains(out, "\none ") {
 		t.Errorf("%s", out)
 	}
 }
