@@ -62,8 +62,7 @@ func TestNoModelTakesItsPeersForItsDevelopers(t *testing.T) {
 	l.Run(c2c(), "rooms", "create", notice, "--from", "dana")
 	l.Run(c2c(), "send", "#review", post, "--from", "dana")
 	for i, is := range all {
-		holder := memberOf(all[(i+1)%2]) // Claude Code, and for that one Kimi Code
-		l.Run(c2c(), "claim", fileOf(l, i), "--why", reason, "--from", holder)
+		l.Run(c2c(), "claim", fileOf(l, i), "--why", reason, "--from", "dana")
 		l.Run(c2c(), "send", memberOf(is), idle, "--from", "dana")
 		if is.asked {
 			procs[i].Submit("anything new")
