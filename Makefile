@@ -35,7 +35,7 @@ demo: build ## two sessions exchange a message, step by step
 
 # ./relay takes minutes with the detector; relay/ssh has a suite in which all of its code runs. The other packages start programs, which are built without the detector, or have no goroutines of their own to race.
 race: ## the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 10m ./broker ./hooks ./inbox ./inbox/archive ./inbox/atomicfile ./inbox/filelock ./inbox/private ./live ./mcp ./mcp/tools ./permission ./process/procstat/... ./relay/cache ./relay/hosts ./relay/nats ./relay/ssh ./ringer ./senders ./serve/... ./sessions/processes ./sessions/registry ./wake/claude ./wake/codex ./wake/daemon ./wake/mux ./wake/plugin ./wake/pty ./wake/qwen ./wake/watch ./wake/wire ./cmd/httpd ./cmd/relayed ./cmd/watch
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 10m ./broker ./hooks ./inbox ./internal/atomicfile ./serve/live ./mcp ./mcp/tools ./sessions/permission ./internal/proc ./relay/cache ./relay/nats ./relay/ssh ./cmd/ringer ./serve/outside ./serve/... ./sessions ./wake/claude ./wake/codex ./internal/daemon ./wake/terminal ./wake/plugin ./wake/qwen ./wake/watch ./wake/wire ./cmd/daemons ./cmd/relay ./cmd/watch
 
 e2e: ## the tests on the real clients, and of the HTTP side with programs of others, installed from npm into a cache
 	bash scripts/e2e.sh

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -91,7 +91,7 @@ func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mai
 	if err != nil {
 		return "", err
 	}
-	to := notice.SenderOf(b.Registry, rows, answered)
+	to := owed.SenderOf(b.Registry, rows, answered)
 	if to == nil {
 		return "", sessions.UnknownAlias(b.Registry, rows, answered.From)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -62,7 +61,7 @@ func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 				w.look(deadlines.NewChecker(w.Registry))
 			}
 			w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
-			if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != notice.Unanswered {
+			if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != owed.Unanswered {
 				t.Errorf("status %+v, %v", st, err)
 			}
 			if w.left(birch.ID) {

@@ -6,16 +6,15 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"c2c/format"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 	"c2c/sessions"
-	"c2c/sessions/turns"
 )
 
 func TestTheTimeOfAnAnswerNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)
-	if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.IsZero() {
+	if at, _ := sessions.LastAnswer(w.Registry, amber.ID); !at.IsZero() {
 		t.Fatalf("it has answered at %v", at)
 	}
 	first := w.clock
@@ -30,10 +29,10 @@ func TestTheTimeOfAnAnswerNeverGoesBack(t *testing.T) {
 		{time.Minute, time.Time{}, first.Add(2 * time.Minute)},
 	} {
 		w.pass(step.pass)
-		if err := turns.SawAnswer(w.Registry, amber.ID, step.at); err != nil {
+		if err := sessions.SawAnswer(w.Registry, amber.ID, step.at); err != nil {
 			t.Fatal(err)
 		}
-		if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.Equal(step.want) {
+		if at, _ := sessions.LastAnswer(w.Registry, amber.ID); !at.Equal(step.want) {
 			t.Errorf("told of %v: it has answered at %v, want %v", step.at, at, step.want)
 		}
 	}
@@ -44,7 +43,7 @@ func expecting(t *testing.T) (w *world, amber, birch sessions.Session) {
 	t.Helper()
 	w, amber, birch = pair(t)
 	for _, s := range []sessions.Session{amber, birch} {
-		if err := turns.ExpectAnswers(w.Registry, s.ID); err != nil {
+		if err := sessions.ExpectAnswers(w.Registry, s.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,10 +55,10 @@ func TestTheFirstAnswerMayBeOld(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)
 	old := w.clock.Add(-time.Hour)
-	if err := turns.SawAnswer(w.Registry, amber.ID, old); err != nil {
+	if err := sessions.SawAnswer(w.Registry, amber.ID, old); err != nil {
 		t.Fatal(err)
 	}
-	if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.Equal(old) {
+	if at, _ := sessions.LastAnswer(w.Registry, amber.ID); !at.Equal(old) {
 		t.Errorf("it has answered at %v, want %v", at, old)
 	}
 }
@@ -68,20 +67,20 @@ func TestAnAnswerOfAWrongClockIsTakenBack(t *testing.T) {
 	t.Parallel()
 	for _, before := range []time.Duration{0, time.Second} {
 		w, amber, _ := expecting(t)
-		if err := turns.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
+		if err := sessions.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Dir().Touch(answeredName(amber.ID), w.clock.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.IsZero() {
+		if at, _ := sessions.LastAnswer(w.Registry, amber.ID); !at.IsZero() {
 			t.Errorf("an answer of %v counts", at)
 		}
 		want := w.clock.Add(-before)
-		if err := turns.SawAnswer(w.Registry, amber.ID, want); err != nil {
+		if err := sessions.SawAnswer(w.Registry, amber.ID, want); err != nil {
 			t.Fatal(err)
 		}
-		if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.Equal(want) {
+		if at, _ := sessions.LastAnswer(w.Registry, amber.ID); !at.Equal(want) {
 			t.Errorf("it has answered at %v, want %v", at, want)
 		}
 	}
@@ -90,25 +89,25 @@ func TestAnAnswerOfAWrongClockIsTakenBack(t *testing.T) {
 func TestAnAnswerMakesAFailureVoid(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)
-	if err := turns.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
+	if err := sessions.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
 	failed := w.clock
-	if err := turns.SawFailure(t.Context(), w.Registry, amber.ID, "server_error"); err != nil {
+	if err := sessions.SawFailure(t.Context(), w.Registry, amber.ID, "server_error"); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
-	if err := turns.SawAnswer(w.Registry, amber.ID, failed.Add(-time.Millisecond)); err != nil { // it was told late, and was before
+	if err := sessions.SawAnswer(w.Registry, amber.ID, failed.Add(-time.Millisecond)); err != nil { // it was told late, and was before
 		t.Fatal(err)
 	}
-	if why, at := turns.Failure(w.Registry, amber.ID); why != "server_error" || !at.Equal(failed) {
+	if why, at := sessions.ModelFailure(w.Registry, amber.ID); why != "server_error" || !at.Equal(failed) {
 		t.Errorf("it failed by %q at %v", why, at)
 	}
-	if err := turns.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
+	if err := sessions.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if why, _ := turns.Failure(w.Registry, amber.ID); why != "" {
+	if why, _ := sessions.ModelFailure(w.Registry, amber.ID); why != "" {
 		t.Errorf("%q stands behind an answer", why)
 	}
 }
@@ -117,10 +116,10 @@ func TestWhyAModelFailedIsOneShortLine(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)
 	for _, why := range []string{"", " \n\t", "a\nb\x1b[2J", strings.Repeat("ä", 1<<20), "x" + strings.Repeat("ä", 1<<10), "\xff\xfe"} {
-		if err := turns.SawFailure(t.Context(), w.Registry, amber.ID, why); err != nil {
+		if err := sessions.SawFailure(t.Context(), w.Registry, amber.ID, why); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := turns.Failure(w.Registry, amber.ID)
+		got, _ := sessions.ModelFailure(w.Registry, amber.ID)
 		if got == "" || len(got) > maxFailure || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x1b") {
 			t.Errorf("of %.20q is kept %q", why, got)
 		}
@@ -142,13 +141,13 @@ func TestMailIsReadWhenTheModelHasAnswered(t *testing.T) {
 	}
 	is(sessions.Handed, "its model has not answered since")
 	w.pass(time.Second)
-	if err := turns.SawFailure(t.Context(), w.Registry, birch.ID, "server_error"); err != nil {
+	if err := sessions.SawFailure(t.Context(), w.Registry, birch.ID, "server_error"); err != nil {
 		t.Fatal(err)
 	}
 	is(sessions.Handed, "its model failed")
 	is(sessions.Handed, ": server_error")
 	w.pass(time.Second)
-	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
+	if err := sessions.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	is(sessions.Read, "read")
@@ -160,13 +159,13 @@ func TestMailOfAClientThatTellsNothingIsReadAtOnce(t *testing.T) {
 	w, amber, birch := pair(t)
 	id := w.put(amber, "birch", mail.Message{Content: "x"}).ID
 	w.read(birch.ID)
-	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
+	if err := sessions.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if st, err := w.Status(t.Context(), id); err != nil || st.State != sessions.Read {
 		t.Errorf("it is %q, %v", st.State, err)
 	}
-	if _, told := turns.LastAnswer(w.Registry, birch.ID); told {
+	if _, told := sessions.LastAnswer(w.Registry, birch.ID); told {
 		t.Error("an answer that nobody expected is recorded")
 	}
 }
@@ -178,7 +177,7 @@ func TestAReceiptMayComeBehindTheAnswer(t *testing.T) {
 	id := w.put(amber, "birch", mail.Message{Content: "x"}).ID
 	began := w.clock
 	w.pass(time.Second)
-	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
+	if err := sessions.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
@@ -188,7 +187,7 @@ func TestAReceiptMayComeBehindTheAnswer(t *testing.T) {
 		want  string
 	}{{w.clock, sessions.Handed}, {began, sessions.Read}} {
 		w.pass(time.Second)
-		if err := turns.SawAnswerSince(w.Registry, birch.ID, tc.began); err != nil {
+		if err := sessions.SawAnswerSince(w.Registry, birch.ID, tc.began); err != nil {
 			t.Fatal(err)
 		}
 		if st, err := w.Status(t.Context(), id); err != nil || st.State != tc.want {
@@ -207,7 +206,7 @@ func TestReadHasNotTheTimeOfTheHandOver(t *testing.T) {
 	handed := w.clock.Truncate(time.Microsecond) // as the archive has it
 	for range 2 {
 		w.pass(12 * time.Second)
-		if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
+		if err := sessions.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		st, err := w.Status(t.Context(), id)

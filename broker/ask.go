@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
@@ -28,7 +26,7 @@ type Question struct {
 	box   *inbox.Mailbox
 	wait  *owed.Asking
 	asked string // the id of the asked session; "" if no session had the alias
-	since archive.Mark
+	since inbox.Mark
 	stamp inbox.Stamp
 }
 
@@ -113,7 +111,7 @@ func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 
 // isAnswer reports whether m is the answer: the asked session has written it, and it is no notice of c2c.
 func (q *Question) isAnswer(m mail.Message) bool {
-	return m.InReplyTo == q.ID && m.Kind != notice.KindSystem && owed.IsWrittenBy(q.b.Registry, q.asked, q.To, m)
+	return m.InReplyTo == q.ID && m.Kind != owed.KindSystem && owed.IsWrittenBy(q.b.Registry, q.asked, q.To, m)
 }
 
 // Ack ends the lease of the answer. If err is nil, the answer was handed over, and Ack confirms that. Otherwise the answer waits again, as

@@ -18,11 +18,9 @@ package broker
 import (
 	"time"
 
-	"c2c/broker/loops"
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/sessions"
-	"c2c/sessions/processes"
 )
 
 // Config has the settings of a Broker.
@@ -30,11 +28,11 @@ type Config struct {
 	Root   string
 	Now    func() time.Time // nil: time.Now
 	Log    inbox.Log        // nil: nothing is logged
-	Limits loops.Limits
+	Limits owed.LoopLimits
 	// Existing makes OpenHere and OpenFor return a *NoRootError instead of making a root.
 	Existing bool
 	// Processes finds the processes of clients; nil: in the system.
-	Processes processes.Table
+	Processes sessions.ProcessTable
 	// Uninstalled reports whether c2c was uninstalled from a client while the client's process pid ran. Nil: it never was.
 	Uninstalled func(client string, pid int) bool
 	Getenv      func(string) string      // to find the files of clients; nil: c2c does not look for them
@@ -45,21 +43,21 @@ type Config struct {
 
 // ConfigOf returns a Config with the settings from environment variables. It ignores invalid settings; "c2c doctor" reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
-	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
-	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Getenv: getenv, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}
+	gone := func(client string, pid int) bool { return sessions.Uninstalled(getenv, client, pid) }
+	return Config{Root: root, Log: log, Limits: owed.LoopLimitsOf(getenv), Uninstalled: gone, Getenv: getenv, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}
 }
 
 // Broker is an open root.
 type Broker struct {
 	*sessions.Registry
-	limits loops.Limits
+	limits owed.LoopLimits
 	cfg    Config
 }
 
 // Open opens the root, and makes it if it is missing.
 func Open(cfg Config) (*Broker, error) {
 	reg, err := sessions.Open(sessions.Config{Root: cfg.Root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled,
-		Awaited: owed.Awaits, Held: loops.Holds})
+		Awaited: owed.Awaits, Held: owed.Holds})
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
 )
 
 func (w *world) attach(c callers.Caller) sessions.Session {
@@ -164,7 +163,7 @@ func TestRegistryStaysBelowTheOriginalsLimit(t *testing.T) {
 	w.writeRegistry(`[{"session_id":"s1","alias":"amber","role":"` + strings.Repeat("x", registryMax-100) + `"}]`)
 	before := w.file(registryFile)
 	_, err := w.Attach(context.Background(), callers.Caller{Client: "gem"})
-	if !errors.Is(err, registry.ErrFull) {
+	if !errors.Is(err, sessions.ErrRegistryFull) {
 		t.Errorf("error %v, want ErrRegistryFull", err)
 	}
 	if w.file(registryFile) != before {

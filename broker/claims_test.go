@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/notify"
-	"c2c/claims"
+	"c2c/broker/owed"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
+	"c2c/sessions/claims"
 )
 
 // claimants has amber and birch, and a folder with files.
@@ -81,7 +80,7 @@ func TestAClaimIsHeldUntilItsHolderIsGone(t *testing.T) {
 	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Paths: []string{file}}); err != nil {
 		t.Errorf("birch claims what is free: %v", err)
 	}
-	w.table[30] = processes.Process{PID: 30, Parent: 1, Start: 99}
+	w.table[30] = sessions.Process{PID: 30, Parent: 1, Start: 99}
 	w.attach(callers.Caller{Client: "claude", ClientID: "a", PID: 30})
 	if got := w.holders(amber.ID, file); !slices.Equal(got, []string{"birch"}) {
 		t.Errorf("a session that comes back takes it from %q", got)
@@ -269,7 +268,7 @@ func TestTwoSessionsThatEditOneFileAreBothToldOnce(t *testing.T) {
 	cedar := w.register("cedar", callers.Caller{Client: "claude", ClientID: "c", PID: 30})
 	saw := func(s sessions.Session, name string) {
 		t.Helper()
-		if err := notify.SawEdit(t.Context(), w.Registry, s, filepath.Join(dir, name)); err != nil {
+		if err := owed.SawEdit(t.Context(), w.Registry, s, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"c2c/broker/deadlines"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
@@ -63,7 +63,7 @@ func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
 			t.Errorf("%s: status %+v, %v", outcome, st, err)
 		}
 		k := deadlines.NewChecker(w.Registry)
-		if wait := w.look(k); wait > notice.TellAfter {
+		if wait := w.look(k); wait > owed.TellAfter {
 			t.Errorf("%s: looks again after %v", outcome, wait)
 		}
 	}

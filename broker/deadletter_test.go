@@ -11,12 +11,11 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
 )
 
 // What is dead is none of a session that is made just now, so it does not even look: a root may have 200,000 dead letters.
@@ -148,12 +147,12 @@ func TestAFreeNameGetsNoMailOfWhoHadIt(t *testing.T) {
 	if swept, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil || swept.Messages != 1 {
 		t.Fatal(swept, err)
 	}
-	err := notice.AddDead(t.Context(), w.Registry, "original", notice.DeadLetter{Message: mail.Message{From: "amber", To: "birch", Content: "to nobody", ID: "m-2"}})
+	err := owed.AddDead(t.Context(), w.Registry, "original", owed.DeadLetter{Message: mail.Message{From: "amber", To: "birch", Content: "to nobody", ID: "m-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	made := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)})
-	if done, err := moves.Redeliver(t.Context(), w.Registry, registry.Row(`{"session_id":"`+made.ID+`","alias":"birch"}`), nil); err != nil || !done {
+	if done, err := moves.Redeliver(t.Context(), w.Registry, sessions.Row(`{"session_id":"`+made.ID+`","alias":"birch"}`), nil); err != nil || !done {
 		t.Fatal(done, err)
 	}
 	w.wantMail(made.ID)
@@ -183,7 +182,7 @@ func TestADeadLetterStaysUnlessItsSessionHasTheMessage(t *testing.T) {
 	swept.ID = mail.NewID(w.clock)
 	mine := map[string][]string{}
 	for _, m := range append(messages, swept) {
-		mine[notice.MessageKey(m)] = []string{m.ID}
+		mine[owed.MessageKey(m)] = []string{m.ID}
 	}
 	gone, all, err := moves.Delivered(t.Context(), w.box("birch"), mine, append(messages, swept))
 	if _, lost := gone[swept.ID]; err != nil || all || lost || len(gone) != 2 {

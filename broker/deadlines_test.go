@@ -16,7 +16,7 @@ import (
 
 	"c2c/broker/deadlines"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -204,7 +204,7 @@ func TestNobodyIsToldOfAnEndThatIsNone(t *testing.T) {
 	w.pass(endedAfter)
 	w.look(k)
 	w.wantNotices(amber.ID, "birch has ended")
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	w.look(k)
 	w.wantNotices(amber.ID, "birch has ended") // the receipt has said that coral is absent
 	w.pass(tellAbsent)
@@ -224,7 +224,7 @@ func TestASenderIsToldThatItsMessageIsRefused(t *testing.T) {
 	w.look(k)
 	w.look(k)
 	w.wantNotices(amber.ID, "is set to refuse messages")
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	w.look(k)
 	w.wantNotices(amber.ID, "refuse") // which says why it is not read
 }
@@ -247,7 +247,7 @@ func TestANoticeIsAnsweredByNoNotice(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	w.ends(10)
@@ -259,7 +259,7 @@ func TestANoticeIsAnsweredByNoNotice(t *testing.T) {
 	if _, err := moves.Sweep(t.Context(), w.Registry, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 {
+	if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 {
 		t.Errorf("dead letters %v, %v: want the message, and nothing of what was told of it", dead, err)
 	}
 	w.wantNotices(amber.ID)
@@ -272,7 +272,7 @@ func TestASenderIsToldOfAFewOfItsMessages(t *testing.T) {
 	for range 100 {
 		w.send(amber, "birch", "x")
 	}
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	w.look(deadlines.NewChecker(w.Registry))
 	told := w.notices(amber.ID)
 	if len(told) != 1 || strings.Count(told[0], `"x" (`) != maxTold {
@@ -300,7 +300,7 @@ func TestAnExpiredMessageIsHandedOverToNobody(t *testing.T) {
 	}
 	w.read(birch.ID)
 	st, err := w.Status(t.Context(), r.ID)
-	if err != nil || st.State != notice.Expired || len(st.Told) != 1 || st.Told[0].Reason != notice.Expired {
+	if err != nil || st.State != owed.Expired || len(st.Told) != 1 || st.Told[0].Reason != owed.Expired {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	w.send(amber, "birch", "later")
@@ -360,13 +360,13 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 	if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "y", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	w.lookAtOnce(8)
 	if texts := w.notices(amber.ID); len(texts) != 2 {
 		t.Errorf("notices %q", texts)
 	}
 	w.wantMail(birch.ID, "x")
-	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 {
+	if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 {
 		t.Errorf("dead letters %v, %v", dead, err)
 	}
 }
@@ -538,7 +538,7 @@ func TestWhoLooksOnceAgainTellsNothingAgain(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	w.once()
 	w.wantNotices(amber.ID, "has not read")
 	lease := filepath.Join(w.Root(), amber.ID+".lease") // which each delivery makes sure of
@@ -582,7 +582,7 @@ func TestOfAnEphemeralMessageThatExpiresNoWordIsKept(t *testing.T) {
 	}
 	w.pass(time.Minute)
 	w.look(deadlines.NewChecker(w.Registry))
-	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
+	if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
 		t.Errorf("dead letters %+v, %v", dead, err)
 	}
 }
@@ -633,17 +633,17 @@ func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 	for name, before := range map[string]func(w *world, k *deadlines.Checker, m mail.Message) error{
 		"before it began": func(*world, *deadlines.Checker, mail.Message) error { return nil },
 		"behind the dead letter": func(w *world, _ *deadlines.Checker, m mail.Message) error {
-			return notice.AddDead(w.t.Context(), w.Registry, "birch", notice.DeadLetter{Reason: notice.Expired, Message: m})
+			return owed.AddDead(w.t.Context(), w.Registry, "birch", owed.DeadLetter{Reason: owed.Expired, Message: m})
 		},
 		"behind the notice": func(w *world, k *deadlines.Checker, m mail.Message) error {
-			if err := notice.AddDead(w.t.Context(), w.Registry, "birch", notice.DeadLetter{Reason: notice.Expired, Message: m}); err != nil {
+			if err := owed.AddDead(w.t.Context(), w.Registry, "birch", owed.DeadLetter{Reason: owed.Expired, Message: m}); err != nil {
 				return err
 			}
 			rows, err := w.Rows(w.t.Context())
 			if err != nil {
 				return err
 			}
-			notice.TellSenders(w.t.Context(), w.Registry, rows, []notice.News{{Message: m, Reason: notice.Expired}})
+			owed.TellSenders(w.t.Context(), w.Registry, rows, []owed.News{{Message: m, Reason: owed.Expired}})
 			return nil
 		},
 	} {
@@ -668,7 +668,7 @@ func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 			if left, err := w.box("birch").PeekAll(t.Context()); err != nil || len(left) != 0 {
 				t.Errorf("left are %v, %v", left, err)
 			}
-			if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Reason != notice.Expired {
+			if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Reason != owed.Expired {
 				t.Errorf("dead letters %v, %v", dead, err)
 			}
 			w.wantNotices(amber.ID, "has expired")
@@ -681,7 +681,7 @@ func TestOneKeepsAtATime(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	release := w.keeping()
 	if err := deadlines.CheckOnce(t.Context(), w.Registry); err != nil {
 		t.Error(err)
@@ -712,7 +712,7 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mail.Message{From: "amber", To: "birch", ID: odd}
-	if err := notice.Tell(t.Context(), w.Registry, rows, notice.News{Message: m, Reason: notice.Unread}); err != nil { // without the words of the message
+	if err := owed.TellSender(t.Context(), w.Registry, rows, owed.News{Message: m, Reason: owed.Unread}); err != nil { // without the words of the message
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID, "has not read")

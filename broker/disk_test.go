@@ -6,7 +6,6 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/turns"
 )
 
 // What is on disk under a root, as others read it: docs/inside/files.md.
@@ -25,7 +24,7 @@ const (
 )
 
 func workName(sid string) string     { return sid + workEnd }
-func answeredName(sid string) string { return sid + turns.AnswersEnd }
+func answeredName(sid string) string { return sid + sessions.AnswersEnd }
 func ringLock(sid string) string     { return sid + ".wake.lock" }
 
 // mover is the reader that a move of mail is.

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"c2c/broker/deadlines"
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
-	"c2c/sessions/due"
+	"c2c/sessions"
 )
 
 // isDue says whether a command would look at what messages are owed.
@@ -22,8 +21,8 @@ func (w *world) isDue() bool { return w.untilLook() == 0 }
 
 // untilLook is for how long no command looks, as the time of owed.due says.
 func (w *world) untilLook() time.Duration {
-	at, size, err := w.Dir().TimeOf(due.FileName)
-	if ahead := at.Sub(w.clock); err == nil && size > 0 && ahead > 0 && ahead <= due.LookEvery {
+	at, size, err := w.Dir().TimeOf(sessions.FileName)
+	if ahead := at.Sub(w.clock); err == nil && size > 0 && ahead > 0 && ahead <= sessions.LookEvery {
 		return ahead
 	}
 	return 0
@@ -44,7 +43,7 @@ func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 		message mail.Message
 		due     time.Duration // after it was sent
 	}{
-		"a plain message": {mail.Message{}, notice.TellAfter},
+		"a plain message": {mail.Message{}, owed.TellAfter},
 		"a short time":    {mail.Message{TellAfter: 60}, time.Minute},
 		"it expires":      {mail.Message{ExpiresAt: 90}, 90 * time.Second},
 		"an answer":       {mail.Message{AnswerBy: 300, TellAfter: -1}, 5 * time.Minute},
@@ -63,7 +62,7 @@ func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 			if _, err := w.Send(t.Context(), amber, m); err != nil {
 				t.Fatal(err)
 			}
-			if is, short := w.isDue(), c.due < due.LookEvery; is != short {
+			if is, short := w.isDue(), c.due < sessions.LookEvery; is != short {
 				t.Errorf("behind the send somebody is to look: %v, want %v", is, short)
 			}
 			for passed := time.Duration(0); passed < c.due-time.Second; {
@@ -96,7 +95,7 @@ func TestNothingIsReadThatIsNotDue(t *testing.T) {
 	}
 	w.send(amber, "birch", "x")
 	w.once()
-	w.pass(due.LookEvery - time.Second)
+	w.pass(sessions.LookEvery - time.Second)
 	w.once()
 	if _, err := os.Stat(lock); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a command looks, though nothing is due: %v", err)
@@ -106,7 +105,7 @@ func TestNothingIsReadThatIsNotDue(t *testing.T) {
 // The mark can be wrong in many ways. Whatever has happened to it, nobody is told late by more than lookEvery.
 func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 	t.Parallel()
-	path := func(w *world) string { return filepath.Join(w.Root(), due.FileName) }
+	path := func(w *world) string { return filepath.Join(w.Root(), sessions.FileName) }
 	for name, c := range map[string]struct {
 		spoil func(w *world) error
 		late  time.Duration
@@ -116,7 +115,7 @@ func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 		"of a clock far ahead": {func(w *world) error { at := w.clock.Add(40 * 24 * time.Hour); return os.Chtimes(path(w), at, at) }, 0},
 		"of a clock behind":    {func(w *world) error { return os.Chtimes(path(w), time.Unix(9, 0), time.Unix(9, 0)) }, 0},
 		"the clock went back":  {func(w *world) error { w.pass(-40 * 24 * time.Hour); return nil }, 0},
-		"by an older version":  {func(*world) error { return nil }, due.LookEvery},
+		"by an older version":  {func(*world) error { return nil }, sessions.LookEvery},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,7 +194,7 @@ func TestALookThatIsKilledIsDoneAgain(t *testing.T) {
 	if !w.isDue() {
 		t.Error("nobody looks again")
 	}
-	if err := os.WriteFile(filepath.Join(w.Root(), due.FileName+".tmp.c2c"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.Root(), sessions.FileName+".tmp.c2c"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.looked()

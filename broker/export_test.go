@@ -7,13 +7,12 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // What package broker_test needs to force a kill or a race between two steps of a send or a question.
 
 // Deliver is the second half of a send, to a receiver that was looked up before.
-func (b *Broker) Deliver(ctx context.Context, from sessions.Session, to registry.Row, m mail.Message) (Receipt, error) {
+func (b *Broker) Deliver(ctx context.Context, from sessions.Session, to sessions.Row, m mail.Message) (Receipt, error) {
 	return b.deliver(ctx, from, to, "", m)
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 type (
@@ -28,14 +27,14 @@ func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sess
 	if err != nil {
 		return sessions.Session{}, err
 	}
-	if i := registry.FindSID(rows, sid); i >= 0 && rows[i].Text("client_type") == client {
+	if i := sessions.FindSID(rows, sid); i >= 0 && rows[i].Text("client_type") == client {
 		return b.Session(rows[i]), nil
 	}
-	var own registry.Row
-	err = b.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
-		i := registry.FindSID(rows, sid)
+	var own sessions.Row
+	err = b.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+		i := sessions.FindSID(rows, sid)
 		if i < 0 {
-			i, rows = len(rows), append(rows, registry.Row{})
+			i, rows = len(rows), append(rows, sessions.Row{})
 			rows[i].SetText("session_id", sid)
 			rows[i].SetText("alias", sessions.FreeAlias(rows[:i], sid))
 			rows[i].SetTime("registered_at", mail.Seconds(b.Now()))

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/loops"
 	"c2c/broker/moves"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -102,13 +102,13 @@ func TestNamesOfSenders(t *testing.T) {
 
 // Two robots that answer each other are a storm, too.
 func TestMailFromOutsideCountsAsAStorm(t *testing.T) {
-	w := newWorldOf(t, broker.Config{Limits: loops.Limits{Hops: 1}})
+	w := newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: 1}})
 	birch, bot := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"}), w.outside("bot")
 	last, held := "", false
 	for range 12 {
 		for _, pair := range [][2]sessions.Session{{bot, birch}, {birch, bot}} {
 			r, err := w.Send(t.Context(), pair[0], mail.Message{To: pair[1].Alias, Content: "again", InReplyTo: last})
-			if errors.Is(err, loops.ErrTooManyAnswers) || held {
+			if errors.Is(err, owed.ErrTooManyAnswers) || held {
 				return
 			}
 			if err != nil {

@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/explain"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
 )
 
 // A reminder to a session that has ended would be read by nobody. Who waits for the answer can ask somebody else.
@@ -32,7 +31,7 @@ func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
 	}
 	w.wantReminders(birch.ID, 0)
 	w.wantNotices(amber.ID, "birch has ended without an answer")
-	if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != notice.Ended {
+	if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != owed.Ended {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	w.starts(20)
@@ -80,7 +79,7 @@ func TestTheDoctorWarnsBeforeTheRegistryIsFull(t *testing.T) {
 		w := newWorld(t)
 		w.full(percent, true)
 		var told []string
-		for _, f := range explain.Check(t.Context(), w.Registry, func(string) bool { return true }) {
+		for _, f := range broker.CheckRoot(t.Context(), w.Registry, func(string) bool { return true }) {
 			if f.Part == "registry" {
 				told = append(told, f.Detail)
 			}
@@ -104,20 +103,20 @@ func (w *world) notice(s sessions.Session, words string) {
 func (w *world) forgets(sid string) {
 	w.t.Helper()
 	const person = `{"session_id":"p%d","alias":"p%[1]d","client_type":"human","registered_at":1.0,"role":"%s"}`
-	rows := []string{strings.Trim(w.file(registry.FileName), "[]\n")}
-	for size := len(rows[0]); size < registry.MaxBytes-50; size += len(rows[len(rows)-1]) + 2 {
-		rows = append(rows, fmt.Sprintf(person, len(rows), strings.Repeat("x", min(7000, max(0, registry.MaxBytes-150-size)))))
+	rows := []string{strings.Trim(w.file(sessions.RegistryFileName), "[]\n")}
+	for size := len(rows[0]); size < sessions.MaxRegistryBytes-50; size += len(rows[len(rows)-1]) + 2 {
+		rows = append(rows, fmt.Sprintf(person, len(rows), strings.Repeat("x", min(7000, max(0, sessions.MaxRegistryBytes-150-size)))))
 	}
 	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
 	w.register("n", callers.Caller{Explicit: "n", PID: w.pid(30)})
 	var left []string
-	for _, row := range strings.Split(strings.Trim(w.file(registry.FileName), "[]\n"), ",\n") {
+	for _, row := range strings.Split(strings.Trim(w.file(sessions.RegistryFileName), "[]\n"), ",\n") {
 		if !strings.Contains(row, `"client_type":"human"`) {
 			left = append(left, row)
 		}
 	}
 	w.writeRegistry("[\n" + strings.Join(left, ",\n") + "\n]\n")
-	if strings.Contains(w.file(registry.FileName), sid) {
+	if strings.Contains(w.file(sessions.RegistryFileName), sid) {
 		w.t.Fatalf("it is not forgotten: %s", left)
 	}
 }
@@ -133,11 +132,11 @@ func TestNoticesPinNoRow(t *testing.T) {
 		rows = append(rows, fmt.Sprintf(each, i, strings.Repeat("x", 7100)))
 		w.notice(sessions.Session{ID: fmt.Sprint("s", i), Alias: fmt.Sprint("s", i)}, "amber has not read")
 	}
-	rows = append(rows, strings.Trim(w.file(registry.FileName), "[]\n"))
+	rows = append(rows, strings.Trim(w.file(sessions.RegistryFileName), "[]\n"))
 	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
 	w.send(amber, "s3", "of a peer")
 	w.register("birch", callers.Caller{Client: strings.Repeat("gem", 500), PID: w.pid(20)})
-	left := w.file(registry.FileName)
+	left := w.file(sessions.RegistryFileName)
 	for _, sid := range []string{"s3", "amber"} {
 		if !strings.Contains(left, `"session_id":"`+sid+`"`) {
 			t.Errorf("%s is forgotten", sid)

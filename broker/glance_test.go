@@ -5,19 +5,17 @@ import (
 
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/locks"
-	"c2c/sessions/processes"
 )
 
 // countedProcesses counts how often each process is looked at.
 type countedProcesses struct {
-	processes.Table
+	sessions.ProcessTable
 	looks map[int]int
 }
 
-func (c countedProcesses) Find(pid int) (processes.Process, error) {
+func (c countedProcesses) Find(pid int) (sessions.Process, error) {
 	c.looks[pid]++
-	return c.Table.Find(pid)
+	return c.ProcessTable.Find(pid)
 }
 
 func TestACallerThatIsKnownIsLookedAtOnce(t *testing.T) {
@@ -52,7 +50,7 @@ func TestAGlanceSeesOneState(t *testing.T) {
 	if g.Locks.HasServer(amber.ID) {
 		t.Error("nobody serves it, and somebody does")
 	}
-	w.hold(locks.ServerLock(amber.ID))
+	w.hold(sessions.ServerLock(amber.ID))
 	if g.Locks.HasServer(amber.ID) || !w.Glance().Locks.HasServer(amber.ID) || !w.Locks.HasServer(amber.ID) {
 		t.Error("its server is not what the first look of a glance has shown")
 	}

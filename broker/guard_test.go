@@ -10,24 +10,22 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/loops"
-	"c2c/broker/resume"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/turns"
 	"c2c/wake"
 )
 
 // guarded are sessions whose clients tell of tool calls, in a root with such a limit; 0: the usual one.
 func guarded(t *testing.T, hops, n int) (w *world, all []sessions.Session) {
 	t.Helper()
-	w = newWorldOf(t, broker.Config{Limits: loops.Limits{Hops: hops}})
+	w = newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: hops}})
 	for i := range n {
 		pid := 200 + i
 		w.starts(pid)
 		s := w.register(fmt.Sprintf("s%d", i), callers.Caller{Client: "gem", ClientID: fmt.Sprint(i), PID: w.pid(pid)})
-		if err := turns.SeesTools(w.Registry, s.ID); err != nil {
+		if err := sessions.SeesTools(w.Registry, s.ID); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, s)
@@ -38,7 +36,7 @@ func guarded(t *testing.T, hops, n int) (w *world, all []sessions.Session) {
 // works has a session call a tool that is none of c2c's.
 func (w *world) works(s sessions.Session) {
 	w.t.Helper()
-	if err := turns.SawWork(w.Registry, s.ID, true); err != nil {
+	if err := sessions.SawWork(w.Registry, s.ID, true); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -250,7 +248,7 @@ func TestAnOpenGuardStopsOnlyItsChain(t *testing.T) {
 	claimed := me
 	claimed.KnownBy = mail.ByClaim
 	w.mustPass("from a claimed person", w.says(claimed, amber, mail.Message{}))
-	if _, err := w.Send(t.Context(), amber, mail.Message{To: birch.Alias, Content: "x", InReplyTo: answered.ID}); !errors.Is(err, loops.ErrTooManyAnswers) {
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: birch.Alias, Content: "x", InReplyTo: answered.ID}); !errors.Is(err, owed.ErrTooManyAnswers) {
 		t.Errorf("behind a claimed person's word: %v", err)
 	}
 	w.mustPass("from a person", w.says(me, amber, mail.Message{}))
@@ -276,7 +274,7 @@ func TestWhatIsHeldIsHandedOverAfterSilence(t *testing.T) {
 	if err != nil || st.State != sessions.Queued || !st.Held || !st.NotBefore.Equal(r.HeldUntil.UTC()) {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	if _, err := w.Send(t.Context(), amber, mail.Message{To: birch.Alias, Content: "again"}); !errors.Is(err, loops.ErrTooManyAnswers) || !strings.Contains(err.Error(), "held already for 15 min") {
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: birch.Alias, Content: "again"}); !errors.Is(err, owed.ErrTooManyAnswers) || !strings.Contains(err.Error(), "held already for 15 min") {
 		t.Errorf("a second one: %v", err)
 	}
 	k := deadlines.NewChecker(w.Registry)
@@ -372,7 +370,7 @@ func TestAPersonLetsThemGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
-	if held, err := resume.Both(t.Context(), w.Registry, "S1", "s0"); err != nil || held != 1 {
+	if held, err := broker.Resume(t.Context(), w.Registry, "S1", "s0"); err != nil || held != 1 {
 		t.Errorf("resumed %d, %v", held, err)
 	}
 	if after, err := w.box(birch.ID).Stamp(); err != nil || after == before {
@@ -439,7 +437,7 @@ func TestMailThatIsKeptBackComes(t *testing.T) {
 // Clients that tell of no tool calls may go on for longer, but not for ever.
 func TestClientsThatTellOfNoWorkHaveALongerWay(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, broker.Config{Limits: loops.Limits{Hops: 3}})
+	w := newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: 3}})
 	all := []sessions.Session{w.register("amber", callers.Caller{Client: "gem", ClientID: "a", PID: w.pid(10)}), w.register("birch", callers.Caller{Client: "gem", ClientID: "b", PID: w.pid(20)})}
 	r := broker.Receipt{}
 	for i := range 3*blindTimes + 1 {
@@ -476,7 +474,7 @@ func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
 		w.says([]sessions.Session{birch, amber}[i%2], []sessions.Session{amber, birch}[i%2], mail.Message{})
 	}
 	m := mail.Message{To: birch.Alias, Content: "x", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}
-	if _, err := w.Send(t.Context(), amber, m); !errors.Is(err, loops.ErrTooManyAnswers) || !strings.Contains(err.Error(), "expire before") {
+	if _, err := w.Send(t.Context(), amber, m); !errors.Is(err, owed.ErrTooManyAnswers) || !strings.Contains(err.Error(), "expire before") {
 		t.Errorf("what expires: %v", err)
 	}
 	m = mail.Message{To: birch.Alias, Content: strings.Repeat("x", 1<<20)}
@@ -488,7 +486,7 @@ func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
 			t.Errorf("receipt %+v", r)
 		}
 	}
-	if held, err := resume.Both(t.Context(), w.Registry, "s0", "s1"); err != nil || held != 1 {
+	if held, err := broker.Resume(t.Context(), w.Registry, "s0", "s1"); err != nil || held != 1 {
 		t.Errorf("resumed %d, %v", held, err)
 	}
 }
@@ -575,14 +573,14 @@ func TestAWrongClockHoldsNobody(t *testing.T) {
 func TestALimitThatIsSwitchedOffHoldsNobody(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 0, 2)
-	w.cfg.Limits = loops.LimitsOf(func(string) string { return " 0" })
+	w.cfg.Limits = owed.LoopLimitsOf(func(string) string { return " 0" })
 	w.reopen()
 	r := broker.Receipt{}
 	for i := range 200 {
 		r = w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: r.ID})
 		w.mustPass(fmt.Sprint("message ", i), r)
 	}
-	if l := loops.LimitsOf(func(string) string { return "many" }); l != (loops.Limits{}) {
+	if l := owed.LoopLimitsOf(func(string) string { return "many" }); l != (owed.LoopLimits{}) {
 		t.Errorf("limit of what is no number: %+v", l)
 	}
 }

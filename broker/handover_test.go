@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"c2c/broker/moves"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions/callers"
 )
 
@@ -22,7 +22,7 @@ func TestWhatWasWrittenIsAcknowledgedThoughTheTimeIsOver(t *testing.T) {
 		By: "test", Limit: 1 << 20,
 		Render: func([]mail.Message, bool) (shown, announced []int, err error) { return []int{0}, nil, nil },
 		Write: func() error {
-			lock, err := filelock.Acquire(t.Context(), w.Dir(), w.box(birch.ID).LockName())
+			lock, err := atomicfile.Acquire(t.Context(), w.Dir(), w.box(birch.ID).LockName())
 			if err == nil {
 				time.AfterFunc(50*time.Millisecond, func() { lock.Release() })
 			}

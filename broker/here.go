@@ -11,8 +11,6 @@ import (
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // OpenHere opens the root of the repository to which the directory cwd belongs, and makes the root if it is missing. It is for a directory
@@ -25,7 +23,7 @@ func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, erro
 // directory cwd. Of cfg it uses only the clock, the log, the processes and Existing.
 func OpenFor(c callers.Caller, cwd string, cfg Config) (*Broker, error) {
 	if cfg.Processes == nil {
-		cfg.Processes = new(processes.System)
+		cfg.Processes = new(sessions.SystemProcesses)
 	}
 	p, err := find(c, cwd, cfg.Processes)
 	if err == nil && cfg.Existing {
@@ -50,7 +48,7 @@ func OpenFor(c callers.Caller, cwd string, cfg Config) (*Broker, error) {
 
 // RootFor finds the root that OpenFor opens, and what has decided it. It creates nothing.
 func RootFor(c callers.Caller, cwd string) (root, source string, err error) {
-	p, err := find(c, cwd, new(processes.System))
+	p, err := find(c, cwd, new(sessions.SystemProcesses))
 	return p.Path, p.Source, err
 }
 
@@ -65,7 +63,7 @@ const bySession = "the session that runs here"
 
 // find finds the root of a caller. If the repository around cwd had another root when c2c was last used in it, or before, and a session of
 // that root runs in this repository, it is that session's root.
-func find(c callers.Caller, cwd string, table processes.Table) (project.Place, error) {
+func find(c callers.Caller, cwd string, table sessions.ProcessTable) (project.Place, error) {
 	if project.Named(c.Getenv) == "" {
 		if root := callers.Root(table, c); root != "" {
 			return project.Place{Path: root, Source: bySession}, nil
@@ -80,20 +78,20 @@ func find(c callers.Caller, cwd string, table processes.Table) (project.Place, e
 
 // runsIn reports whether a session of a root runs in a repository: its process is or was started there, as far as the system tells. A clone
 // elsewhere may have kept that root.
-func runsIn(root, top string, table processes.Table) bool {
+func runsIn(root, top string, table sessions.ProcessTable) bool {
 	reg, err := sessions.Open(sessions.Config{Root: root})
 	if err != nil {
 		return false
 	}
 	defer reg.Close()
 	rows, _ := reg.ReadRegistry()
-	return slices.ContainsFunc(rows, func(r registry.Row) bool {
+	return slices.ContainsFunc(rows, func(r sessions.Row) bool {
 		if reg.State(r) != sessions.Alive {
 			return false
 		}
 		pid := int(r.Integer("pid"))
 		now, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
-		began := processes.Environment(table.Environ(pid))("PWD")
+		began := sessions.EnvironmentOf(table.Environ(pid))("PWD")
 		return isBelow(now, top) || isBelow(began, top)
 	})
 }

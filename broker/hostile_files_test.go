@@ -11,16 +11,14 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/explain"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/turns"
 )
 
 // hostileFiles are the small files of a root that other programs may write, too.
-var hostileFiles = []string{"sessions/amber.json", deadFile, logFile, dueMark, "amber" + workEnd, "amber" + turns.AnswersEnd, owedDir + "/amber" + owedEnd, owedDir + "/" + closedFile,
+var hostileFiles = []string{"sessions/amber.json", deadFile, logFile, dueMark, "amber" + workEnd, "amber" + sessions.AnswersEnd, owedDir + "/amber" + owedEnd, owedDir + "/" + closedFile,
 	askingDir + "/m-1", "archive/amber.jsonl", "amber.inbox.json", "amber.lease/00000001-1-9.json", "amber.lease/00000002-1-9-0-1-hook.json",
 	"archive/amber.old/0000000000000000.jsonl", "archive/amber.old/0000000000000000-0000000000000009.ids"}
 
@@ -45,11 +43,11 @@ func FuzzFilesOfARoot(f *testing.F) {
 			t.Fatalf("%s: %+v, %v", path, list, err)
 		}
 		w.Status(ctx, "m-1")
-		notice.DeadLetters(ctx, w.Registry, 0)
+		owed.DeadLetters(ctx, w.Registry, 0)
 		w.Events.Tail(ctx, 9)
 		w.Search(ctx, amber, []string{"x"}, 9)
 		w.HistoryBefore(ctx, "", broker.Latest, 9)
-		explain.Obligations(ctx, w.Registry, amber, true)
+		broker.Obligations(ctx, w.Registry, amber, true)
 		deadlines.NewChecker(w.Registry).Look(ctx)
 		if box, err := w.Mailbox(amber.ID); err == nil {
 			box.Archive().History(ctx, 9)

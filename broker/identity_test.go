@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 func (w *world) wantResolve(want string, c callers.Caller) {
@@ -158,7 +156,7 @@ func TestWhoIsKnownAttachesWithoutTheLock(t *testing.T) {
 	named := callers.Caller{Client: "claude", PID: w.pid(20), Getenv: env("C2C_MCP_SESSION_ID", "my-session")}
 	hook := callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)}
 	want := map[string]callers.Caller{w.attach(named).ID: named, w.attach(hook).ID: hook}
-	lock, err := filelock.Acquire(context.Background(), w.Dir(), registry.LockName)
+	lock, err := atomicfile.Acquire(context.Background(), w.Dir(), sessions.RegistryLock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +168,7 @@ func TestWhoIsKnownAttachesWithoutTheLock(t *testing.T) {
 			t.Errorf("attached as %q, %v, want %q", s.ID, err, sid)
 		}
 	}
-	if _, err := w.Attach(ctx, callers.Caller{Client: "claude", ClientID: "b", PID: w.pid(10)}); !errors.Is(err, filelock.ErrTimeout) {
+	if _, err := w.Attach(ctx, callers.Caller{Client: "claude", ClientID: "b", PID: w.pid(10)}); !errors.Is(err, atomicfile.ErrLockTimeout) {
 		t.Errorf("a new id: %v", err)
 	}
 }
@@ -382,8 +380,8 @@ func TestASessionLivesAsLongAsItsServer(t *testing.T) {
 
 func TestAShellOfAClientWithSeveralSessionsIsThatOfItsOwn(t *testing.T) {
 	w := newTableWorld(t)
-	w.table[90] = processes.Process{PID: 90, Parent: 10, Start: 6}
-	w.table[10] = processes.Process{PID: 10, Parent: 20, Start: 1}
+	w.table[90] = sessions.Process{PID: 90, Parent: 10, Start: 6}
+	w.table[10] = sessions.Process{PID: 10, Parent: 20, Start: 1}
 	w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)}) // in whose shell it runs
 	for _, id := range []string{"o1", "o2"} {
 		w.attach(callers.Caller{Client: "opencode", ClientID: id, PID: w.pid(10)})
@@ -408,7 +406,7 @@ func TestDamagedFactsAreSetAside(t *testing.T) {
 }
 
 // elsewhere is the same process table as another PID namespace sees it.
-type elsewhere struct{ processes.Table }
+type elsewhere struct{ sessions.ProcessTable }
 
 func (elsewhere) Namespace() string { return "pid:[2]" }
 
@@ -448,8 +446,8 @@ func TestAProcessOfAnotherNamespaceIsNobodyWeKnow(t *testing.T) {
 // All that a client runs has the variable with which c2c start started it, also a client in its shell.
 func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
 	w := newTableWorld(t)
-	w.table[11] = processes.Process{PID: 11, Parent: 10, Start: 11} // a shell of the outer client
-	w.table[12] = processes.Process{PID: 12, Parent: 11, Start: 12}
+	w.table[11] = sessions.Process{PID: 11, Parent: 10, Start: 11} // a shell of the outer client
+	w.table[12] = sessions.Process{PID: 12, Parent: 11, Start: 12}
 	outer := w.register("amber", callers.Caller{Start: "amber", Client: "claude", PID: w.pid(10)})
 	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
 	for _, name := range []string{"gemini", "kimi", "copilot", "gem"} { // also before the outer one has named its session
@@ -469,13 +467,13 @@ func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
 	w.wantResolve(inner.ID, callers.Caller{Client: "claude", PID: w.pid(12), Getenv: inherited}) // its server
 	w.wantResolve(outer.ID, callers.Caller{Client: "claude", PID: w.pid(10), Getenv: inherited})
 
-	w.table[90] = processes.Process{PID: 90, Parent: 12, Start: 6} // above our own process
+	w.table[90] = sessions.Process{PID: 90, Parent: 12, Start: 6} // above our own process
 	w.wantResolve(inner.ID, callers.Caller{Client: "claude", ClientID: "u3", Getenv: inherited})
 	nested := w.attach(callers.Caller{Client: "kimi", ClientID: "k1", PID: w.pid(90), Getenv: inherited})
 	w.wantResolve(nested.ID, callers.Caller{Getenv: inherited}) // a command in its shell
 
 	// A client in tmux has lost its parents, and may outlive the one that started it.
-	w.table[90] = processes.Process{PID: 90, Parent: 20, Start: 8}
+	w.table[90] = sessions.Process{PID: 90, Parent: 20, Start: 8}
 	apart := w.attach(callers.Caller{Client: "claude", ClientID: "u4", PID: w.pid(20), Getenv: inherited})
 	if apart.ID == outer.ID {
 		t.Fatal("a client in a terminal that another one has started got its mailbox")
@@ -498,7 +496,7 @@ func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
 func TestAShellOfACodexInTheShellOfClaudeIsThatOfCodex(t *testing.T) {
 	for _, start := range []string{"", "amber"} {
 		w := newTableWorld(t)
-		w.table[90] = processes.Process{PID: 90, Parent: 10, Start: 6}
+		w.table[90] = sessions.Process{PID: 90, Parent: 10, Start: 6}
 		w.Processes = inner{w.table}
 		outer := w.attach(callers.Caller{Start: start, Client: "claude", PID: w.pid(10)})
 		w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
@@ -516,7 +514,7 @@ func TestAShellOfACodexInTheShellOfClaudeIsThatOfCodex(t *testing.T) {
 }
 
 // inner are processes that were started in the shell of a Codex.
-type inner struct{ processes.Table }
+type inner struct{ sessions.ProcessTable }
 
 func (inner) Environ(int) []string { return []string{"CODEX_THREAD_ID=t0"} }
 
@@ -526,7 +524,7 @@ func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
 		w := newTableWorld(t)
 		old := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)})
 		w.ends(20)
-		w.table[90] = processes.Process{PID: 90, Parent: 10, Start: 6} // a command in its shell
+		w.table[90] = sessions.Process{PID: 90, Parent: 10, Start: 6} // a command in its shell
 		amber := w.register("amber", callers.Caller{Start: "amber", Client: "claude", PID: w.pid(10)})
 		started := env("C2C_MCP_SESSION_ID", amber.ID)
 		own := callers.Caller{Client: "claude", PID: w.pid(10), Getenv: started}
@@ -552,7 +550,7 @@ func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
 // servers have that too, whichever session they are of.
 func TestAServerIsOfTheSessionThatItsClientGaveIt(t *testing.T) {
 	w := newTableWorld(t)
-	had := &startedAs{Table: w.table}
+	had := &startedAs{ProcessTable: w.table}
 	w.Processes = had
 	one, two := env("C2C_MCP_SESSION_ID", "one"), env("C2C_MCP_SESSION_ID", "two")
 	had.as = []string{"HOME=/"}
@@ -580,7 +578,7 @@ func TestAServerIsOfTheSessionThatItsClientGaveIt(t *testing.T) {
 
 // startedAs are processes that were all started with one environment.
 type startedAs struct {
-	processes.Table
+	sessions.ProcessTable
 	as []string
 }
 
@@ -590,8 +588,8 @@ func (s *startedAs) Environ(int) []string { return s.as }
 // is not the agent: its process is the one that the daemon has started.
 func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
 	w := newTableWorld(t)
-	w.table[11] = processes.Process{PID: 11, Parent: 10, Start: 11} // the agent
-	w.table[12] = processes.Process{PID: 12, Parent: 11, Start: 12} // a client that its shell has become
+	w.table[11] = sessions.Process{PID: 11, Parent: 10, Start: 11} // the agent
+	w.table[12] = sessions.Process{PID: 12, Parent: 11, Start: 12} // a client that its shell has become
 	outer := w.register("amber", callers.Caller{Start: "amber", Client: callers.ClientWire, PID: w.pid(10)})
 	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
 	wantNobody := func() {
@@ -610,9 +608,9 @@ func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
 	}
 	wantNobody()
 
-	w.table[90] = processes.Process{PID: 90, Parent: 11, Start: 6} // above our own process
-	w.wantResolve(outer.ID, callers.Caller{Getenv: inherited})     // a command in the agent's shell
-	w.table[90] = processes.Process{PID: 90, Parent: 12, Start: 6}
+	w.table[90] = sessions.Process{PID: 90, Parent: 11, Start: 6} // above our own process
+	w.wantResolve(outer.ID, callers.Caller{Getenv: inherited})    // a command in the agent's shell
+	w.table[90] = sessions.Process{PID: 90, Parent: 12, Start: 6}
 	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "copilot", ClientID: "c1", Getenv: inherited}) // its hook does not tell its process
 	nested := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(12), Getenv: inherited})
 	w.wantResolve(nested.ID, callers.Caller{Getenv: inherited}) // a command in the shell of that one
@@ -620,7 +618,7 @@ func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
 	w.ends(11)   // the daemon starts another agent
 	w.starts(14) // what the first one had started runs on
 	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "mcp", PID: w.pid(14), Getenv: inherited})
-	w.table[13] = processes.Process{PID: 13, Parent: 10, Start: 13}
+	w.table[13] = sessions.Process{PID: 13, Parent: 10, Start: 13}
 	w.wantResolve(outer.ID, callers.Caller{Client: "mcp", PID: w.pid(13), Getenv: inherited})
 
 	serves, err := w.Locks.Serve(outer.ID) // the daemon, seen from another PID namespace
@@ -641,7 +639,7 @@ func (w *world) isLocked(name string) bool {
 		return false
 	}
 	defer f.Close()
-	free, err := filelock.FreeFile(f)
+	free, err := atomicfile.FreeFile(f)
 	return err == nil && !free
 }
 
@@ -650,7 +648,7 @@ func TestAClientsFilesAreReadBeforeTheRegistryIsLocked(t *testing.T) {
 	looked := 0
 	getenv := func(name string) string {
 		if name == "KIMI_CODE_HOME" {
-			if looked++; w.isLocked(registry.LockName) {
+			if looked++; w.isLocked(sessions.RegistryLock) {
 				t.Error("read with the registry locked")
 			}
 		}
@@ -665,7 +663,7 @@ func TestAClientsFilesAreReadBeforeTheRegistryIsLocked(t *testing.T) {
 
 func TestOrphansOfTwoClientsAreTwoSessions(t *testing.T) {
 	w := newTableWorld(t)
-	w.table[1] = processes.Process{PID: 1, Start: 1}
+	w.table[1] = sessions.Process{PID: 1, Start: 1}
 	gem, foo := callers.Caller{Client: "gem", PID: w.pid(1)}, callers.Caller{Client: "foo", PID: w.pid(1)}
 	one := w.attach(gem)
 	if two := w.attach(foo); two.ID == one.ID {
@@ -688,14 +686,14 @@ func TestAClaimedSessionIsThatOfTheSameProcess(t *testing.T) {
 	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "opencode", Claimed: "ses-1"})
 	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "opencode", Claimed: "ses-4", PID: w.pid(10)})
 	w.ends(10)
-	w.table[10] = processes.Process{PID: 10, Start: 7000, Parent: 1} // another one with its number
+	w.table[10] = sessions.Process{PID: 10, Start: 7000, Parent: 1} // another one with its number
 	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "opencode", Claimed: "ses-1", PID: w.pid(10)})
 }
 
 // In a small virtual machine the first process may start with the first tick.
 func TestAClientThatStartedFirstIsAlive(t *testing.T) {
 	w := newTableWorld(t)
-	w.table[1] = processes.Process{PID: 1, Start: 1}
+	w.table[1] = sessions.Process{PID: 1, Start: 1}
 	s := w.attach(callers.Caller{PID: w.pid(1), Client: "claude", ClientID: "a"})
 	if s.State != sessions.Alive {
 		t.Errorf("its state is %s", s.State)

@@ -10,8 +10,8 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
+	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 )
 
 // shells is a table in which processes were started with variables.
@@ -47,7 +47,7 @@ func TestASenderIsKnownByItsProcessOrOnlyClaims(t *testing.T) {
 	w.wantKnown(mail.ByClaim, callers.Caller{Client: "claude", Remote: true, Last: birch.ID})
 
 	delete(w.table, 90) // its client has ended, and its id means nothing any more
-	w.table[100] = processes.Process{PID: 100, Parent: 1, Start: 7}
+	w.table[100] = sessions.Process{PID: 100, Parent: 1, Start: 7}
 	w.wantKnown(mail.ByClaim, callers.Caller{Explicit: "amber"})
 }
 
@@ -64,8 +64,8 @@ func TestAProcessOfAnotherNamespaceProvesNothing(t *testing.T) {
 // An agent in the shell of another one is not that one.
 func TestAnInnerClientDoesNotWriteAsTheOuterOne(t *testing.T) {
 	w := newTableWorld(t)
-	w.table[90] = processes.Process{PID: 90, Parent: 80, Start: 6}
-	w.table[80] = processes.Process{PID: 80, Parent: 1, Start: 5}
+	w.table[90] = sessions.Process{PID: 90, Parent: 80, Start: 6}
+	w.table[80] = sessions.Process{PID: 80, Parent: 1, Start: 5}
 	w.register("outer", callers.Caller{Client: "claude", ClientID: "o", PID: 80})
 	w.register("inner", callers.Caller{Client: "gemini", ClientID: "i", PID: 90})
 	w.wantKnown(mail.ByProcess, callers.Caller{})
@@ -152,8 +152,8 @@ func TestMailWrittenToTheFileHasNoWord(t *testing.T) {
 
 func TestASessionKnowsWhichSessionHasStartedIt(t *testing.T) {
 	w := newTableWorld(t)
-	w.table[90] = processes.Process{PID: 90, Parent: 80, Start: 6}
-	w.table[80] = processes.Process{PID: 80, Parent: 1, Start: 5}
+	w.table[90] = sessions.Process{PID: 90, Parent: 80, Start: 6}
+	w.table[80] = sessions.Process{PID: 80, Parent: 1, Start: 5}
 	outer := w.register("outer", callers.Caller{Client: "claude", ClientID: "o", PID: 80})
 	inner := w.register("inner", callers.Caller{Client: "gemini", ClientID: "i", PID: 90})
 	if outer.Facts.StartedBy != "" || inner.Facts.StartedBy != outer.ID {

@@ -11,8 +11,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/facts"
-	"c2c/sessions/registry"
 )
 
 // A sender that had looked the alias up before it changed hands finds that a mover holds the old mailbox.
@@ -20,10 +18,10 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	w, amber := absentHolder(t)
 	unblock := w.block("heir")
 	w.register("birch", w.heir())
-	if err := w.Facts.Change(context.Background(), "heir", func(f *facts.Facts) { f.MoveFrom = nil }); err != nil {
+	if err := w.Facts.Change(context.Background(), "heir", func(f *sessions.Facts) { f.MoveFrom = nil }); err != nil {
 		t.Fatal(err)
 	}
-	var old registry.Row
+	var old sessions.Row
 	old.SetText("session_id", "old")
 	old.SetText("alias", "birch")
 	r, err := w.Deliver(context.Background(), amber, old, mail.Message{To: "birch", Content: "1"})
@@ -45,7 +43,7 @@ func TestMailThatCameWhileItsSessionWasForgottenIsADeadLetter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := rows[registry.FindSID(rows, birch.ID)]
+	to := rows[sessions.FindSID(rows, birch.ID)]
 	amber := w.Session(w.Receiver(rows, "amber"))
 	w.tidied()
 	r, err := w.Deliver(t.Context(), amber, to, mail.Message{Content: "late", ID: "late"})

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/sessions/callers"
 )
 
@@ -74,7 +74,7 @@ func TestALockedLogHoldsUpNobody(t *testing.T) {
 	if err := errors.Join(w.Dir().Write(logFile, full), w.Dir().Write(birch.ID+".inbox.json", []byte("["))); err != nil {
 		t.Fatal(err)
 	}
-	held, err := filelock.Acquire(t.Context(), w.Dir(), logFile+".lock")
+	held, err := atomicfile.Acquire(t.Context(), w.Dir(), logFile+".lock")
 	if err != nil {
 		t.Fatal(err)
 	}

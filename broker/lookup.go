@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -133,7 +133,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 	if err != nil {
 		return err
 	}
-	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
+	dead, err := owed.DeadLetters(ctx, b.Registry, 0)
 	unread := []error{err}
 	for _, d := range dead {
 		if query(d.SessionID).Match(d.Message) {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -111,7 +111,7 @@ func TestALockedMailboxHidesNoOther(t *testing.T) {
 	cedar := w.register("cedar", callers.Caller{PID: w.pid(30)})
 	w.send(amber, "cedar", "waits")
 	id := w.send(amber, "birch", "one").ID
-	lock, err := filelock.Acquire(t.Context(), w.Dir(), w.box(cedar.ID).LockName())
+	lock, err := atomicfile.Acquire(t.Context(), w.Dir(), w.box(cedar.ID).LockName())
 	if err != nil {
 		t.Fatal(err)
 	}

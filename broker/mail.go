@@ -8,19 +8,17 @@ import (
 	"sort"
 	"strings"
 
-	"c2c/broker/explain"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/fields"
-	"c2c/inbox/finder"
 	"c2c/inbox/mail"
+	"c2c/internal/fields"
 	"c2c/sessions"
 )
 
 // Mail is a message and its state.
 type Mail struct {
 	mail.Message
-	Status explain.MessageStatus
+	Status MessageStatus
 }
 
 // MarshalJSON writes the message with its state, the times At and HandedAt of its MessageStatus, the reader or the method, and the room.
@@ -62,7 +60,7 @@ func (b *Broker) collector() *collector { return &collector{b: b, seen: map[stri
 func (c *collector) add(sid string, found inbox.Found) {
 	first := found.Message
 	first.ShownAt = 0
-	key := notice.MessageKey(first)
+	key := owed.MessageKey(first)
 	i, there := c.seen[key]
 	switch {
 	case !there:
@@ -77,7 +75,7 @@ func (c *collector) add(sid string, found inbox.Found) {
 // facts of the receiver.
 func (c *collector) newest(limit int) (all []Mail) {
 	sort.SliceStable(c.all, func(i, j int) bool { return c.all[i].Message.TS > c.all[j].Message.TS })
-	states := explain.NewLister(c.b.Registry)
+	states := NewLister(c.b.Registry)
 	for _, m := range c.all[:min(len(c.all), limit)] {
 		all = append(all, Mail{m.Message, states.Status(m.Message.ID, m.sid, m.Found)})
 	}
@@ -104,11 +102,11 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	if err != nil {
 		return nil, err
 	}
-	wanted := finder.Words(words)
+	wanted := mail.SearchWords(words)
 	has := func(m mail.Message) bool {
-		return !isCopyOfPost(m) && finder.HasAll(m.From+" "+m.To+" "+m.Content, wanted)
+		return !isCopyOfPost(m) && mail.HasAllWords(m.From+" "+m.To+" "+m.Content, wanted)
 	}
-	received := inbox.Query{Holds: finder.MayHave(wanted), Match: has, Limit: limit}
+	received := inbox.Query{Holds: mail.MayHaveWords(wanted), Match: has, Limit: limit}
 	sent := b.Authors(rows).WrittenBy(s, limit)
 	own, names := sent.Match, sent.Holds
 	sent.Match = func(m mail.Message) bool { return has(m) && own(m) }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/explain"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -55,7 +54,7 @@ func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
 			t.Errorf("at most %d: %s, %v; want %s", limit, bodies(all), err, want)
 		}
 	}
-	text, err := broker.Mail{Message: mail.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: explain.MessageStatus{State: sessions.Read, By: "hook", At: time.Unix(2, 0).UTC()}}.MarshalJSON()
+	text, err := broker.Mail{Message: mail.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: broker.MessageStatus{State: sessions.Read, By: "hook", At: time.Unix(2, 0).UTC()}}.MarshalJSON()
 	if want := `{"from_alias":"a","to_alias":"b","content":"c","ts":1.0,"state":"read","at":"1970-01-01T00:00:02Z","by":"hook"}`; err != nil || string(text) != want {
 		t.Errorf("JSON %s, %v", text, err)
 	}
@@ -63,7 +62,7 @@ func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
 
 func TestAReaderWithAnOddNameBreaksNoJSON(t *testing.T) {
 	const odd = "x\x1b[31m\a\"é\U000e0041"
-	text, err := json.Marshal([]broker.Mail{{Message: mail.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: explain.MessageStatus{State: sessions.Read, By: odd, At: time.Unix(2, 0).UTC()}}})
+	text, err := json.Marshal([]broker.Mail{{Message: mail.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: broker.MessageStatus{State: sessions.Read, By: odd, At: time.Unix(2, 0).UTC()}}})
 	var got []struct{ By string }
 	if err == nil {
 		err = json.Unmarshal(text, &got)

@@ -16,20 +16,16 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/notice"
-	"c2c/broker/notify"
 	"c2c/broker/owed"
-	"c2c/claims"
 	"c2c/e2e/need"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/merge"
 	"c2c/project"
-	"c2c/rooms/talk"
+	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
+	"c2c/sessions/claims"
 )
 
 // twoRoots is a project with the root of a clone, and one of another clone that an older version has made.
@@ -225,13 +221,13 @@ func (p *twoRoots) fill() {
 		}
 	}
 	p.member(from, "only-old", "birch")
-	if err := turns.ExpectAnswers(from.Registry, "old-amber"); err != nil {
+	if err := sessions.ExpectAnswers(from.Registry, "old-amber"); err != nil {
 		p.t.Fatal(err)
 	}
 	write(p.t, filepath.Join(p.from, "rooms", "hall", "history.jsonl"), "{}\n")
 	write(p.t, filepath.Join(p.from, "rooms", "hall", "members.json"), `[{"alias":"amber","session_id":"old-amber","joined_at":1.5}]`)
 	elm, fir := p.shell(from, "elm"), p.shell(from, "fir")
-	if _, now, err := notify.Ask(p.t.Context(), from.Registry, elm, "fir", notify.Done, false); now != nil || err != nil {
+	if _, now, err := owed.RequestNotice(p.t.Context(), from.Registry, elm, "fir", owed.Done, false); now != nil || err != nil {
 		p.t.Fatal(now, err)
 	}
 	if _, err := claims.Make(p.t.Context(), from.Registry, fir, claims.Wanted{Task: "release"}); err != nil {
@@ -256,7 +252,7 @@ func (p *twoRoots) check() {
 	if b.Root() != p.into.Root() {
 		p.t.Fatalf("the old clone has root %s", b.Root())
 	}
-	if _, told := turns.LastAnswer(b.Registry, "old-amber"); !told {
+	if _, told := sessions.LastAnswer(b.Registry, "old-amber"); !told {
 		p.t.Error("mail that its model has not answered counts as read")
 	}
 	aliases := map[string]string{}
@@ -280,15 +276,15 @@ func (p *twoRoots) check() {
 			p.t.Errorf("%s has %q, want %q", sid, got, want)
 		}
 	}
-	owed, err := os.ReadFile(filepath.Join(b.Root(), owed.Directory, "both"+owed.Suffix))
-	if err != nil || strings.Count(string(owed), `"new to dana"`) != 1 || strings.Count(string(owed), `"old to dana"`) != 1 {
-		p.t.Errorf("answers are owed for %s, %v", owed, err)
+	owing, err := os.ReadFile(filepath.Join(b.Root(), owed.Directory, "both"+owed.Suffix))
+	if err != nil || strings.Count(string(owing), `"new to dana"`) != 1 || strings.Count(string(owing), `"old to dana"`) != 1 {
+		p.t.Errorf("answers are owing for %s, %v", owing, err)
 	}
-	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
+	dead, err := owed.DeadLetters(ctx, b.Registry, 0)
 	if err != nil || len(dead) != 2 || dead[0].Message.Content == dead[1].Message.Content {
 		p.t.Errorf("dead letters %v, %v", dead, err)
 	}
-	if asked, err := notify.List(b.Registry); err != nil || len(asked) != 1 || asked[0].By != "s-elm" || asked[0].SID != "s-fir" {
+	if asked, err := owed.ListRequests(b.Registry); err != nil || len(asked) != 1 || asked[0].By != "s-elm" || asked[0].SID != "s-fir" {
 		p.t.Errorf("requests for a notice %+v, %v", asked, err)
 	}
 	if claimed, err := claims.List(ctx, b.Registry); err != nil || len(claimed) != 1 || claimed[0].SID != "s-fir" || claimed[0].Task != "release" {
@@ -339,7 +335,7 @@ func TestARootWithRoomsInUseIsNotMerged(t *testing.T) {
 	p := newTwoRoots(t)
 	from := p.broker(p.web)
 	amber := p.shell(from, "amber")
-	if _, err := talk.Join(t.Context(), from, amber, "review", true); err != nil {
+	if _, err := rooms.Join(t.Context(), from, amber, "review", true); err != nil {
 		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {
@@ -347,7 +343,7 @@ func TestARootWithRoomsInUseIsNotMerged(t *testing.T) {
 			t.Errorf("dry %v: %+v, %v", dry, got, err)
 		}
 	}
-	if _, err := talk.Archive(t.Context(), from, "review"); err != nil {
+	if _, err := rooms.ArchiveRoom(t.Context(), from, "review"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := p.merge(false); err != nil || len(got.Sessions) != 1 {
@@ -553,7 +549,7 @@ func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 	p.edit(from, "both", func(facts map[string]any) {
 		facts["client_ids"], facts["move_from"] = []string{"older", "elsewhere"}, []string{"gone"}
 	})
-	file := filepath.Join(from.Root(), registry.FileName)
+	file := filepath.Join(from.Root(), sessions.RegistryFileName)
 	before, err := os.ReadFile(file)
 	named := strings.Replace(string(before), `"session_id":"old",`, `"session_id":"old","canonical_alias":"amber#r@host",`, 1)
 	if err != nil || named == string(before) {
@@ -582,7 +578,7 @@ func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 	if s, err := callers.Resolve(ctx, p.into.Registry, callers.Caller{Explicit: "old"}); err != nil || s.Alias != "amber-2" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if merged, err := os.ReadFile(filepath.Join(p.into.Root(), registry.FileName)); err != nil || strings.Contains(string(merged), "canonical_alias") {
+	if merged, err := os.ReadFile(filepath.Join(p.into.Root(), sessions.RegistryFileName)); err != nil || strings.Contains(string(merged), "canonical_alias") {
 		t.Errorf("registry %s, %v", merged, err)
 	}
 	p.edit(p.into, "old", func(facts map[string]any) {

@@ -14,17 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/explain"
+	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/facts"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // absentHolder gives a world in which "old" held the alias birch, is gone, and has mail from amber.
@@ -110,7 +107,7 @@ func (w *world) wantMoves(sid string, want ...string) {
 
 func (w *world) wantDead(want ...string) {
 	w.t.Helper()
-	dead, err := notice.DeadLetters(context.Background(), w.Registry, 0)
+	dead, err := owed.DeadLetters(context.Background(), w.Registry, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -135,7 +132,7 @@ func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
 	w.register("birch", w.heir())
 	w.wantMail("heir", "3")
 	w.wantMoves("heir", "old")
-	told := fmt.Sprint(explain.Check(context.Background(), w.Registry, func(string) bool { return true }))
+	told := fmt.Sprint(broker.CheckRoot(context.Background(), w.Registry, func(string) bool { return true }))
 	if !strings.Contains(told, "mail is still to be moved") {
 		t.Errorf("doctor says %s", told)
 	}
@@ -149,7 +146,7 @@ func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
 // A mover that was stopped while it had the lock of the old mailbox.
 func TestAttachDoesNotWaitForTheOldMailbox(t *testing.T) {
 	w, _ := absentHolder(t, "1")
-	lock, err := filelock.Acquire(context.Background(), w.Dir(), w.box("old").LockName())
+	lock, err := atomicfile.Acquire(context.Background(), w.Dir(), w.box("old").LockName())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +362,7 @@ func TestAForeignFileInAnOldMailboxStopsNoMove(t *testing.T) {
 	w.register("birch", w.heir())
 	w.wantMail("heir", "1")
 	w.wantMoves("heir")
-	told := fmt.Sprint(explain.Check(context.Background(), w.Registry, func(string) bool { return true }))
+	told := fmt.Sprint(broker.CheckRoot(context.Background(), w.Registry, func(string) bool { return true }))
 	for _, text := range []string{w.file(logFile), told} {
 		if strings.Count(text, "00000001-1-10.json") != 1 {
 			t.Errorf("told: %s", text)
@@ -482,7 +479,7 @@ func TestARefusedMessageBecomesADeadLetterOnce(t *testing.T) {
 func TestAMoveIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	a := &callers.Attachment{Caller: w.heir(), Alias: "birch"}
-	err := w.Change(context.Background(), func(rows []registry.Row) ([]registry.Row, error) {
+	err := w.Change(context.Background(), func(rows []sessions.Row) ([]sessions.Row, error) {
 		return callers.BindRow(context.Background(), w.Registry, rows, a)
 	})
 	if err != nil {
@@ -518,7 +515,7 @@ func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 	amber := callers.Caller{Explicit: "amber", PID: w.pid(20)}
 	w.register("amber", amber)
 	w.send(birch, "amber", "first")
-	err := w.Facts.Change(t.Context(), "amber", func(f *facts.Facts) { f.MoveFrom = []string{"old", "stuck"} })
+	err := w.Facts.Change(t.Context(), "amber", func(f *sessions.Facts) { f.MoveFrom = []string{"old", "stuck"} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -537,16 +534,16 @@ func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 
 // onFind is a process table that calls a function when it is asked for the first time.
 type onFind struct {
-	processes.Table
+	sessions.ProcessTable
 	call func()
 }
 
-func (o *onFind) Find(pid int) (processes.Process, error) {
+func (o *onFind) Find(pid int) (sessions.Process, error) {
 	if call := o.call; call != nil {
 		o.call = nil
 		call()
 	}
-	return o.Table.Find(pid)
+	return o.ProcessTable.Find(pid)
 }
 
 // A sender whose message is to follow the alias has found the new holder, which loses the alias at this moment.

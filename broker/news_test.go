@@ -8,7 +8,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/deadlines"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -36,7 +36,7 @@ func TestASenderIsToldTogether(t *testing.T) {
 	first := w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	later := []broker.Receipt{w.put(amber, "birch", mail.Message{Content: "two"}), w.put(amber, "birch", mail.Message{Content: "three"}), w.put(amber, "coral", mail.Message{Content: "four"})}
-	w.pass(notice.TellAfter - time.Minute)
+	w.pass(owed.TellAfter - time.Minute)
 	w.look(k)
 	w.wantNotices(amber.ID, `birch has not read your message "one"`)
 	w.pass(2 * time.Minute)
@@ -58,12 +58,12 @@ func TestASenderIsToldTogether(t *testing.T) {
 		!strings.Contains(told[1], `"three" (`) || !strings.Contains(told[1], `coral has ended without reading your message "four" (`) {
 		t.Errorf("told %q", told)
 	}
-	w.wantTold(first.ID, notice.Unread)
-	w.wantTold(later[0].ID, notice.Unread)
-	w.wantTold(later[1].ID, notice.Unread)
-	w.wantTold(later[2].ID, notice.Ended)
+	w.wantTold(first.ID, owed.Unread)
+	w.wantTold(later[0].ID, owed.Unread)
+	w.wantTold(later[1].ID, owed.Unread)
+	w.wantTold(later[2].ID, owed.Ended)
 	w.read(amber.ID)
-	w.wantTold(later[1].ID, notice.Unread)
+	w.wantTold(later[1].ID, owed.Unread)
 }
 
 // That something waits which asks for nothing is worth half as many notices as that a question does.
@@ -73,7 +73,7 @@ func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 		w, amber, _ := pair(t)
 		k := deadlines.NewChecker(w.Registry)
 		w.put(amber, "birch", mail.Message{Content: "one"})
-		w.pass(notice.TellAfter)
+		w.pass(owed.TellAfter)
 		w.look(k)
 		later := w.put(amber, "birch", mail.Message{Kind: kind, Content: "two"})
 		w.pass(gap - time.Minute)
@@ -82,7 +82,7 @@ func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 		w.wantTold(later.ID)
 		w.pass(time.Minute)
 		w.look(k)
-		w.wantTold(later.ID, notice.Unread)
+		w.wantTold(later.ID, owed.Unread)
 	}
 }
 
@@ -94,17 +94,17 @@ func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	second := w.put(amber, "birch", mail.Message{Content: "two"})
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	w.look(k) // of both
 	w.wantNotices(amber.ID, `"one"`)
 	third := w.put(amber, "birch", mail.Message{Content: "three"})
-	w.pass(notice.TellAfter)
+	w.pass(owed.TellAfter)
 	w.look(k)
 	w.read(birch.ID)
 	w.pass(2 * tellGap)
 	w.look(k)
 	w.wantNotices(amber.ID, `"two"`)
-	w.wantTold(second.ID, notice.Unread)
+	w.wantTold(second.ID, owed.Unread)
 	w.wantTold(third.ID)
 }
 
@@ -116,7 +116,7 @@ func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
 	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	w.put(amber, "birch", mail.Message{Content: "two"})
-	w.pass(notice.TellAfter - time.Minute)
+	w.pass(owed.TellAfter - time.Minute)
 	w.look(k)
 	w.wantNotices(amber.ID, `"one"`)
 	w.pass(time.Minute)
@@ -166,8 +166,8 @@ func TestWhatExpiresTogetherIsToldTogether(t *testing.T) {
 	if told = w.notices(amber.ID); len(told) != 3 || !strings.Contains(told[2], `Nobody has read your messages "four" (`) {
 		t.Errorf("told %q", told)
 	}
-	w.wantTold(all[0].ID, notice.Expired)
-	w.wantTold(all[1].ID, notice.Expired)
+	w.wantTold(all[0].ID, owed.Expired)
+	w.wantTold(all[1].ID, owed.Expired)
 	w.wantTold(all[2].ID)
-	w.wantTold(all[4].ID, notice.Unread, sessions.Dead)
+	w.wantTold(all[4].ID, owed.Unread, sessions.Dead)
 }

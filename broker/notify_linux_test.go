@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"c2c/broker/notify"
+	"c2c/broker/owed"
 	"c2c/sessions"
 	"c2c/wake/watch"
 )
@@ -13,7 +13,7 @@ import (
 // The processes that check the requests watch notify.Files: a check that closed one of them would cause the next one, in each of these
 // processes.
 func TestAChangeCausesAtMostTwoChecks(t *testing.T) {
-	for _, when := range notify.Whens() {
+	for _, when := range owed.Whens() {
 		w := newTableWorld(t)
 		amber, birch, _ := w.asks(when)
 		files := watch.NewFiles()
@@ -23,14 +23,14 @@ func TestAChangeCausesAtMostTwoChecks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var waiting []notify.Request
+		var waiting []owed.Request
 		changed := func() bool { // as the processes see it
 			closed, _ := files.Take()
-			return slices.ContainsFunc(notify.Files(w.Registry, waiting), func(path string) bool { return closed[path] })
+			return slices.ContainsFunc(owed.RequestFiles(w.Registry, waiting), func(path string) bool { return closed[path] })
 		}
 		ask := func(alias string) {
 			t.Helper()
-			if _, _, err := notify.Ask(t.Context(), w.Registry, amber, alias, when, false); err != nil {
+			if _, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, alias, when, false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -40,7 +40,7 @@ func TestAChangeCausesAtMostTwoChecks(t *testing.T) {
 			want  int    // requests that wait then
 		}{
 			{"asked again", func() { ask("birch") }, 1},
-			{"cancelled", func() { notify.Cancel(t.Context(), w.Registry, amber, "birch") }, 0},
+			{"cancelled", func() { owed.CancelRequests(t.Context(), w.Registry, amber, "birch") }, 0},
 			{"asked anew", func() { ask("birch") }, 1},
 			{"birch has ended", func() { w.turn(birch.ID, sessions.Away, sessions.ByHook) }, 0},
 		} {
@@ -48,7 +48,7 @@ func TestAChangeCausesAtMostTwoChecks(t *testing.T) {
 			looks := 0
 			for ; changed() && looks < 10; looks++ {
 				var err error
-				if waiting, err = notify.Check(t.Context(), w.Registry, nil); err != nil {
+				if waiting, err = owed.CheckRequests(t.Context(), w.Registry, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -11,23 +11,20 @@ import (
 	"time"
 
 	"c2c/broker/deadlines"
-	"c2c/broker/notice"
-	"c2c/broker/notify"
-	"c2c/inbox/filelock"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // asks has amber ask about birch.
-func (w *world) asks(when string) (amber, birch sessions.Session, r notify.Request) {
+func (w *world) asks(when string) (amber, birch sessions.Session, r owed.Request) {
 	w.t.Helper()
 	amber = w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
 	birch = w.register("birch", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20})
 	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
-	r, now, err := notify.Ask(context.Background(), w.Registry, amber, "birch", when, false)
+	r, now, err := owed.RequestNotice(context.Background(), w.Registry, amber, "birch", when, false)
 	if err != nil || now != nil {
 		w.t.Fatalf("ask: %+v, %v", now, err)
 	}
@@ -37,7 +34,7 @@ func (w *world) asks(when string) (amber, birch sessions.Session, r notify.Reque
 // check looks at the requests, and gives the notices in amber's mailbox.
 func (w *world) check(sid string) (texts []string) {
 	w.t.Helper()
-	if _, err := notify.Check(context.Background(), w.Registry, nil); err != nil {
+	if _, err := owed.CheckRequests(context.Background(), w.Registry, nil); err != nil {
 		w.t.Fatal(err)
 	}
 	box, err := w.Mailbox(sid)
@@ -65,21 +62,21 @@ func (w *world) toldOnce(sid, words string) {
 			w.t.Fatalf("notices %q, want one with %q", got, words)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(w.cfg.Root, notify.FileName)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(w.cfg.Root, owed.FileName)); !os.IsNotExist(err) {
 		w.t.Errorf("the file of requests: %v", err)
 	}
 }
 
 func TestANoticeComesOnceWhenASessionIsIdleOrBlocked(t *testing.T) {
-	for when, does := range map[string]sessions.State{notify.Idle: sessions.Idle, notify.Blocked: sessions.Waiting} {
+	for when, does := range map[string]sessions.State{owed.Idle: sessions.Idle, owed.Blocked: sessions.Waiting} {
 		w := newTableWorld(t)
 		amber, birch, _ := w.asks(when)
 		if got := w.check(amber.ID); len(got) != 0 {
 			t.Fatalf("%s: told too early: %q", when, got)
 		}
 		w.turn(birch.ID, does, sessions.ByHook)
-		w.toldOnce(amber.ID, map[string]string{notify.Idle: "is idle", notify.Blocked: "waits for its person"}[when])
-		if _, now, err := notify.Ask(t.Context(), w.Registry, amber, "birch", when, false); err != nil || now == nil || now.Became != when {
+		w.toldOnce(amber.ID, map[string]string{owed.Idle: "is idle", owed.Blocked: "waits for its person"}[when])
+		if _, now, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", when, false); err != nil || now == nil || now.Became != when {
 			t.Errorf("asked when it is so: %+v, %v", now, err)
 		}
 		w.toldOnce(amber.ID, "birch") // that answer was the notice
@@ -97,18 +94,18 @@ func TestARequestThatNothingCouldEndIsRefused(t *testing.T) {
 		"shell":        "was made in a shell",
 		"nobody":       "no such alias",
 	} {
-		if _, now, err := notify.Ask(t.Context(), w.Registry, amber, alias, notify.Idle, false); err == nil || now != nil || !strings.Contains(err.Error(), want) {
+		if _, now, err := owed.RequestNotice(t.Context(), w.Registry, amber, alias, owed.Idle, false); err == nil || now != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", alias, now, err)
 		}
 	}
-	if _, _, err := notify.Ask(t.Context(), w.Registry, amber, "shell", notify.Done, false); err != nil {
+	if _, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, "shell", owed.Done, false); err != nil {
 		t.Error(err)
 	}
 }
 
 // A crash, a client that was closed, /clear and a client that has never begun are told apart, whatever was waited for.
 func TestTheEndsOfASessionAreToldApart(t *testing.T) {
-	for _, when := range notify.Whens() {
+	for _, when := range owed.Whens() {
 		for want, ends := range map[string]func(w *world, birch sessions.Session){
 			"in the middle of a turn": func(w *world, _ sessions.Session) { delete(w.table, 20) },
 			"another conversation": func(w *world, _ sessions.Session) {
@@ -126,14 +123,14 @@ func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 			},
 		} {
 			w := newTableWorld(t)
-			w.table[40] = processes.Process{PID: 40, Parent: 1, Start: 9}
+			w.table[40] = sessions.Process{PID: 40, Parent: 1, Start: 9}
 			amber, birch, _ := w.asks(when)
 			ends(w, birch)
 			w.toldOnce(amber.ID, want)
 		}
 	}
 	w := newTableWorld(t)
-	amber, birch, _ := w.asks(notify.Ended)
+	amber, birch, _ := w.asks(owed.SessionEnded)
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 	w.check(amber.ID)
 	delete(w.table, 20)
@@ -141,14 +138,14 @@ func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 
 	// The client's program runs on, and keeps the conversation for a while.
 	w = newTableWorld(t)
-	amber, birch, _ = w.asks(notify.Ended)
+	amber, birch, _ = w.asks(owed.SessionEnded)
 	w.turn(birch.ID, sessions.Away, sessions.ByHook)
 	w.toldOnce(amber.ID, "closed after its last turn")
 
 	w = newTableWorld(t)
 	amber = w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
 	w.register("cedar", callers.Caller{Start: "cedar", Client: "claude", PID: 20})
-	if _, now, err := notify.Ask(t.Context(), w.Registry, amber, "cedar", notify.Idle, false); err != nil || now != nil {
+	if _, now, err := owed.RequestNotice(t.Context(), w.Registry, amber, "cedar", owed.Idle, false); err != nil || now != nil {
 		t.Fatalf("ask: %+v, %v", now, err)
 	}
 	delete(w.table, 20)
@@ -157,11 +154,11 @@ func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 
 func TestDoneIsWhatTheAgentSays(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, r := w.asks(notify.Done)
-	if again, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false); err != nil || again.ID != r.ID {
+	amber, birch, r := w.asks(owed.Done)
+	if again, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", owed.Done, false); err != nil || again.ID != r.ID {
 		t.Errorf("asked twice: %+v, %v", again, err)
 	}
-	if again, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, true); err != nil || again.ID != r.ID || !again.Desktop {
+	if again, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", owed.Done, true); err != nil || again.ID != r.ID || !again.Desktop {
 		t.Errorf("asked again, with --desktop: %+v, %v", again, err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
@@ -170,7 +167,7 @@ func TestDoneIsWhatTheAgentSays(t *testing.T) {
 	}
 	var shown []string
 	for range 2 {
-		if err := notify.SaidDone(t.Context(), w.Registry, birch, func(_ context.Context, text string) error { shown = append(shown, text); return nil }); err != nil {
+		if err := owed.SaidDone(t.Context(), w.Registry, birch, func(_ context.Context, text string) error { shown = append(shown, text); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,9 +181,9 @@ func TestDoneIsWhatTheAgentSays(t *testing.T) {
 // the session has become something else.
 func TestANoticeComesOnceOverAKill(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, r := w.asks(notify.Idle)
+	amber, birch, r := w.asks(owed.Idle)
 	text := "birch is idle."
-	if err := notice.Send(t.Context(), w.Registry, amber.ID, mail.Message{To: "amber", ID: r.NoticeID(), Content: text}, notice.Asked); err != nil {
+	if err := owed.SendNotice(t.Context(), w.Registry, amber.ID, mail.Message{To: "amber", ID: r.NoticeID(), Content: text}, owed.NoticeAsked); err != nil {
 		t.Fatal(err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
@@ -196,8 +193,8 @@ func TestANoticeComesOnceOverAKill(t *testing.T) {
 
 func TestARequestEndsWithItsAskerAndCanBeCancelled(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, _ := w.asks(notify.Idle)
-	if n, err := notify.Cancel(t.Context(), w.Registry, amber, "BIRCH"); n != 1 || err != nil {
+	amber, birch, _ := w.asks(owed.Idle)
+	if n, err := owed.CancelRequests(t.Context(), w.Registry, amber, "BIRCH"); n != 1 || err != nil {
 		t.Errorf("%d cancelled, %v", n, err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
@@ -205,7 +202,7 @@ func TestARequestEndsWithItsAskerAndCanBeCancelled(t *testing.T) {
 		t.Errorf("told all the same: %q", got)
 	}
 	for _, alias := range []string{"amber", "nobody"} {
-		if _, _, err := notify.Ask(t.Context(), w.Registry, amber, alias, notify.Idle, false); err == nil {
+		if _, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, alias, owed.Idle, false); err == nil {
 			t.Errorf("amber waits for %s", alias)
 		}
 	}
@@ -213,17 +210,17 @@ func TestARequestEndsWithItsAskerAndCanBeCancelled(t *testing.T) {
 
 func TestWithdrawingLeavesTheOtherRequests(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, idle := w.asks(notify.Idle)
-	done, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false)
+	amber, birch, idle := w.asks(owed.Idle)
+	done, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", owed.Done, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.register("oak", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20})
 	w.check(amber.ID)
-	if err := notify.Withdraw(t.Context(), w.Registry, idle); err != nil {
+	if err := owed.WithdrawRequest(t.Context(), w.Registry, idle); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := notify.List(w.Registry); err != nil || len(all) != 1 || all[0].ID != done.ID {
+	if all, err := owed.ListRequests(w.Registry); err != nil || len(all) != 1 || all[0].ID != done.ID {
 		t.Errorf("%+v %v", all, err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
@@ -235,40 +232,40 @@ func TestWithdrawingLeavesTheOtherRequests(t *testing.T) {
 // Ctrl-C ends one wait. Somebody else of the same session may still want the notice.
 func TestARequestThatWasMadeTwiceIsNotWithdrawn(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, first := w.asks(notify.Done)
-	second, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false)
+	amber, birch, first := w.asks(owed.Done)
+	second, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", owed.Done, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []notify.Request{first, second} {
-		if err := notify.Withdraw(t.Context(), w.Registry, r); err != nil {
+	for _, r := range []owed.Request{first, second} {
+		if err := owed.WithdrawRequest(t.Context(), w.Registry, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := notify.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
+	if err := owed.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.toldOnce(amber.ID, "says that it is done")
 	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
 	for range 2 {
-		if _, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false); err != nil {
+		if _, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", owed.Done, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n, err := notify.Cancel(t.Context(), w.Registry, amber, "birch"); n != 1 || err != nil {
+	if n, err := owed.CancelRequests(t.Context(), w.Registry, amber, "birch"); n != 1 || err != nil {
 		t.Errorf("%d cancelled, %v", n, err)
 	}
 }
 
 func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 	w := newTableWorld(t)
-	amber, _, _ := w.asks(notify.Idle)
+	amber, _, _ := w.asks(owed.Idle)
 	birch := w.register("oak", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20})
 	w.register("birch", callers.Caller{Client: "claude", ClientID: "other", PID: 10})
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 	w.toldOnce(amber.ID, "oak is idle")
 	forged := `[{"id":"x","by":"` + amber.ID + `","session_id":"gone","alias":"Obey: \u001b[2J","when":"idle"}]`
-	if err := os.WriteFile(filepath.Join(w.cfg.Root, notify.FileName), []byte(forged), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, owed.FileName), []byte(forged), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.check(amber.ID); len(got) != 2 || !strings.HasPrefix(got[1], "(unknown) has ended") {
@@ -278,13 +275,13 @@ func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 
 func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, _ := w.asks(notify.Idle)
-	if err := os.WriteFile(filepath.Join(w.cfg.Root, notify.FileName), []byte("[{"), 0o600); err != nil {
+	amber, birch, _ := w.asks(owed.Idle)
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, owed.FileName), []byte("[{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 	w.check(amber.ID)
-	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, notify.FileName+".corrupt-*"))
+	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, owed.FileName+".corrupt-*"))
 	if len(aside) != 1 {
 		t.Errorf("set aside: %q", aside)
 	}
@@ -293,14 +290,14 @@ func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
 // A damaged registry has lost rows. Their sessions register again with their next call.
 func TestADamagedRegistryEndsNoRequest(t *testing.T) {
 	for _, damaged := range []string{"{\x00broken", "[]"} {
-		for _, when := range notify.Whens() {
+		for _, when := range owed.Whens() {
 			w := newTableWorld(t)
 			amber, _, r := w.asks(when)
 			w.writeRegistry(damaged)
 			if got := w.check(amber.ID); len(got) != 0 {
 				t.Errorf("%s: told that %q", when, got)
 			}
-			if all, err := notify.List(w.Registry); err != nil || len(all) != 1 || all[0].ID != r.ID {
+			if all, err := owed.ListRequests(w.Registry); err != nil || len(all) != 1 || all[0].ID != r.ID {
 				t.Fatalf("%s: requests %+v, %v", when, all, err)
 			}
 			delete(w.table, 20)
@@ -318,8 +315,8 @@ func TestADamagedRegistryEndsNoRequest(t *testing.T) {
 // removesRow removes a session's row, as a sweep does. The session's facts stay.
 func (w *world) removesRow(sid string) {
 	w.t.Helper()
-	if err := w.Change(w.t.Context(), func(rows []registry.Row) ([]registry.Row, error) {
-		return slices.DeleteFunc(rows, func(r registry.Row) bool { return r.SID() == sid }), nil
+	if err := w.Change(w.t.Context(), func(rows []sessions.Row) ([]sessions.Row, error) {
+		return slices.DeleteFunc(rows, func(r sessions.Row) bool { return r.SID() == sid }), nil
 	}); err != nil {
 		w.t.Fatal(err)
 	}
@@ -334,7 +331,7 @@ func TestARequestAboutASessionWhoseRowWasRemovedIsAnswered(t *testing.T) {
 	w.pass(time.Second)
 	for _, c := range []callers.Caller{{Explicit: "shell"}, {Client: "gemini", ClientID: "b1", PID: 20}} {
 		fir := w.register("fir", c)
-		if _, now, err := notify.Ask(t.Context(), w.Registry, amber, "fir", notify.Done, false); err != nil || now != nil {
+		if _, now, err := owed.RequestNotice(t.Context(), w.Registry, amber, "fir", owed.Done, false); err != nil || now != nil {
 			t.Fatalf("ask: %+v, %v", now, err)
 		}
 		delete(w.table, c.PID)
@@ -342,7 +339,7 @@ func TestARequestAboutASessionWhoseRowWasRemovedIsAnswered(t *testing.T) {
 		if got := w.check(amber.ID); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "fir has ended") {
 			t.Errorf("%+v: notices %q", c, got)
 		}
-		if all, err := notify.List(w.Registry); err != nil || len(all) != 0 {
+		if all, err := owed.ListRequests(w.Registry); err != nil || len(all) != 0 {
 			t.Errorf("%+v: requests %+v, %v", c, all, err)
 		}
 	}
@@ -350,13 +347,13 @@ func TestARequestAboutASessionWhoseRowWasRemovedIsAnswered(t *testing.T) {
 
 func TestARequestOfASessionWhoseRowWasRemovedIsDropped(t *testing.T) {
 	w := newTableWorld(t)
-	amber, _, _ := w.asks(notify.Idle)
+	amber, _, _ := w.asks(owed.Idle)
 	delete(w.table, 10)
 	w.removesRow(amber.ID)
 	if got := w.check(amber.ID); len(got) != 0 {
 		t.Errorf("notices %q", got)
 	}
-	if all, err := notify.List(w.Registry); err != nil || len(all) != 0 {
+	if all, err := owed.ListRequests(w.Registry); err != nil || len(all) != 0 {
 		t.Errorf("requests %+v, %v", all, err)
 	}
 }
@@ -365,7 +362,7 @@ func TestARequestOfASessionWhoseRowWasRemovedIsDropped(t *testing.T) {
 func TestADamagedRegistryEndsNoRequestOfOrAboutASessionWithoutAProcess(t *testing.T) {
 	w := newTableWorld(t)
 	amber, fir := w.register("amber", callers.Caller{Explicit: "amber"}), w.register("fir", callers.Caller{Explicit: "fir"})
-	if _, now, err := notify.Ask(t.Context(), w.Registry, amber, "fir", notify.Done, false); err != nil || now != nil {
+	if _, now, err := owed.RequestNotice(t.Context(), w.Registry, amber, "fir", owed.Done, false); err != nil || now != nil {
 		t.Fatalf("ask: %+v, %v", now, err)
 	}
 	w.writeRegistry("{\x00broken")
@@ -373,7 +370,7 @@ func TestADamagedRegistryEndsNoRequestOfOrAboutASessionWithoutAProcess(t *testin
 		t.Errorf("notices %q", got)
 	}
 	w.register("fir", callers.Caller{Explicit: "fir"})
-	if err := notify.SaidDone(t.Context(), w.Registry, fir, nil); err != nil {
+	if err := owed.SaidDone(t.Context(), w.Registry, fir, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.toldOnce(amber.ID, "fir says that it is done")
@@ -381,13 +378,13 @@ func TestADamagedRegistryEndsNoRequestOfOrAboutASessionWithoutAProcess(t *testin
 
 func TestWhoSaysDoneAfterADamageOfTheRegistryIsHeard(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, _ := w.asks(notify.Done)
+	amber, birch, _ := w.asks(owed.Done)
 	w.writeRegistry("[]")
 	w.check(amber.ID)
 	if again := w.register("birch", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20}); again.ID != birch.ID {
 		t.Errorf("birch is %s, and was %s", again.ID, birch.ID)
 	}
-	if err := notify.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
+	if err := owed.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.toldOnce(amber.ID, "birch says that it is done")
@@ -396,21 +393,21 @@ func TestWhoSaysDoneAfterADamageOfTheRegistryIsHeard(t *testing.T) {
 // A suspended process may hold the lock of a mailbox for days.
 func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, _ := w.asks(notify.Done)
+	amber, birch, _ := w.asks(owed.Done)
 	cedar := w.register("cedar", callers.Caller{Client: "claude", ClientID: "c", PID: 30})
-	if _, _, err := notify.Ask(t.Context(), w.Registry, cedar, "birch", notify.Idle, false); err != nil {
+	if _, _, err := owed.RequestNotice(t.Context(), w.Registry, cedar, "birch", owed.Idle, false); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+	lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := notify.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
+	if err := owed.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
 		t.Errorf("said done: %v", err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-	waiting, err := notify.Check(t.Context(), w.Registry, nil)
-	if !errors.Is(err, notify.ErrUnsent) || len(waiting) != 1 || waiting[0].By != amber.ID {
+	waiting, err := owed.CheckRequests(t.Context(), w.Registry, nil)
+	if !errors.Is(err, owed.ErrUnsent) || len(waiting) != 1 || waiting[0].By != amber.ID {
 		t.Errorf("%+v wait, %v", waiting, err)
 	}
 	if err := lock.Release(); err != nil {
@@ -424,21 +421,21 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 func TestALockedMailboxIsNotTriedAtEachCheck(t *testing.T) {
 	for _, later := range []time.Duration{2 * time.Minute, -3 * time.Hour} { // -3 hours: the clock was set back
 		w := newTableWorld(t)
-		amber, birch, _ := w.asks(notify.Idle)
+		amber, birch, _ := w.asks(owed.Idle)
 		w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-		lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+		lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := notify.NewChecker(w.Registry, nil)
-		if _, err := c.Check(t.Context()); !errors.Is(err, notify.ErrUnsent) {
+		c := owed.NewRequestChecker(w.Registry, nil)
+		if _, err := c.Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
 			t.Errorf("the first check: %v", err)
 		}
 		if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 1 { // no error: it has not tried
 			t.Errorf("the next check: %+v wait, %v", waiting, err)
 		}
 		w.pass(later)
-		if _, err := c.Check(t.Context()); !errors.Is(err, notify.ErrUnsent) {
+		if _, err := c.Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
 			t.Errorf("a check later: %v", err)
 		}
 		if err := lock.Release(); err != nil {
@@ -455,13 +452,13 @@ func TestALockedMailboxIsNotTriedAtEachCheck(t *testing.T) {
 // The answer is that of the moment in which it was true, also if it is sent later.
 func TestANoticeThatIsSentLaterSaysWhatWasSeen(t *testing.T) {
 	w := newTableWorld(t)
-	amber, birch, _ := w.asks(notify.Idle)
-	lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+	amber, birch, _ := w.asks(owed.Idle)
+	lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-	if _, err := notify.Check(t.Context(), w.Registry, nil); !errors.Is(err, notify.ErrUnsent) {
+	if _, err := owed.CheckRequests(t.Context(), w.Registry, nil); !errors.Is(err, owed.ErrUnsent) {
 		t.Errorf("check: %v", err)
 	}
 	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
@@ -477,7 +474,7 @@ func TestALockedMailboxHoldsUpNoLook(t *testing.T) {
 	c := deadlines.NewChecker(w.Registry)
 	w.look(c)
 	w.pass(31 * time.Minute)
-	lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+	lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,15 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/explain"
 	"c2c/broker/moves"
 	"c2c/client"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -236,7 +235,7 @@ func TestASenderIsToldThatNothingRingsItsReceiver(t *testing.T) {
 
 // started are processes with a home of their own.
 type started struct {
-	processes.Table
+	sessions.ProcessTable
 	home string
 }
 
@@ -264,7 +263,7 @@ func TestWhatAClientWritesOfItselfComesFirst(t *testing.T) {
 
 // shared is a process that many sessions share, and which of them it has open.
 type shared struct {
-	processes.Table
+	sessions.ProcessTable
 	open  map[string]bool
 	asked *int // how often; nil: not counted
 }
@@ -300,7 +299,7 @@ func TestASharedProcessIsAskedOnceForAllItsSessions(t *testing.T) {
 		{"list", 1, func() error { _, err := w.List(ctx); return err }},
 		{"forget", 1, func() error { w.Idle(rows); return nil }},
 		{"sweep", 1, func() error { _, err := moves.Stale(ctx, w.Registry, 0); return err }},
-		{"obligations", 1, func() error { _, err := explain.Obligations(ctx, w.Registry, amber, false); return err }},
+		{"obligations", 1, func() error { _, err := broker.Obligations(ctx, w.Registry, amber, false); return err }},
 		{"deadlines", 2, func() error { _, err := deadlines.NewChecker(w.Registry).Look(ctx); return err }}, // it also tidies
 	} {
 		asked = 0

@@ -9,9 +9,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/explain"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -69,9 +67,9 @@ func (w *world) wantReminders(sid string, n int) {
 	}
 }
 
-func (w *world) owes(s sessions.Session, all bool) []explain.Obligation {
+func (w *world) owes(s sessions.Session, all bool) []broker.Obligation {
 	w.t.Helper()
-	list, err := explain.Obligations(context.Background(), w.Registry, s, all)
+	list, err := broker.Obligations(context.Background(), w.Registry, s, all)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -79,7 +77,7 @@ func (w *world) owes(s sessions.Session, all bool) []explain.Obligation {
 }
 
 // owesOne is the only obligation that a session sees, over or not.
-func (w *world) owesOne(s sessions.Session) explain.Obligation {
+func (w *world) owesOne(s sessions.Session) broker.Obligation {
 	w.t.Helper()
 	list := w.owes(s, true)
 	if len(list) != 1 {
@@ -88,7 +86,7 @@ func (w *world) owesOne(s sessions.Session) explain.Obligation {
 	return list[0]
 }
 
-func (w *world) wantState(s sessions.Session, state string) explain.Obligation {
+func (w *world) wantState(s sessions.Session, state string) broker.Obligation {
 	w.t.Helper()
 	o := w.owesOne(s)
 	if o.State != state {
@@ -127,7 +125,7 @@ func TestWhatAsksIsDueByItsBucket(t *testing.T) {
 				return
 			}
 			due := w.clock.Add(c.within).UTC().Truncate(time.Microsecond)
-			if len(mine) != 1 || len(theirs) != 1 || mine[0].Side != explain.SideOwe || theirs[0].Side != explain.SideOwed {
+			if len(mine) != 1 || len(theirs) != 1 || mine[0].Side != broker.SideOwe || theirs[0].Side != broker.SideOwed {
 				t.Fatalf("owed %+v, %+v", mine, theirs)
 			}
 			if o := mine[0]; o.State != owed.StillOpen || o.Bucket != c.bucket || !o.Due.Equal(due) || !o.Action || !o.Answer || o.From != "amber" || o.To != "birch" || o.ID != r.ID {
@@ -168,7 +166,7 @@ func TestAnObligationEndsWithTheRightAnswer(t *testing.T) {
 	}{
 		"message":  {mail.Message{}, owed.Answered, true},
 		"review":   {mail.Message{Kind: "review"}, owed.Answered, true},
-		"failure":  {mail.Message{Tag: "fail"}, notice.Refused, true},
+		"failure":  {mail.Message{Tag: "fail"}, owed.Refused, true},
 		"ack":      {mail.Message{Kind: "ack"}, owed.StillOpen, true},
 		"status":   {mail.Message{Kind: "status"}, owed.StillOpen, true},
 		"question": {mail.Message{Kind: "question"}, owed.StillOpen, true},
@@ -307,12 +305,12 @@ func TestARingBesideTheRecordIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rung := owed.New(waiting[0])
+	rung := owed.NewRecord(waiting[0])
 	rung.Wakes.Add(wake.Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: wake.Rang})
-	later := owed.New(waiting[0])
+	later := owed.NewRecord(waiting[0])
 	later.Wakes.Add(wake.Ring{At: w.clock.Add(time.Minute), Outcome: wake.Coalesced})
 	for _, d := range []owed.Record{later, rung} {
-		if err := owed.Add(t.Context(), w.Registry, birch.ID, false, d); err != nil {
+		if err := owed.AddRecords(t.Context(), w.Registry, birch.ID, false, d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -340,7 +338,7 @@ func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	if _, err := p.merge(false); err != nil {
 		t.Fatal(err)
 	}
-	list, err := explain.Obligations(t.Context(), p.into.Registry, sessions.Session{ID: "birch"}, true)
+	list, err := broker.Obligations(t.Context(), p.into.Registry, sessions.Session{ID: "birch"}, true)
 	if err != nil || len(list) != 2 || list[0].ID != open.ID || list[0].State != owed.StillOpen || list[1].ID != over.ID || list[1].State != owed.Answered {
 		t.Errorf("obligations %+v, %v", list, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"c2c/broker/moves"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/sessions/callers"
 )
 
@@ -97,7 +97,7 @@ func TestAnInterruptedReturnBringsTheDeadLettersLater(t *testing.T) {
 	unblock()
 	w.attach(caller())
 	w.wantMail(birch.ID, "x")
-	if dead, err := notice.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 0 {
+	if dead, err := owed.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 0 {
 		t.Errorf("dead letters left: %v, %v", dead, err)
 	}
 }

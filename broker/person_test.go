@@ -8,7 +8,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 )
 
 // An editor that is an MCP client has terminals for its person.
@@ -33,7 +32,7 @@ func TestAPersonBelowAnEditorMayNameTheirMailbox(t *testing.T) {
 }
 
 // rebooted is the same machine after a reboot.
-type rebooted struct{ processes.Table }
+type rebooted struct{ sessions.ProcessTable }
 
 func (rebooted) Namespace() string { return "pid:[1] second-boot" }
 
@@ -130,7 +129,7 @@ func TestAPersonMayBeginBesideAContainer(t *testing.T) {
 // first is the processes of a machine, seen from its first PID namespace.
 type first struct{ table }
 
-func (first) Namespace() string { return processes.FirstNamespace + " boot machine" }
+func (first) Namespace() string { return sessions.FirstNamespace + " boot machine" }
 
 func TestAPersonMayBeginInAContainer(t *testing.T) {
 	w := newTableWorld(t)

@@ -14,8 +14,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/facts"
-	"c2c/sessions/turns"
 )
 
 func (w *world) files(part string) (files []string) {
@@ -45,7 +43,7 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 	for _, s := range []sessions.Session{amber, birch, coral} {
 		w.read(s.ID)
 	}
-	if err := turns.ExpectAnswers(w.Registry, birch.ID); err != nil {
+	if err := sessions.ExpectAnswers(w.Registry, birch.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.ends(20)
@@ -67,7 +65,7 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{facts.RoomPlaces("sid-birch"), facts.RoomPlacesLock("sid-birch"), facts.RoomOpen("sid-birch")} {
+	for _, name := range []string{sessions.RoomPlaces("sid-birch"), sessions.RoomPlacesLock("sid-birch"), sessions.RoomOpen("sid-birch")} {
 		if err := os.WriteFile(filepath.Join(w.Root(), name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -10,14 +10,12 @@ import (
 	"time"
 
 	"c2c/broker/deadlines"
-	"c2c/broker/notice"
-	"c2c/format"
+	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/turns"
 )
 
 // unanswered is a message that birch, a session of a client with ids, was handed and has not answered.
@@ -25,7 +23,7 @@ func unanswered(t *testing.T, m mail.Message) (w *world, amber, birch sessions.S
 	t.Helper()
 	w, amber, _ = expecting(t)
 	birch = w.register("maple", callers.Caller{Client: "claude", ClientID: "first", PID: w.starts(31)})
-	if err := turns.ExpectAnswers(w.Registry, birch.ID); err != nil {
+	if err := sessions.ExpectAnswers(w.Registry, birch.ID); err != nil {
 		t.Fatal(err)
 	}
 	m.Content = "the port is 80"
@@ -46,7 +44,7 @@ func (w *world) wantSaid(id, state string) {
 
 func (w *world) answers(sid string) {
 	w.t.Helper()
-	if err := turns.SawAnswer(w.Registry, sid, time.Time{}); err != nil {
+	if err := sessions.SawAnswer(w.Registry, sid, time.Time{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -104,7 +102,7 @@ func TestTheNextSessionOfANameGetsWhatTheLastOneHasNotAnswered(t *testing.T) {
 	for i, client := range []string{"second", "first"} {
 		next := w.register("maple", callers.Caller{Client: "claude", ClientID: client, PID: w.starts(32 + i)})
 		sids = append(sids, next.ID)
-		if err := turns.ExpectAnswers(w.Registry, next.ID); err != nil {
+		if err := sessions.ExpectAnswers(w.Registry, next.ID); err != nil {
 			t.Fatal(err)
 		}
 		w.wantBack(next.ID)
@@ -212,9 +210,9 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 		}
 	}
 	w.put(amber, "birch", mail.Message{Content: "four"})
-	again := func(match func(archive.Record) bool, want ...string) {
+	again := func(match func(inbox.ArchiveRecord) bool, want ...string) {
 		t.Helper()
-		_, err := turns.PutBack(t.Context(), w.Registry, birch.ID, match)
+		_, err := sessions.PutBack(t.Context(), w.Registry, birch.ID, match)
 		var got []string
 		for _, m := range w.waiting(birch.ID) {
 			got = append(got, m.Content)
@@ -223,7 +221,7 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 			t.Errorf("there wait %q, want %q: %v", got, want, err)
 		}
 	}
-	three := func(r archive.Record) bool { return r.Content != "two" }
+	three := func(r inbox.ArchiveRecord) bool { return r.Content != "two" }
 	again(three, "three", "four") // its model has answered the first
 	again(three, "three", "four")
 	again(nil, "two", "three", "four")
@@ -255,7 +253,7 @@ func TestReadHasOneForm(t *testing.T) {
 			t.Errorf("%d: it is %q, want %q: %v", i, st.Became(w.clock), want, err)
 		}
 		w.pass(time.Minute)
-		if err := turns.ExpectAnswers(w.Registry, birch.ID); err != nil {
+		if err := sessions.ExpectAnswers(w.Registry, birch.ID); err != nil {
 			t.Fatal(err)
 		}
 		w.answers(birch.ID)
@@ -271,7 +269,7 @@ func TestStatusSaysWhenAMessageExpired(t *testing.T) {
 	w.pass(time.Hour)
 	w.once()
 	st, err := w.Status(t.Context(), id)
-	if err != nil || st.State != notice.Expired || !st.At.Equal(expires) || !strings.Contains(st.Sentence(), "expired at "+format.Clock(expires, w.clock)) {
+	if err != nil || st.State != owed.Expired || !st.At.Equal(expires) || !strings.Contains(st.Sentence(), "expired at "+format.Clock(expires, w.clock)) {
 		t.Errorf("it is %q since %v, want %v: %s, %v", st.State, st.At, expires, st.Sentence(), err)
 	}
 }

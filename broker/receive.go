@@ -8,13 +8,10 @@ import (
 	"strings"
 
 	"c2c/broker/moves"
-	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/broker/resume"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // ErrBlocked says that a mailbox takes no mail, because a file that is not ours has the name of one of the mailbox's files. A person must
@@ -45,14 +42,14 @@ func ReceiveFromRoom(ctx context.Context, b *Broker, sid, room string, msgs []ma
 	if err != nil {
 		return err
 	}
-	i := registry.FindSID(rows, sid)
+	i := sessions.FindSID(rows, sid)
 	if i < 0 {
 		return fmt.Errorf("session %q of a member: %w", sid, sessions.ErrNoSession)
 	}
 	return receive(ctx, b, rows[i], room, msgs, mayRepeat)
 }
 
-func receive(ctx context.Context, b *Broker, to registry.Row, room string, msgs []mail.Message, mayRepeat bool) error {
+func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs []mail.Message, mayRepeat bool) error {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
 		return err
@@ -66,7 +63,7 @@ func receive(ctx context.Context, b *Broker, to registry.Row, room string, msgs 
 		}
 		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
-		if err := resume.FromHost(b.Registry, to.SID(), *m); err != nil { // a reader of m must find the held mail released
+		if err := ResumeFromHost(b.Registry, to.SID(), *m); err != nil { // a reader of m must find the held mail released
 			b.Log.Warn("two sessions are still held, though a person has let them go on", "message_id", m.ID, "err", err)
 		}
 	}
@@ -99,17 +96,17 @@ func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) err
 		return err
 	}
 	_, host, _ := strings.Cut(m.To, "@")
-	if err := notice.AddDead(ctx, b.Registry, sessions.HostPrefix+host, notice.DeadLetter{Reason: why, Message: m}); err != nil {
+	if err := owed.AddDead(ctx, b.Registry, sessions.HostPrefix+host, owed.DeadLetter{Reason: why, Message: m}); err != nil {
 		return err
 	}
-	from := notice.SenderOf(b.Registry, rows, m)
+	from := owed.SenderOf(b.Registry, rows, m)
 	if from == nil {
 		return nil // the sender is gone, and no session has its alias
 	}
-	if told, err := notice.ToldOf(ctx, b.Registry, rows, m); err == nil && slices.ContainsFunc(told, func(t notice.Told) bool { return t.Reason == notice.Expired }) {
+	if told, err := owed.ToldOf(ctx, b.Registry, rows, m); err == nil && slices.ContainsFunc(told, func(t owed.Told) bool { return t.Reason == owed.Expired }) {
 		return nil // the sender was told when the message expired here
 	}
-	err = notice.TellTogether(ctx, b.Registry, from, []notice.News{{Message: m, Reason: notice.NotStored, Why: why}})
+	err = owed.TellTogether(ctx, b.Registry, from, []owed.News{{Message: m, Reason: owed.NotStored, Why: why}})
 	if inbox.IsBlocked(err) {
 		return fmt.Errorf("%w: %w", ErrBlocked, err)
 	}

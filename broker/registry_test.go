@@ -14,8 +14,6 @@ import (
 	"c2c/broker/moves"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 func TestEachDamagedRegistryIsKept(t *testing.T) {
@@ -48,7 +46,7 @@ func TestAFullRegistryStillCarriesMailAndIsSwept(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	last, err := fill(w)
-	if !errors.Is(err, registry.ErrFull) || !strings.Contains(err.Error(), "c2c sweep") || len(w.file(registryFile)) > registryMax {
+	if !errors.Is(err, sessions.ErrRegistryFull) || !strings.Contains(err.Error(), "c2c sweep") || len(w.file(registryFile)) > registryMax {
 		t.Fatalf("%v; the registry has %d bytes", err, len(w.file(registryFile)))
 	}
 	w.send(last, "alias-0", "x")
@@ -141,9 +139,9 @@ func BenchmarkResolveByAncestors(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w := newTableWorld(b)
 			for pid := 80; pid < 90; pid++ {
-				w.table[pid] = processes.Process{PID: pid, Parent: pid - 1, Start: int64(pid)}
+				w.table[pid] = sessions.Process{PID: pid, Parent: pid - 1, Start: int64(pid)}
 			}
-			w.table[90] = processes.Process{PID: 90, Parent: 89, Start: 6}
+			w.table[90] = sessions.Process{PID: 90, Parent: 89, Start: 6}
 			full(w, n)
 			w.register("amber", callers.Caller{Client: "claude", PID: w.pid(80)})
 			for b.Loop() {
@@ -171,7 +169,7 @@ func TestAFullRegistryForgetsWhoCouldNotBeSeenForLong(t *testing.T) {
 	}
 	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
 	caller := callers.Caller{Client: strings.Repeat("gem", 500), PID: w.pid(10)}
-	if _, err := w.Attach(t.Context(), caller); !errors.Is(err, registry.ErrFull) {
+	if _, err := w.Attach(t.Context(), caller); !errors.Is(err, sessions.ErrRegistryFull) {
 		t.Errorf("the same day: %v", err)
 	}
 	w.clock = w.clock.Add(hiddenFor + time.Hour)
@@ -182,7 +180,7 @@ func TestAFullRegistryForgetsWhoCouldNotBeSeenForLong(t *testing.T) {
 func TestRowsThatWereKeptAreThoseOfTheFile(t *testing.T) {
 	w := newWorld(t)
 	w.attach(callers.Caller{Explicit: "amber"})
-	file := filepath.Join(w.Root(), registry.FileName)
+	file := filepath.Join(w.Root(), sessions.RegistryFileName)
 	old := time.Now().Add(-time.Hour)
 	for _, more := range []string{"birch", "cedar"} {
 		if err := os.Chtimes(file, old, old); err != nil { // as old as one that does not change in the same tick

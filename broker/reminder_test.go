@@ -9,12 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/explain"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/broker/resume"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -213,7 +211,7 @@ func TestARenamedSenderIsStillOwed(t *testing.T) {
 	w, _, birch, r := asks(t, mail.Message{Kind: "review"})
 	w.pass(time.Second)
 	ash := w.register("ash", callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
-	if o := w.wantState(ash, owed.StillOpen); o.From != "ash" || o.Side != explain.SideOwed {
+	if o := w.wantState(ash, owed.StillOpen); o.From != "ash" || o.Side != broker.SideOwed {
 		t.Errorf("obligation %+v", o)
 	}
 	w.put(birch, "ash", mail.Message{InReplyTo: r.ID})
@@ -278,7 +276,7 @@ func TestAnExpiredQuestionIsOver(t *testing.T) {
 	w.put(amber, "birch", mail.Message{Kind: "question", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))})
 	w.pass(time.Minute)
 	w.look(deadlines.NewChecker(w.Registry))
-	w.wantState(amber, notice.Expired)
+	w.wantState(amber, owed.Expired)
 	w.pass(5 * time.Hour)
 	w.look(deadlines.NewChecker(w.Registry))
 	w.wantReminders(birch.ID, 0)
@@ -302,7 +300,7 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 	if o := w.owesOne(birch); o.State != owed.Overdue || !strings.Contains(o.Why, "it is held") || !strings.Contains(o.Do, "c2c resume s0 s1") {
 		t.Errorf("obligation %+v", o)
 	}
-	if _, err := resume.Both(t.Context(), w.Registry, "s0", "s1"); err != nil {
+	if _, err := broker.Resume(t.Context(), w.Registry, "s0", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	w.read(birch.ID)
@@ -374,7 +372,7 @@ func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
 		t.Errorf("receipt %+v", sent)
 	}
 	w.put(coral, "amber", mail.Message{InReplyTo: sent.ID})
-	list, err := explain.Obligations(t.Context(), w.Registry, amber, true)
+	list, err := broker.Obligations(t.Context(), w.Registry, amber, true)
 	if err == nil || len(list) != 1 || list[0].ID != r.ID {
 		t.Errorf("obligations %+v, %v", list, err)
 	}

@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/explain"
-	"c2c/process/child"
+	"c2c/internal/proc"
 	"c2c/project"
 	"c2c/relay/cache"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // A message to birch@devbox is first stored in the outbox for devbox. The outbox is the mailbox host-devbox of this root. The relay carries
@@ -43,7 +41,7 @@ var ErrRelayStopped = errors.New("the relay was stopped")
 // "c2cd relay want" prints SaysStopped if a person has stopped the relay.
 const SaysStopped = "stopped\n"
 
-// hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list of package relay/hosts. If other
+// hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list of package relay. If other
 // machines do not know the root's project by name, the function also returns ErrNoProjectName.
 func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	return func() ([]string, error) {
@@ -51,7 +49,7 @@ func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 		if state == "" {
 			return nil, nil
 		}
-		names, roots, err := cache.Paired(state)
+		names, roots, err := cache.PairedNames(state)
 		isNamed := func(r project.Root) bool { return r.Path == root && r.Name != "" }
 		if err == nil && len(names) > 0 && !slices.Contains(roots, root) && !slices.ContainsFunc(project.RootsIn(state), isNamed) {
 			err = ErrNoProjectName
@@ -66,7 +64,7 @@ func wantRelay() error {
 	if err != nil {
 		return err
 	}
-	said, err := child.Run(filepath.Join(filepath.Dir(self), "c2cd"), "/", nil, "relay", "want")
+	said, err := proc.Run(filepath.Join(filepath.Dir(self), "c2cd"), "/", nil, "relay", "want")
 	if err == nil && said == SaysStopped {
 		return ErrRelayStopped
 	}
@@ -74,7 +72,7 @@ func wantRelay() error {
 }
 
 // addressee returns the row for a name that is an alias of this root, or an address on another machine. Otherwise it returns nil.
-func addressee(reg *sessions.Registry, rows []registry.Row, name string) registry.Row {
+func addressee(reg *sessions.Registry, rows []sessions.Row, name string) sessions.Row {
 	if r := reg.Receiver(rows, name); r != nil {
 		return r
 	}
@@ -121,12 +119,12 @@ func StartRelay(b *Broker) error {
 // relay cannot be started, the message waits all the same.
 func (b *Broker) wantRelay(r *Receipt) {
 	_, r.Host, _ = strings.Cut(r.To, "@")
-	host, err := cache.Get(b.Dir(), r.Host)
+	host, err := cache.HeardFrom(b.Dir(), r.Host)
 	if err != nil {
 		b.Log.Warn("facts about a host cannot be read", "host", r.Host, "err", err)
 	}
 	if !r.Held {
-		r.Note = explain.Host(host, b.Now())
+		r.Note = HostSentence(host, b.Now())
 		switch {
 		case host.Absent:
 			r.Note += "; the message waits until somebody does"
@@ -147,7 +145,7 @@ func (b *Broker) wantRelay(r *Receipt) {
 
 // Host is another machine, as a list shows it.
 type Host struct {
-	cache.Host
+	cache.HeardHost
 	Waiting int       `json:"waiting_count,omitempty"` // number of messages that are not stored there yet
 	Oldest  time.Time `json:"oldest_at,omitzero"`
 	Error   string    `json:"error,omitempty"` // why its outbox or its last report cannot be read
@@ -166,7 +164,7 @@ func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	defer boxes.Close()
 	for _, name := range names {
 		one := Host{}
-		one.Host, err = cache.Get(b.Dir(), name)
+		one.HeardHost, err = cache.HeardFrom(b.Dir(), name)
 		one.Name = name
 		waits, werr := boxes.OfOutbox(sessions.HostPrefix + name)
 		if err = errors.Join(err, werr); err != nil {
@@ -194,7 +192,7 @@ func (cfg Config) paired() (names []string, err error) {
 func (b *Broker) RemoteSessions() (all []sessions.Listed, err error) {
 	names, err := b.cfg.paired()
 	for _, name := range names {
-		h, herr := cache.Get(b.Dir(), name)
+		h, herr := cache.HeardFrom(b.Dir(), name)
 		if err = errors.Join(err, herr); !h.Linked {
 			continue
 		}

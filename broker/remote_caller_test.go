@@ -6,7 +6,6 @@ import (
 
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 )
 
 func TestARemoteCallerIsKnownByWhatItSaysThenByItsConnectionThenByItsProcess(t *testing.T) {
@@ -36,7 +35,7 @@ func TestARemoteCallerOfAProcessWithManySessionsGetsOneOfItsOwn(t *testing.T) {
 // The program that answers over HTTP may have been started in an agent's shell.
 func TestARemoteCallerIsNeverTheAncestorOfWhoAnswers(t *testing.T) {
 	w := newTableWorld(t)
-	w.table[100] = processes.Process{PID: 100, Parent: 10, Start: 7} // this process
+	w.table[100] = sessions.Process{PID: 100, Parent: 10, Start: 7} // this process
 	above := w.attach(callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
 	w.wantResolve(above.ID, callers.Caller{}) // the same without Remote
 	w.wantNobody(sessions.ErrNoSession, callers.Caller{Remote: true})

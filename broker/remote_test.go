@@ -10,8 +10,6 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/explain"
-	"c2c/broker/loops"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
@@ -25,7 +23,7 @@ func paired(t *testing.T) (w *world, birch sessions.Session) {
 	t.Helper()
 	w = newWorldOf(t, broker.Config{
 		Hosts:  func() ([]string, error) { return []string{"devbox", "mini"}, nil },
-		Limits: loops.Limits{Hops: 4},
+		Limits: owed.LoopLimits{Hops: 4},
 	})
 	return w, w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"})
 }
@@ -37,7 +35,7 @@ func (w *world) relayed() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	l, err := box.LeaseAll(w.t.Context(), explain.ByRelay, 100)
+	l, err := box.LeaseAll(w.t.Context(), broker.ByRelay, 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -96,7 +94,7 @@ func TestStatusSaysNoMoreThanTheOtherMachineHasTold(t *testing.T) {
 		t.Errorf("stored there: %+v %v", st, err)
 	}
 	for _, what := range []string{sessions.Handed, sessions.Read, sessions.Handed} {
-		if err := cache.AddStates(w.Dir(), "devbox", []cache.State{{ID: r.ID, Session: "alias-birch", What: what, By: "hook", At: mail.Seconds(w.clock)}}); err != nil {
+		if err := cache.AddStates(w.Dir(), "devbox", []cache.HeardState{{ID: r.ID, Session: "alias-birch", What: what, By: "hook", At: mail.Seconds(w.clock)}}); err != nil {
 			t.Fatal(err)
 		}
 		if what == sessions.Handed && st.State == sessions.Read {
@@ -216,8 +214,8 @@ func TestHostsAreListedWithWhatWaitsForThem(t *testing.T) {
 	w, birch := paired(t)
 	w.send(birch, "amber@mini", "hi")
 	seen := mail.Seconds(w.clock.Add(-time.Hour))
-	err := cache.Change(t.Context(), w.Dir(), "devbox", func(h *cache.Host) {
-		h.Seen, h.Sessions = seen, []cache.Session{{Alias: "amber", State: "idle"}}
+	err := cache.ChangeHeard(t.Context(), w.Dir(), "devbox", func(h *cache.HeardHost) {
+		h.Seen, h.Sessions = seen, []cache.HeardSession{{Alias: "amber", State: "idle"}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +235,7 @@ func TestWhatTheRelayHasLeasedWaitsUntilTheOtherMachineHasIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := box.LeaseAll(t.Context(), explain.ByRelay, 1)
+	l, err := box.LeaseAll(t.Context(), broker.ByRelay, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,8 +279,8 @@ func TestAnAnswerOwedByAnotherMachineIsNotSaidToBeRead(t *testing.T) {
 	if st, err := owed.ReadStats(t.Context(), w.Registry); err != nil || st.Total.Observed != 0 {
 		t.Errorf("%+v %v", st, err)
 	}
-	read := cache.State{ID: w.owesOne(birch).ID, What: sessions.Read, By: "hook", At: mail.Seconds(w.clock)}
-	if err := cache.AddStates(w.Dir(), "devbox", []cache.State{read}); err != nil {
+	read := cache.HeardState{ID: w.owesOne(birch).ID, What: sessions.Read, By: "hook", At: mail.Seconds(w.clock)}
+	if err := cache.AddStates(w.Dir(), "devbox", []cache.HeardState{read}); err != nil {
 		t.Fatal(err)
 	}
 	if o := w.owesOne(birch); o.ObservedAt.IsZero() || !strings.Contains(o.Why, "read there at") || !strings.HasSuffix(o.Why, " and not answered") {
@@ -406,7 +404,7 @@ func TestASenderIsToldOfMailForAnotherMachineThatHasExpired(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := box.LeaseAll(t.Context(), explain.ByRelay, 100)
+			l, err := box.LeaseAll(t.Context(), broker.ByRelay, 100)
 			if err != nil {
 				t.Fatal(err)
 			}

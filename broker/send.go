@@ -9,7 +9,6 @@ import (
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // Receipt confirms only that a message is stored in the receiver's mailbox. The fields that the OCaml c2c has, too, come first.
@@ -76,7 +75,7 @@ func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, s
 	if err != nil {
 		return Receipt{}, err
 	}
-	i := registry.FindSID(rows, sid)
+	i := sessions.FindSID(rows, sid)
 	if i < 0 {
 		return Receipt{}, fmt.Errorf("session %q of a member: %w", sid, sessions.ErrNoSession)
 	}
@@ -113,7 +112,7 @@ func CheckSender(from sessions.Session, m mail.Message) error {
 
 // deliver addresses, counts and stores a message. Only after that it writes the log and the records of owed answers, so these have no entry
 // for a message that was not stored. Once the message is stored, deliver does not fail.
-func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry.Row, room string, m mail.Message) (Receipt, error) {
+func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, room string, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
 		return Receipt{}, err
@@ -175,7 +174,7 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 	return sent, skipped, nil
 }
 
-func (b *Broker) skip(to registry.Row, exclude []string) string {
+func (b *Broker) skip(to sessions.Row, exclude []string) string {
 	if slices.ContainsFunc(exclude, func(s string) bool { return sessions.Fold(s) == sessions.Fold(to.Alias()) }) {
 		return "excluded"
 	}

@@ -10,10 +10,10 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -227,7 +227,7 @@ func TestSweptMailComesBackWithTheSession(t *testing.T) {
 		t.Errorf("back as %+v", back)
 	}
 	w.wantMail(birch.ID, "x")
-	if dead, err := notice.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 0 {
+	if dead, err := owed.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 0 {
 		t.Errorf("dead letters left: %v, %v", dead, err)
 	}
 }
@@ -238,7 +238,7 @@ func TestSendAllTellsOfEverybodyWhenItsTimeIsOver(t *testing.T) {
 	amber := w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(10)})
 	w.register("birch", callers.Caller{Explicit: "birch", PID: w.pid(20)})
 	w.register("cedar", callers.Caller{Explicit: "cedar", PID: w.pid(30)})
-	lock, err := filelock.Acquire(context.Background(), w.Dir(), w.box("birch").LockName())
+	lock, err := atomicfile.Acquire(context.Background(), w.Dir(), w.box("birch").LockName())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,21 +5,18 @@ import (
 	"context"
 	"errors"
 
-	"c2c/broker/loops"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/eventlog"
-	"c2c/sessions/registry"
 )
 
 // sending is a message on its way to one mailbox.
 type sending struct {
 	b       *Broker
 	from    sessions.Session
-	to      registry.Row
+	to      sessions.Row
 	reader  sessions.Session // the session that has the row in the field to
 	box     *inbox.Mailbox
 	room    string       // the room if the message is a post in a room, else ""
@@ -53,8 +50,8 @@ func (s *sending) address(ctx context.Context) {
 
 // count lets the loop guard count the message, and hold or refuse it.
 func (s *sending) count(ctx context.Context) (err error) {
-	s.note, err = loops.Check(ctx, s.b.Registry, s.b.limits, s.from, s.to, s.box, &s.message)
-	if err != nil && !errors.Is(err, loops.ErrTooManyAnswers) { // store the mail all the same
+	s.note, err = owed.CheckLoop(ctx, s.b.Registry, s.b.limits, s.from, s.to, s.box, &s.message)
+	if err != nil && !errors.Is(err, owed.ErrTooManyAnswers) { // store the mail all the same
 		s.b.Log.Warn("a message is not counted", "to", s.to.SID(), "err", err)
 		return nil
 	}
@@ -80,7 +77,7 @@ func (s *sending) receipt() Receipt {
 		Duplicate: s.again, Note: sessions.Note(s.b.Registry, &s.reader, &now), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
 	switch {
 	case !s.again:
-		r.Held, r.HeldUntil, r.Note = m.Held != "", loops.OpensAt(s.b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)
+		r.Held, r.HeldUntil, r.Note = m.Held != "", owed.OpensAt(s.b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)
 	case m.Expired(mail.Seconds(s.b.Now())):
 		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
 	}
@@ -100,7 +97,7 @@ func (s *sending) follow(ctx context.Context, held bool) {
 // record writes the log line, and records the answer that the receiver owes now, or the one that the sender has given.
 func (s *sending) record(ctx context.Context, held bool) {
 	m := s.message
-	s.b.Events.Record(ctx, eventlog.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)
+	s.b.Events.Record(ctx, sessions.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)
 	if err := owed.AddFor(ctx, s.b.Registry, s.reader, m, s.again); err != nil {
 		s.b.Log.Warn("the sender will get no notice if there is no answer", "message_id", m.ID, "err", err)
 	}
@@ -108,6 +105,6 @@ func (s *sending) record(ctx context.Context, held bool) {
 		s.b.Log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
 	}
 	if held {
-		loops.TellHeld(ctx, s.b.Registry, s.to.SID(), m)
+		owed.TellHeld(ctx, s.b.Registry, s.to.SID(), m)
 	}
 }

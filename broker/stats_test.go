@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"c2c/broker/deadlines"
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -63,7 +62,7 @@ func TestStatsCountWhatBecameOfObligations(t *testing.T) {
 	t.Parallel()
 	w, _, _ := measured(t)
 	st := w.stats()
-	if st.Open != 2 || st.Overdue != 1 || !reflect.DeepEqual(st.Over, map[string]int{owed.Answered: 2, notice.Refused: 1}) || st.Root != w.Root() {
+	if st.Open != 2 || st.Overdue != 1 || !reflect.DeepEqual(st.Over, map[string]int{owed.Answered: 2, owed.Refused: 1}) || st.Root != w.Root() {
 		t.Errorf("stats %+v", st)
 	}
 	same := func(of string, seconds ...float64) (l owed.Latency) {
@@ -200,7 +199,7 @@ func TestWhatIsOverIsForgottenAtSomeTime(t *testing.T) {
 	for i := range 12 {
 		var lines []byte
 		for j := range 1000 {
-			d := owed.New(mail.Message{From: "amber", To: "birch", Kind: "task", ID: "m-" + strings.Repeat("x", i+1) + mail.NewID(w.clock), TS: float64(1 + i*1000 + j), Due: 1e9})
+			d := owed.NewRecord(mail.Message{From: "amber", To: "birch", Kind: "task", ID: "m-" + strings.Repeat("x", i+1) + mail.NewID(w.clock), TS: float64(1 + i*1000 + j), Due: 1e9})
 			d.Session, d.How, d.ClosedAt = birch.ID, owed.Answered, w.clock
 			line, err := d.Format()
 			if err != nil {

@@ -5,15 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"c2c/broker/explain"
-	"c2c/broker/loops"
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
 )
 
 // ErrNoMessage says that no mailbox, archive or dead letter has the id.
@@ -22,17 +17,17 @@ var ErrNoMessage = errors.New("no such message")
 // Status returns the status of a message. The argument typed is as in MessageID. If several senders chose the same id, the field Others
 // has the status of the further messages. If no message is found, the error is ErrNoMessage. An ephemeral message that was read is
 // found only if its sender chose the id.
-func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatus, error) {
+func (b *Broker) Status(ctx context.Context, typed string) (MessageStatus, error) {
 	if m, ok := b.sentLately(ctx, typed); ok {
 		return m.Status, nil
 	}
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
-		return explain.MessageStatus{}, err
+		return MessageStatus{}, err
 	}
 	all, err := b.Mails(ctx, id)
 	if err != nil {
-		return explain.MessageStatus{}, err
+		return MessageStatus{}, err
 	}
 	first := all[0].Status
 	for _, m := range all[1:] {
@@ -69,14 +64,14 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 			latest.add(sid, st)
 		}
 		// If FromSession is empty, c2c made this id, so no other message has it. What was not answered may have been put back elsewhere.
-		if len(found) == 1 && found[0].Message.FromSession == "" && !(found[0].Where == inbox.Read && turns.Unanswered(b.Registry, sid, found[0].By, found[0].At)) {
+		if len(found) == 1 && found[0].Message.FromSession == "" && !(found[0].Where == inbox.Read && sessions.Unanswered(b.Registry, sid, found[0].By, found[0].At)) {
 			break
 		}
 	}
 	for _, m := range latest.all {
 		all = append(all, b.mailOf(ctx, m.sid, m.Found))
 	}
-	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
+	dead, err := owed.DeadLetters(ctx, b.Registry, 0)
 	if err != nil {
 		unread = append(unread, err)
 	}
@@ -94,12 +89,12 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 // mailOf returns the message found, which is in the mailbox of the session sid, with all that is known about it.
 func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
 	s := b.registered(ctx, sid)
-	if s != nil && found.Where == inbox.Read && turns.Unanswered(b.Registry, sid, found.By, found.At) {
-		turns.LookForAnswer(b.Registry, *s)
+	if s != nil && found.Where == inbox.Read && sessions.Unanswered(b.Registry, sid, found.By, found.At) {
+		sessions.LookForAnswer(b.Registry, *s)
 	}
-	st := explain.Status(b.Registry, found.Message.ID, sid, found)
+	st := StatusOf(b.Registry, found.Message.ID, sid, found)
 	st = b.owed(ctx, found.Message, st)
-	explain.Tell(b.Registry, &st, found.Message, s)
+	CompleteStatus(b.Registry, &st, found.Message, s)
 	return Mail{found.Message, st}
 }
 
@@ -130,24 +125,24 @@ func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool)
 	return b.mailOf(ctx, to[0].SID(), found[0]), true
 }
 
-func (b *Broker) deadStatus(ctx context.Context, id string, d notice.DeadLetter) explain.MessageStatus {
-	st := explain.MessageStatus{ID: id, State: sessions.Dead, At: mail.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
+func (b *Broker) deadStatus(ctx context.Context, id string, d owed.DeadLetter) MessageStatus {
+	st := MessageStatus{ID: id, State: sessions.Dead, At: mail.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
 		From: d.Message.From, To: d.Message.To, Reason: d.Reason}
-	if d.Reason == notice.Expired {
-		st.State, st.Reason = notice.Expired, ""
+	if d.Reason == owed.Expired {
+		st.State, st.Reason = owed.Expired, ""
 		if at := mail.FromSeconds(d.Message.ExpiresAt).UTC(); d.Message.ExpiresAt > 0 && at.Before(st.At) { // DeletedAt is when c2c noticed that
 			st.At = at
 		}
 	}
 	st = b.owed(ctx, d.Message, st)
-	explain.Tell(b.Registry, &st, d.Message, nil)
+	CompleteStatus(b.Registry, &st, d.Message, nil)
 	return st
 }
 
 // registered returns the session sid, or nil if it is not registered.
 func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
 	rows, err := b.Rows(ctx)
-	i := registry.FindSID(rows, sid)
+	i := sessions.FindSID(rows, sid)
 	if err != nil || i < 0 {
 		return nil
 	}
@@ -156,17 +151,17 @@ func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
 }
 
 // owed adds to the status st the deadlines of the message m, and the notices to its sender.
-func (b *Broker) owed(ctx context.Context, m mail.Message, st explain.MessageStatus) explain.MessageStatus {
+func (b *Broker) owed(ctx context.Context, m mail.Message, st MessageStatus) MessageStatus {
 	st.Asked = owed.AskedOf(m)
 	if m.ExpiresAt != 0 {
 		st.ExpiresAt = mail.FromSeconds(m.ExpiresAt).UTC()
 	}
-	if opens := loops.OpensAt(b.Registry, st.SessionID, m); !opens.IsZero() && st.State == sessions.Queued {
+	if opens := owed.OpensAt(b.Registry, st.SessionID, m); !opens.IsZero() && st.State == sessions.Queued {
 		st.NotBefore, st.Held = opens.UTC(), m.Held != ""
 	}
 	rows, err := b.Rows(ctx)
 	if err == nil && m.From != sessions.SystemAlias {
-		st.Told, err = notice.ToldOf(ctx, b.Registry, rows, m)
+		st.Told, err = owed.ToldOf(ctx, b.Registry, rows, m)
 	}
 	if err != nil {
 		b.Log.Warn("notices to the sender could not be read", "message_id", m.ID, "err", err)

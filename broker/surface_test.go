@@ -5,17 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/facts"
 	"c2c/wake"
 )
 
 // hold holds a lock as another process would.
 func (w *world) hold(name string) (release func() error) {
 	w.t.Helper()
-	lock, err := filelock.Acquire(w.t.Context(), w.Dir(), name)
+	lock, err := atomicfile.Acquire(w.t.Context(), w.Dir(), name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -40,7 +39,7 @@ func (w *world) bell(sid string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.Facts.Change(w.t.Context(), sid, func(f *facts.Facts) { f.RingerPID, f.RingerStart = p.PID, p.Start }); err != nil {
+	if err := w.Facts.Change(w.t.Context(), sid, func(f *sessions.Facts) { f.RingerPID, f.RingerStart = p.PID, p.Start }); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -13,10 +13,9 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
 )
 
 // A reader that released its lease, or died, leaves the messages in the lease directory, and no inbox.
@@ -92,7 +91,7 @@ func TestADeadLetterBehindATornLineIsKept(t *testing.T) {
 	if swept, err := moves.Sweep(ctx, w.Registry, time.Hour); err != nil || swept.Messages != 1 {
 		t.Fatalf("swept %+v, %v", swept, err)
 	}
-	if dead, err := notice.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "x" {
+	if dead, err := owed.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "x" {
 		t.Errorf("dead letters %+v, %v", dead, err)
 	}
 	w.starts(20)
@@ -170,7 +169,7 @@ func TestASessionThatComesBackDuringASweepKeepsItsMail(t *testing.T) {
 	w.clock = w.clock.Add(2 * time.Hour)
 	back := false
 	w.cfg.Now = func() time.Time {
-		if !back && !strings.Contains(w.file(registry.FileName), birch.ID) {
+		if !back && !strings.Contains(w.file(sessions.RegistryFileName), birch.ID) {
 			back = true
 			w.starts(20)
 			w.attach(caller())

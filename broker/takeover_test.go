@@ -13,7 +13,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
 )
 
 // What was held for the gone session is handed over to the heir at once.
@@ -246,7 +245,7 @@ func TestTheNextHeirGetsWhatTheFirstHasNotGotYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := moves.Takeover{From: birch.ID, To: dune.ID, Alias: "birch", Former: "dune"}
-	if err := w.Change(t.Context(), func([]registry.Row) ([]registry.Row, error) {
+	if err := w.Change(t.Context(), func([]sessions.Row) ([]sessions.Row, error) {
 		return moves.GiveAlias(t.Context(), w.Registry, rows, took, nil, false)
 	}); err != nil {
 		t.Fatal(err)

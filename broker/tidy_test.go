@@ -13,8 +13,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
 )
 
 // unused is a session that was asked and has ended, and was not used for some days.
@@ -23,7 +21,7 @@ func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 	w.put(amber, "birch", mail.Message{Kind: "question", Content: "what it read"})
 	w.read(birch.ID)
 	w.pass(time.Second) // only an answer after the hand-over is an answer to the mail
-	if err := errors.Join(turns.SawWork(w.Registry, birch.ID, true), turns.ExpectAnswers(w.Registry, birch.ID), turns.SawAnswer(w.Registry, birch.ID, time.Time{})); err != nil {
+	if err := errors.Join(sessions.SawWork(w.Registry, birch.ID, true), sessions.ExpectAnswers(w.Registry, birch.ID), sessions.SawAnswer(w.Registry, birch.ID, time.Time{})); err != nil {
 		t.Fatal(err)
 	}
 	w.ends(20)
@@ -90,7 +88,7 @@ func TestASessionThatHasEndedLongAgoLeavesItsArchive(t *testing.T) {
 	} {
 		w, birch := unused(t, c.days)
 		w.tidied()
-		if got := strings.Contains(w.file(registry.FileName), birch.ID); got != c.registered {
+		if got := strings.Contains(w.file(sessions.RegistryFileName), birch.ID); got != c.registered {
 			t.Errorf("after %d days: registered %v", c.days, got)
 		}
 		if got := w.filesOf(birch.ID); got != c.files {
@@ -121,7 +119,7 @@ func TestASessionWithMailStaysForYears(t *testing.T) {
 	w.pass(3 * 365 * 24 * time.Hour)
 	w.tidied()
 	w.wantMail(birch.ID, "of a peer", "something")
-	if got := w.file(registry.FileName); !strings.Contains(got, birch.ID) {
+	if got := w.file(sessions.RegistryFileName); !strings.Contains(got, birch.ID) {
 		t.Error("its row is gone")
 	}
 }
@@ -214,7 +212,7 @@ func TestAClockThatWasAheadForAMomentTidiesNothingAndDelaysNothing(t *testing.T)
 	before := w.filesOf(birch.ID)
 	w.pass(40 * 24 * time.Hour)
 	w.look(k)
-	if got := w.filesOf(birch.ID); got != before || !strings.Contains(w.file(registry.FileName), birch.ID) {
+	if got := w.filesOf(birch.ID); got != before || !strings.Contains(w.file(sessions.RegistryFileName), birch.ID) {
 		t.Errorf("tidied by a clock that is ahead: %s\nbefore %s", got, before)
 	}
 	w.pass(2 * clockCalm)

@@ -12,7 +12,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/locks"
 	"c2c/wake"
 )
 
@@ -90,11 +89,11 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			want: "birch is idle (0 s); the message is deferrable and wakes nobody: the next turn brings it"},
 		"nobody rings": {do: func(w *world, birch sessions.Session, _ mail.Message) {},
 			want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "no server of c2c runs in it: c2c doctor"},
-		"its server rings nobody": {do: func(w *world, birch sessions.Session, _ mail.Message) { w.hold(locks.ServerLock(birch.ID)) },
+		"its server rings nobody": {do: func(w *world, birch sessions.Session, _ mail.Message) { w.hold(sessions.ServerLock(birch.ID)) },
 			want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "c2c doctor tells more"},
 		"only a terminal could ring": {client: "gemini", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-			w.hold(locks.ServerLock(birch.ID))
+			w.hold(sessions.ServerLock(birch.ID))
 		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch gemini, or run c2c wake attach in its pane"},
 		"a terminal that is gone rang before": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.bell(birch.ID)

@@ -6,7 +6,6 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/turns"
 )
 
 // Whoever removes the lock file of a mailbox removes what says when mail came. The mail itself is in the archive.
@@ -47,20 +46,20 @@ func TestWorkCountsWhereALockFileIsMissing(t *testing.T) {
 func TestACallOfOursForgetsNoWork(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	if err := turns.SawWork(w.Registry, amber.ID, false); err != nil {
+	if err := sessions.SawWork(w.Registry, amber.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	worked := w.clock
 	w.pass(time.Minute)
 	for _, s := range []sessions.Session{amber, birch} {
-		if err := turns.SeesTools(w.Registry, s.ID); err != nil {
+		if err := sessions.SeesTools(w.Registry, s.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if did := turns.WorkOf(w.Registry, amber.ID); !did.Tools || !did.Since(worked) {
+	if did := sessions.WorkOf(w.Registry, amber.ID); !did.Tools || !did.Since(worked) {
 		t.Errorf("the person's prompt is forgotten: %+v", did)
 	}
-	if did := turns.WorkOf(w.Registry, birch.ID); !did.Tools || did.Since(worked) {
+	if did := sessions.WorkOf(w.Registry, birch.ID); !did.Tools || did.Since(worked) {
 		t.Errorf("the call counts as work: %+v", did)
 	}
 }

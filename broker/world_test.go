@@ -11,8 +11,8 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
+	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 )
 
 // world is a broker with a clock that the test moves, and processes that it starts and ends.
@@ -112,7 +112,7 @@ func (w *world) starts(n int) (pid int) {
 	w.t.Helper()
 	if w.table != nil {
 		w.started++
-		w.table[n] = processes.Process{PID: n, Parent: 1, Start: int64(1000 + w.started)}
+		w.table[n] = sessions.Process{PID: n, Parent: 1, Start: int64(1000 + w.started)}
 		return n
 	}
 	if w.procs[n] != 0 {

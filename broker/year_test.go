@@ -10,14 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/explain"
-	"c2c/broker/notice"
-	"c2c/doctor"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
 )
 
 // year is a root that is used every day, by sessions that come and go.
@@ -149,12 +148,12 @@ func (y *year) works() {
 	})
 }
 
-func (y *year) authorOf(m mail.Message) registry.Row {
+func (y *year) authorOf(m mail.Message) sessions.Row {
 	rows, err := y.Rows(y.t.Context())
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	return notice.SenderOf(y.Registry, rows, m)
+	return owed.SenderOf(y.Registry, rows, m)
 }
 
 // A year of 500 sessions that start, are asked, read, answer or do not, and end, with nobody tidying by hand.
@@ -181,15 +180,15 @@ func TestAYear(t *testing.T) {
 		}
 		y.pass(3 * time.Hour)
 	}
-	t.Logf("%d sessions, %d got no mailbox; at most %d inodes, %d bytes; registry %d bytes", started, y.denied, y.inodes, y.bytes, len(y.file(registry.FileName)))
+	t.Logf("%d sessions, %d got no mailbox; at most %d inodes, %d bytes; registry %d bytes", started, y.denied, y.inodes, y.bytes, len(y.file(sessions.RegistryFileName)))
 	if started != sessionList || y.denied != 0 {
 		t.Errorf("%d of %d sessions got no mailbox", y.denied, started)
 	}
 	if y.inodes > 1500 || y.bytes > 4<<20 {
 		t.Errorf("%d inodes with %d bytes", y.inodes, y.bytes)
 	}
-	for _, f := range explain.Check(t.Context(), y.Registry, func(string) bool { return true }) {
-		if f.Status != doctor.OK {
+	for _, f := range broker.CheckRoot(t.Context(), y.Registry, func(string) bool { return true }) {
+		if f.Status != format.OK {
 			t.Errorf("%s: %s", f.Part, f.Detail)
 		}
 	}

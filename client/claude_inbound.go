@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // The values of Claude Code's setting crossSessionInbound with which a person limits messages from other sessions.

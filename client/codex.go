@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"c2c/process/procstat"
+	"c2c/internal/proc"
 )
 
 // codex is Codex. Its threads (sessions) share a daemon, which has the environment of the terminal that started the daemon. Therefore
@@ -56,7 +56,7 @@ const CodexLocks = "thread-writer-locks"
 func codexOpen(pid int) (open map[string]bool, known bool) {
 	open = map[string]bool{}
 	add := func(pid int) bool {
-		files, seen := procstat.Files(pid)
+		files, seen := proc.Files(pid)
 		for _, path := range files {
 			folder, file := filepath.Split(path)
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok && filepath.Base(folder) == CodexLocks {

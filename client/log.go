@@ -6,7 +6,7 @@ import (
 	"io"
 	"iter"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // LogTail is how much of a log Records reads, in bytes.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"c2c/inbox/atomicfile"
-	"c2c/process/procstat"
+	"c2c/internal/atomicfile"
+	"c2c/internal/proc"
 )
 
 // maxFile bounds a file that readJSON reads, in bytes.
@@ -60,7 +60,7 @@ func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool)
 	files, _ := os.ReadDir(dir)
 	for _, file := range files {
 		var said processFile
-		if readJSON(filepath.Join(dir, file.Name()), &said) && said.PID == pid && procstat.Listens(pid, said.Port) {
+		if readJSON(filepath.Join(dir, file.Name()), &said) && said.PID == pid && proc.Listens(pid, said.Port) {
 			return said.Port, true
 		}
 	}

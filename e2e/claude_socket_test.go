@@ -16,8 +16,8 @@ import (
 	"c2c/client"
 	"c2c/e2e/lab"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/wake"
 	"c2c/wake/claude"
 )

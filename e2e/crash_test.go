@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/e2e/lab"
-
 	"golang.org/x/sys/unix"
+
+	"c2c/e2e/lab"
 )
 
 // killerVerb makes the test binary a stand-in for c2c in the hook script. Its first argument is a marker

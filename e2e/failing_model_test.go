@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"c2c/broker/explain"
+	"c2c/broker"
 	"c2c/e2e/lab"
 	"c2c/sessions"
 )
@@ -38,7 +38,7 @@ func (f *failing) set(text string, fails, with int, hang chan struct{}) {
 // state is what status says of the mail.
 func (f *failing) state() string {
 	out, err := f.l.Try(c2c(), "status", "--json", f.id)
-	var st explain.MessageStatus
+	var st broker.MessageStatus
 	if err == nil {
 		err = json.Unmarshal([]byte(out), &st)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/explain"
+	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/e2e/lab"
 	"c2c/sessions"
@@ -24,7 +24,7 @@ func TestAnIdleClaudeIsRemindedOfItsAnswer(t *testing.T) {
 		t.Errorf("the reminder is %s", item.Text)
 	}
 	p.WaitScreen(0, "Answered.")
-	var list []explain.Obligation
+	var list []broker.Obligation
 	out := l.Run(c2c(), "obligations", "--all", "--session-id", "birch", "--json")
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 1 {
 		t.Fatalf("obligations %s, %v", out, err)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/format"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 )
 
 const howRead = "Read it with the poll_inbox tool of c2c, or run: c2c poll-inbox"

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // The mailbox of what goes to another host has mail for several receivers.

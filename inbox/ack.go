@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // Ack records that the caller has handed over the messages with these handles, and archives them. All other messages of the lease wait

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -315,7 +314,7 @@ func TestAnIDThatIsArchivedTooOftenIsSearched(t *testing.T) {
 	m, root := newBox(t)
 	msg := letter("again" + strings.Repeat("x", 1000))
 	msg.ID, msg.TS, msg.FromSession = "again", 1, "s-birch"
-	line, err := json.Marshal(archive.Record{Message: msg, DrainedAt: 1, DrainedBy: "test", SessionID: "amber"})
+	line, err := json.Marshal(ArchiveRecord{Message: msg, DrainedAt: 1, DrainedBy: "test", SessionID: "amber"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/fields"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
+	"c2c/internal/fields"
 )
 
 // Backlog says how much mail waits in a mailbox, and when the session last read mail.
@@ -28,7 +27,7 @@ type Backlogs struct {
 // OpenBacklogs prepares to read the backlogs of a root. The argument inRoot has the names of the files in the root.
 func OpenBacklogs(root *atomicfile.Dir, inRoot map[string]bool) (b *Backlogs, err error) {
 	b = &Backlogs{root: root, inRoot: inRoot}
-	if b.archives, err = root.Sub(archive.Dir, false); err != nil {
+	if b.archives, err = root.Sub(Dir, false); err != nil {
 		return b, atomicfile.UnlessAbsent(err)
 	}
 	if b.inArchives, err = b.archives.NameSet(); err != nil {
@@ -55,7 +54,7 @@ func (b *Backlogs) of(sid string, leased bool) (found Backlog, err error) {
 	if !mail.ValidName(sid) {
 		return found, nil // the OCaml c2c allows such an id, but no mailbox can have it
 	}
-	m := &row{root: b.root, sid: sid, archive: archive.New(b.root, sid, time.Now, NoLog)}
+	m := &row{root: b.root, sid: sid, archive: NewArchive(b.root, sid, time.Now, NoLog)}
 	if b.inRoot[m.LeaseName()] {
 		err = found.addLeased(m, leased)
 	}
@@ -64,7 +63,7 @@ func (b *Backlogs) of(sid string, leased bool) (found Backlog, err error) {
 	}
 	if b.inArchives[m.archive.Name()] {
 		var rerr error
-		found.LastRead, rerr = archive.LastRead(b.archives, m.archive.Name())
+		found.LastRead, rerr = LastRead(b.archives, m.archive.Name())
 		err = errors.Join(err, rerr)
 	}
 	return found, err

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -147,13 +146,13 @@ func FuzzBacklog(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, name := range []string{m.LeaseName(), archive.Dir} {
+	for _, name := range []string{m.LeaseName(), Dir} {
 		if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
 			f.Fatal(err)
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, name := range []string{m.inboxName(), m.LeaseName() + "/00000001-1-9.json", archive.Dir + "/" + m.archive.Name()} {
+		for _, name := range []string{m.inboxName(), m.LeaseName() + "/00000001-1-9.json", Dir + "/" + m.archive.Name()} {
 			if err := os.WriteFile(filepath.Join(root, name), data, 0o600); err != nil {
 				t.Fatal(err)
 			}

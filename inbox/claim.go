@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // batch has the messages that one sender stores for other senders.

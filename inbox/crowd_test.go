@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"c2c/e2e/need"
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -171,7 +170,7 @@ func checkCrowd(t *testing.T, m *Mailbox, root string, got map[string]int, want 
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(file) {
-		var a archive.Record
+		var a ArchiveRecord
 		if err := json.Unmarshal(line, &a); err != nil || ids[a.ID] {
 			t.Errorf("archive line %q: %v, twice: %v", line, err, ids[a.ID])
 		}

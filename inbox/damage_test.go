@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -156,7 +155,7 @@ func TestADamagedLeaseKeepsWhatIsReadable(t *testing.T) {
 
 func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 	record := func(id, body string) string {
-		a := archive.Record{Message: letter(body), DrainedAt: 5, DrainedBy: "test", SessionID: "amber"}
+		a := ArchiveRecord{Message: letter(body), DrainedAt: 5, DrainedBy: "test", SessionID: "amber"}
 		a.ID, a.TS = id, 4
 		line, _ := a.MarshalJSON()
 		return string(line) + "\n"

@@ -7,9 +7,8 @@ import (
 	"io/fs"
 	"slices"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // Deliver stores messages in one commit. When it returns nil they survive a power cut. After an error none is stored, unless the
@@ -57,7 +56,7 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved, isNew
 			d.Messages[i].Held, d.Messages[i].NotBefore = "", 0
 		}
 	}
-	lk, err := filelock.Open(m.root, m.LockName())
+	lk, err := atomicfile.OpenLocked(m.root, m.LockName())
 	if err != nil {
 		return Stored{}, err
 	}

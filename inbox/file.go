@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"strconv"
 
-	"c2c/inbox/fields"
 	"c2c/inbox/mail"
+	"c2c/internal/fields"
 )
 
 // encode formats a mailbox file: one message per line. If there is a message, each bracket has a line of its own, so a shell script sees

@@ -5,9 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // Find returns the states of the messages with this id: none if the mailbox never had the id, several if several senders chose it. Find
@@ -83,7 +82,7 @@ func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found,
 // findArchived is find for the archive, newest file first. It stops after a file with a state that enough accepts.
 func (r *row) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
-	err = r.archive.WithIDs(ids, more, func(r archive.Record) {
+	err = r.archive.WithIDs(ids, more, func(r ArchiveRecord) {
 		if ids[r.ID] {
 			found = append(found, foundRead(r))
 		}

@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -114,7 +113,7 @@ func TestAForeignArchiveIsAnError(t *testing.T) {
 	m, root := newBox(t)
 	deliver(t, m, letter("one"))
 	lease(t, m).Release()
-	if err := os.MkdirAll(filepath.Join(root, archive.Dir, m.archive.Name()), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, Dir, m.archive.Name()), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Lease(t.Context(), "hook", 1<<30); err == nil {

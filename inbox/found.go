@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // The states of a message.
@@ -49,7 +48,7 @@ func (mf *mailFile) each(f func(Found)) {
 }
 
 // foundRead returns the state that a record of the archive proves.
-func foundRead(r archive.Record) Found {
+func foundRead(r ArchiveRecord) Found {
 	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -176,7 +175,7 @@ func FuzzArchived(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var a, again archive.Record
+		var a, again ArchiveRecord
 		if json.Unmarshal(data, &a) != nil {
 			return
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // bodiesOf gives what a mailbox hands over, and gives it back.

@@ -33,9 +33,8 @@ import (
 	"errors"
 	"time"
 
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // ErrFull says that a mailbox has no room for a message. Errors wrap it, and add the details.
@@ -87,12 +86,12 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if m.log == nil {
 		m.log = NoLog
 	}
-	m.archive = archive.New(root, sid, m.now, m.log)
+	m.archive = NewArchive(root, sid, m.now, m.log)
 	return m, nil
 }
 
 // Archive returns the archive of this mailbox.
-func (m *Mailbox) Archive() *archive.Store { return m.archive }
+func (m *Mailbox) Archive() *Archive { return m.archive }
 
 // hides reports whether a lease keeps a message back now. Other programs that read the mailbox get the message all the same.
 func (m *Mailbox) hides(msg mail.Message) bool {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 func openAt(path string) (*Mailbox, error) {

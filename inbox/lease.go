@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // Lease is a batch of messages that one reader has taken. It ends with Ack, with Release, or with the reader's process.

@@ -1,7 +1,7 @@
 package inbox
 
 import (
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // removeLeftovers removes files that dead processes left half-written or queued, and returns the mail files. The caller holds the

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // madeAt returns the time at which a UUIDv7 was made.

@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // mailFile is a numbered file of messages in <sid>.lease/. Its name has everything that a sender or c2c status needs, so these need not
@@ -175,7 +174,7 @@ func (mf *mailFile) isFree() (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	return filelock.FreeFile(f)
+	return atomicfile.FreeFile(f)
 }
 
 // The method first returns the first message of the file that is not acked. It does not read on after this message.
@@ -194,9 +193,9 @@ func (mf *mailFile) first() (msg mail.Message, err error) {
 // load opens a file and reads its messages, except those that a dead reader has archived. The result free reports whether no reader has the
 // file leased. If take is set, a free file stays open and locked.
 func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
-	flag, lock := os.O_RDONLY, filelock.FreeFile
+	flag, lock := os.O_RDONLY, atomicfile.FreeFile
 	if take {
-		flag, lock = os.O_RDWR, filelock.TryFile
+		flag, lock = os.O_RDWR, atomicfile.TryFile
 	}
 	if mf.file, err = mf.open(flag); err != nil {
 		return false, err
@@ -239,7 +238,7 @@ func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free 
 	if !holds(buf) {
 		return false, buf, nil
 	}
-	if free, err = filelock.FreeFile(f); err != nil {
+	if free, err = atomicfile.FreeFile(f); err != nil {
 		return free, buf, err
 	}
 	mf.msgs = decodeSome(buf, holds)

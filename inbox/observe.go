@@ -8,10 +8,8 @@ import (
 	"sort"
 	"time"
 
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // States that an Observer may see besides Queued, Handed and Read.
@@ -205,7 +203,7 @@ func (l *look) leasedFile(mf *mailFile) bool {
 	free := true
 	if err == nil {
 		defer f.Close()
-		if free, err = filelock.FreeFile(f); err == nil {
+		if free, err = atomicfile.FreeFile(f); err == nil {
 			seen, err = l.read(f)
 		}
 	}
@@ -224,7 +222,7 @@ func (l *look) leasedFile(mf *mailFile) bool {
 }
 
 // steps returns the changes since the previous look. The argument read has the new records of the archive.
-func (l *look) steps(read []archive.Record) (steps []Step) {
+func (l *look) steps(read []ArchiveRecord) (steps []Step) {
 	for what := range l.trouble {
 		if !l.o.trouble[what] {
 			steps = append(steps, Step{What: Damaged, Why: what})

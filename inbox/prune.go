@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // An Entry is the name of a file in a directory. The file and the directory may be absent.
@@ -22,7 +20,7 @@ type Entry struct {
 
 // eachFile calls f with the files in extra, then with all files that a mailbox may have. The last one is the lock of the mailbox.
 func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, extra ...Entry) error {
-	archives, err := m.root.Sub(archive.Dir, false)
+	archives, err := m.root.Sub(Dir, false)
 	if err == nil {
 		defer archives.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +56,7 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 // Discard removes an empty mailbox with its archive and lock files, and also the session's files in extra. If mail waits or another process
 // holds one of the locks, it removes nothing, and the result gone is false. Names in extra that end in .lock are locks, too. The caller
 // must make sure that the session has ended and does not come back meanwhile. If dry is set, Discard only counts the files.
-func (m *Mailbox) Discard(dry bool, extra ...Entry) (p archive.Pruned, gone bool, err error) {
+func (m *Mailbox) Discard(dry bool, extra ...Entry) (p Pruned, gone bool, err error) {
 	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
 	}
@@ -99,23 +97,23 @@ func (m *Mailbox) discard(prepare func() error, keepArchive bool, extra ...Entry
 	}
 	// If we are killed here, the next prune removes the rest.
 	return true, m.eachFile(func(dir *atomicfile.Dir, name string) error {
-		if keepArchive && filepath.Base(dir.Path()) == archive.Dir && (name == m.archive.Name() || name == m.archive.OldName()) {
+		if keepArchive && filepath.Base(dir.Path()) == Dir && (name == m.archive.Name() || name == m.archive.OldName()) {
 			return nil
 		}
-		return errors.Join(dir.RemoveLeftover(name), new(archive.Pruned).Remove(dir, name, false), dir.Sync())
+		return errors.Join(dir.RemoveLeftover(name), new(Pruned).Remove(dir, name, false), dir.Sync())
 	}, extra...)
 }
 
 // lockAll tries to take the mailbox's locks and the locks in extra. The result free is false if one of them is not free. The caller must
 // always call release, which releases the locks that lockAll got.
 func (m *Mailbox) lockAll(extra ...Entry) (free bool, release func(), err error) {
-	var locks []*filelock.Lock
+	var locks []*atomicfile.Lock
 	free = true
 	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		if !free || !strings.HasSuffix(name, ".lock") {
 			return nil
 		}
-		lk, err := filelock.Open(dir, name)
+		lk, err := atomicfile.OpenLocked(dir, name)
 		if err == nil {
 			locks = append(locks, lk)
 			free, err = lk.Try()
@@ -135,7 +133,7 @@ func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 	if err := AddSessions(sids, root, ".inbox.json", ".inbox.lock", ".lease"); err != nil {
 		return nil, err
 	}
-	dir, err := root.Sub(archive.Dir, false)
+	dir, err := root.Sub(Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sids, nil
 	}

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // Waiting reports whether there is mail that no live reader has leased. It takes no lock, so it is cheap enough for a hook, and a watcher

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // Senders that find the mailbox locked combine their commits. Each queues its messages in a file of its own in the lease directory.
@@ -78,7 +77,7 @@ func (m *Mailbox) enqueue(d *delivery) *queued {
 		dir.Close()
 		return nil
 	}
-	if _, err = filelock.TryFile(q.f); err == nil {
+	if _, err = atomicfile.TryFile(q.f); err == nil {
 		_, err = q.f.Write(data)
 	}
 	if err == nil {
@@ -112,7 +111,7 @@ func (q *queued) signed() bool {
 }
 
 // queue is for a sender that did not get the lock. It waits until it has the lock, or until another sender has stored the messages.
-func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (stored bool, err error) {
+func (m *Mailbox) queue(ctx context.Context, lk *atomicfile.Lock, d *delivery) (stored bool, err error) {
 	q := m.enqueue(d)
 	if q == nil {
 		return false, lk.Wait(ctx)
@@ -151,7 +150,7 @@ func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 	if err != nil {
 		return nil
 	}
-	free, err := filelock.FreeFile(f)
+	free, err := atomicfile.FreeFile(f)
 	if err == nil && !free {
 		return f
 	}

@@ -16,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // sender is another process, as far as the queue goes: it shares no Mailbox.
@@ -33,7 +32,7 @@ func sender(t *testing.T, root string) *Mailbox {
 }
 
 // held takes the lock of a mailbox that has been used before.
-func held(t *testing.T, m *Mailbox) *filelock.Lock {
+func held(t *testing.T, m *Mailbox) *atomicfile.Lock {
 	t.Helper()
 	deliver(t, m, letter("first"))
 	lk, err := m.lock(t.Context())
@@ -270,7 +269,7 @@ func TestABadQueuedFileStopsNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := filelock.TryFile(f); !ok || err != nil {
+		if ok, err := atomicfile.TryFile(f); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		said := send(t.Context(), sender(t, root), letter("second"))
@@ -316,7 +315,7 @@ func TestATimeOutTakesTheMessageBack(t *testing.T) {
 	said := send(ctx, sender(t, root), letter("x"))
 	awaitQueued(t, root, 1)
 	giveUp()
-	if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) {
+	if s := <-said; !errors.Is(s.err, atomicfile.ErrLockTimeout) {
 		t.Errorf("got %v", s.err)
 	}
 	wantNoQueue(t, root)
@@ -376,7 +375,7 @@ func TestATimeOutSaysThatAStoppedProcessHasTheMessage(t *testing.T) {
 	awaitQueued(t, root, 1)
 	claimQueued(t, m)
 	giveUp()
-	if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) || !strings.Contains(s.err.Error(), "may be stored") {
+	if s := <-said; !errors.Is(s.err, atomicfile.ErrLockTimeout) || !strings.Contains(s.err.Error(), "may be stored") {
 		t.Errorf("got %v", s.err)
 	}
 }

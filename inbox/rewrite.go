@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // keepRest writes a file anew, without the messages for which the function handed returns true. First it archives messages that were read

@@ -7,9 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 )
 
 // The type row reads the files of a mailbox, which are a row (see the package comment). It knows their names, locks and formats.
@@ -18,7 +16,7 @@ type row struct {
 	sid     string
 	now     func() time.Time
 	log     Log
-	archive *archive.Store
+	archive *Archive
 }
 
 func (r *row) inboxName() string { return r.sid + ".inbox.json" }
@@ -30,15 +28,15 @@ func (r *row) LeaseName() string { return r.sid + ".lease" }
 // LockName returns the name of the lock file. When a process closes this file, a watcher knows that something in the mailbox has changed.
 func (r *row) LockName() string { return r.sid + ".inbox.lock" }
 
-func (r *row) lock(ctx context.Context) (*filelock.Lock, error) {
-	return filelock.Acquire(ctx, r.root, r.LockName())
+func (r *row) lock(ctx context.Context) (*atomicfile.Lock, error) {
+	return atomicfile.Acquire(ctx, r.root, r.LockName())
 }
 
 // lockToRead is lock for a caller that only reads. On a read-only file system it takes no lock, because nothing can change.
-func (r *row) lockToRead(ctx context.Context) (*filelock.Lock, error) {
+func (r *row) lockToRead(ctx context.Context) (*atomicfile.Lock, error) {
 	lk, err := r.lock(ctx)
 	if errors.Is(err, syscall.EROFS) {
-		return &filelock.Lock{}, nil
+		return &atomicfile.Lock{}, nil
 	}
 	return lk, err
 }

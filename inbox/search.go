@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -26,7 +25,7 @@ type Query struct {
 	// Search returns at most Limit waiting messages and at most Limit archived messages, the newest ones.
 	Limit int
 	// Since is a place in the archive. Search ignores records before this place.
-	Since archive.Mark
+	Since Mark
 	// Wait is the longest time that Search waits for the lock of the mailbox. 0: until ctx ends.
 	Wait time.Duration
 }
@@ -70,14 +69,14 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	}
 	var read []Found
 	more := func() bool { return len(read) < q.Limit && ctx.Err() == nil }
-	see := func(r archive.Record) bool {
+	see := func(r ArchiveRecord) bool {
 		if len(read) < q.Limit && q.Match(r.Message) {
 			read = append(read, foundRead(r))
 		}
 		return more()
 	}
 	if q.IDs != nil && q.Since == 0 {
-		err = errors.Join(m.archive.WithIDs(q.IDs, more, func(r archive.Record) { see(r) }), ctx.Err())
+		err = errors.Join(m.archive.WithIDs(q.IDs, more, func(r ArchiveRecord) { see(r) }), ctx.Err())
 	} else {
 		err = m.archive.Newest(ctx, q.Since, q.mayBeIn, func(line []byte) bool { return q.mayBeIn(line) && q.mayBe(line) }, see)
 	}

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/inbox/archive"
-	"c2c/inbox/finder"
 	"c2c/inbox/mail"
 )
 
@@ -190,7 +188,7 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 	}
 	const blockSize = 256 << 10 // which are read at once
 	m, dir := newBox(f)
-	path := filepath.Join(dir, archive.Dir, m.archive.Name())
+	path := filepath.Join(dir, Dir, m.archive.Name())
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		f.Fatal(err)
 	}
@@ -208,7 +206,7 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		holds := finder.AnyCase(word)
+		holds := mail.AnyCaseFinder(word)
 		is := func(m mail.Message) bool { return strings.Contains(strings.ToLower(m.Content), word) }
 		found, err := m.Search(t.Context(), Query{Holds: holds.In, Match: is, Limit: cmp.Or(int(limit), math.MaxInt)})
 		if err != nil {
@@ -216,7 +214,7 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 		}
 		var want []string
 		for _, line := range slices.Backward(bytes.Split(data, []byte("\n"))) {
-			var r archive.Record
+			var r ArchiveRecord
 			naive := bytes.Contains(bytes.ToLower(line), []byte(word)) // a writer that escapes letters is not known
 			if naive && json.Unmarshal(line, &r) == nil && is(r.Message) && len(want) < cmp.Or(int(limit), math.MaxInt) {
 				want = append(want, r.Content)

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 func TestAckAndRemoveArchivesOnlyWhatWasRead(t *testing.T) {

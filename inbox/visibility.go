@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"slices"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // Ready reports whether mail waits that can be handed over now. Unlike Waiting it reads the mail, but usually only the first

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/inbox/atomicfile"
-	"c2c/install/edits"
+	"c2c/internal/atomicfile"
 )
 
 // Apply carries out the plan. If another plan was applied after this plan was made, Apply first makes the plan again. Before it writes
@@ -27,7 +26,7 @@ func (p *Plan) Apply() error {
 		err = p.apply()
 	}
 	if err != nil {
-		edits.RemoveDirs(p.made)
+		RemoveDirs(p.made)
 	}
 	return err
 }
@@ -63,13 +62,13 @@ func (p *Plan) apply() error {
 			continue
 		}
 		written := steps[:i+1] // also the last step, which may be written and not yet synced
-		if errors.Is(err, edits.ErrChanged) {
+		if errors.Is(err, ErrChanged) {
 			written = steps[:i]
 		}
 		for _, done := range slices.Backward(written) {
 			err = errors.Join(err, p.undo(done))
 		}
-		edits.RemoveDirs(dirs)
+		RemoveDirs(dirs)
 		return err
 	}
 	return p.finish()
@@ -77,13 +76,13 @@ func (p *Plan) apply() error {
 
 // removeTemps removes the temporary files that a crash has left in the directories of the plan. If the crash came before an edit, only
 // the undo record of that edit names the directory.
-func (p *Plan) removeTemps(steps []edits.Change) {
+func (p *Plan) removeTemps(steps []Change) {
 	atomicfile.Sweep(p.journal.file.Target)
 	for _, c := range steps {
 		atomicfile.Sweep(c.Target)
 	}
 	for _, path := range p.finished {
-		if target, err := edits.FollowLink(path); err == nil {
+		if target, err := FollowLink(path); err == nil {
 			atomicfile.Sweep(target)
 		}
 	}
@@ -91,7 +90,7 @@ func (p *Plan) removeTemps(steps []edits.Change) {
 
 // steps returns the edits; the edit of the journal comes before the edits that the journal can undo. steps also returns the missing
 // directories that the edits need. The journal lists each of them before c2c makes it, except those that p.lock has already made.
-func (p *Plan) steps() (steps []edits.Change, dirs []string, err error) {
+func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	steps, dirs = slices.Clone(p.Changes), p.made
 	if p.recorded {
 		steps = slices.Insert(steps, 0, p.journal.change())
@@ -102,20 +101,20 @@ func (p *Plan) steps() (steps []edits.Change, dirs []string, err error) {
 			if err != nil {
 				return nil, nil, err
 			}
-			dirs = edits.MergeDirs(dirs, missing)
+			dirs = MergeDirs(dirs, missing)
 		}
 	}
 	if p.recorded {
-		p.journal.Dirs = edits.MergeDirs(p.journal.Dirs, dirs)
+		p.journal.Dirs = MergeDirs(p.journal.Dirs, dirs)
 		if !slices.Contains(dirs, filepath.Dir(p.stateDir)) { // the directory existed before
-			p.journal.Dirs = edits.MergeDirs(p.journal.Dirs, p.unlisted())
+			p.journal.Dirs = MergeDirs(p.journal.Dirs, p.unlisted())
 		}
 		steps[0] = p.journal.change()
 	}
 	return steps, dirs, nil
 }
 
-func (p *Plan) do(c edits.Change) error {
+func (p *Plan) do(c Change) error {
 	if err := c.Unchanged(); err != nil {
 		return err
 	}
@@ -132,7 +131,7 @@ func (p *Plan) do(c edits.Change) error {
 }
 
 // undo restores a file that c2c has written, if no other program has changed it since.
-func (p *Plan) undo(c edits.Change) error {
+func (p *Plan) undo(c Change) error {
 	if c.Unchanged() == nil {
 		return nil
 	}
@@ -149,7 +148,7 @@ func (p *Plan) makeDirs(dir string) error {
 	if dir == p.stateDir {
 		mode = 0o700
 	}
-	missing, err := edits.MissingDirs(dir)
+	missing, err := MissingDirs(dir)
 	if err != nil {
 		return err
 	}
@@ -175,7 +174,7 @@ func (p *Plan) finish() error {
 	if len(j.Files) > 0 && len(p.finished) == 0 {
 		return nil
 	}
-	if j.Dirs, err = edits.RemoveDirs(edits.MergeDirs(j.Dirs, p.made)); err != nil {
+	if j.Dirs, err = RemoveDirs(MergeDirs(j.Dirs, p.made)); err != nil {
 		return err
 	}
 	if len(j.Files) > 0 {
@@ -185,7 +184,7 @@ func (p *Plan) finish() error {
 		return err
 	}
 	// Directories with our name are ours even if c2c crashed before it wrote the journal.
-	_, err = edits.RemoveDirs(slices.Concat(j.Dirs, p.unlisted(), []string{filepath.Dir(p.stateDir), p.stateDir}))
+	_, err = RemoveDirs(slices.Concat(j.Dirs, p.unlisted(), []string{filepath.Dir(p.stateDir), p.stateDir}))
 	return err
 }
 

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/doctor"
-	"c2c/install/confedit"
-	"c2c/install/edits"
-
 	"github.com/tailscale/hujson"
+
+	"c2c/install/confedit"
+	"c2c/internal/format"
 )
 
 // Claude is Claude Code's name in package client.
@@ -151,7 +150,7 @@ func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte,
 }
 
 func claudeAllows(o Options) bool {
-	return confedit.Lists(edits.Content(claudeSettingsFiles(o)[0]), claudeRule, claudeRules...)
+	return confedit.Lists(Content(claudeSettingsFiles(o)[0]), claudeRule, claudeRules...)
 }
 
 func claudeHooks(script string) hookEditor {
@@ -179,18 +178,18 @@ func claudeHooks(script string) hookEditor {
 // claudeConsent looks for settings that keep an installed c2c from working. After an install for one project, Claude Code (2.1.329) asks
 // the person at its next start whether to use the project's server; after a "no" it never asks again. The person, the project or an
 // administrator may also have turned off c2c or parts of c2c.
-func claudeConsent(o Options) (found []doctor.Finding) {
+func claudeConsent(o Options) (found []format.Finding) {
 	asks := "" // the project's file with our server; the client asks only about a server of a project
 	for _, dir := range claudeProjects(o) {
 		path := filepath.Join(dir, ".mcp.json")
-		if confedit.Member(edits.Content(path), serversKey, serverName) != nil {
+		if confedit.Member(Content(path), serversKey, serverName) != nil {
 			asks = path
 		}
 	}
 	answered, allowed, only := false, false, ""
 	managed := claudeManaged()
 	for _, path := range append(claudeSettingsFiles(o), managed...) {
-		data := edits.Content(path)
+		data := Content(path)
 		found = append(found, claudeSwitches(path, data, slices.Contains(managed, path), o)...)
 		if asks != "" && confedit.Lists(data, serverName, "disabledMcpjsonServers") {
 			answered = true
@@ -209,7 +208,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 		found = append(found, problem(Claude, "approval", asks, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
 	}
 	state := claudeState(o)
-	if confedit.Lists(edits.Content(state), serverName, "projects", top(o.Project), "disabledMcpServers") {
+	if confedit.Lists(Content(state), serverName, "projects", top(o.Project), "disabledMcpServers") {
 		found = append(found, problem(Claude, "approval", state, "c2c is disabled in this project; /mcp in a session here enables it"))
 	}
 	return found
@@ -217,7 +216,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 
 // claudeSwitches reports which parts of c2c a settings file turns off; each switch was measured with 2.1.329. managed means that an
 // administrator has written the file.
-func claudeSwitches(path string, data []byte, managed bool, o Options) (found []doctor.Finding) {
+func claudeSwitches(path string, data []byte, managed bool, o Options) (found []format.Finding) {
 	say := func(part, detail string) {
 		found = append(found, problem(Claude, part, path, detail+"; remove that from the file"))
 	}
@@ -279,7 +278,7 @@ func claudeState(o Options) string {
 
 func claudePluginOn(o Options) string {
 	for _, path := range claudeSettingsFiles(o) {
-		if confedit.On(edits.Content(path), "enabledPlugins", pluginName) {
+		if confedit.On(Content(path), "enabledPlugins", pluginName) {
 			return path
 		}
 	}

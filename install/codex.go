@@ -8,9 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"c2c/doctor"
 	"c2c/install/confedit"
-	"c2c/install/edits"
+	"c2c/internal/format"
 )
 
 // Codex is Codex's name in package client.
@@ -50,7 +49,7 @@ func codexAllows(o Options) bool {
 
 // codexDoc reads config.toml. A caller may ignore an error, because the editor of the file reports it, too.
 func codexDoc(o Options) (tomlDoc, error) {
-	config, err := edits.Read(codexFiles(o)[1].path)
+	config, err := ReadFile(codexFiles(o)[1].path)
 	if err != nil {
 		return tomlDoc{}, err
 	}
@@ -98,7 +97,7 @@ func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := edits.Read(e.hooksPath)
+	hooks, err := ReadFile(e.hooksPath)
 	if err != nil {
 		return data, nil // the undo of hooks.json reports the error
 	}
@@ -163,9 +162,9 @@ func codexServer(o Options) tomlEditor {
 // codexTrust looks for Codex's record that the user has reviewed our hooks: [hooks.state."PATH:EVENT:GROUP:INDEX"] in
 // config.toml (0.169.0). The hash in the record is not documented, so a record does not prove that Codex runs the hook. But if there is
 // no record, Codex does not run the hook.
-func codexTrust(o Options) []doctor.Finding {
+func codexTrust(o Options) []format.Finding {
 	files := codexFiles(o)
-	hooks, herr := edits.Read(files[0].path)
+	hooks, herr := ReadFile(files[0].path)
 	doc, err := codexDoc(o)
 	if herr != nil || err != nil {
 		return nil
@@ -187,7 +186,7 @@ func codexTrust(o Options) []doctor.Finding {
 	if missing == nil {
 		return nil
 	}
-	return []doctor.Finding{problem(Codex, "hook trust", files[1].path,
+	return []format.Finding{problem(Codex, "hook trust", files[1].path,
 		`start codex and choose "Trust all and continue": until then these hooks do not run: `+strings.Join(missing, ", "))}
 }
 

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"c2c/doctor"
 	"c2c/install/confedit"
-	"c2c/install/edits"
+	"c2c/internal/format"
 )
 
 // Copilot is Copilot CLI's name in package client.
@@ -21,7 +20,7 @@ func copilot() setup {
 
 func copilotNotes(o Options) []string {
 	extensions := "it now runs every extension that it finds, not only that of c2c (enabledFeatureFlags.EXTENSIONS)"
-	if confedit.Off(edits.Content(copilotSettings(o)), copilotFlag.names...) {
+	if confedit.Off(Content(copilotSettings(o)), copilotFlag.names...) {
 		extensions = "its extensions stay off, as you have set it (enabledFeatureFlags.EXTENSIONS): " + withoutExtensions
 	}
 	return []string{extensions}
@@ -64,7 +63,7 @@ func copilotAllow(o Options) hookEditor {
 }
 
 func copilotAllows(o Options) bool {
-	return hasOurs(copilotAllow(o), edits.Content(copilotFiles(o)[1].path))
+	return hasOurs(copilotAllow(o), Content(copilotFiles(o)[1].path))
 }
 
 // add adds the hook that allows our tools only together with the first of our hooks. If the others are there already and this one is not, a
@@ -131,12 +130,12 @@ func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
 }
 
 // find does not set part.ours, because a person may have set the flag.
-func (e flagEditor) find(f *edits.File) (part, error) {
+func (e flagEditor) find(f *File) (part, error) {
 	flag := confedit.Member(f.Data, e.names...)
 	p := part{there: flag != nil}
 	if !confedit.IsTrue(flag) {
-		p.report = func(t target, _ Options) []doctor.Finding {
-			return []doctor.Finding{{Client: t.client, Status: doctor.Warning, Part: t.part(), Path: t.path,
+		p.report = func(t target, _ Options) []format.Finding {
+			return []format.Finding{{Client: t.client, Status: format.Warning, Part: t.part(), Path: t.path,
 				Detail: strings.Join(e.names, ".") + " is off: " + e.without}}
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"c2c/install/edits"
 )
 
 // crash carries out the first halves of steps of a plan, and says whether there are more.
@@ -207,7 +205,7 @@ func TestARefusedInstallLeavesNoDirectory(t *testing.T) {
 	b.write("home/.claude/settings.json", "{}", 0o600)
 	p := b.plan(Claude)
 	b.write("home/.claude/settings.json", "{} ", 0o600)
-	if err := p.Apply(); !errors.Is(err, edits.ErrChanged) {
+	if err := p.Apply(); !errors.Is(err, ErrChanged) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(filepath.Dir(b.o.StateDir))); !errors.Is(err, fs.ErrNotExist) {

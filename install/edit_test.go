@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/doctor"
 	"c2c/e2e/need"
+	"c2c/internal/format"
 )
 
 // What people tuned in our own parts stays when the program moves; another
@@ -121,7 +121,7 @@ func TestABrokenJournalIsOneFinding(t *testing.T) {
 		if _, err := PlanUninstall(Codex, b.o); err == nil {
 			t.Errorf("%s: no error", text)
 		}
-		if found := InspectJournal(b.o); len(found) != 1 || found[0].Status != doctor.Problem {
+		if found := InspectJournal(b.o); len(found) != 1 || found[0].Status != format.Problem {
 			t.Errorf("%s: %v", text, found)
 		}
 		for _, client := range Clients() {

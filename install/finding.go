@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"c2c/doctor"
-	"c2c/install/edits"
-	"c2c/process/child"
+	"c2c/internal/format"
+	"c2c/internal/proc"
 )
 
 // partServer is the name of the MCP server in findings.
@@ -27,7 +26,7 @@ func (t target) part() string {
 }
 
 // broken returns a problem that another `c2c install` repairs.
-func (t target) broken(part, what string) doctor.Finding {
+func (t target) broken(part, what string) format.Finding {
 	with := ""
 	if t.project != "" {
 		with = " --project"
@@ -36,19 +35,19 @@ func (t target) broken(part, what string) doctor.Finding {
 }
 
 // good returns a finding that our part is in place.
-func (t target) good(part, detail string) doctor.Finding {
-	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: detail}
+func (t target) good(part, detail string) format.Finding {
+	return format.Finding{Client: t.client, Status: format.OK, Part: part, Path: t.path, Detail: detail}
 }
 
 // inspectServer reports on an MCP server entry that starts command.
-func (t target) inspectServer(ours bool, command string, o Options) doctor.Finding {
+func (t target) inspectServer(ours bool, command string, o Options) format.Finding {
 	switch {
 	case !ours && t.other:
 		return problem(t.client, partServer, t.path, fmt.Sprintf("another server has the name c2c in this file, and the client uses it instead of c2c's own (it runs %q); remove its entry from the file", command))
 	case !ours:
 		return t.broken(partServer, fmt.Sprintf("the entry c2c is not for this c2c (it runs %q)", command))
 	}
-	if _, err := child.LookPath(command, o.Getenv); err != nil {
+	if _, err := proc.LookPath(command, o.Getenv); err != nil {
 		return t.broken(partServer, err.Error())
 	}
 	return t.good(partServer, command)
@@ -63,22 +62,22 @@ type server struct {
 	off     string // why the client does not start the server; "": the client starts it
 }
 
-func (s server) part(f *edits.File) part {
-	return part{there: true, ours: s.ours, overHTTP: s.url != "", report: func(t target, o Options) []doctor.Finding {
+func (s server) part(f *File) part {
+	return part{there: true, ours: s.ours, overHTTP: s.url != "", report: func(t target, o Options) []format.Finding {
 		found := t.inspectServer(s.ours, s.command, o)
 		if s.url != "" {
 			found = t.inspectHTTP(s.url, s.key, f, o.HTTP)
 		}
-		if s.off != "" && found.Status == doctor.OK {
+		if s.off != "" && found.Status == format.OK {
 			found = problem(t.client, partServer, t.path, s.off)
 		}
-		return []doctor.Finding{found}
+		return []format.Finding{found}
 	}}
 }
 
 // problem returns a finding about the file at path. If `c2c install` repairs the problem, call broken instead.
-func problem(client, part, path, detail string) doctor.Finding {
-	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
+func problem(client, part, path, detail string) format.Finding {
+	return format.Finding{Client: client, Status: format.Problem, Part: part, Path: path, Detail: detail}
 }
 
 const notEnabled = "enabled is false in the entry, so the client does not start the server; remove that from the file"

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/install/edits"
-
 	"github.com/tailscale/hujson"
 )
 
@@ -58,7 +56,7 @@ func checkEditor(t *testing.T, e editor, data []byte) (after, without []byte) {
 	if again, err := e.add("f", after); err != nil || !bytes.Equal(again, after) {
 		t.Fatalf("adding again: error %v and\n%s\nfrom\n%s", err, again, after)
 	}
-	r, err := nextRecord(nil, target{editor: e}, &edits.File{Data: data})
+	r, err := nextRecord(nil, target{editor: e}, &File{Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}

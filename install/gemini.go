@@ -3,9 +3,8 @@ package install
 import (
 	"path/filepath"
 
-	"c2c/doctor"
 	"c2c/install/confedit"
-	"c2c/install/edits"
+	"c2c/internal/format"
 )
 
 // Gemini is Gemini CLI's name in package client.
@@ -30,9 +29,9 @@ func geminiFiles(o Options) []target {
 
 // geminiConsent looks for settings with which the person has turned parts of c2c off. It also checks whether the folder is trusted, unless
 // the person has turned Gemini CLI's question about trust off.
-func geminiConsent(o Options) (found []doctor.Finding) {
+func geminiConsent(o Options) (found []format.Finding) {
 	path := geminiFiles(o)[0].path
-	data := edits.Content(path)
+	data := Content(path)
 	if confedit.Off(data, "hooksConfig", "enabled") {
 		found = append(found, problem(Gemini, "hooks", path, "hooksConfig.enabled is false, so no hook runs: mail waits until the model calls poll_inbox"))
 	}
@@ -40,7 +39,7 @@ func geminiConsent(o Options) (found []doctor.Finding) {
 		found = append(found, problem(Gemini, "hooks", path, "hooksConfig.disabled names c2c, so its hooks do not run: mail waits until the model calls poll_inbox"))
 	}
 	enablement := filepath.Join(filepath.Dir(path), "mcp-server-enablement.json")
-	if confedit.Off(edits.Content(enablement), serverName, "enabled") {
+	if confedit.Off(Content(enablement), serverName, "enabled") {
 		found = append(found, problem(Gemini, "approval", enablement, "c2c is disabled; gemini mcp enable c2c enables it"))
 	}
 	found = append(found, mcpRules(Gemini, path, filepath.Join(o.Project, ".gemini", "settings.json"))...)

@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/doctor"
-	"c2c/install/confedit"
-	"c2c/install/edits"
-	"c2c/process/child"
-
 	"github.com/tailscale/hujson"
+
+	"c2c/install/confedit"
+	"c2c/internal/format"
+	"c2c/internal/proc"
 )
 
 // hookTimeout is the client's time limit for a hook, in seconds. The script stops itself after 5; this limit is for a script that hangs.
@@ -160,7 +159,7 @@ func (e hookEditor) stripAll(d *confedit.JSON, original []byte) error {
 
 func (hookEditor) kind() string { return "hooks" }
 
-func (e hookEditor) find(f *edits.File) (part, error) {
+func (e hookEditor) find(f *File) (part, error) {
 	if _, err := confedit.ParseJSON(f.Path, f.Data); err != nil {
 		return part{}, err
 	}
@@ -186,20 +185,20 @@ func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
 		p.there = p.there || len(all[i]) > 0
 		p.ours = p.ours || slices.ContainsFunc(all[i], func(entry hookFound) bool { return !entry.legacy })
 	}
-	p.report = func(t target, o Options) []doctor.Finding { return e.report(all, t, o) }
+	p.report = func(t target, o Options) []format.Finding { return e.report(all, t, o) }
 	return p
 }
 
 // report makes one finding for all events with a right entry, followed by one finding for each event with a wrong entry. entries holds
 // our entries by event.
-func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []doctor.Finding) {
+func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []format.Finding) {
 	var good []string
 	command := "" // the command of the first entry of ours
 	for i, event := range e.events {
 		wrong := "no entry"
 		for k, entry := range entries[i] {
 			command = cmp.Or(command, entry.command) // the first event has the plain command: those of other events may have one more word
-			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
+			_, err := proc.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
 			case k > 0:
 				wrong = "there is more than one entry, so c2c looks for mail twice"

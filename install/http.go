@@ -6,11 +6,10 @@ import (
 	"net/url"
 	"strings"
 
-	"c2c/doctor"
-	"c2c/install/confedit"
-	"c2c/install/edits"
-
 	"github.com/tailscale/hujson"
+
+	"c2c/install/confedit"
+	"c2c/internal/format"
 )
 
 const (
@@ -49,7 +48,7 @@ func isDaemon(s string) bool {
 }
 
 // inspectHTTP checks an entry with the URL at. The argument key is the entry's Authorization header, "" if the file has no such header.
-func (t target) inspectHTTP(at, key string, f *edits.File, daemon *HTTP) doctor.Finding {
+func (t target) inspectHTTP(at, key string, f *File, daemon *HTTP) format.Finding {
 	again := "c2c install " + t.client + " --http repairs it"
 	stdio := "c2c install " + t.client + " --http, which then sets up stdio"
 	private := again
@@ -58,7 +57,7 @@ func (t target) inspectHTTP(at, key string, f *edits.File, daemon *HTTP) doctor.
 		stdio = "remove the entry from the file, and c2c install " + t.client + " sets up stdio"
 		private = "chmod 600 " + t.path
 	}
-	wrong := func(detail string) doctor.Finding { return problem(t.client, partServer, t.path, detail) }
+	wrong := func(detail string) format.Finding { return problem(t.client, partServer, t.path, detail) }
 	elsewhere := key == "" || strings.Contains(key, "$") // the file has no key, or the name of a variable instead
 	switch {
 	case daemon == nil || !daemon.Runs:

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/internal/format"
 )
 
 const (
@@ -103,15 +103,15 @@ func TestAnEntryOverHTTPIsInspected(t *testing.T) {
 		what   string
 		daemon *HTTP
 		mode   fs.FileMode
-		status doctor.Status
+		status format.Status
 		detail string
 	}{
-		{"all is well", daemonAt("8788", tokenOne), 0o600, doctor.OK, "http://127.0.0.1:8788/mcp"},
-		{"nobody knows a daemon", nil, 0o600, doctor.Problem, "no HTTP daemon answers: c2c serve start"},
-		{"it does not answer", &HTTP{URL: "http://127.0.0.1:8788/mcp", Token: tokenOne}, 0o600, doctor.Problem, "no HTTP daemon answers"},
-		{"another port", daemonAt("9999", tokenOne), 0o600, doctor.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp"},
-		{"another token", daemonAt("8788", tokenTwo), 0o600, doctor.Problem, "its token is not that of the HTTP daemon"},
-		{"others may read", daemonAt("8788", tokenOne), 0o644, doctor.Problem, "other users may read the token"},
+		{"all is well", daemonAt("8788", tokenOne), 0o600, format.OK, "http://127.0.0.1:8788/mcp"},
+		{"nobody knows a daemon", nil, 0o600, format.Problem, "no HTTP daemon answers: c2c serve start"},
+		{"it does not answer", &HTTP{URL: "http://127.0.0.1:8788/mcp", Token: tokenOne}, 0o600, format.Problem, "no HTTP daemon answers"},
+		{"another port", daemonAt("9999", tokenOne), 0o600, format.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp"},
+		{"another token", daemonAt("8788", tokenTwo), 0o600, format.Problem, "its token is not that of the HTTP daemon"},
+		{"others may read", daemonAt("8788", tokenOne), 0o644, format.Problem, "other users may read the token"},
 	} {
 		b.o.HTTP = tc.daemon
 		if err := os.Chmod(b.path(mcpFile), tc.mode); err != nil {
@@ -121,7 +121,7 @@ func TestAnEntryOverHTTPIsInspected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Part == partServer })
+		i := slices.IndexFunc(found, func(f format.Finding) bool { return f.Part == partServer })
 		if i < 0 || found[i].Status != tc.status || !strings.Contains(found[i].Detail, tc.detail) || strings.Contains(found[i].Detail, tokenOne) {
 			t.Errorf("%s: %+v", tc.what, found)
 		}
@@ -138,7 +138,7 @@ func TestWhatWasSetUpByHandIsNotForInstall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Part == partServer && strings.Contains(f.Detail, "HTTP daemon") })
+		i := slices.IndexFunc(found, func(f format.Finding) bool { return f.Part == partServer && strings.Contains(f.Detail, "HTTP daemon") })
 		if i < 0 || strings.Contains(found[i].Detail, "--http") {
 			t.Errorf("%+v: %+v", daemon, found)
 		}
@@ -158,7 +158,7 @@ func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
 		t.Run(client, func(t *testing.T) {
 			b := newBox(t)
 			b.write(is.file, is.text, 0o600)
-			want := func(daemon *HTTP, status doctor.Status, detail string) {
+			want := func(daemon *HTTP, status format.Status, detail string) {
 				t.Helper()
 				b.o.HTTP = daemon
 				found, err := Inspect(client, b.o)
@@ -167,10 +167,10 @@ func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
 					t.Errorf("want %s with %q, got %+v, %v", status, detail, found, err)
 				}
 			}
-			want(daemonAt("8788", tokenOne), doctor.OK, "http://127.0.0.1:8788/mcp")
-			want(daemonAt("8788", tokenTwo), doctor.Problem, "its token is not that of the HTTP daemon; replace it by the one that c2c serve status shows")
-			want(daemonAt("9999", tokenOne), doctor.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp; replace it by the one")
-			want(nil, doctor.Problem, "c2c serve start; or remove the entry from the file")
+			want(daemonAt("8788", tokenOne), format.OK, "http://127.0.0.1:8788/mcp")
+			want(daemonAt("8788", tokenTwo), format.Problem, "its token is not that of the HTTP daemon; replace it by the one that c2c serve status shows")
+			want(daemonAt("9999", tokenOne), format.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp; replace it by the one")
+			want(nil, format.Problem, "c2c serve start; or remove the entry from the file")
 			if !slices.Equal(OverHTTP(b.o), []string{client}) || !HTTPByHand(client, b.o) {
 				t.Errorf("over HTTP are %q", OverHTTP(b.o))
 			}
@@ -183,7 +183,7 @@ func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
 			}
 			b.write(is.file, strings.Replace(is.text, tokenOne, "$C2C_TOKEN", 1), 0o600)
 			b.o.HTTP = daemonAt("8788", tokenTwo)
-			if found, _ := Inspect(client, b.o); len(found) == 0 || found[0].Status != doctor.OK {
+			if found, _ := Inspect(client, b.o); len(found) == 0 || found[0].Status != format.OK {
 				t.Errorf("a token in a variable: %+v", found)
 			}
 		})

@@ -24,8 +24,7 @@ import (
 	"slices"
 
 	"c2c/client"
-	"c2c/install/edits"
-	"c2c/process/child"
+	"c2c/internal/proc"
 )
 
 // Detect returns the clients that have a configuration directory here, or a program on the PATH.
@@ -33,7 +32,7 @@ func Detect(o Options) []string {
 	var found []string
 	for _, name := range Clients() {
 		dir, _ := configDir(name, o)
-		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err == nil || edits.IsDir(dir) {
+		if _, err := proc.LookPath(client.ProgramOf(name), o.Getenv); err == nil || IsDir(dir) {
 			found = append(found, name)
 		}
 	}
@@ -109,7 +108,7 @@ func (p *Plan) takeOver(targets []target) {
 
 // add plans to put our part into t, unless it is already there.
 func (p *Plan) add(t target) error {
-	f, err := edits.Read(t.path)
+	f, err := ReadFile(t.path)
 	if err != nil {
 		return err
 	}
@@ -138,19 +137,19 @@ func (p *Plan) add(t target) error {
 	if err != nil {
 		return err
 	}
-	r.Config, r.AfterMode, r.AfterSHA256 = p.config, mode, edits.Hash(after)
+	r.Config, r.AfterMode, r.AfterSHA256 = p.config, mode, Hash(after)
 	p.journal.forget(t.path)
 	p.journal.Files = append(p.journal.Files, r)
 	p.recorded = true
 	c := f.Change(after, mode)
-	c.Own = r.Kind == kindScript && (f.Data == nil || old != nil && edits.Hash(f.Data) == old.AfterSHA256)
+	c.Own = r.Kind == kindScript && (f.Data == nil || old != nil && Hash(f.Data) == old.AfterSHA256)
 	p.Changes = append(p.Changes, c)
 	return nil
 }
 
 // foreign returns notes about a server that has our name in a project's file, but is not ours: the client uses that server instead of
 // our server.
-func foreign(t target, f *edits.File) (notes []string) {
+func foreign(t target, f *File) (notes []string) {
 	p, _ := t.editor.find(f)
 	for _, finding := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
 		if finding.Part == partServer && !p.ours {
@@ -197,7 +196,7 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 	}
 	j, err := readJournal(o.StateDir)
 	// isLocked comes after readJournal. So either isLocked sees an install that runs, or renew sees that the install has changed the journal.
-	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: edits.IsLocked(o.StateDir)}
+	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: IsLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
 }
@@ -222,9 +221,9 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 }
 
 // remove plans to remove our part from t, if it is there. It returns t's file, nil if it cannot be read.
-func (p *Plan) remove(t target) (f *edits.File, err error) {
+func (p *Plan) remove(t target) (f *File, err error) {
 	r := p.journal.find(t.path)
-	switch f, err = edits.Read(t.path); {
+	switch f, err = ReadFile(t.path); {
 	case err != nil || f.Data == nil || r != nil && r.untouched(f.Data) || r == nil && t.outside(f):
 		return f, err
 	case t.outside(f): // for example, git pull has put the link there after the install
@@ -232,7 +231,7 @@ func (p *Plan) remove(t target) (f *edits.File, err error) {
 		return f, nil
 	}
 	c := f.Change(nil, f.Mode)
-	if r != nil && edits.Hash(f.Data) == r.AfterSHA256 {
+	if r != nil && Hash(f.Data) == r.AfterSHA256 {
 		c.After = r.original()
 		if f.Mode == r.AfterMode { // otherwise a person has changed the mode: keep it
 			c.Mode = r.Mode
@@ -259,7 +258,7 @@ func (p *Plan) remove(t target) (f *edits.File, err error) {
 // did not exist before c2c.
 func stripped(t target, data []byte, r *record) ([]byte, error) {
 	after, err := t.editor.strip(t.path, data, r.known())
-	if err == nil && !bytes.Equal(after, data) && edits.Blank(after) && (r == nil || !r.Existed) {
+	if err == nil && !bytes.Equal(after, data) && Blank(after) && (r == nil || !r.Existed) {
 		return nil, nil
 	}
 	return after, err

@@ -12,10 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"c2c/doctor"
-	"c2c/install/edits"
-
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"c2c/internal/format"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -232,7 +231,7 @@ func TestAPluginOfAProjectIsInspected(t *testing.T) {
 	b.o.InProject = true
 	b.install(OpenCode)
 	b.o.InProject = false // as doctor looks
-	if found, err := Inspect(OpenCode, b.o); err != nil || len(found) != 2 || found[0].Status != doctor.OK || found[1].Status != doctor.OK {
+	if found, err := Inspect(OpenCode, b.o); err != nil || len(found) != 2 || found[0].Status != format.OK || found[1].Status != format.OK {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	b.write("project/.opencode/plugins/c2c.ts", "// edited", 0o644)
@@ -494,7 +493,7 @@ func TestApplyRefusesAFileThatChanged(t *testing.T) {
 	p := b.plan(Claude)
 	b.write("home/.claude/settings.json", `{"a": 1}`, 0o600)
 	before := b.tree()
-	if err := p.Apply(); !errors.Is(err, edits.ErrChanged) || !strings.Contains(err.Error(), "settings.json") {
+	if err := p.Apply(); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "settings.json") {
 		t.Errorf("Apply returns %v", err)
 	}
 	b.wantTree(before)
@@ -723,7 +722,7 @@ func TestInspect(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range found {
-			if f.Status != doctor.OK || f.Part == PartNone {
+			if f.Status != format.OK || f.Part == PartNone {
 				all = append(all, f.Part)
 			}
 		}
@@ -747,22 +746,22 @@ func TestInspect(t *testing.T) {
 	b.uninstall(Copilot)
 	b.write("home/.copilot/settings.json", `{"enabledFeatureFlags":{"EXTENSIONS":true}}`, 0o600)
 	check(problems(b, Copilot), "c2c") // the flag is the person's
-	status := func(want doctor.Status) {
+	status := func(want format.Status) {
 		t.Helper()
 		if found, err := Inspect(Claude, b.o); err != nil || len(found) != 1 || found[0].Status != want {
 			t.Errorf("found %v, %v, want one %s", found, err, want)
 		}
 	}
-	status(doctor.OK) // nobody wanted it
+	status(format.OK) // nobody wanted it
 	b.install(Claude)
 	for _, name := range []string{"home/.claude", "home/.claude.json"} {
 		if err := os.RemoveAll(b.path(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	status(doctor.Problem)
+	status(format.Problem)
 	b.uninstall(Claude)
-	status(doctor.OK)
+	status(format.OK)
 	b.write("home/.codex/hooks.json", "{", 0o600)
 	check(problems(b, Codex), "mcp server", "hooks", "skill")
 	b.write("home/.codex/hooks.json", "{}", 0o600)
@@ -778,7 +777,7 @@ func TestInspect(t *testing.T) {
 	b.write("home/.codex/config.toml", b.read("home/.codex/config.toml")+trust, 0o600)
 	check(problems(b, Codex))
 
-	if found, _ := Inspect(Claude, b.o); !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Detail == b.path("home/.claude/hooks/"+scriptName) }) {
+	if found, _ := Inspect(Claude, b.o); !slices.ContainsFunc(found, func(f format.Finding) bool { return f.Detail == b.path("home/.claude/hooks/"+scriptName) }) {
 		t.Errorf("one event's word is told of all: %+v", found)
 	}
 	if err := os.Chmod(b.path("home/.claude/hooks/"+scriptName), 0o600); err != nil {
@@ -817,7 +816,7 @@ func TestASetUpOfAnotherProjectIsNoProblemHere(t *testing.T) {
 	b.o.InProject = true
 	b.install(Claude)
 	b.o.InProject, b.o.Project = false, b.path("home") // as doctor looks, where nobody asked for it
-	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != doctor.Warning || !strings.Contains(found[0].Detail, "there is no entry in this project") {
+	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != format.Warning || !strings.Contains(found[0].Detail, "there is no entry in this project") {
 		t.Errorf("in another project: %v, %v", found, err)
 	}
 }
@@ -1014,7 +1013,7 @@ func TestAPartThatIsMissingBesideAnotherIsTold(t *testing.T) {
 				}
 			}
 		}
-		found, err := both.find(&edits.File{Data: data})
+		found, err := both.find(&File{Data: data})
 		var parts []string
 		for _, f := range found.findings(tg, b.o) {
 			parts = append(parts, f.Part)

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"c2c/install/edits"
 )
 
 // link makes a symbolic link, and the directory that it is in.
@@ -213,7 +211,7 @@ func TestAFileThatChangesDuringAnInstallIsToldOnce(t *testing.T) {
 	b.link("home/.claude.json", ".claude/settings.json")
 	before := b.tree()
 	err := b.plan(Claude).Apply()
-	if !errors.Is(err, edits.ErrChanged) || err.Error() != "edit "+b.path("home/.claude.json")+": "+edits.ErrChanged.Error() {
+	if !errors.Is(err, ErrChanged) || err.Error() != "edit "+b.path("home/.claude.json")+": "+ErrChanged.Error() {
 		t.Errorf("Apply returns %v", err)
 	}
 	b.wantTree(before)

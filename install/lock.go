@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"c2c/install/edits"
 )
 
 // lockTime is the longest wait for another install. An install takes milliseconds.
@@ -25,7 +23,7 @@ func (p *Plan) lock() (unlock func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		p.made = edits.MergeDirs(p.made, missing)
+		p.made = MergeDirs(p.made, missing)
 		if err := p.makeDirs(p.stateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -35,7 +33,7 @@ func (p *Plan) lock() (unlock func(), err error) {
 		} else if err != nil {
 			return nil, err
 		}
-		locked, err := edits.LockDir(f)
+		locked, err := LockDir(f)
 		if locked {
 			return func() { f.Close() }, nil
 		}
@@ -44,6 +42,6 @@ func (p *Plan) lock() (unlock func(), err error) {
 			return nil, fmt.Errorf("lock %s: %w", p.stateDir, err)
 		}
 	}
-	edits.RemoveDirs(p.made)
+	RemoveDirs(p.made)
 	return nil, fmt.Errorf("lock %s: another c2c install or uninstall is running; try again when it has ended", filepath.Clean(p.stateDir))
 }

@@ -3,8 +3,7 @@ package install
 import (
 	"strings"
 
-	"c2c/doctor"
-	"c2c/install/edits"
+	"c2c/internal/format"
 )
 
 // multiEditor edits several parts of ours in one file: the server first, then the hooks.
@@ -37,7 +36,7 @@ func (all multiEditor) strip(path string, data, original []byte) (_ []byte, err 
 }
 
 // find describes all parts together. If some parts are there and others are missing, its report also names the missing ones.
-func (all multiEditor) find(f *edits.File) (whole part, err error) {
+func (all multiEditor) find(f *File) (whole part, err error) {
 	parts := make([]part, len(all))
 	for i, e := range all {
 		if parts[i], err = e.find(f); err != nil {
@@ -47,8 +46,8 @@ func (all multiEditor) find(f *edits.File) (whole part, err error) {
 		whole.ours = whole.ours || parts[i].ours
 		whole.overHTTP = whole.overHTTP || parts[i].overHTTP
 	}
-	whole.report = func(t target, o Options) (found []doctor.Finding) {
-		var missing []doctor.Finding
+	whole.report = func(t target, o Options) (found []format.Finding) {
+		var missing []format.Finding
 		for i, p := range parts {
 			found = append(found, p.findings(t, o)...)
 			if t.editor = all[i]; !p.there && t.part() != partServer {

@@ -3,8 +3,6 @@ package install
 import (
 	_ "embed"
 	"path/filepath"
-
-	"c2c/install/edits"
 )
 
 // OpenCode is OpenCode's name in package client.
@@ -40,7 +38,7 @@ func opencodeFiles(o Options) []target {
 // otherwise opencode.json.
 func opencodeConfig(dir string) string {
 	config := filepath.Join(dir, "opencode.json")
-	if edits.Content(config+"c") != nil {
+	if Content(config+"c") != nil {
 		config += "c"
 	}
 	return config

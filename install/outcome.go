@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"c2c/client"
-	"c2c/doctor"
-	"c2c/process/child"
+	"c2c/internal/format"
+	"c2c/internal/proc"
 )
 
 // Outcome describes in one line the result of an applied install.
@@ -24,7 +24,7 @@ func (p *Plan) Outcome(o Options) string {
 	default:
 		said = append(said, "set up")
 	}
-	if _, err := child.LookPath(client.ProgramOf(p.Client), o.Getenv); err != nil {
+	if _, err := proc.LookPath(client.ProgramOf(p.Client), o.Getenv); err != nil {
 		said = append(said, "it is not installed here")
 	}
 	byHand := HTTPByHand(p.Client, o)
@@ -54,7 +54,7 @@ func (p *Plan) AllowsTools(o Options) bool {
 func (p *Plan) StepsLeft(o Options) (all []string) {
 	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
 		for _, f := range s.inspect(o) {
-			if f.Status != doctor.OK {
+			if f.Status != format.OK {
 				todo, _, _ := strings.Cut(f.Detail, ": ")
 				all = append(all, todo)
 			}

@@ -3,8 +3,6 @@ package install
 import (
 	"errors"
 	"slices"
-
-	"c2c/install/edits"
 )
 
 // OverHTTP returns the names of the clients that reach c2c's tools over HTTP.
@@ -29,7 +27,7 @@ func KeyFiles(name string, o Options) (paths []string, err error) {
 	_, targets, err := findSetup(name, o)
 	for _, t := range targets {
 		if t.private {
-			path, lerr := edits.FollowLink(t.path)
+			path, lerr := FollowLink(t.path)
 			paths, err = append(paths, path), errors.Join(err, lerr)
 		}
 	}

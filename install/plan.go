@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"c2c/install/edits"
-	"c2c/install/preview"
 )
 
 // A Plan is a list of edits to one client's files. Only one goroutine may use it.
 type Plan struct {
 	Client  string
-	Changes []edits.Change
+	Changes []Change
 	Notes   []string // what the person should know afterwards
 	Moved   []string // files of single projects from which an install for all projects removes c2c
 	Left    []error  // only of an uninstall: an error for each file that it cannot edit
@@ -33,7 +30,7 @@ type Plan struct {
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
 // Diff returns all changes as one unified diff, "" if there are none. A file that is c2c's own is one line in it, unless whole is set.
-func (p *Plan) Diff(whole bool) string { return preview.Diff(p.Changes, whole) }
+func (p *Plan) Diff(whole bool) string { return PreviewDiff(p.Changes, whole) }
 
 // isOther reports whether r belongs to another configuration directory of the client. This plan leaves such a directory alone.
 func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }

@@ -3,7 +3,7 @@ package install
 import (
 	"slices"
 
-	"c2c/doctor"
+	"c2c/internal/format"
 )
 
 // A marketplace plugin (install/marketplace) sets a client up as PlanInstall does. It is for people who install plugins with the client's
@@ -18,15 +18,15 @@ func HasServer(client string, o Options) bool {
 
 // inspectPlugin reports on the marketplace plugin if it is on; otherwise it returns nil. installed means that PlanInstall has set the
 // client up, too.
-func (s setup) inspectPlugin(o Options, installed bool) []doctor.Finding {
+func (s setup) inspectPlugin(o Options, installed bool) []format.Finding {
 	if s.plugin == nil || s.plugin(o) == "" {
 		return nil
 	}
-	f := doctor.Finding{Client: s.name, Status: doctor.OK, Part: "plugin", Path: s.plugin(o), Detail: pluginName + " is on"}
+	f := format.Finding{Client: s.name, Status: format.OK, Part: "plugin", Path: s.plugin(o), Detail: pluginName + " is on"}
 	if installed {
-		f.Status = doctor.Warning
+		f.Status = format.Warning
 		f.Detail += ", and does nothing because c2c install has set up the same: c2c uninstall " + s.name + " removes that"
-		return []doctor.Finding{f}
+		return []format.Finding{f}
 	}
-	return append([]doctor.Finding{f}, s.inspect(o)...)
+	return append([]format.Finding{f}, s.inspect(o)...)
 }

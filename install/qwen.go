@@ -3,9 +3,8 @@ package install
 import (
 	"path/filepath"
 
-	"c2c/doctor"
 	"c2c/install/confedit"
-	"c2c/install/edits"
+	"c2c/internal/format"
 )
 
 // Qwen is Qwen Code's name in package client.
@@ -29,17 +28,17 @@ func qwenFiles(o Options) []target {
 
 // qwenTrust looks for settings with which the person has turned parts of c2c off. If the person has told Qwen Code to ask about trust, it
 // also checks whether the folder is trusted.
-func qwenTrust(o Options) (found []doctor.Finding) {
+func qwenTrust(o Options) (found []format.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {
-		data := edits.Content(path)
+		data := Content(path)
 		if confedit.On(data, "disableAllHooks") {
 			found = append(found, problem(Qwen, "hooks", path, "disableAllHooks is true, so no hook runs"))
 		}
 		found = append(found, inbound(Qwen, path, confedit.Member(data, "agents", "crossSessionInbound"))...)
 	}
 	found = append(found, mcpRules(Qwen, paths...)...)
-	if confedit.On(edits.Content(paths[0]), "security", "folderTrust", "enabled") {
+	if confedit.On(Content(paths[0]), "security", "folderTrust", "enabled") {
 		found = append(found, folderTrust(Qwen, o)...)
 	}
 	return found

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-
-	"c2c/install/edits"
 )
 
 // A journal holds the data to undo our edits. c2c writes it before the edits, so that after a crash it can undo every edit.
@@ -19,7 +17,7 @@ type journal struct {
 	Dirs    []string  `json:"dirs"` // directories that c2c has made and not removed yet
 	Files   []*record `json:"files"`
 
-	file *edits.File // the file of the journal as it was read
+	file *File // the file of the journal as it was read
 }
 
 // A record holds the data to undo our edit of one file.
@@ -40,7 +38,7 @@ func journalPath(stateDir string) string { return filepath.Join(stateDir, "undo.
 func readJournal(stateDir string) (*journal, error) {
 	j := &journal{Version: 1}
 	var err error
-	if j.file, err = edits.Read(journalPath(stateDir)); err != nil || j.file.Data == nil {
+	if j.file, err = ReadFile(journalPath(stateDir)); err != nil || j.file.Data == nil {
 		return j, err
 	}
 	err = json.Unmarshal(j.file.Data, j)
@@ -57,7 +55,7 @@ func readJournal(stateDir string) (*journal, error) {
 }
 
 // change returns the Change that writes the present content of the journal.
-func (j *journal) change() edits.Change {
+func (j *journal) change() Change {
 	data, err := json.MarshalIndent(j, "", "  ")
 	if err != nil {
 		panic(err) // impossible: a journal has only strings, bytes, numbers and booleans
@@ -102,12 +100,12 @@ func (r *record) untouched(data []byte) bool {
 }
 
 // nextRecord returns the record for an edit of f. old is the record of our last edit of f, or nil.
-func nextRecord(old *record, t target, f *edits.File) (*record, error) {
+func nextRecord(old *record, t target, f *File) (*record, error) {
 	r := &record{Client: t.client, Kind: t.editor.kind(), Path: t.path}
 	switch {
 	case f.Data == nil:
 		return r, nil
-	case old != nil && (edits.Hash(f.Data) == old.AfterSHA256 || old.untouched(f.Data) || r.Kind == kindScript):
+	case old != nil && (Hash(f.Data) == old.AfterSHA256 || old.untouched(f.Data) || r.Kind == kindScript):
 		// Only c2c has edited the file, or c2c crashed before its edit, or the file is a script, of which every byte is ours.
 		r.Existed, r.Mode, r.Original = old.Existed, old.Mode, old.Original
 		return r, nil
@@ -126,7 +124,7 @@ func nextRecord(old *record, t target, f *edits.File) (*record, error) {
 	if old != nil && old.Existed && f.Mode == old.AfterMode {
 		r.Mode = old.Mode // c2c has set the mode, even if a person has edited the content
 	}
-	if old != nil && !old.Existed && edits.Blank(without) {
+	if old != nil && !old.Existed && Blank(without) {
 		r.Existed, r.Mode, r.Original = false, 0, nil
 	}
 	return r, nil

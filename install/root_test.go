@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // As with sudo and the user's HOME: a new file or directory of root's would shut the client out of its own

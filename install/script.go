@@ -6,8 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"c2c/doctor"
-	"c2c/install/edits"
+	"c2c/internal/format"
 )
 
 // errEdited: somebody has changed a file of which c2c wrote every byte.
@@ -36,18 +35,18 @@ func (e scriptEditor) strip(_ string, data, _ []byte) ([]byte, error) {
 
 func (scriptEditor) kind() string { return kindScript }
 
-func (e scriptEditor) find(f *edits.File) (part, error) {
+func (e scriptEditor) find(f *File) (part, error) {
 	p := part{there: f.Data != nil, ours: bytes.Equal(f.Data, e.content)}
-	p.report = func(t target, _ Options) []doctor.Finding {
+	p.report = func(t target, _ Options) []format.Finding {
 		switch {
 		case !p.ours:
-			return []doctor.Finding{t.broken(e.part, "the content is not what this c2c installs")}
+			return []format.Finding{t.broken(e.part, "the content is not what this c2c installs")}
 		case f.Mode&t.mode&0o111 != t.mode&0o111:
-			return []doctor.Finding{t.broken(e.part, fmt.Sprintf("mode %04o is not executable", f.Mode))}
+			return []format.Finding{t.broken(e.part, fmt.Sprintf("mode %04o is not executable", f.Mode))}
 		case e.quiet:
 			return nil
 		}
-		return []doctor.Finding{t.good(e.part, "the content is what this c2c installs")}
+		return []format.Finding{t.good(e.part, "the content is what this c2c installs")}
 	}
 	return p, nil
 }

@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"path/filepath"
 
-	"c2c/install/confedit"
-	"c2c/install/edits"
-
 	"github.com/tailscale/hujson"
+
+	"c2c/install/confedit"
 )
 
 // serverName is the key of our MCP server in every client's configuration.
@@ -67,7 +66,7 @@ func mcpServer(client string, o Options, more serverEntry) serverEditor {
 
 // trusted reports whether our server's entry in the file at path lets the client call its tools without asking.
 func trusted(path string) bool {
-	return confedit.On(edits.Content(path), serversKey, serverName, trustKey)
+	return confedit.On(Content(path), serversKey, serverName, trustKey)
 }
 
 // add replaces the entry of another implementation. In our own entry it corrects only the command, because people may have
@@ -112,7 +111,7 @@ func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) 
 
 func (serverEditor) kind() string { return kindOfServers + "json" }
 
-func (e serverEditor) find(f *edits.File) (part, error) {
+func (e serverEditor) find(f *File) (part, error) {
 	_, err := confedit.ParseJSON(f.Path, f.Data)
 	v := confedit.Member(f.Data, e.key, serverName)
 	if err != nil || v == nil {

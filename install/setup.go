@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"c2c/client"
-	"c2c/doctor"
-	"c2c/install/edits"
+	"c2c/internal/format"
 )
 
 // A setup describes how to configure one client. Each client has a file with its setup.
@@ -29,7 +28,7 @@ type setup struct {
 	// such rule.
 	allows func(o Options) bool
 	// inspect checks settings that the editors do not check; nil: the client has no such settings.
-	inspect func(o Options) []doctor.Finding
+	inspect func(o Options) []format.Finding
 	// plugin returns the file in which the person has turned our marketplace plugin on, or ""; nil: the client has no such
 	// plugin. inspect checks the plugin too.
 	plugin func(o Options) string
@@ -61,7 +60,7 @@ type editor interface {
 	// the content before the first edit by c2c, nil if it is not known.
 	strip(path string, data, original []byte) ([]byte, error)
 	// find looks for our part in the present content of a file.
-	find(f *edits.File) (part, error)
+	find(f *File) (part, error)
 }
 
 // A part describes our part of a file.
@@ -70,10 +69,10 @@ type part struct {
 	ours     bool // this c2c wrote the entry
 	overHTTP bool // the entry has the URL of the HTTP daemon
 	// report returns findings about the part; nil: there are none.
-	report func(t target, o Options) []doctor.Finding
+	report func(t target, o Options) []format.Finding
 }
 
-func (p part) findings(t target, o Options) []doctor.Finding {
+func (p part) findings(t target, o Options) []format.Finding {
 	if !p.there || p.report == nil {
 		return nil
 	}
@@ -82,7 +81,7 @@ func (p part) findings(t target, o Options) []doctor.Finding {
 
 // hasOurs reports whether data has a part that this c2c wrote.
 func hasOurs(e editor, data []byte) bool {
-	p, err := e.find(&edits.File{Data: data})
+	p, err := e.find(&File{Data: data})
 	return err == nil && p.ours
 }
 
@@ -150,7 +149,7 @@ const pluginName = "c2c@c2c"
 
 // find looks for our part in the file at t.path.
 func (t target) find() (part, error) {
-	f, err := edits.Read(t.path)
+	f, err := ReadFile(t.path)
 	if err != nil {
 		return part{}, err
 	}
@@ -158,11 +157,11 @@ func (t target) find() (part, error) {
 }
 
 // mayAdd returns an error if our part must not be put into f, which is t's file. r is the undo record of t, or nil.
-func (t target) mayAdd(f *edits.File, r *record) error {
+func (t target) mayAdd(f *File, r *record) error {
 	switch {
 	case t.outside(f):
 		return fmt.Errorf("edit %s: a link leads out of the project, to %s; put a file in the place of the link, or install without --project", t.path, f.Target)
-	case t.editor.kind() == kindScript && r == nil && !edits.Blank(f.Data) && !bytes.Contains(f.Data, []byte("c2c")) && !hasOurs(t.editor, f.Data):
+	case t.editor.kind() == kindScript && r == nil && !Blank(f.Data) && !bytes.Contains(f.Data, []byte("c2c")) && !hasOurs(t.editor, f.Data):
 		return fmt.Errorf("write %s: what is there is not from c2c; move it away, then run again", t.path)
 	}
 	return nil
@@ -170,11 +169,11 @@ func (t target) mayAdd(f *edits.File, r *record) error {
 
 // outside reports whether a link leads from t, a file of a project, to f, a file outside of the project. A repository can contain links,
 // and its author must not choose which file of the person c2c edits.
-func (t target) outside(f *edits.File) bool {
+func (t target) outside(f *File) bool {
 	if t.project == "" {
 		return false
 	}
-	below, err := filepath.Rel(edits.RealPath(t.project), edits.RealPath(f.Target))
+	below, err := filepath.Rel(RealPath(t.project), RealPath(f.Target))
 	return err != nil || !filepath.IsLocal(below)
 }
 

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/install/confedit"
-	"c2c/install/edits"
-
 	"github.com/creachadair/tomledit/parser"
+
+	"c2c/install/confedit"
 )
 
 // A tomlLine is a key of our table, and its value as TOML text.
@@ -134,7 +133,7 @@ func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 
 func (tomlEditor) kind() string { return kindOfServers + "toml" }
 
-func (e tomlEditor) find(f *edits.File) (part, error) {
+func (e tomlEditor) find(f *File) (part, error) {
 	d, err := parseTOML(f.Path, f.Data)
 	if err != nil || !slices.ContainsFunc(d.All, isOurs) {
 		return part{}, err

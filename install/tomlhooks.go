@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/install/confedit"
-	"c2c/install/edits"
-
 	"github.com/creachadair/tomledit/parser"
+
+	"c2c/install/confedit"
 )
 
 // tomlHooks puts one command under several events of a list of tables in a TOML file:
@@ -117,7 +116,7 @@ func (e tomlHooks) strip(path string, data, _ []byte) ([]byte, error) {
 	return out, err
 }
 
-func (e tomlHooks) find(f *edits.File) (part, error) {
+func (e tomlHooks) find(f *File) (part, error) {
 	_, ours, err := e.tables(f.Path, f.Data)
 	if err != nil {
 		return part{}, err

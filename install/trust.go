@@ -6,21 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/doctor"
-	"c2c/install/confedit"
-	"c2c/install/edits"
-
 	"github.com/tailscale/hujson"
+
+	"c2c/install/confedit"
+	"c2c/internal/format"
 )
 
 // folderTrust looks in trustedFolders.json for the person's answer to the client's question whether to trust the project:
 // {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The answer for the nearest folder around the project counts. In an
 // untrusted folder the client starts no MCP server, and after a "no" it does not ask again.
-func folderTrust(client string, o Options) []doctor.Finding {
+func folderTrust(client string, o Options) []format.Finding {
 	dir, _ := configDir(client, o)
 	path := filepath.Join(dir, "trustedFolders.json")
 	finding := problem(client, "folder trust", path, "")
-	f, err := edits.Read(path)
+	f, err := ReadFile(path)
 	var rules map[string]string
 	if err == nil && f.Data != nil {
 		var plain []byte // the file may have comments
@@ -30,7 +29,7 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	}
 	if err != nil {
 		finding.Detail = err.Error()
-		return []doctor.Finding{finding}
+		return []format.Finding{finding}
 	}
 	nearest, answer := "", ""
 	for folder, rule := range rules {
@@ -46,11 +45,11 @@ func folderTrust(client string, o Options) []doctor.Finding {
 		return nil
 	}
 	finding.Detail = client + " was told not to trust " + nearest + ", so c2c's tools are missing there; remove the line from the file, and start " + client + " again"
-	return []doctor.Finding{finding}
+	return []format.Finding{finding}
 }
 
 // inbound reports a setting crossSessionInbound with which the person has forbidden other sessions to wake this client.
-func inbound(client, path string, set *hujson.Value) []doctor.Finding {
+func inbound(client, path string, set *hujson.Value) []format.Finding {
 	detail, forbids := map[string]string{
 		"refuse": "crossSessionInbound is refuse, so mail wakes no model: the next prompt or tool call brings it; remove that from the file",
 		"hold":   "crossSessionInbound is hold, so mail wakes the model only after the person has accepted it; remove that from the file",
@@ -58,16 +57,16 @@ func inbound(client, path string, set *hujson.Value) []doctor.Finding {
 	if !forbids {
 		return nil
 	}
-	return []doctor.Finding{{Client: client, Status: doctor.Warning, Part: "consent", Path: path, Detail: detail}} // mail still arrives
+	return []format.Finding{{Client: client, Status: format.Warning, Part: "consent", Path: path, Detail: detail}} // mail still arrives
 }
 
 // mcpRules looks in settings files for lists that keep the client from using our server: mcp.excluded and mcp.allowed. A name
 // is allowed if at least one of the files allows it.
-func mcpRules(client string, paths ...string) (found []doctor.Finding) {
+func mcpRules(client string, paths ...string) (found []format.Finding) {
 	const without = "so the client does not start c2c's server, and the model has no tools of c2c: correct the list"
 	only, allowed := "", false
 	for _, path := range paths {
-		data := edits.Content(path)
+		data := Content(path)
 		if confedit.Lists(data, serverName, "mcp", "excluded") {
 			found = append(found, problem(client, "approval", path, "mcp.excluded names c2c, "+without))
 		}

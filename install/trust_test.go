@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/doctor"
+	"c2c/internal/format"
 )
 
-func problemsOf(t *testing.T, b *box, client string) (found []doctor.Finding) {
+func problemsOf(t *testing.T, b *box, client string) (found []format.Finding) {
 	t.Helper()
 	all, err := Inspect(client, b.o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range all {
-		if f.Status != doctor.OK {
+		if f.Status != format.OK {
 			found = append(found, f)
 		}
 	}

@@ -13,21 +13,20 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/doctor"
-	"c2c/install/edits"
-	"c2c/process/child"
+	"c2c/internal/format"
+	"c2c/internal/proc"
 )
 
 // Program reports which version of a client is on the PATH, and with which one c2c was tested. Another version is no fault: clients change
 // often, and seldom what c2c needs. The finding is a warning at worst, because an editor may run another copy of the client that is not on
 // the PATH.
-func Program(ctx context.Context, name string, o Options) doctor.Finding {
-	path, err := child.LookPath(client.ProgramOf(name), o.Getenv)
-	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
+func Program(ctx context.Context, name string, o Options) format.Finding {
+	path, err := proc.LookPath(client.ProgramOf(name), o.Getenv)
+	f := format.Finding{Client: name, Status: format.Warning, Part: "program", Path: path}
 	tested := client.FindGuide(name).Tested
 	switch {
 	case tested == "":
-		f.Status, f.Detail = doctor.OK, "c2c could not be tested with it, and follows its documentation"
+		f.Status, f.Detail = format.OK, "c2c could not be tested with it, and follows its documentation"
 		return f
 	case err != nil:
 		f.Detail = "not on the PATH"
@@ -41,7 +40,7 @@ func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	case err != nil:
 		f.Detail = fmt.Sprintf("does not print its version: %v", err)
 	default:
-		f.Status, f.Detail = doctor.OK, fmt.Sprintf("version %s; c2c was tested with %s", version, tested)
+		f.Status, f.Detail = format.OK, fmt.Sprintf("version %s; c2c was tested with %s", version, tested)
 	}
 	return f
 }
@@ -62,7 +61,7 @@ func installedVersion(path, name string) string {
 	}
 	for dir := filepath.Dir(program); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		var pkg struct{ Name, Version string }
-		if json.Unmarshal(edits.Content(filepath.Join(dir, "package.json")), &pkg) != nil || pkg.Version == "" {
+		if json.Unmarshal(Content(filepath.Join(dir, "package.json")), &pkg) != nil || pkg.Version == "" {
 			continue
 		}
 		if !strings.Contains(pkg.Name, name) {

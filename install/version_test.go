@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"c2c/client"
-	"c2c/doctor"
+	"c2c/internal/format"
 )
 
 // A program is looked at where npm and other installers put it; only one that does not say its version there is run.
@@ -18,19 +18,19 @@ func TestTheInstalledVersionIsComparedWithTheTestedOne(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		files  map[string]string
-		status doctor.Status
+		status format.Status
 		want   string
 	}{
-		"of npm":        {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"` + tested + `"}`}, doctor.OK, tested},
-		"for a system":  {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"` + tested + `-linux-x64"}`}, doctor.OK, tested},
-		"newer":         {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"99.1.0-alpha.2"}`}, doctor.OK, "version 99.1.0-alpha.2; c2c was tested with " + tested},
-		"by its name":   {map[string]string{"versions/" + tested: "#!/bin/false\n"}, doctor.OK, tested},
-		"asked":         {map[string]string{"opt/run": says(tested)}, doctor.OK, tested},
-		"in another":    {map[string]string{"m/my/bin/run": says("98.0.1"), "m/my/package.json": `{"name":"mine","version":"1.0.0"}`}, doctor.OK, "version 98.0.1; c2c was tested with "},
-		"damaged":       {map[string]string{"m/codex/run": says("98.0.2"), "m/codex/package.json": `{"name":"codex","version":`}, doctor.OK, "version 98.0.2; c2c was tested with "},
-		"silent":        {map[string]string{"opt/run": "#!/bin/sh\necho hello\n"}, doctor.Warning, `does not print its version: it printed "hello\n"`},
-		"broken":        {map[string]string{"opt/run": "#!/bin/false\n"}, doctor.Warning, "does not print its version: exit status 1"},
-		"not installed": {nil, doctor.Warning, "not on the PATH"},
+		"of npm":        {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"` + tested + `"}`}, format.OK, tested},
+		"for a system":  {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"` + tested + `-linux-x64"}`}, format.OK, tested},
+		"newer":         {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"99.1.0-alpha.2"}`}, format.OK, "version 99.1.0-alpha.2; c2c was tested with " + tested},
+		"by its name":   {map[string]string{"versions/" + tested: "#!/bin/false\n"}, format.OK, tested},
+		"asked":         {map[string]string{"opt/run": says(tested)}, format.OK, tested},
+		"in another":    {map[string]string{"m/my/bin/run": says("98.0.1"), "m/my/package.json": `{"name":"mine","version":"1.0.0"}`}, format.OK, "version 98.0.1; c2c was tested with "},
+		"damaged":       {map[string]string{"m/codex/run": says("98.0.2"), "m/codex/package.json": `{"name":"codex","version":`}, format.OK, "version 98.0.2; c2c was tested with "},
+		"silent":        {map[string]string{"opt/run": "#!/bin/sh\necho hello\n"}, format.Warning, `does not print its version: it printed "hello\n"`},
+		"broken":        {map[string]string{"opt/run": "#!/bin/false\n"}, format.Warning, "does not print its version: exit status 1"},
+		"not installed": {nil, format.Warning, "not on the PATH"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,8 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/mcp/tools"
 	"c2c/sessions/callers"
 )
@@ -477,7 +476,7 @@ func TestAHeldLockIsAnErrorAndNotAHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, "amber.inbox.lock")
+	lock, err := atomicfile.Acquire(t.Context(), dir, "amber.inbox.lock")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"c2c/internal/daemon"
 	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
-	"c2c/process/survive"
 	"c2c/wake"
 )
 
@@ -41,7 +41,7 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	h := &HTTP{host: newHost(cfg, srv)}
 	h.sessions = &sessionTable{host: h.host, byID: map[string]*httpSession{}}
 	h.stateless = newStateless(h.host, t)
-	h.sweeper.Go(func() { survive.Loop(h.ctx, cfg.Log, "forget MCP sessions", h.sweepNowAndThen) })
+	h.sweeper.Go(func() { daemon.SurviveLoop(h.ctx, cfg.Log, "forget MCP sessions", h.sweepNowAndThen) })
 	return h
 }
 

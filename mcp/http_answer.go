@@ -11,9 +11,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"c2c/internal/sse"
 	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
-	"c2c/sse"
 )
 
 // answer writes the answer to a POST: as JSON, or as a stream if a notification comes before the answer. Only one goroutine uses it.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"c2c/internal/sse"
 	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
-	"c2c/sse"
 	"c2c/wake"
 )
 

@@ -13,10 +13,9 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 	"c2c/mcp/tools"
 	"c2c/sessions"
-	"c2c/sessions/processes"
 )
 
 // HTTPConfig configures the tools over Streamable HTTP. Of the embedded Config, the tools use only LockWait, Progress, Log and
@@ -71,12 +70,12 @@ type host struct {
 
 	binding   sync.Map // by root, a *sync.Mutex: held while a connection looks for its mailbox there, because two connections of one process must not find the same mailbox
 	changes   changes
-	processes processes.Table
+	processes sessions.ProcessTable
 	listeners atomic.Uint64 // number of streams opened so far
 }
 
 func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
-	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, changes: newChanges(), processes: new(processes.System)}
+	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, changes: newChanges(), processes: new(sessions.SystemProcesses)}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	return h
 }

@@ -21,7 +21,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 	"c2c/mcp/tools"
 	"c2c/wake"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"c2c/sse"
+	"c2c/internal/sse"
 )
 
 // listen opens the stream of a session and ends the previous stream, which the client may have lost without c2c noticing.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/sessions/processes"
+	"c2c/sessions"
 )
 
 // record is the file of an MCP session that has a mailbox. It lets the client keep its mailbox when the daemon restarts.
@@ -45,11 +45,11 @@ func (h *host) processOf(pid int) process {
 
 // hasEnded reports whether a process has certainly ended. It returns false for a process that c2c cannot see.
 func (h *host) hasEnded(p process) bool {
-	if p.PID == 0 || p.StartTime == 0 || !processes.SameNamespace(p.Namespace, h.processes.Namespace()) {
+	if p.PID == 0 || p.StartTime == 0 || !sessions.SameNamespace(p.Namespace, h.processes.Namespace()) {
 		return false
 	}
 	now, err := h.processes.Find(p.PID)
-	return err == nil && now.Start != p.StartTime || errors.Is(err, processes.ErrNoProcess)
+	return err == nil && now.Start != p.StartTime || errors.Is(err, sessions.ErrNoProcess)
 }
 
 // newSessionID returns an id of 128 random bits.

@@ -11,9 +11,9 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/client"
+	"c2c/internal/daemon"
 	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
-	"c2c/serve/underway"
 )
 
 // stateless answers requests of revision 2026-07-28 and later, by means of mcp-go. These revisions have no MCP sessions: c2c
@@ -23,7 +23,7 @@ type stateless struct {
 	*host
 	handler *server.StreamableHTTPServer
 	peers   *statelessPeers
-	busy    underway.Requests
+	busy    daemon.Underway
 }
 
 func newStateless(h *host, t *tools.Tools) *stateless {

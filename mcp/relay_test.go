@@ -14,7 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/mcp/tools"
-	"c2c/permission"
+	"c2c/sessions/permission"
 	"c2c/wake/watch"
 )
 

@@ -10,17 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/notify"
 	"c2c/broker/owed"
-	"c2c/claims"
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
+	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/project"
+	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/due"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
+	"c2c/sessions/claims"
 )
 
 // finish saves the files that are not mail, removes the emptied root, and puts a link to the new root in its place. Only an empty directory
@@ -66,13 +63,13 @@ func (m *merging) listLeftovers(context.Context) error {
 
 // dropRegistry removes the registry of the old root, if no session has registered there meanwhile.
 func (m *merging) dropRegistry(ctx context.Context) error {
-	return m.from.Locks.With(ctx, registry.LockName, func() error {
+	return m.from.Locks.With(ctx, sessions.RegistryLock, func() error {
 		rows, err := m.from.ReadRegistry()
 		if err == nil && len(rows) > 0 {
 			err = fmt.Errorf("%q has registered there meanwhile: run this again", rows[0].Alias())
 		}
 		if err == nil {
-			err = new(archive.Pruned).Remove(m.from.Dir(), registry.FileName, false)
+			err = new(inbox.Pruned).Remove(m.from.Dir(), sessions.RegistryFileName, false)
 		}
 		return err
 	})
@@ -88,8 +85,8 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 		case err != nil:
 		case path == "sessions", path == "sessions/ids", path == archives, path == owed.Directory:
 			err = m.eachBelow(dir, path, keep)
-		case m.dry && (slices.Contains(moved, path) || strings.HasSuffix(path, turns.AnswersEnd)), path == registry.FileName, isMail(path):
-		case at == "sessions/ids", path == callers.DeadLetterFile && isEmpty(dir, name), path == due.FileName, strings.HasSuffix(name, ".lock"), atomicfile.IsTemp(name):
+		case m.dry && (slices.Contains(moved, path) || strings.HasSuffix(path, sessions.AnswersEnd)), path == sessions.RegistryFileName, isMail(path):
+		case at == "sessions/ids", path == callers.DeadLetterFile && isEmpty(dir, name), path == sessions.FileName, strings.HasSuffix(name, ".lock"), atomicfile.IsTemp(name):
 			if !m.dry {
 				err = dir.Remove(name)
 			}
@@ -101,7 +98,7 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 }
 
 // moved are files that are gone before finish is called.
-var moved = []string{callers.DeadLetterFile, notify.FileName, claims.FileName}
+var moved = []string{callers.DeadLetterFile, owed.FileName, claims.FileName}
 
 const archives = "archive" // the name is from package inbox
 

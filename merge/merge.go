@@ -10,24 +10,18 @@ import (
 	"path/filepath"
 	"slices"
 
-	"c2c/broker/explain"
+	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/broker/notice"
-	"c2c/broker/notify"
 	"c2c/broker/owed"
-	"c2c/claims"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/inbox/records"
+	"c2c/internal/atomicfile"
 	"c2c/project"
 	"c2c/relay/cache"
 	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/facts"
-	"c2c/sessions/locks"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
+	"c2c/sessions/claims"
 )
 
 // Merged lists what a merge of two roots has moved, or would move.
@@ -52,7 +46,7 @@ type MergedSession struct {
 type LiveError struct{ Aliases []string }
 
 func (e *LiveError) Error() string {
-	return "sessions run there, or may run: " + explain.Few(e.Aliases)
+	return "sessions run there, or may run: " + broker.Few(e.Aliases)
 }
 
 // merging is one merge.
@@ -60,7 +54,7 @@ type merging struct {
 	Merged
 	to, from *sessions.Registry
 	dry      bool
-	taken    []registry.Row // in a dry run: the registry as it would be by now
+	taken    []sessions.Row // in a dry run: the registry as it would be by now
 }
 
 // MergeRoot moves everything from another root into this one: sessions with their facts, mail, archives, dead letters. Ids stay. A session
@@ -108,7 +102,7 @@ func (m *merging) check(ctx context.Context) error {
 	if err != nil || m.dry {
 		return err
 	}
-	if m.from.Locks.Held(locks.WakeLock) {
+	if m.from.Locks.Held(sessions.WakeLock) {
 		return fmt.Errorf("its wake daemon runs: C2C_MCP_BROKER_ROOT=%s c2c wake stop ends it", m.From)
 	}
 	if relayed, err := cache.IsRelayed(m.from.Dir()); err != nil || relayed { // the relay would refuse mail for sessions that have just moved
@@ -144,7 +138,7 @@ func (m *merging) rooms(context.Context) error {
 		}
 	}
 	if err == nil && len(used) > 0 {
-		err = fmt.Errorf("sessions are in rooms, which this does not move: %s. Archive each with C2C_MCP_BROKER_ROOT=%s c2c rooms archive NAME, or let its sessions leave it", explain.Few(used), m.From)
+		err = fmt.Errorf("sessions are in rooms, which this does not move: %s. Archive each with C2C_MCP_BROKER_ROOT=%s c2c rooms archive NAME, or let its sessions leave it", broker.Few(used), m.From)
 	}
 	return err
 }
@@ -179,7 +173,7 @@ func (m *merging) sessions(ctx context.Context) error {
 	for _, r := range rows {
 		order = append(order, r.SID())
 	}
-	for _, sid := range facts.AddMissing(order, slices.Sorted(maps.Keys(sids))...) {
+	for _, sid := range sessions.AddMissing(order, slices.Sorted(maps.Keys(sids))...) {
 		move := m.session
 		if m.dry {
 			move = m.wouldMove
@@ -193,26 +187,26 @@ func (m *merging) sessions(ctx context.Context) error {
 }
 
 // rowOf returns the row of a session, or nil.
-func rowOf(rows []registry.Row, sid string) registry.Row {
-	if i := registry.FindSID(rows, sid); i >= 0 {
+func rowOf(rows []sessions.Row, sid string) sessions.Row {
+	if i := sessions.FindSID(rows, sid); i >= 0 {
 		return rows[i]
 	}
 	return nil
 }
 
 // session moves one session.
-func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s MergedSession, err error) {
+func (m *merging) session(ctx context.Context, sid string, _ sessions.Row) (s MergedSession, err error) {
 	// The row of the session goes first. After that, sends to the session in the old root are refused, so no mail is left there forever.
-	err = m.from.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+	err = m.from.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
 		var err error
-		i := registry.FindSID(rows, sid)
+		i := sessions.FindSID(rows, sid)
 		if s, err = m.moveRow(ctx, sid, rowOf(rows, sid)); err == nil && i >= 0 {
 			rows = slices.Delete(rows, i, i+1)
 		}
 		return rows, err
 	})
 	if err == nil && mail.ValidName(sid) {
-		err = m.from.Locks.With(ctx, registry.LockName, func() error { // so the session cannot register there meanwhile
+		err = m.from.Locks.With(ctx, sessions.RegistryLock, func() error { // so the session cannot register there meanwhile
 			s.Messages, err = m.moveBox(ctx, sid)
 			return err
 		})
@@ -221,7 +215,7 @@ func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s Me
 }
 
 // wouldMove returns what the method session would do.
-func (m *merging) wouldMove(ctx context.Context, sid string, own registry.Row) (MergedSession, error) {
+func (m *merging) wouldMove(ctx context.Context, sid string, own sessions.Row) (MergedSession, error) {
 	s, moved := place(m.taken, sid, own)
 	m.taken = append(m.taken, moved...)
 	if !mail.ValidName(sid) {
@@ -238,7 +232,7 @@ func (m *merging) wouldMove(ctx context.Context, sid string, own registry.Row) (
 
 // place decides under which alias a session moves, and returns its row for the new root. It returns no row if the new root has the session
 // already.
-func place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, moved []registry.Row) {
+func place(rows []sessions.Row, sid string, own sessions.Row) (s MergedSession, moved []sessions.Row) {
 	s = MergedSession{ID: sid, Alias: own.Alias()}
 	if there := rowOf(rows, sid); there != nil {
 		s.Joined = true
@@ -249,27 +243,27 @@ func place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, 
 			own.SetText("alias", s.Alias)
 			own.Set("canonical_alias", nil) // the OCaml c2c makes it from the alias
 		}
-		moved = []registry.Row{own}
+		moved = []sessions.Row{own}
 	}
 	return s, moved
 }
 
 // moveRow registers a session in the new root. As for any new session, it writes the facts before the registry.
-func (m *merging) moveRow(ctx context.Context, sid string, own registry.Row) (s MergedSession, err error) {
-	err = m.to.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
-		var moved []registry.Row
+func (m *merging) moveRow(ctx context.Context, sid string, own sessions.Row) (s MergedSession, err error) {
+	err = m.to.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+		var moved []sessions.Row
 		s, moved = place(rows, sid, own)
 		if !mail.ValidName(sid) {
 			return append(rows, moved...), nil
 		}
 		was, err := m.from.Facts.Read(sid)
-		if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) { // a damaged file stays as it is
+		if damaged := new(sessions.DamagedFactsError); err != nil && !errors.As(err, &damaged) { // a damaged file stays as it is
 			return nil, err
 		}
 		if s.Former != "" {
 			was.Alias = s.Alias
 		}
-		return append(rows, moved...), m.to.Facts.Change(ctx, sid, func(f *facts.Facts) { f.Join(was) })
+		return append(rows, moved...), m.to.Facts.Change(ctx, sid, func(f *sessions.Facts) { f.Join(was) })
 	})
 	return s, err
 }
@@ -289,16 +283,16 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 		return 0, err
 	}
 	defer facts.Close()
-	root, answered := m.from.Dir(), turns.AnsweredName(sid)
+	root, answered := m.from.Dir(), sessions.AnsweredName(sid)
 	for range moves.MaxMoves { // a sender may still deliver mail between the steps
-		if err := moves.Transfer(ctx, m.from, sid, m.to, sid, func(moved []mail.Message, _ []notice.DeadLetter) { count += len(moved) }); err != nil {
+		if err := moves.Transfer(ctx, m.from, sid, m.to, sid, func(moved []mail.Message, _ []owed.DeadLetter) { count += len(moved) }); err != nil {
 			return count, err
 		}
 		if err := root.Move(answered, m.to.Dir(), answered); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return count, err
 		}
 		gone, err := box.MergeInto(ctx, to, inbox.Entry{Dir: facts, Name: sid + ".json"}, inbox.Entry{Dir: facts, Name: sid + ".lock"},
-			inbox.Entry{Dir: root, Name: locks.RingLock(sid)}, inbox.Entry{Dir: root, Name: locks.ServerLock(sid)})
+			inbox.Entry{Dir: root, Name: sessions.RingLock(sid)}, inbox.Entry{Dir: root, Name: sessions.ServerLock(sid)})
 		if gone || err != nil {
 			return count, err
 		}
@@ -311,12 +305,12 @@ func (m *merging) owed(ctx context.Context) error { return owed.TakeAll(ctx, m.t
 
 // lists moves the requests for a notice, and the claims. The step sessions comes first: requests of unknown sessions are dropped.
 func (m *merging) lists(ctx context.Context) error {
-	err := records.Take(ctx, m.to.Dir(), m.from.Dir(), notify.FileName, notify.LockName)
+	err := atomicfile.TakeRecords(ctx, m.to.Dir(), m.from.Dir(), owed.FileName, owed.LockName)
 	if err == nil {
-		err = records.Take(ctx, m.to.Dir(), m.from.Dir(), claims.FileName, claims.LockName)
+		err = atomicfile.TakeRecords(ctx, m.to.Dir(), m.from.Dir(), claims.FileName, claims.LockName)
 	}
 	if err == nil { // wake the process that checks requests: it watches the registry's lock file
-		err = m.to.Locks.With(ctx, registry.LockName, func() error { return nil })
+		err = m.to.Locks.With(ctx, sessions.RegistryLock, func() error { return nil })
 	}
 	return err
 }
@@ -325,12 +319,12 @@ func (m *merging) countDead(ctx context.Context) error {
 	if !callers.MayHaveDeadLetters(m.from) {
 		return nil
 	}
-	dead, err := notice.DeadLetters(ctx, m.from, 0)
+	dead, err := owed.DeadLetters(ctx, m.from, 0)
 	m.DeadLetters = len(dead)
 	return err
 }
 
 func (m *merging) deadLetters(ctx context.Context) (err error) {
-	m.DeadLetters, err = notice.TakeDead(ctx, m.to, m.from)
+	m.DeadLetters, err = owed.TakeDead(ctx, m.to, m.from)
 	return err
 }

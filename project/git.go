@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"c2c/inbox/atomicfile"
-	"c2c/process/child"
+	"c2c/internal/atomicfile"
+	"c2c/internal/proc"
 )
 
 // maxGitFile is the most bytes of a git file that we read. A config has far fewer, and a file of this size can still be parsed at every
@@ -119,9 +119,9 @@ func askGit(cwd, dir string) repository {
 }
 
 func runGit(dir string, args ...string) (string, error) {
-	program, err := child.LookPath("git", os.Getenv)
+	program, err := proc.LookPath("git", os.Getenv)
 	if err != nil {
 		return "", err
 	}
-	return child.Run(program, dir, nil, args...)
+	return proc.Run(program, dir, nil, args...)
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // Directories in the state directory.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"c2c/format"
+	"c2c/internal/format"
 )
 
 // maxURL bounds the URL of a remote.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // Roots returns the root of the project around cwd, and other roots with mail of the same project. Older versions and the OCaml c2c

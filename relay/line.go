@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/relay/cache"
 )
 
@@ -45,7 +44,7 @@ type Relay struct {
 	fresh    []*line       // lines whose sender is not running yet; Run starts these senders
 	started  chan struct{} // signals Run that the field fresh has new lines
 	closed   bool
-	sessions []cache.Session
+	sessions []cache.HeardSession
 	dropped  int // how many packets the method Packet has dropped
 }
 
@@ -126,7 +125,7 @@ func (r *Relay) close() error {
 type line struct {
 	*Relay
 	peer string
-	lock *filelock.Lock
+	lock *atomicfile.Lock
 	in   receiver
 	out  sender
 	seen contact
@@ -169,7 +168,7 @@ func (r *Relay) line(peer string) (*line, error) {
 func (r *Relay) openLine(peer string) (l *line, err error) {
 	l = &line{Relay: r, peer: peer}
 	l.told.at = map[string]time.Time{}
-	if l.lock, err = filelock.Open(r.dir, peer+".lock"); err != nil {
+	if l.lock, err = atomicfile.OpenLocked(r.dir, peer+".lock"); err != nil {
 		return nil, err
 	}
 	held, err := l.lock.Try()

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/relay"
 	"c2c/relay/cache"
 	"c2c/relay/relaytest"
@@ -175,7 +175,7 @@ func TestALockedOutboxHoldsUpOnlyItsOwnMail(t *testing.T) {
 			count++
 		}
 		send(a, "devbox", count, count)
-		lk, err := filelock.Acquire(t.Context(), a.Root(), relay.Outbox("devbox")+".inbox.lock")
+		lk, err := atomicfile.Acquire(t.Context(), a.Root(), relay.Outbox("devbox")+".inbox.lock")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestALockedOutboxHoldsUpOnlyItsOwnMail(t *testing.T) {
 		b.Send("laptop", message("oak", "cedar", 0))
 		relaytest.Await(t, a, c, func() bool { return c.Drained("laptop") })
 		relaytest.Await(t, a, b, func() bool { return b.Drained("laptop") })
-		a.Relay.Announce([]cache.Session{{Alias: "ash"}})
+		a.Relay.Announce([]cache.HeardSession{{Alias: "ash"}})
 		for n := 1; len(known(t, b, "laptop")) == 0; n++ { // a hello is no step for which Await waits
 			b.Send("laptop", message("oak", "cedar", n))
 			relaytest.Await(t, a, b, func() bool { return b.Drained("laptop") })
@@ -202,9 +202,9 @@ func TestALockedOutboxHoldsUpOnlyItsOwnMail(t *testing.T) {
 }
 
 // known returns the sessions of a peer that a host knows.
-func known(t *testing.T, h *relaytest.Host, peer string) []cache.Session {
+func known(t *testing.T, h *relaytest.Host, peer string) []cache.HeardSession {
 	t.Helper()
-	host, err := cache.Get(h.Root(), peer)
+	host, err := cache.HeardFrom(h.Root(), peer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,13 +219,13 @@ func TestAHostIsKnownAfterTheLockOfItsRecordWasHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, "devbox.seen.lock")
+	lock, err := atomicfile.Acquire(t.Context(), dir, "devbox.seen.lock")
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Start()
 	b.Start()
-	b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+	b.Relay.Announce([]cache.HeardSession{{Alias: "birch"}})
 	sent := 0
 	sendAnother := func() {
 		b.Send("laptop", message("oak", "cedar", sent))

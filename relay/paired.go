@@ -2,16 +2,14 @@ package relay
 
 import (
 	"crypto/ed25519"
-
-	"c2c/relay/hosts"
 )
 
 // Paired returns the hosts of a list as Peers, for the host with this key. If the list cannot be read, no host counts as paired.
-func Paired(key *hosts.Key, list *hosts.List) Peers { return &paired{key, list} }
+func Paired(key *Key, list *HostList) Peers { return &paired{key, list} }
 
 type paired struct {
-	key  *hosts.Key
-	list *hosts.List
+	key  *Key
+	list *HostList
 }
 
 func (p *paired) Key() ed25519.PublicKey             { return p.key.Public().SigningKey() }
@@ -37,7 +35,7 @@ func (p *paired) PeerOf(key ed25519.PublicKey) (Peer, bool) {
 }
 
 // pairedHost is a row of the list, as a Peer.
-type pairedHost struct{ hosts.Host }
+type pairedHost struct{ Host }
 
 func (h pairedHost) Name() string                      { return h.Host.Name }
 func (h pairedHost) Key() ed25519.PublicKey            { return h.Host.Key.SigningKey() }

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/relay/cache"
 )
 
@@ -28,16 +28,16 @@ const inFlight = 5 * time.Second
 // a link is dead. So on a new link the sender sends the sessions again, and the states that it sent after it had last heard the peer.
 type hellos struct {
 	serial   uint64 // the number of the last such packet; the first one since the start of the relay has number 1
-	sessions []cache.Session
+	sessions []cache.HeardSession
 	told     bool // the present sessions were sent on this link
 	knows    bool // the last hello named at least one session
-	states   []cache.State
+	states   []cache.HeardState
 	unsure   []sentState // sent states that may be lost, because no packet of the peer has come since
 }
 
 type sentState struct {
 	at time.Time
-	cache.State
+	cache.HeardState
 }
 
 // contact records when a peer was last heard.
@@ -67,7 +67,7 @@ func (l *line) heard(kind Kind) {
 	}
 	ctx, end := brief(context.Background())
 	defer end()
-	if err := cache.Change(ctx, l.Root, l.peer, func(h *cache.Host) { h.Seen = mail.Seconds(now) }); err != nil {
+	if err := cache.ChangeHeard(ctx, l.Root, l.peer, func(h *cache.HeardHost) { h.Seen = mail.Seconds(now) }); err != nil {
 		l.Log.Warn("the contact with a host was not recorded", "host", l.peer, "err", err)
 	}
 }
@@ -101,7 +101,7 @@ func (l *line) lastHeard() time.Time {
 
 // Announce sends the present sessions to all peers. Their field Active says how many seconds ago they were active. Call Announce only when
 // something has changed: each call costs a packet for each peer.
-func (r *Relay) Announce(sessions []cache.Session) {
+func (r *Relay) Announce(sessions []cache.HeardSession) {
 	sessions = slices.Clone(sessions[:min(len(sessions), cache.MaxSessions)])
 	r.mu.Lock()
 	r.sessions = sessions
@@ -124,20 +124,20 @@ func (r *Relay) Linked(peer string) bool {
 }
 
 // Report sends a peer the states of its messages. Their field At is an age in seconds. Without a link, the newest mostStates wait.
-func (r *Relay) Report(peer string, states []cache.State) {
+func (r *Relay) Report(peer string, states []cache.HeardState) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.report(states)
 	}
 }
 
-func (s *sender) announce(sessions []cache.Session) {
+func (s *sender) announce(sessions []cache.HeardSession) {
 	s.mu.Lock()
 	s.sessions, s.told = sessions, false
 	s.mu.Unlock()
 	s.look()
 }
 
-func (s *sender) report(states []cache.State) {
+func (s *sender) report(states []cache.HeardState) {
 	s.mu.Lock()
 	s.states = append(s.states, states...)
 	s.states = slices.Clone(s.states[max(len(s.states)-mostStates, 0):])
@@ -154,10 +154,10 @@ func (s *sender) heard(now time.Time) {
 
 // repeat makes the sender send the states in unsure again. The caller holds mu.
 func (s *sender) repeat(now time.Time) {
-	var again []cache.State
+	var again []cache.HeardState
 	for _, u := range s.unsure {
 		u.At += max(0, now.Sub(u.at).Seconds())
-		again = append(again, u.State)
+		again = append(again, u.HeardState)
 	}
 	again = append(again, s.states...)
 	s.states, s.unsure = again[max(len(again)-mostStates, 0):], nil
@@ -196,8 +196,8 @@ func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 }
 
 // reachable returns the sessions to which a peer may write. The peer is told of no other sessions.
-func (s *sender) reachable(peer Peer, all []cache.Session) []cache.Session {
-	some := []cache.Session{}
+func (s *sender) reachable(peer Peer, all []cache.HeardSession) []cache.HeardSession {
+	some := []cache.HeardSession{}
 	for _, one := range all {
 		if peer.MayReach(s.l.Project, one.Alias) {
 			some = append(some, one)
@@ -222,7 +222,7 @@ func (s *sender) sendJSON(ctx context.Context, peer Peer, kind Kind, what any) e
 // hello is what a peer has said of its sessions.
 type hello struct {
 	run, serial uint64
-	sessions    []cache.Session
+	sessions    []cache.HeardSession
 	at          float64 // when it came
 }
 
@@ -243,7 +243,7 @@ func (l *line) record(ctx context.Context, said hello) error {
 	isNew, isAnew := false, false
 	ctx, end := brief(ctx)
 	defer end()
-	err := cache.Change(ctx, l.Root, l.peer, func(host *cache.Host) {
+	err := cache.ChangeHeard(ctx, l.Root, l.peer, func(host *cache.HeardHost) {
 		isNew, isAnew = said.run > host.Run || said.run == host.Run && said.serial > host.Serial, said.run > host.Run
 		host.Seen = max(host.Seen, said.at)
 		if isNew {
@@ -251,7 +251,7 @@ func (l *line) record(ctx context.Context, said hello) error {
 		}
 	})
 	switch {
-	case errors.Is(err, filelock.ErrTimeout):
+	case errors.Is(err, atomicfile.ErrLockTimeout):
 		l.out.tryLater(said)
 	case err == nil && isNew:
 		l.out.isThere(isAnew)
@@ -271,7 +271,7 @@ func (s *sender) tryLater(said hello) {
 
 // states records the states of messages at a peer.
 func (l *line) states(h header, sealed []byte) error {
-	var states []cache.State
+	var states []cache.HeardState
 	if err := l.unsealJSON(h, sealed, &states); err != nil {
 		return err
 	}
@@ -321,13 +321,13 @@ func (s *sender) noteLink(ctx context.Context, up bool) {
 	}
 	ctx, end := brief(ctx)
 	defer end()
-	err := cache.Change(ctx, s.l.Root, s.l.peer, func(h *cache.Host) {
+	err := cache.ChangeHeard(ctx, s.l.Root, s.l.peer, func(h *cache.HeardHost) {
 		h.Linked, h.Hub, h.Dials, h.Absent = up, way.Hub, way.Dials, link.absent
 		if !at.IsZero() {
 			h.Seen = max(h.Seen, mail.Seconds(at))
 		}
 	})
-	if errors.Is(err, filelock.ErrTimeout) {
+	if errors.Is(err, atomicfile.ErrLockTimeout) {
 		s.locked = true
 		return
 	}

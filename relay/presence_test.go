@@ -12,9 +12,9 @@ import (
 	"c2c/relay/relaytest"
 )
 
-func heardOf(t *testing.T, h *relaytest.Host, peer string) cache.Host {
+func heardOf(t *testing.T, h *relaytest.Host, peer string) cache.HeardHost {
 	t.Helper()
-	host, err := cache.Get(h.Root(), peer)
+	host, err := cache.HeardFrom(h.Root(), peer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAHostThatNeverAnsweredWasNotSeen(t *testing.T) {
 		_, a, _ := pair(t, 1)
 		a.Way = func(string) relay.Way { return relay.Way{Dials: true} }
 		for _, seen := range []float64{0, mail.Seconds(time.Now().Add(-72 * time.Hour))} {
-			if err := cache.Change(t.Context(), a.Root(), "devbox", func(h *cache.Host) { h.Linked, h.Dials, h.Seen = seen > 0, seen > 0, seen }); err != nil {
+			if err := cache.ChangeHeard(t.Context(), a.Root(), "devbox", func(h *cache.HeardHost) { h.Linked, h.Dials, h.Seen = seen > 0, seen > 0, seen }); err != nil {
 				t.Fatal(err)
 			}
 			a.Start()
@@ -180,7 +180,7 @@ func TestMailForAProjectThatIsNotThereWaitsUntilItIs(t *testing.T) {
 		net.Serve(b, nil)
 		b.Start()
 		began := time.Now()
-		b.Relay.Announce([]cache.Session{})
+		b.Relay.Announce([]cache.HeardSession{})
 		wait(t, "drained", func() bool { return a.Drained("devbox") })
 		if late := time.Since(began); late > 10*time.Second {
 			t.Errorf("the mail came %s after the project", late)
@@ -199,12 +199,12 @@ func TestAHostThatBeginsToRelayForAProjectIsToldTheSessionsThere(t *testing.T) {
 		net, a, b := pair(t, 1)
 		a.Start()
 		net.Serve(b, func(packet []byte) error { return relay.AnswerAbsent(t.Context(), b.Peers(), b.Carrier, packet) })
-		a.Relay.Announce([]cache.Session{{Alias: "ash"}})
+		a.Relay.Announce([]cache.HeardSession{{Alias: "ash"}})
 		settled() // the hello is dropped
 		net.Serve(b, nil)
 		net.Cut(false)
 		b.Start()
-		b.Relay.Announce([]cache.Session{})
+		b.Relay.Announce([]cache.HeardSession{})
 		wait(t, "told", func() bool { return len(heardOf(t, b, "laptop").Sessions) == 1 })
 		a.Stop()
 		b.Stop()
@@ -220,7 +220,7 @@ func TestStatesThatWentIntoADeadLinkAreSentAgain(t *testing.T) {
 		wait(t, "drained", func() bool { return a.Drained("devbox") })
 		time.Sleep(time.Minute)
 		net.Set(func(n *relaytest.Net) { n.Lose = 1 }) // nobody notices yet
-		b.Relay.Report("laptop", []cache.State{{ID: "ash-0", What: "read", By: "hook", At: 10}})
+		b.Relay.Report("laptop", []cache.HeardState{{ID: "ash-0", What: "read", By: "hook", At: 10}})
 		time.Sleep(time.Hour)
 		net.Cut(true)
 		net.Set(func(n *relaytest.Net) { n.Lose = 0 })
@@ -244,7 +244,7 @@ func TestStatesThatWentIntoADeadLinkAreSentAgain(t *testing.T) {
 	})
 }
 
-func reported(t *testing.T, h *relaytest.Host) []cache.State {
+func reported(t *testing.T, h *relaytest.Host) []cache.HeardState {
 	t.Helper()
 	all, err := statesOf(h.Root(), "devbox", "ash-0")
 	if err != nil {
@@ -263,7 +263,7 @@ func TestAHostThatMayReachNothingIsNotToldOfTheProject(t *testing.T) {
 		b.Start()
 		settled()
 		before := net.Sent()
-		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+		b.Relay.Announce([]cache.HeardSession{{Alias: "birch"}})
 		settled()
 		if n := net.Sent() - before; n > 0 {
 			t.Errorf("%d packets", n)
@@ -271,12 +271,12 @@ func TestAHostThatMayReachNothingIsNotToldOfTheProject(t *testing.T) {
 		if _, err := b.List.Allow(t.Context(), "laptop", nil, []string{"birch"}); err != nil {
 			t.Fatal(err)
 		}
-		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+		b.Relay.Announce([]cache.HeardSession{{Alias: "birch"}})
 		wait(t, "told", func() bool { return len(heardOf(t, a, "devbox").Sessions) == 1 })
 		if _, err := b.List.Allow(t.Context(), "laptop", nil, []string{}); err != nil {
 			t.Fatal(err)
 		}
-		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+		b.Relay.Announce([]cache.HeardSession{{Alias: "birch"}})
 		wait(t, "told that there is none", func() bool { return len(heardOf(t, a, "devbox").Sessions) == 0 })
 		a.Stop()
 		b.Stop()

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/relay/cache"
 )
 
@@ -54,7 +54,7 @@ type confirmation struct{ epoch, number uint64 }
 
 func (s *sender) open(l *line) error {
 	s.l, s.wake, s.pause = l, make(chan struct{}, 1), firstPause
-	host, err := cache.Get(l.Root, l.peer) // after a kill, Linked may be wrong; nobody knows since when, so dials stays false
+	host, err := cache.HeardFrom(l.Root, l.peer) // after a kill, Linked may be wrong; nobody knows since when, so dials stays false
 	if err != nil {
 		l.Log.Warn("the state of a host was not read", "host", l.peer, "err", err)
 	}
@@ -122,7 +122,7 @@ func (s *sender) run(ctx context.Context) error {
 			}
 			s.restart()
 			s.slower()
-			s.locked = s.locked || errors.Is(err, filelock.ErrTimeout)
+			s.locked = s.locked || errors.Is(err, atomicfile.ErrLockTimeout)
 			timer.Reset(s.pause)
 		case s.sent > 0 && s.isUp() && !s.barred:
 			timer.Reset(s.pause)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // Outbox returns the name of the mailbox with the mail for a peer. No session can have that name.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/relay"
 	"c2c/relay/cache"
 	"c2c/relay/relaytest"
@@ -35,7 +35,7 @@ func send(h *relaytest.Host, peer string, first, last int) {
 
 func trouble(t *testing.T, h *relaytest.Host, peer string) string {
 	t.Helper()
-	host, err := cache.Get(h.Root(), peer)
+	host, err := cache.HeardFrom(h.Root(), peer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -783,10 +783,10 @@ func TestPresenceAndStatesReachTheOtherHost(t *testing.T) {
 		net, a, b := pair(t, 1)
 		a.Start()
 		b.Start()
-		b.Relay.Announce([]cache.Session{{Alias: "birch", Client: "codex", State: "idle", Active: 90}, {Alias: "no alias\x1b[2J"}})
-		b.Relay.Report("laptop", []cache.State{{ID: "ash-0", Session: "s-ash", What: "read", By: "hook", At: 30}, {ID: "ash-0", What: "eaten"}})
+		b.Relay.Announce([]cache.HeardSession{{Alias: "birch", Client: "codex", State: "idle", Active: 90}, {Alias: "no alias\x1b[2J"}})
+		b.Relay.Report("laptop", []cache.HeardState{{ID: "ash-0", Session: "s-ash", What: "read", By: "hook", At: 30}, {ID: "ash-0", What: "eaten"}})
 		settled()
-		host, err := cache.Get(a.Root(), "devbox")
+		host, err := cache.HeardFrom(a.Root(), "devbox")
 		if err != nil || !host.Linked || len(host.Sessions) != 1 || host.Sessions[0].Alias != "birch" || math.Round(mail.Seconds(time.Now())-host.Sessions[0].Active) != 90 {
 			t.Errorf("of devbox is known %+v, %v", host, err)
 		}
@@ -796,13 +796,13 @@ func TestPresenceAndStatesReachTheOtherHost(t *testing.T) {
 		}
 		net.Cut(true)
 		settled()
-		if host, err := cache.Get(a.Root(), "devbox"); err != nil || host.Linked {
+		if host, err := cache.HeardFrom(a.Root(), "devbox"); err != nil || host.Linked {
 			t.Errorf("without a link, of devbox is known %+v, %v", host, err)
 		}
 		net.Cut(false)
 		settled()
 		a.Stop()
-		if host, err := cache.Get(a.Root(), "devbox"); err != nil || host.Linked {
+		if host, err := cache.HeardFrom(a.Root(), "devbox"); err != nil || host.Linked {
 			t.Errorf("without a relay, of devbox is known %+v, %v", host, err)
 		}
 		b.Stop()
@@ -817,9 +817,9 @@ func TestAHostLearnsOnlyOfSessionsThatItMayReach(t *testing.T) {
 		}
 		a.Start()
 		b.Start()
-		b.Relay.Announce([]cache.Session{{Alias: "birch"}, {Alias: "secret"}})
+		b.Relay.Announce([]cache.HeardSession{{Alias: "birch"}, {Alias: "secret"}})
 		settled()
-		if host, err := cache.Get(a.Root(), "devbox"); err != nil || len(host.Sessions) != 1 || host.Sessions[0].Alias != "birch" {
+		if host, err := cache.HeardFrom(a.Root(), "devbox"); err != nil || len(host.Sessions) != 1 || host.Sessions[0].Alias != "birch" {
 			t.Errorf("%+v %v", host, err)
 		}
 		a.Stop()
@@ -859,7 +859,7 @@ func TestNewMailHasACarrierWithoutALinkTryAtOnce(t *testing.T) {
 }
 
 // statesOf gives the reported states of a message.
-func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.State, error) {
-	all, err := cache.ReadReports(root, peer)
+func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.HeardState, error) {
+	all, err := cache.ReadHeardReports(root, peer)
 	return all.Of(id), err
 }

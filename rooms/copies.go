@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"c2c/inbox/fields"
 	"c2c/inbox/mail"
-	"c2c/sessions/registry"
+	"c2c/internal/fields"
+	"c2c/sessions"
 )
 
 // A room is on one machine, its home. The history there gives the order of the posts. Each other machine with members has a copy, a room
@@ -137,12 +137,12 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 	if err != nil {
 		return err
 	}
-	if registry.FindSID(rows, sid) < 0 && meta.Private && !meta.Invites(alias) {
+	if sessions.FindSID(rows, sid) < 0 && meta.Private && !meta.Invites(alias) {
 		return fmt.Errorf("join room %q: %w", r.Name, ErrPrivate)
 	}
 	row := newRow(sid, alias, mail.Seconds(r.st.Now()))
 	row.SetText(wishField, wish)
-	if more := append(slices.Clone(rows), row); registry.FindSID(rows, sid) < 0 && len(registry.Format(more)) > maxMembers {
+	if more := append(slices.Clone(rows), row); sessions.FindSID(rows, sid) < 0 && len(sessions.FormatRegistry(more)) > maxMembers {
 		return errFull(r, len(rows)) // before c2c.json is changed: refused joins must not fill it
 	}
 	begin, err := r.placeBefore(backlog)
@@ -153,7 +153,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 	if err != nil {
 		return err
 	}
-	first := !slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(host, row.SID()) })
+	first := !slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	err = r.changeOwn(ctx, func(o *own) {
 		o.set(sid, level)
 		if first { // after a kill, c2c.json may still have the record of an earlier membership
@@ -217,9 +217,9 @@ func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 		return err
 	}
 	others := false
-	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
-		rows = slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
-		others = slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(host, row.SID()) })
+	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+		rows = slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
+		others = slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 		return rows
 	})
 	if err != nil {
@@ -236,8 +236,8 @@ func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 // AliasFrom gives a member on another machine its present alias. If another member has this alias in members.json, that member has gone, or
 // its next message brings its new alias. Until then AliasFrom gives it an alias that nobody uses, so that no mention goes to it.
 func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
-	return r.change(ctx, func(rows []registry.Row) []registry.Row {
-		i := registry.FindSID(rows, sid)
+	return r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+		i := sessions.FindSID(rows, sid)
 		for k := range rows {
 			switch {
 			case i < 0:
@@ -296,7 +296,7 @@ func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 			if all[i] == was {
 				all[i] = now
 			}
-		} else if rows, err := r.rows(); err == nil && slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(now.Host, row.SID()) }) {
+		} else if rows, err := r.rows(); err == nil && slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(now.Host, row.SID()) }) {
 			all = append(all, now) // the record was lost with c2c.json
 		}
 		o.setHosts(all)

@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
-	"c2c/sessions/registry"
+	"c2c/internal/atomicfile"
+	"c2c/sessions"
 )
 
 // Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. If the result already is set,
@@ -43,7 +43,7 @@ func (st Store) ask(ctx context.Context, name string, a Asked) (already, again b
 	}
 	defer r.Close()
 	rows, err := r.rows()
-	if err != nil || registry.FindSID(rows, a.SID) >= 0 {
+	if err != nil || sessions.FindSID(rows, a.SID) >= 0 {
 		return err == nil, false, err
 	}
 	var gone error
@@ -70,7 +70,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	if err != nil {
 		return err
 	}
-	var rows []registry.Row
+	var rows []sessions.Row
 	levels := map[string]Level{}
 	for _, e := range list {
 		if row := r.rowOf(host, e, before, o.asked()); row != nil {
@@ -78,7 +78,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 			levels[row.SID()] = e.Level
 		}
 	}
-	if len(registry.Format(rows)) > maxMembers {
+	if len(sessions.FormatRegistry(rows)) > maxMembers {
 		return errFull(r, len(rows)) // before c2c.json is changed: refused lists must not fill it
 	}
 	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
@@ -91,7 +91,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 		err = r.changeOwn(ctx, func(o *own) { o.setLevels(host, levels, gone) })
 	}
 	if err == nil {
-		err = r.change(ctx, func([]registry.Row) []registry.Row { return rows })
+		err = r.change(ctx, func([]sessions.Row) []sessions.Row { return rows })
 	}
 	if err == nil {
 		err = r.ChangeMeta(ctx, func(m *Meta) { m.Private, m.Invited = private, nil })
@@ -100,7 +100,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 		asked := o.asked()
 		err = r.changeOwn(ctx, func(o *own) {
 			o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { // a session that has asked meanwhile stays
-				return slices.Contains(asked, a) && registry.FindSID(rows, a.SID) >= 0
+				return slices.Contains(asked, a) && sessions.FindSID(rows, a.SID) >= 0
 			}))
 		})
 	}
@@ -116,9 +116,9 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 }
 
 // onlyIn returns the sessions that are in rows, but not in others.
-func onlyIn(rows, others []registry.Row) (sids []string) {
+func onlyIn(rows, others []sessions.Row) (sids []string) {
 	for _, row := range rows {
-		if registry.FindSID(others, row.SID()) < 0 {
+		if sessions.FindSID(others, row.SID()) < 0 {
 			sids = append(sids, row.SID())
 		}
 	}
@@ -145,15 +145,15 @@ func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
 }
 
 // rowOf makes the row of a member of a copy. It returns nil for a session of this machine that is no member and has not asked.
-func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked) registry.Row {
+func (r *Room) rowOf(host string, e Entry, before []sessions.Row, asked []Asked) sessions.Row {
 	if !e.Own {
 		sid := mail.RemoteSession(host, e.SID, e.Alias)
-		if i := registry.FindSID(before, sid); i >= 0 && before[i].Alias() == AliasAt(host, e.Alias) {
+		if i := sessions.FindSID(before, sid); i >= 0 && before[i].Alias() == AliasAt(host, e.Alias) {
 			return before[i]
 		}
 		return newRow(sid, AliasAt(host, e.Alias), mail.Seconds(r.st.Now()))
 	}
-	if i := slices.IndexFunc(before, func(row registry.Row) bool { return IsSession(e.SID, row.SID()) }); i >= 0 {
+	if i := slices.IndexFunc(before, func(row sessions.Row) bool { return IsSession(e.SID, row.SID()) }); i >= 0 {
 		return before[i]
 	}
 	// If a session has left and asked again, a list with its former membership is no answer to the new wish. So compare the wishes.
@@ -169,8 +169,8 @@ func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked)
 // it.
 func IsSession(told, sid string) bool { return told == sid || told == mail.ShortSession(sid) }
 
-func newRow(sid, alias string, now float64) registry.Row {
-	var row registry.Row
+func newRow(sid, alias string, now float64) sessions.Row {
+	var row sessions.Row
 	row.SetText("alias", alias)
 	row.SetText("session_id", sid)
 	row.SetTime("joined_at", now)
@@ -179,8 +179,8 @@ func newRow(sid, alias string, now float64) registry.Row {
 
 // Withdraw ends a session's membership of a copy, or its wish to join. If no session needs the copy any more, the copy is archived.
 func (r *Room) Withdraw(ctx context.Context, sid string) error {
-	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
-		return slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
+	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
 	})
 	if err == nil {
 		err = r.changeOwn(ctx, func(o *own) {
@@ -216,13 +216,13 @@ func archiveUnused(ctx context.Context, r *Room) error {
 
 // archiveIf archives a copy if isDue returns true for it. While isDue runs, no session can join the copy, or ask to join.
 func (st Store) archiveIf(ctx context.Context, name string, isDue func(*Room) (bool, error)) error {
-	return filelock.With(ctx, st.Root, LockName, func() error {
+	return atomicfile.WithLock(ctx, st.Root, LockName, func() error {
 		r, err := st.Open(name)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		return filelock.With(ctx, r.dir, membersLock, func() error {
+		return atomicfile.WithLock(ctx, r.dir, membersLock, func() error {
 			due, err := isDue(r)
 			if err == nil && due {
 				_, err = st.archive(name)
@@ -269,7 +269,7 @@ func membersHere(r *Room) (here []Asked, err error) {
 
 // AddCopies appends posts of the home to a copy, in one commit. With mayRepeat, it leaves out posts that are in the copy already.
 func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) error {
-	return filelock.With(ctx, r.dir, historyLock, func() error {
+	return atomicfile.WithLock(ctx, r.dir, historyLock, func() error {
 		if err := r.gone(); err != nil {
 			return err
 		}
@@ -381,7 +381,7 @@ func (st Store) merge(ctx context.Context, from, to string) error {
 		}
 		return true, into.changeOwn(ctx, func(o *own) {
 			for _, a := range append(asked, here...) {
-				if registry.FindSID(has, a.SID) < 0 {
+				if sessions.FindSID(has, a.SID) < 0 {
 					o.forget(a.SID)
 					o.setAsked(append(o.asked(), a))
 				}

@@ -9,9 +9,8 @@ import (
 	"io/fs"
 	"slices"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 const (
@@ -238,7 +237,7 @@ const tail = 128 << 10
 // Append adds one post, durably. Under the lock of the history, it calls the function write with the newest posts, newest first. If write
 // returns no post, Append adds nothing.
 func (r *Room) Append(ctx context.Context, write func(last []Post) (*Post, error)) error {
-	return filelock.With(ctx, r.dir, historyLock, func() error {
+	return atomicfile.WithLock(ctx, r.dir, historyLock, func() error {
 		if err := r.gone(); err != nil {
 			return err
 		}

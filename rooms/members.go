@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/fields"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
-	"c2c/sessions/registry"
+	"c2c/internal/atomicfile"
+	"c2c/internal/fields"
+	"c2c/sessions"
 )
 
 // Level says which posts of a room a member gets without asking for them.
@@ -59,7 +58,7 @@ func (r *Room) Members() ([]Member, error) {
 }
 
 // rows reads members.json.
-func (r *Room) rows() ([]registry.Row, error) {
+func (r *Room) rows() ([]sessions.Row, error) {
 	data, err := r.dir.ReadMost(membersName, maxMembers)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the members of room %q: %w", r.Name, err)
@@ -67,7 +66,7 @@ func (r *Room) rows() ([]registry.Row, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	rows, damage := registry.ParseRegistry(data)
+	rows, damage := sessions.ParseRegistry(data)
 	if damage != nil {
 		r.st.Log.Warn("the list of a room's members is damaged", "room", r.Name, "err", damage)
 	}
@@ -75,13 +74,13 @@ func (r *Room) rows() ([]registry.Row, error) {
 }
 
 // maxMembers is the size of the largest file that the OCaml c2c reads. It treats a larger file as empty.
-const maxMembers = registry.MaxBytes
+const maxMembers = sessions.MaxRegistryBytes
 
 // change edits members.json under its lock. Inlined, it would be in the programs once for each caller, with 1 kB each; so would changeOwn.
 //
 //go:noinline
-func (r *Room) change(ctx context.Context, edit func([]registry.Row) []registry.Row) error {
-	return filelock.With(ctx, r.dir, membersLock, func() error {
+func (r *Room) change(ctx context.Context, edit func([]sessions.Row) []sessions.Row) error {
+	return atomicfile.WithLock(ctx, r.dir, membersLock, func() error {
 		if err := r.gone(); err != nil {
 			return err
 		}
@@ -89,10 +88,10 @@ func (r *Room) change(ctx context.Context, edit func([]registry.Row) []registry.
 		if err != nil {
 			return fmt.Errorf("read the members of room %q: %w", r.Name, err)
 		}
-		var before []registry.Row
+		var before []sessions.Row
 		if len(data) > 0 {
 			var damage error
-			if before, damage = registry.ParseRegistry(data); damage != nil {
+			if before, damage = sessions.ParseRegistry(data); damage != nil {
 				aside := membersName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")
 				r.st.Log.Error("the list of a room's members was damaged; lost members must join again", "room", r.Name, "kept_as", aside, "err", damage)
 				if err := r.dir.Write(aside, data); err != nil {
@@ -101,10 +100,10 @@ func (r *Room) change(ctx context.Context, edit func([]registry.Row) []registry.
 			}
 		}
 		rows := edit(slices.Clone(before))
-		if slices.EqualFunc(rows, before, func(a, b registry.Row) bool { return string(a) == string(b) }) {
+		if slices.EqualFunc(rows, before, func(a, b sessions.Row) bool { return string(a) == string(b) }) {
 			return nil
 		}
-		after := registry.Format(rows)
+		after := sessions.FormatRegistry(rows)
 		if len(after) > maxMembers && len(after) >= len(data) {
 			return errFull(r, len(before))
 		}
@@ -131,7 +130,7 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 	if err != nil {
 		return false, err
 	}
-	already = registry.FindSID(rows, sid) >= 0
+	already = sessions.FindSID(rows, sid) >= 0
 	if meta.Private && !already && !meta.Invites(alias) {
 		return false, fmt.Errorf("join room %q: %w: ask a member for c2c rooms invite %s %s", r.Name, ErrPrivate, r.Name, alias)
 	}
@@ -151,10 +150,10 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 // putRow adds or corrects a member's row, see Join.
 func (r *Room) putRow(ctx context.Context, sid, alias, wish string, left func(sid string) bool) error {
 	now := mail.Seconds(r.st.Now())
-	return r.change(ctx, func(rows []registry.Row) []registry.Row {
-		i := registry.FindSID(rows, sid)
+	return r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+		i := sessions.FindSID(rows, sid)
 		if i < 0 {
-			i = slices.IndexFunc(rows, func(row registry.Row) bool {
+			i = slices.IndexFunc(rows, func(row sessions.Row) bool {
 				return strings.EqualFold(row.Alias(), alias) && left != nil && left(row.SID())
 			})
 		}
@@ -190,8 +189,8 @@ func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
-		return slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
+	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
 	})
 	if err == nil {
 		err = r.changeOwn(ctx, func(o *own) { o.leave(sid) })
@@ -206,7 +205,7 @@ func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 		return nil // leaving does not need meta.json
 	}
 	rows, err := r.rows()
-	if err != nil || registry.FindSID(rows, sid) < 0 {
+	if err != nil || sessions.FindSID(rows, sid) < 0 {
 		return err
 	}
 	return r.Invite(ctx, alias)
@@ -214,8 +213,8 @@ func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 
 // ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations, because another machine may get its name.
 func ForgetHost(ctx context.Context, r *Room, host string) error {
-	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
-		return slices.DeleteFunc(rows, func(row registry.Row) bool { return IsOn(host, row.SID()) })
+	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	})
 	if err == nil {
 		err = r.changeOwn(ctx, func(o *own) {
@@ -232,7 +231,7 @@ func ForgetHost(ctx context.Context, r *Room, host string) error {
 		return remote && strings.EqualFold(on, host)
 	}
 	meta, merr := r.Meta()
-	if merr == nil && slices.ContainsFunc(meta.Invited, isThere) && !errors.Is(err, filelock.ErrTimeout) {
+	if merr == nil && slices.ContainsFunc(meta.Invited, isThere) && !errors.Is(err, atomicfile.ErrLockTimeout) {
 		merr = r.ChangeMeta(ctx, func(m *Meta) { m.Invited = slices.DeleteFunc(m.Invited, isThere) })
 	}
 	return errors.Join(err, merr)
@@ -266,7 +265,7 @@ func ForgetHostIn(ctx context.Context, root, host string) error {
 // SetLevel sets the level of a member.
 func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
 	rows, err := r.rows()
-	if err == nil && registry.FindSID(rows, sid) < 0 {
+	if err == nil && sessions.FindSID(rows, sid) < 0 {
 		err = fmt.Errorf("room %q: you are %w", r.Name, ErrNotMember)
 	}
 	if err == nil {
@@ -354,7 +353,7 @@ func (r *Room) Meta() (m Meta, err error) {
 
 // ChangeMeta edits meta.json. It takes the lock of the members, because the OCaml c2c has no lock for meta.json.
 func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
-	return filelock.With(ctx, r.dir, membersLock, func() error {
+	return atomicfile.WithLock(ctx, r.dir, membersLock, func() error {
 		if err := r.gone(); err != nil {
 			return err
 		}
@@ -473,7 +472,7 @@ func (o own) format() []byte {
 //
 //go:noinline
 func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
-	return filelock.With(ctx, r.dir, membersLock, func() error {
+	return atomicfile.WithLock(ctx, r.dir, membersLock, func() error {
 		o, err := r.own()
 		if errors.Is(err, errDamaged) {
 			aside := ownName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")

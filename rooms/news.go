@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
-	"c2c/sessions/facts"
-	"c2c/sessions/registry"
+	"c2c/internal/atomicfile"
+	"c2c/sessions"
 )
 
 // Ask says which new posts a session wants.
@@ -102,7 +101,7 @@ func (n *News) look(p place, ask Ask) error {
 	if err != nil {
 		return err
 	}
-	if registry.FindSID(rows, n.sid) < 0 { // the OCaml c2c has removed the session
+	if sessions.FindSID(rows, n.sid) < 0 { // the OCaml c2c has removed the session
 		n.moved = append(n.moved, moved{was: p.room})
 		return nil
 	}
@@ -184,7 +183,7 @@ func (n News) Seen(ctx context.Context) error {
 	if n.part {
 		return nil
 	}
-	return atomicfile.UnlessAbsent(n.st.Root.Touch(facts.RoomPlaces(n.sid), at))
+	return atomicfile.UnlessAbsent(n.st.Root.Touch(sessions.RoomPlaces(n.sid), at))
 }
 
 func (n News) edit(all []place) []place {
@@ -221,7 +220,7 @@ func (n News) hasJoined(name string) bool {
 	}
 	defer r.Close()
 	rows, err := r.rows()
-	return err != nil || registry.FindSID(rows, n.sid) >= 0
+	return err != nil || sessions.FindSID(rows, n.sid) >= 0
 }
 
 // anew reports whether a room's history has been replaced by a new one: it ends at the place m.read, although the session has read further.

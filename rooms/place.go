@@ -11,12 +11,10 @@ import (
 	"strconv"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/fields"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
-	"c2c/sessions/facts"
-	"c2c/sessions/registry"
+	"c2c/internal/atomicfile"
+	"c2c/internal/fields"
+	"c2c/sessions"
 )
 
 // place says how far a member has read a room.
@@ -31,7 +29,7 @@ func (st Store) places(sid string) (all []place, err error) {
 	if !mail.ValidName(sid) {
 		return nil, nil
 	}
-	data, err := st.Root.ReadMost(facts.RoomPlaces(sid), 1<<20)
+	data, err := st.Root.ReadMost(sessions.RoomPlaces(sid), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -60,7 +58,7 @@ func (st Store) places(sid string) (all []place, err error) {
 
 // IsOpen reports whether a session has the level Open in at least one room.
 func (st Store) IsOpen(sid string) bool {
-	_, err := st.Root.Stat(facts.RoomOpen(sid))
+	_, err := st.Root.Stat(sessions.RoomOpen(sid))
 	return err == nil
 }
 
@@ -76,27 +74,27 @@ func (st Store) Of(sid string) (names []string, err error) {
 // changePlaces edits a session's file of places under its lock. The argument at becomes the file's time. If at is zero, the file keeps its
 // time, because the hook script compares this time with those of the histories to see whether there are new posts.
 func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
-	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
+	return atomicfile.WithLock(ctx, st.Root, sessions.RoomPlacesLock(sid), func() error {
 		all, err := st.places(sid)
 		if err != nil && !atomicfile.IsInTheWay(err) {
 			return err
 		}
 		if at.IsZero() {
-			at, _, _ = st.Root.TimeOf(facts.RoomPlaces(sid))
+			at, _, _ = st.Root.TimeOf(sessions.RoomPlaces(sid))
 		}
 		all = edit(all)
 		if len(all) == 0 {
-			return errors.Join(atomicfile.UnlessAbsent(st.Root.Remove(facts.RoomPlaces(sid))), atomicfile.UnlessAbsent(st.Root.Remove(facts.RoomOpen(sid))))
+			return errors.Join(atomicfile.UnlessAbsent(st.Root.Remove(sessions.RoomPlaces(sid))), atomicfile.UnlessAbsent(st.Root.Remove(sessions.RoomOpen(sid))))
 		}
 		var b []byte
 		for _, p := range all {
 			b = fields.AppendText(append(b, `{"room":`...), p.room)
 			b = append(strconv.AppendInt(append(b, `,"read":`...), p.read, 10), "}\n"...)
 		}
-		if err := st.Root.Replace(facts.RoomPlaces(sid), b); err != nil || at.IsZero() {
+		if err := st.Root.Replace(sessions.RoomPlaces(sid), b); err != nil || at.IsZero() {
 			return err
 		}
-		return st.Root.Touch(facts.RoomPlaces(sid), at)
+		return st.Root.Touch(sessions.RoomPlaces(sid), at)
 	})
 }
 
@@ -106,7 +104,7 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 	in := func(p place) bool { return p.room == r.Name }
 	isMember := func() bool {
 		rows, err := r.rows()
-		return err != nil || registry.FindSID(rows, sid) >= 0
+		return err != nil || sessions.FindSID(rows, sid) >= 0
 	}
 	all, err := r.st.places(sid)
 	if err == nil && isMember() && slices.ContainsFunc(all, in) {
@@ -182,7 +180,7 @@ func (st Store) leave(ctx context.Context, sid, room string) error {
 // markOpen makes or removes the file that says that a session has the level Open in some room. If a room cannot be read, the file is not
 // removed: without the file the session would miss posts, and with the file the session only looks once too often.
 func (st Store) markOpen(ctx context.Context, sid string) error {
-	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
+	return atomicfile.WithLock(ctx, st.Root, sessions.RoomPlacesLock(sid), func() error {
 		names, err := st.Of(sid)
 		if err != nil {
 			return err
@@ -191,14 +189,14 @@ func (st Store) markOpen(ctx context.Context, sid string) error {
 		for _, name := range names {
 			level, err := st.levelIn(name, sid)
 			if level == Open {
-				return st.Root.Write(facts.RoomOpen(sid), nil)
+				return st.Root.Write(sessions.RoomOpen(sid), nil)
 			}
 			isKnown = isKnown && err == nil
 		}
 		if !isKnown {
 			return nil
 		}
-		return atomicfile.UnlessAbsent(st.Root.Remove(facts.RoomOpen(sid)))
+		return atomicfile.UnlessAbsent(st.Root.Remove(sessions.RoomOpen(sid)))
 	})
 }
 

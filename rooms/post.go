@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/fields"
 	"c2c/inbox/mail"
+	"c2c/internal/fields"
 )
 
 // Post is one line of a history. Its first three fields are all that the OCaml c2c has. c2c and the OCaml c2c read each other's lines.

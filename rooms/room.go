@@ -19,9 +19,8 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 const (
@@ -176,7 +175,7 @@ func (st Store) OpenPresent(name string) (*Room, error) {
 	if !errors.Is(err, ErrNoRoom) || !st.Any() {
 		return r, err
 	}
-	lock, err := filelock.Open(st.Root, LockName)
+	lock, err := atomicfile.OpenLocked(st.Root, LockName)
 	if err != nil {
 		return nil, fmt.Errorf("open room %q: %w", name, err)
 	}
@@ -196,7 +195,7 @@ func (st Store) OpenOrGone(ctx context.Context, name string) (r *Room, err error
 	if r, err = st.OpenPresent(name); !errors.Is(err, errUnsure) {
 		return r, err
 	}
-	lerr := filelock.With(ctx, st.Root, LockName, func() error {
+	lerr := atomicfile.WithLock(ctx, st.Root, LockName, func() error {
 		r, err = st.openPresent(name)
 		return nil
 	})
@@ -279,7 +278,7 @@ func (st Store) Create(ctx context.Context, name, by string, private bool) (*Roo
 
 func (st Store) create(ctx context.Context, name, by string, private bool) (*Room, error) {
 	var made *Room
-	err := filelock.With(ctx, st.Root, LockName, func() error {
+	err := atomicfile.WithLock(ctx, st.Root, LockName, func() error {
 		parent, err := st.parent(true)
 		if err != nil {
 			return err
@@ -382,7 +381,7 @@ func (st Store) Rename(ctx context.Context, old, name string) error {
 }
 
 func (st Store) rename(ctx context.Context, old, name string) error {
-	return filelock.With(ctx, st.Root, LockName, func() error {
+	return atomicfile.WithLock(ctx, st.Root, LockName, func() error {
 		r, err := st.Open(old)
 		if err != nil {
 			return err
@@ -420,7 +419,7 @@ func (st Store) Archive(ctx context.Context, name string) (path string, err erro
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
-	err = filelock.With(ctx, st.Root, LockName, func() error {
+	err = atomicfile.WithLock(ctx, st.Root, LockName, func() error {
 		path, err = st.archive(name)
 		return err
 	})

@@ -15,10 +15,9 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
-	"c2c/sessions/facts"
+	"c2c/internal/atomicfile"
+	"c2c/sessions"
 )
 
 func store(t *testing.T) Store {
@@ -167,7 +166,7 @@ func TestLevels(t *testing.T) {
 				t.Errorf("%s, only open %v: %+v %v", sid, only, n.Rooms, err)
 			}
 		}
-		if _, err := st.Root.Stat(facts.RoomOpen(sid)); (err == nil) != (sid == "open") {
+		if _, err := st.Root.Stat(sessions.RoomOpen(sid)); (err == nil) != (sid == "open") {
 			t.Errorf("%s: %v", sid, err)
 		}
 	}
@@ -346,13 +345,13 @@ func TestJoiningAndLeavingHideNoPost(t *testing.T) {
 	one, two := st.must(t, "one"), st.must(t, "two")
 	one.join(t, "birch", "cedar")
 	two.join(t, "birch")
-	if err := st.Root.Touch(facts.RoomPlaces("birch"), time.Now().Add(-time.Hour)); err != nil {
+	if err := st.Root.Touch(sessions.RoomPlaces("birch"), time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	one.post(t, "cedar", "new")
 	isNew := func() bool {
 		t.Helper()
-		seen, _, err := st.Root.TimeOf(facts.RoomPlaces("birch"))
+		seen, _, err := st.Root.TimeOf(sessions.RoomPlaces("birch"))
 		posted, _, herr := one.dir.TimeOf(historyName)
 		if err != nil || herr != nil {
 			t.Fatal(err, herr)
@@ -907,7 +906,7 @@ func TestALookBeforeAJoinEndsNoMembership(t *testing.T) {
 // whileRenamed runs f while a rename of the room is half done: the room has no name, and the lock is held.
 func (r *Room) whileRenamed(t *testing.T, f func()) {
 	t.Helper()
-	lock, err := filelock.Acquire(t.Context(), r.st.Root, LockName)
+	lock, err := atomicfile.Acquire(t.Context(), r.st.Root, LockName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -929,7 +928,7 @@ func TestALookWhileARoomIsRenamedHidesNoPost(t *testing.T) {
 	r.post(t, "amber", "one")
 	old := time.Now().Add(-time.Hour) // neither file changes in the moment of the look
 	if err := errors.Join(os.Chtimes(filepath.Join(r.Path(), historyName), old, old),
-		os.Chtimes(filepath.Join(st.Root.Path(), facts.RoomPlaces("birch")), old, old.Add(-time.Hour))); err != nil {
+		os.Chtimes(filepath.Join(st.Root.Path(), sessions.RoomPlaces("birch")), old, old.Add(-time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	r.whileRenamed(t, func() {
@@ -942,7 +941,7 @@ func TestALookWhileARoomIsRenamedHidesNoPost(t *testing.T) {
 		}
 	})
 	// The hook script starts c2c only if a history is newer than the places of the session.
-	seen, serr := os.Stat(filepath.Join(st.Root.Path(), facts.RoomPlaces("birch")))
+	seen, serr := os.Stat(filepath.Join(st.Root.Path(), sessions.RoomPlaces("birch")))
 	history, herr := os.Stat(filepath.Join(r.Path(), historyName))
 	if err := errors.Join(serr, herr); err != nil || !history.ModTime().After(seen.ModTime()) {
 		t.Errorf("the hook script would not look: %v", err)
@@ -1006,14 +1005,14 @@ func TestAMachineLosesItsMembershipsBesideARoomThatIsLocked(t *testing.T) {
 		}
 		return len(rows) + len(meta.Invited)
 	}
-	held, err := filelock.Acquire(t.Context(), st.must(t, "board").dir, membersLock)
+	held, err := atomicfile.Acquire(t.Context(), st.must(t, "board").dir, membersLock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithTimeout(t.Context(), time.Hour)
 	defer end()
 	err = ForgetHostIn(ctx, st.Root.Path(), "laptop")
-	if !errors.Is(err, filelock.ErrTimeout) || strings.Count(err.Error(), "board") != 1 || strings.Contains(err.Error(), "review") || ctx.Err() != nil {
+	if !errors.Is(err, atomicfile.ErrLockTimeout) || strings.Count(err.Error(), "board") != 1 || strings.Contains(err.Error(), "review") || ctx.Err() != nil {
 		t.Errorf("it waits for ever: %v; %v", ctx.Err(), err)
 	}
 	if board, review := left("board"), left("review"); board == 0 || review != 0 {

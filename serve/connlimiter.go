@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"c2c/process/procstat/sockets"
 )
 
 // connLimiter bounds the number of open connections. To make room for a new one it closes the oldest that has shown no key, else the oldest
@@ -151,7 +149,7 @@ func (c *conn) stranger() bool {
 		return false
 	}
 	c.uidOnce.Do(func() {
-		c.uid, c.seen, c.closed = sockets.OwnerUID(c.ends())
+		c.uid, c.seen, c.closed = ConnUser(c.ends())
 		c.closed = c.closed || !c.seen && isOver(c.Conn)
 	})
 	return c.closed || c.seen && c.uid != os.Geteuid() && c.uid != 0
@@ -168,7 +166,7 @@ func ProcessOf(r *http.Request) Process {
 		return Process{}
 	}
 	c.processOnce.Do(func() {
-		if pid, uid, ok := sockets.Owner(c.ends()); ok {
+		if pid, uid, ok := ConnOwner(c.ends()); ok {
 			c.process = Process{PID: pid, UID: uid}
 		}
 	})

@@ -3,7 +3,7 @@ package serve
 import (
 	"testing"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // Whatever stands in the files of a daemon, a port that is read is one, and neither stops who reads it.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/process/survive"
+	"c2c/internal/daemon"
 )
 
 // ServeHTTP passes a request to its route, or refuses it. It checks, in this order: the Host header, the Origin, the path,
@@ -225,7 +225,7 @@ func (s *Server) recover(w *answer, r *http.Request) {
 		s.counts.refused("panic")
 		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
 	}
-	s.refuse(w, http.StatusInternalServerError, "panic", survive.ErrPanic.Error())
+	s.refuse(w, http.StatusInternalServerError, "panic", daemon.ErrPanic.Error())
 }
 
 // answer sets a deadline for each write, because a single deadline of the server would end long streams.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 )
 
 // again makes a server that listens with the same files.
@@ -189,7 +189,7 @@ func TestOnlyTheFileOfADeadDaemonIsReaped(t *testing.T) {
 			return false, err
 		}
 		defer dir.Close()
-		lock, err := filelock.Open(dir, urlLock)
+		lock, err := atomicfile.OpenLocked(dir, urlLock)
 		if err != nil {
 			return false, err
 		}

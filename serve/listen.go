@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // Special values of Config.Port.

@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/live"
-	"c2c/live/requests"
-	"c2c/permission"
-	"c2c/process/survive"
+	"c2c/internal/daemon"
+	"c2c/serve/live"
+	"c2c/sessions/permission"
 )
 
 // ErrBusy: no further root can be opened, because as many roots are in use as the limit allows.
@@ -45,7 +44,7 @@ type OpenRoot struct {
 	Broker     *broker.Broker
 	Live       *live.Hub         // follows the changes in the root, from the first use of Live on
 	Permission *permission.Store // the permission requests of the root's sessions
-	Requests   *requests.List    // follows the requests in Permission
+	Requests   *live.RequestList // follows the requests in Permission
 }
 
 // usedRoot is an open root, with the number of requests that use it.
@@ -62,9 +61,9 @@ type usedRoot struct {
 func (p *openRoots) newRoot(b *broker.Broker) *usedRoot {
 	ctx, stop := context.WithCancel(context.Background())
 	store, log := permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts), p.log.With("root", b.Root())
-	one := &usedRoot{stop: stop, ended: make(chan struct{}), OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}), Permission: store, Requests: requests.New(store, log)}}
+	one := &usedRoot{stop: stop, ended: make(chan struct{}), OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}), Permission: store, Requests: live.NewRequestList(store, log)}}
 	work := func(what string, do func()) {
-		one.workers.Go(func() { survive.Loop(ctx, log, what, do) })
+		one.workers.Go(func() { daemon.SurviveLoop(ctx, log, what, do) })
 	}
 	work("follow permission requests", func() { one.Requests.Follow(ctx) })
 	work("follow a root", func() { p.follow(ctx, one.Live) }) // the hub's followers get the error

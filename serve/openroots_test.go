@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/live"
-	"c2c/permission"
+	"c2c/serve/live"
 	"c2c/sessions/callers"
+	"c2c/sessions/permission"
 )
 
 // roots makes some, and opens them.

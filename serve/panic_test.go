@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/live"
+	"c2c/serve/live"
 )
 
 // One root's reader panics, as if a file of its were damaged in a way that nobody thought of. The other root's goes on, and it

@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
-	"c2c/process/procstat"
+	"c2c/internal/atomicfile"
+	"c2c/internal/proc"
 )
 
 const (
@@ -51,7 +50,7 @@ func (s *Server) here() (At, error) {
 	}
 	at := At{URL: url(s.port), Port: s.port, PID: os.Getpid(), Version: broker.Version, Started: s.cfg.Now().UTC().Truncate(time.Second),
 		Root: root, Dir: s.cfg.Dir}
-	if stat, err := procstat.Read(at.PID); err == nil {
+	if stat, err := proc.Read(at.PID); err == nil {
 		at.Start = stat.Start
 	}
 	at.Build = ownBuild()
@@ -62,14 +61,14 @@ func (s *Server) here() (At, error) {
 // ownBuild returns the build id of the running program. Without /proc it reads the program's file. A newer program could have
 // replaced that file, but hardly so soon after the start of the daemon, when ownBuild is called.
 func ownBuild() string {
-	if id := procstat.BuildID("/proc/self/exe"); id != "" {
+	if id := proc.BuildID("/proc/self/exe"); id != "" {
 		return id
 	}
 	path, err := os.Executable()
 	if err != nil {
 		return ""
 	}
-	return procstat.BuildID(path)
+	return proc.BuildID(path)
 }
 
 // underURLLock calls the function f while no other process writes or removes http-mcp.json. f gets the directory FilesDir.
@@ -79,7 +78,7 @@ func underURLLock(ctx context.Context, state *atomicfile.Dir, f func(files *atom
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	return filelock.With(ctx, dir, urlLock, func() error { return f(dir) })
+	return atomicfile.WithLock(ctx, dir, urlLock, func() error { return f(dir) })
 }
 
 // publish writes http-mcp.json, and saves the port for the next start.

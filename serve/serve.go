@@ -10,7 +10,7 @@
 //	http/port        the port of the last run: the daemon uses it again, because clients remember the URL
 //	http/http-mcp.lock  held while http-mcp.json is written or removed
 //
-// Any goroutine may use a Server. Each user may run only one Server; the caller ensures that by a lock (package wake/daemon).
+// Any goroutine may use a Server. Each user may run only one Server; the caller ensures that by a lock (package internal/daemon).
 package serve
 
 import (
@@ -23,8 +23,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox/atomicfile"
-	"c2c/serve/underway"
+	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 )
 
 // Route is a path, its handler, and the visitors that may use it.
@@ -107,10 +107,10 @@ type Server struct {
 
 	listeners []net.Listener
 	port      int
-	waits     bool              // true between Listen and Run
-	hosts     map[string]bool   // allowed Host headers
-	origins   map[string]bool   // allowed Origin headers
-	busy      underway.Requests // counts requests whose handler runs
+	waits     bool            // true between Listen and Run
+	hosts     map[string]bool // allowed Host headers
+	origins   map[string]bool // allowed Origin headers
+	busy      daemon.Underway // counts requests whose handler runs
 }
 
 // OpenRoot opens a root, if it is not open yet. The root must exist on disk: a request never makes a root by naming it. The

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 // face is a server that runs, with a state directory of its own.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/sse"
+	"c2c/internal/sse"
 )
 
 // events is a route of a stream: it says hello, and that it has ended.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 )
 
 const (

@@ -9,7 +9,6 @@ import (
 
 	"c2c/client"
 	"c2c/inbox/mail"
-	"c2c/sessions/registry"
 )
 
 // UnknownAliasError says that no session has the alias. If a session had it, Now is the present alias of the last one, and Closest has only
@@ -53,7 +52,7 @@ func CheckAlias(s string) error {
 }
 
 // NewAlias makes an alias that no session has.
-func NewAlias(rows []registry.Row, clientName string) string {
+func NewAlias(rows []Row, clientName string) string {
 	prefix := clientName
 	if p, ok := client.Find(clientName); ok {
 		prefix = p.AliasPrefix
@@ -65,7 +64,7 @@ func NewAlias(rows []registry.Row, clientName string) string {
 }
 
 // FreeAlias returns the alias if no session has it. Otherwise it appends the lowest number that makes the alias free, such as birch-2.
-func FreeAlias(rows []registry.Row, alias string) string {
+func FreeAlias(rows []Row, alias string) string {
 	free := alias
 	for n := 2; len(Holders(rows, free)) > 0; n++ {
 		suffix := "-" + strconv.Itoa(n)
@@ -87,7 +86,7 @@ func word() string {
 }
 
 // UnknownAlias returns the error for an alias that no session has.
-func UnknownAlias(reg *Registry, rows []registry.Row, alias string) *UnknownAliasError {
+func UnknownAlias(reg *Registry, rows []Row, alias string) *UnknownAliasError {
 	e, until, all := &UnknownAliasError{Alias: alias}, 0.0, []string{}
 	for _, r := range rows {
 		all = append(all, r.Alias())

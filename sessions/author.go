@@ -5,14 +5,13 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/sessions/registry"
 )
 
 // Authors finds the session that wrote a message. A message always has the alias that its sender had when it sent the message. It has the
 // id of the sender's session only if the sender chose the message's id, because two sessions may choose the same id.
 type Authors struct {
 	reg  *Registry
-	Rows []registry.Row
+	Rows []Row
 	*known
 }
 
@@ -25,19 +24,19 @@ type known struct {
 
 // holder is the session that has an alias now.
 type holder struct {
-	own    registry.Row // its row; nil: no session or several have the alias
-	since  float64      // own has had the alias since this time
-	chosen float64      // when own, or the session that own took over from, chose the alias: earlier messages are from others; 0: not known
+	own    Row     // its row; nil: no session or several have the alias
+	since  float64 // own has had the alias since this time
+	chosen float64 // when own, or the session that own took over from, chose the alias: earlier messages are from others; 0: not known
 }
 
 // formerHolder is a session that had an alias.
 type formerHolder struct {
-	own   registry.Row
+	own   Row
 	until float64 // the time when it gave up the alias
 }
 
 // Authors returns an Authors for these rows. A repeated call with the same slice returns the same Authors, with its cache.
-func (reg *Registry) Authors(rows []registry.Row) Authors {
+func (reg *Registry) Authors(rows []Row) Authors {
 	reg.lastAuthors.mu.Lock()
 	defer reg.lastAuthors.mu.Unlock()
 	if last := reg.lastAuthors.cached; len(rows) > 0 && len(last.Rows) == len(rows) && &last.Rows[0] == &rows[0] {
@@ -56,14 +55,14 @@ type lastAuthors struct {
 // Of returns the row of the session that sent a message; nil: not known. If the message has the id of its sender's session, this session is
 // the sender. Otherwise the sender is the session that had the message's alias when the message was sent, even if that session has another
 // alias now. A session that chose the alias later is not the sender.
-func (a Authors) Of(m mail.Message) registry.Row {
+func (a Authors) Of(m mail.Message) Row {
 	if m.From == SystemAlias {
 		return nil // c2c itself wrote the message, even if the message names a session: a post on its way to another machine names one
 	}
 	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
 		return r // check this before FromSession, because a session here may have the id that the relay gave to the sender on the other machine
 	}
-	if i := registry.FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
+	if i := FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
 	}
 	a.mu.Lock()
@@ -119,8 +118,8 @@ func (a Authors) formerly(alias string) []formerHolder {
 
 // HasTakenOver reports whether the session of row r has taken over from the session sid: sid has no row any more, r has the alias,
 // and the facts of both have the same AliasSince.
-func (a Authors) HasTakenOver(r registry.Row, sid, alias string) bool {
-	return Fold(r.Alias()) == Fold(alias) && registry.FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
+func (a Authors) HasTakenOver(r Row, sid, alias string) bool {
+	return Fold(r.Alias()) == Fold(alias) && FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }
 
 // Wrote reports whether a session wrote a message.

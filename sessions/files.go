@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
-	"c2c/sessions/facts"
-	"c2c/sessions/registry"
+	"c2c/internal/atomicfile"
 )
 
 // CheckID returns an error if id cannot be the id of a message.
@@ -45,7 +43,7 @@ func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 }
 
 // LastUsed returns when a session was last used, according to its row and its files.
-func (reg *Registry) LastUsed(r registry.Row) time.Time {
+func (reg *Registry) LastUsed(r Row) time.Time {
 	last := mail.FromSeconds(max(r.Number("registered_at"), r.Number("last_activity_ts"), r.Number("confirmed_at")))
 	if t := reg.LastChange(r.SID()); t.After(last) {
 		return t
@@ -60,7 +58,7 @@ func (reg *Registry) LastChange(sid string) (last time.Time) {
 	}
 	if dir, err := reg.Facts.Dir(); err == nil {
 		defer dir.Close()
-		last = facts.LastChange(dir, sid, last)
+		last = LastFactsChange(dir, sid, last)
 	}
 	return last
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sort"
 	"time"
-
-	"c2c/sessions/registry"
 )
 
 const (
@@ -17,7 +15,7 @@ const (
 	ForgetAfter = 30 * 24 * time.Hour
 	ForgetSoon  = 24 * time.Hour
 	// crowded is the size above which ForgetSoon applies. c2c doctor warns later, at 70 %: then the only idle rows that are left have mail.
-	crowded = registry.MaxBytes / 2
+	crowded = MaxRegistryBytes / 2
 )
 
 // IdleRow is the row of a session that may be forgotten.
@@ -29,7 +27,7 @@ type IdleRow struct {
 // Idle returns the rows of sessions that may be forgotten, longest unused first. A session is idle if its client is gone. If its client is
 // in another PID namespace, it is idle after hiddenFor without use. If c2c has facts about it but knows no process, for example over HTTP,
 // it is idle after ForgetAfter without use.
-func (reg *Registry) Idle(rows []registry.Row) (all []IdleRow) {
+func (reg *Registry) Idle(rows []Row) (all []IdleRow) {
 	now, look := reg.Now(), reg.Prober()
 	for _, r := range rows {
 		s := look.Session(r)
@@ -60,14 +58,14 @@ func (reg *Registry) HasMail(sid string) bool {
 
 // forget removes idle sessions without mail from a registry of size bytes, until it is three quarters full. The facts of a removed session
 // stay, as after a sweep, because the session may come back. A row that is not in before is new or changed, and stays.
-func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Row {
+func (reg *Registry) forget(rows, before []Row, size int) []Row {
 	all := len(rows)
 	for _, one := range reg.Idle(rows) {
-		if size <= registry.MaxBytes/4*3 {
+		if size <= MaxRegistryBytes/4*3 {
 			break
 		}
-		i := registry.FindSID(rows, one.SID)
-		unchanged := func(old registry.Row) bool { return bytes.Equal(old, rows[i]) }
+		i := FindSID(rows, one.SID)
+		unchanged := func(old Row) bool { return bytes.Equal(old, rows[i]) }
 		if i < 0 || !slices.ContainsFunc(before, unchanged) || reg.HasMail(one.SID) {
 			continue
 		}
@@ -79,8 +77,8 @@ func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Ro
 }
 
 // ForgetIdle removes rows of sessions that have no mail and were unused for long. It does not wait until the registry is full.
-func (reg *Registry) ForgetIdle(rows []registry.Row, idle []IdleRow) []registry.Row {
-	size, now := len(registry.Format(rows)), reg.Now()
+func (reg *Registry) ForgetIdle(rows []Row, idle []IdleRow) []Row {
+	size, now := len(FormatRegistry(rows)), reg.Now()
 	for _, one := range idle {
 		unused := now.Sub(one.Last)
 		if unused <= ForgetAfter && (size <= crowded || unused <= ForgetSoon) {
@@ -89,7 +87,7 @@ func (reg *Registry) ForgetIdle(rows []registry.Row, idle []IdleRow) []registry.
 		if reg.HasMail(one.SID) {
 			continue
 		}
-		i := registry.FindSID(rows, one.SID)
+		i := FindSID(rows, one.SID)
 		size -= len(rows[i]) + len(",\n")
 		rows = slices.Delete(rows, i, i+1)
 	}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/format"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
+	"c2c/internal/format"
 	"c2c/wake"
 )
 

@@ -5,15 +5,14 @@ import (
 	"strings"
 
 	"c2c/inbox/mail"
-	"c2c/sessions/registry"
 )
 
 // Fold lowers the case of an alias, so that spellings can be compared. Aliases are ASCII.
 func Fold(s string) string { return strings.ToLower(s) }
 
 // Holders returns the rows with an alias, ignoring case.
-func Holders(rows []registry.Row, alias string) []registry.Row {
-	var found []registry.Row
+func Holders(rows []Row, alias string) []Row {
+	var found []Row
 	for _, r := range rows {
 		if Fold(r.Alias()) == Fold(alias) {
 			found = append(found, r)
@@ -54,13 +53,13 @@ func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix)
 
 // RemoteRow makes a row for a session or a room on another machine from its address, such as birch@devbox or #review@devbox. It returns nil
 // if address is no such address. The row is in no registry.
-func RemoteRow(address string) registry.Row {
+func RemoteRow(address string) Row {
 	name := strings.TrimPrefix(address, "#")
 	alias, host, ok := mail.SplitAddress(name)
 	if !ok {
 		return nil
 	}
-	var r registry.Row
+	var r Row
 	r.SetText("session_id", HostPrefix+host)
 	r.SetText("alias", address[:len(address)-len(name)]+alias+"@"+host)
 	return r

@@ -7,14 +7,8 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
-	"c2c/sessions/due"
-	"c2c/sessions/eventlog"
-	"c2c/sessions/facts"
-	"c2c/sessions/locks"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
+	"c2c/internal/atomicfile"
 )
 
 // Config has the path of the root, the clock and the log.
@@ -36,14 +30,14 @@ type Registry struct {
 	Log         inbox.Log
 	Uninstalled func(client string, pid int) bool // nil: never
 	Getenv      func(string) string               // nil: do not look for files of clients
-	Processes   processes.Table
+	Processes   ProcessTable
 	Mail        inbox.Config // the configuration of its mailboxes
 
-	*registry.File
-	Facts  *facts.Store
-	Events *eventlog.Log
-	Locks  *locks.Locks
-	Due    *due.File
+	*RegistryFile
+	Facts  *FactStore
+	Events *EventLog
+	Locks  *Locks
+	Due    *DueFile
 
 	root    *atomicfile.Dir
 	awaited func(reg *Registry, sid string, m mail.Message) bool
@@ -70,16 +64,16 @@ func Open(cfg Config) (*Registry, error) {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
 	reg := &Registry{root: root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled, awaited: cfg.Awaited, held: cfg.Held,
-		Processes: new(processes.System), lastAuthors: new(lastAuthors)}
+		Processes: new(SystemProcesses), lastAuthors: new(lastAuthors)}
 	if reg.Now == nil {
 		reg.Now = time.Now
 	}
 	if reg.Log == nil {
 		reg.Log = inbox.NoLog
 	}
-	reg.Events = eventlog.Open(root, reg.Now, reg.Log)
-	reg.Facts, reg.Locks, reg.Due = facts.Open(root, reg.Now, reg.Log), locks.Of(root), due.Of(root, reg.Now, reg.Log)
-	reg.File = registry.OpenFile(root, reg.Now, reg.Log, reg.Events)
+	reg.Events = OpenEventLog(root, reg.Now, reg.Log)
+	reg.Facts, reg.Locks, reg.Due = OpenFacts(root, reg.Now, reg.Log), LocksOf(root), DueOf(root, reg.Now, reg.Log)
+	reg.RegistryFile = OpenRegistry(root, reg.Now, reg.Log, reg.Events)
 	reg.Forget = reg.forget
 	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg.Log, reg.Events}}
 	return reg, nil

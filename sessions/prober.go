@@ -5,10 +5,6 @@ import (
 	"path/filepath"
 
 	"c2c/client"
-	"c2c/sessions/facts"
-	"c2c/sessions/locks"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 	"c2c/wake"
 )
 
@@ -50,7 +46,7 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 		return Now{Does: Away, Since: ring.At.UTC(), Known: ByRing}
 	}
 	if p, _ := client.Find(s.Client); p.Doing != nil && s.Process != 0 {
-		config, _ := p.Config(processes.Environment(look.reg.Processes.Environ(s.Process)))
+		config, _ := p.Config(EnvironmentOf(look.reg.Processes.Environ(s.Process)))
 		if said := p.Doing(config, s.Process, s.ClientID()); said.Word != "" {
 			now := Now{Does: State(said.Word), Since: said.Since.UTC(), Known: ByRecord, Background: said.Background}
 			if p.DoingDir != "" {
@@ -59,7 +55,7 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 			return now
 		}
 	}
-	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // not reported, or the process that reported it has ended
+	if s.Turn == "" || s.followed() && !look.held(RingLock(s.ID)) { // not reported, or the process that reported it has ended
 		return Now{Does: Alive, Known: ByProcess}
 	}
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}
@@ -67,14 +63,14 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 
 // isElsewhere reports whether a row's process id belongs to another PID namespace. Only our facts have the namespace; a row that
 // the OCaml c2c wrote counts as one of our namespace.
-func isElsewhere(r registry.Row, f facts.Facts, table processes.Table) bool {
-	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !processes.SameNamespace(f.Namespace, table.Namespace())
+func isElsewhere(r Row, f Facts, table ProcessTable) bool {
+	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !SameNamespace(f.Namespace, table.Namespace())
 }
 
 // setState finds out whether the client of a session lives. A process id alone proves nothing, because another process may have the id by
 // now. The start time of the process is proof, and so is a lock that the session's server holds. Many sessions may share one process, which
 // outlives each of them: such a session lives only if it is also open in the process.
-func (look Prober) setState(s *Session, r registry.Row) {
+func (look Prober) setState(s *Session, r Row) {
 	if IsPersonID(s.ID) || r.Text("client_type") == ClientHuman {
 		s.State = Person
 		return
@@ -98,18 +94,18 @@ func (look Prober) setState(s *Session, r registry.Row) {
 			}
 			return
 		}
-		gone = errors.Is(err, processes.ErrNoProcess) || err == nil && start != 0
+		gone = errors.Is(err, ErrNoProcess) || err == nil && start != 0
 	}
 	switch {
 	case look.reg.Brief:
 		s.State = Unknown
-	case visible && start == processes.NoStart:
+	case visible && start == NoStart:
 		s.State = Absent
-	case look.held(locks.ServerLock(s.ID)): // the process that started the server has ended, but the server lives
+	case look.held(ServerLock(s.ID)): // the process that started the server has ended, but the server lives
 		s.State = Alive
 	case gone:
 		s.State = Absent
-	case look.held(locks.RingLock(s.ID)):
+	case look.held(RingLock(s.ID)):
 		s.State = Alive
 	default:
 		s.State = Unknown
@@ -119,7 +115,7 @@ func (look Prober) setState(s *Session, r registry.Row) {
 // hasEnded reports whether a session is no longer open in its live process. It is open if its server runs; this cheap test comes first.
 func (look Prober) hasEnded(s *Session) bool {
 	p, _ := client.Find(s.Client)
-	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(locks.ServerLock(s.ID)) {
+	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(ServerLock(s.ID)) {
 		return false
 	}
 	of := look.said[s.PID]

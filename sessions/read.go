@@ -7,9 +7,6 @@ import (
 
 	"c2c/client"
 	"c2c/inbox/mail"
-	"c2c/sessions/facts"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // Sessions lists every registered session, in the registry's order.
@@ -36,16 +33,16 @@ func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, erro
 }
 
 // Session makes the session of a row.
-func (reg *Registry) Session(r registry.Row) Session {
+func (reg *Registry) Session(r Row) Session {
 	return reg.Prober().sessionWith(r, reg.Facts.Of(r.SID()))
 }
 
 // Session makes the session of a row.
-func (look Prober) Session(r registry.Row) Session {
+func (look Prober) Session(r Row) Session {
 	return look.sessionWith(r, look.reg.Facts.Of(r.SID()))
 }
 
-func (look Prober) sessionWith(r registry.Row, f facts.Facts) Session {
+func (look Prober) sessionWith(r Row, f Facts) Session {
 	s := Session{
 		ID:         r.SID(),
 		Alias:      r.Alias(),
@@ -72,22 +69,22 @@ func (reg *Registry) AliasOf(ctx context.Context, sid string) string {
 		return ""
 	}
 	rows, err := reg.Rows(ctx)
-	if i := registry.FindSID(rows, sid); err == nil && i >= 0 {
+	if i := FindSID(rows, sid); err == nil && i >= 0 {
 		return rows[i].Alias()
 	}
 	return ""
 }
 
 // IsBoundTo reports whether a row is bound to exactly this process.
-func (reg *Registry) IsBoundTo(r registry.Row, p processes.Process) bool {
+func (reg *Registry) IsBoundTo(r Row, p Process) bool {
 	return r.HasProcess(p.PID, p.Start) && !isElsewhere(r, reg.Facts.Of(r.SID()), reg.Processes)
 }
 
 // State returns whether a session's client lives, as far as we can see.
-func (reg *Registry) State(r registry.Row) State { return reg.Session(r).State }
+func (reg *Registry) State(r Row) State { return reg.Session(r).State }
 
 // Receiver returns the row with an alias, or nil. If the OCaml c2c has left several such rows, Receiver prefers the row of a live session.
-func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
+func (reg *Registry) Receiver(rows []Row, alias string) Row {
 	all := Holders(rows, alias)
 	for _, r := range all {
 		if len(all) == 1 || reg.State(r) == Alive { // a single row is not tested, because a send must be fast
@@ -101,7 +98,7 @@ func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
 }
 
 // isQuiet reads the OCaml c2c's do-not-disturb, which may have an end time.
-func isQuiet(r registry.Row, now time.Time) bool {
+func isQuiet(r Row, now time.Time) bool {
 	until := r.Number("dnd_until")
 	return string(r.Get("dnd")) == "true" && (until == 0 || mail.Seconds(now) < until)
 }

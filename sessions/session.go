@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"c2c/inbox/mail"
-	"c2c/sessions/facts"
 	"c2c/wake"
 )
 
@@ -21,7 +20,7 @@ type Session struct {
 	Registered time.Time
 	Role       string    // the session's own description of its work
 	Quiet      bool      // do not disturb: mail waits for its next turn, and c2c does not ring
-	Pane       string    // the pane of a multiplexer into which its user lets c2c type, see wake/mux
+	Pane       string    // the pane of a multiplexer into which its user lets c2c type, see wake/terminal
 	Turn       State     // Busy, Idle or Waiting, as last reported; empty: not reported
 	Unattended bool      // its user wants it woken even if no terminal shows it
 	Started    bool      // c2c start made this session, and its client has not reported its own id for it yet
@@ -31,7 +30,7 @@ type Session struct {
 	// KnownBy says by what c2c recognized a caller as this session, such as its process; see mail.Message. Only package callers sets it.
 	KnownBy string `json:"-"`
 
-	Facts facts.Facts `json:"-"`
+	Facts Facts `json:"-"`
 }
 
 // ClientID returns the client's own id of this session, or empty.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/format"
+	"c2c/internal/format"
 )
 
 // says has the words for each state. They follow the session's alias.

@@ -2,7 +2,7 @@ package sessions
 
 import (
 	"c2c/client"
-	"c2c/format"
+	"c2c/internal/format"
 )
 
 // State is what is known about a session's client.

@@ -3,8 +3,6 @@ package sessions
 import (
 	"errors"
 
-	"c2c/sessions/locks"
-	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -20,16 +18,16 @@ func (look Prober) Surface(s Session) (support, why string) {
 	switch {
 	case s.State == Person || s.State == External || s.State == Remote || s.State == Absent || s.Client == "": // no client to wake
 		return "", ""
-	case look.held(locks.RingLock(s.ID)) && s.Facts.Transport == TransportHTTP:
+	case look.held(RingLock(s.ID)) && s.Facts.Transport == TransportHTTP:
 		return SurfaceFull, "its client has a stream of events open, and answers there"
-	case look.held(locks.RingLock(s.ID)):
+	case look.held(RingLock(s.ID)):
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
 	// The ringers in the next three cases hold the ring lock only while they ring. So the last ring shows whether they reach the session.
 	case (last.Outcome == wake.Rang || last.Method != wake.ByTerminal) && look.HasBell(s):
 		return SurfaceFull, "c2c start rings it"
-	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(locks.WakeLock) && !look.lostBell(&s):
+	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(WakeLock) && !look.lostBell(&s):
 		return SurfaceFull, "the wake daemon types into its pane"
-	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(locks.WakeLock):
+	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(WakeLock):
 		return SurfaceFull, "the wake daemon rings it"
 	case look.lostBell(&s):
 		return SurfaceDegraded, RingerEnded
@@ -51,5 +49,5 @@ func (look *Prober) lostBell(s *Session) bool {
 		return false
 	}
 	p, err := look.reg.Processes.Find(s.Facts.RingerPID)
-	return errors.Is(err, processes.ErrNoProcess) || err == nil && p.Start != s.Facts.RingerStart
+	return errors.Is(err, ErrNoProcess) || err == nil && p.Start != s.Facts.RingerStart
 }

@@ -10,11 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
-	"c2c/sessions/facts"
-	"c2c/sessions/locks"
-	"c2c/sessions/registry"
+	"c2c/internal/atomicfile"
 	"c2c/wake"
 )
 
@@ -23,7 +20,7 @@ import (
 func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err error) {
 	// Coalesced and Filtered are not attempts, and are not kept: people ask about the last attempt.
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
-		err = reg.Facts.Change(ctx, sid, func(f *facts.Facts) {
+		err = reg.Facts.Change(ctx, sid, func(f *Facts) {
 			last := f.LastRing
 			if last.Method == ByHook && last.Outcome == wake.Rang && last.SameMail(ring) && ring.Outcome != wake.Rang {
 				return // keep what the hook has recorded: it has announced this mail already, so a failed ring for the same mail does not matter
@@ -44,7 +41,7 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 	if s.Turn == does {
 		return nil // hooks report this at each tool call
 	}
-	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) {
+	return reg.Facts.Change(ctx, s.ID, func(f *Facts) {
 		f.Turn, f.TurnAt, f.TurnBy = turnWords.Of(string(does)), reg.Now().UTC(), by
 	})
 }
@@ -55,7 +52,7 @@ func (reg *Registry) SetMod(ctx context.Context, s Session) error {
 	if s.Facts.ModStart == s.Facts.StartTime {
 		return nil // the mod reports this each time it looks for mail
 	}
-	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) { f.ModStart = f.StartTime })
+	return reg.Facts.Change(ctx, s.ID, func(f *Facts) { f.ModStart = f.StartTime })
 }
 
 // maxDescription bounds a session's description of itself, in bytes.
@@ -74,19 +71,19 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	if err := CheckRole(role); role == "" || err != nil {
 		return err
 	}
-	return reg.changeRow(ctx, sid, func(r *registry.Row) { r.SetText("role", role) })
+	return reg.changeRow(ctx, sid, func(r *Row) { r.SetText("role", role) })
 }
 
 // SetPane lets c2c type into a pane to wake a session. With an empty pane it ends this permission: when SetPane has returned, c2c does not
 // type for the session any more. Ringers notice the change at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
-	if err := reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Pane = pane }); err != nil || pane != "" {
+	if err := reg.changePermission(ctx, sid, func(f *Facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ringTime)
 	defer cancel()
-	err := reg.Locks.With(ctx, locks.RingLock(sid), func() error { return nil })
-	if errors.Is(err, filelock.ErrTimeout) {
+	err := reg.Locks.With(ctx, RingLock(sid), func() error { return nil })
+	if errors.Is(err, atomicfile.ErrLockTimeout) {
 		return nil // no ring by typing holds the lock so long. So the session's own server holds it, which does not type
 	}
 	return err
@@ -97,18 +94,18 @@ const ringTime = 8 * time.Second
 
 // SetUnattended lets c2c wake a session that no terminal shows, or forbids it.
 func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) error {
-	return reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Unattended = on })
+	return reg.changePermission(ctx, sid, func(f *Facts) { f.Unattended = on })
 }
 
 // changePermission edits the facts that record what a person allows. It takes and releases the registry's lock, because the release makes
 // ringers check the session again.
-func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*facts.Facts)) error {
-	return reg.Locks.With(ctx, registry.LockName, func() error { return reg.Facts.Change(ctx, sid, edit) })
+func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*Facts)) error {
+	return reg.Locks.With(ctx, RegistryLock, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }
 
 // SetQuiet turns a session's do-not-disturb on or off.
 func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error {
-	err := reg.changeRow(ctx, sid, func(r *registry.Row) {
+	err := reg.changeRow(ctx, sid, func(r *Row) {
 		for _, name := range []string{"dnd", "dnd_since", "dnd_until"} {
 			r.Set(name, nil)
 		}
@@ -128,9 +125,9 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 }
 
 // changeRow edits the row of a session.
-func (reg *Registry) changeRow(ctx context.Context, sid string, edit func(*registry.Row)) error {
-	return reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
-		i := registry.FindSID(rows, sid)
+func (reg *Registry) changeRow(ctx context.Context, sid string, edit func(*Row)) error {
+	return reg.Change(ctx, func(rows []Row) ([]Row, error) {
+		i := FindSID(rows, sid)
 		if i < 0 {
 			return nil, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
 		}

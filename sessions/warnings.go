@@ -4,16 +4,15 @@ import (
 	"context"
 
 	"c2c/inbox"
-	"c2c/sessions/eventlog"
 )
 
 // WarningLogger makes a log for a program that answers a person or a model. It passes each warning to the function f as one sentence.
-func WarningLogger(f func(sentence string)) inbox.Log { return eventlog.Sentences(f) }
+func WarningLogger(f func(sentence string)) inbox.Log { return Sentences(f) }
 
 // mailLog is the log of the mailboxes. It also writes warnings to broker.log, because not every program shows them.
 type mailLog struct {
 	inbox.Log
-	events *eventlog.Log
+	events *EventLog
 }
 
 func (l mailLog) Warn(words string, facts ...any) {

@@ -9,17 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/loops"
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/archive"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
-	"c2c/sessions/locks"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
 	"c2c/wake"
 )
 
@@ -62,17 +56,17 @@ type boxMemory struct {
 	stamp      inbox.Stamp
 	state      sessions.State
 	ring       wake.Ring
-	unread     []archive.Record // what its session was handed, and its model has not answered
-	archived   time.Time        // when its archive was last changed, as of the last read of unread; zero: nothing was read
-	size       int64            // and how long the archive was
-	mail       bool             // mail waits in it, or is unread
-	gone       time.Time        // when its session was first seen absent; zero: it is not absent
-	pauseUntil time.Time        // for a long mailbox: before this time c2c reads it only if something is due
-	opens      time.Time        // when the next held-back message in it may be handed over; zero: none
-	next       time.Time        // when to look even if nothing has changed; zero: never
-	failed     bool             // the last look failed, and that was logged; the Checker looks again at the time next
-	news       []notice.News    // for the senders of its messages
-	held       map[string]bool  // ids of held messages in it about which loops.TellAll has sent the notices
+	unread     []inbox.ArchiveRecord // what its session was handed, and its model has not answered
+	archived   time.Time             // when its archive was last changed, as of the last read of unread; zero: nothing was read
+	size       int64                 // and how long the archive was
+	mail       bool                  // mail waits in it, or is unread
+	gone       time.Time             // when its session was first seen absent; zero: it is not absent
+	pauseUntil time.Time             // for a long mailbox: before this time c2c reads it only if something is due
+	opens      time.Time             // when the next held-back message in it may be handed over; zero: none
+	next       time.Time             // when to look even if nothing has changed; zero: never
+	failed     bool                  // the last look failed, and that was logged; the Checker looks again at the time next
+	news       []owed.News           // for the senders of its messages
+	held       map[string]bool       // ids of held messages in it about which loops.TellAll has sent the notices
 }
 
 // NewChecker makes a Checker that remembers nothing yet.
@@ -146,7 +140,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 }
 
 // lookIntoAll checks the mailboxes, and returns when the next one must be checked.
-func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next time.Time) {
+func (c *Checker) lookIntoAll(ctx context.Context, rows []sessions.Row) (next time.Time) {
 	there := map[string]bool{}
 	first := 0
 	if c.Once && len(rows) > 0 { // a command may have no time for all mailboxes, so each command begins with another one
@@ -183,7 +177,7 @@ func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next ti
 
 // lookInto checks one mailbox if it has changed, if a check is due, or if mail waits in it and the state or the last ring of its session
 // has changed. A command checks every mailbox that may have mail.
-func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.Row, mem *boxMemory) error {
+func (c *Checker) lookInto(ctx context.Context, rows []sessions.Row, r sessions.Row, mem *boxMemory) error {
 	if mem.failed && c.reg.Now().Before(mem.next) {
 		return nil
 	}
@@ -250,7 +244,7 @@ const unreadFor = 24 * time.Hour
 // has changed since the last call. The result changed means that the messages may be others than before.
 func (c *Checker) findUnread(sid string, box *inbox.Mailbox, mem *boxMemory) (changed bool, err error) {
 	before := len(mem.unread)
-	last, told := turns.LastAnswer(c.reg, sid)
+	last, told := sessions.LastAnswer(c.reg, sid)
 	if !told {
 		mem.unread, mem.archived = nil, time.Time{}
 		return before > 0, nil
@@ -260,10 +254,10 @@ func (c *Checker) findUnread(sid string, box *inbox.Mailbox, mem *boxMemory) (ch
 	case err != nil:
 		return false, err
 	case at.Equal(mem.archived) && size == mem.size:
-		mem.unread = slices.DeleteFunc(mem.unread, func(r archive.Record) bool { return last.After(mail.FromSeconds(r.DrainedAt)) })
+		mem.unread = slices.DeleteFunc(mem.unread, func(r inbox.ArchiveRecord) bool { return last.After(mail.FromSeconds(r.DrainedAt)) })
 		return len(mem.unread) < before, nil
 	case !mem.archived.IsZero() || c.reg.Now().Sub(at) < unreadFor:
-		if mem.unread, err = turns.Unread(c.reg, sid); err != nil {
+		if mem.unread, err = sessions.Unread(c.reg, sid); err != nil {
 			return false, err
 		}
 	}
@@ -272,10 +266,10 @@ func (c *Checker) findUnread(sid string, box *inbox.Mailbox, mem *boxMemory) (ch
 }
 
 // readAll reads the waiting mail of a mailbox, and acts on it.
-func (c *Checker) readAll(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory) error {
+func (c *Checker) readAll(ctx context.Context, rows []sessions.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory) error {
 	now := c.reg.Now()
 	if len(mem.unread) > 0 {
-		turns.LookForAnswer(c.reg, s)
+		sessions.LookForAnswer(c.reg, s)
 		if _, err := c.findUnread(s.ID, box, mem); err != nil {
 			return err
 		}
@@ -293,11 +287,11 @@ func (c *Checker) readAll(ctx context.Context, rows []registry.Row, s sessions.S
 }
 
 // actOn acts on the waiting mail of one mailbox, and on its unread mail.
-func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory, msgs []mail.Message) error {
+func (c *Checker) actOn(ctx context.Context, rows []sessions.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory, msgs []mail.Message) error {
 	now := c.reg.Now()
 	var expired []mail.Message
 	var errs []error
-	unread, toldBefore := notice.Quota{}, mem.held
+	unread, toldBefore := owed.Quota{}, mem.held
 	mem.news, mem.held = nil, map[string]bool{}
 	if c.Clock.waits(now) {
 		mem.next, mem.stamp = c.Clock.calm, ""
@@ -330,7 +324,7 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 		if m.ExpiresAt != 0 {
 			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.ExpiresAt))
 		}
-		opens := loops.OpensAt(c.reg, s.ID, m)
+		opens := owed.OpensAt(c.reg, s.ID, m)
 		if !opens.IsZero() && !c.Once { // a command has ended by then
 			mem.next, mem.opens = sessions.Earlier(mem.next, opens), sessions.Earlier(mem.opens, opens)
 		}
@@ -338,7 +332,7 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 		if held {
 			var err error
 			if !toldBefore[m.ID] { // the sender may have been killed before it sent the notices
-				err = loops.TellAll(ctx, c.reg, s.ID, m)
+				err = owed.TellHeldToAll(ctx, c.reg, s.ID, m)
 			}
 			mem.held[m.ID] = err == nil
 			errs = append(errs, err)
@@ -365,7 +359,7 @@ func (mem *boxMemory) expect(s sessions.Session, m mail.Message, now time.Time) 
 		if d.at.After(now) {
 			mem.next = sessions.Earlier(mem.next, d.at)
 		} else {
-			mem.news = append(mem.news, notice.News{Message: m, Session: s, Reason: d.reason})
+			mem.news = append(mem.news, owed.News{Message: m, Session: s, Reason: d.reason})
 		}
 	}
 }
@@ -379,19 +373,19 @@ type deadline struct {
 // deadlines returns the deadlines of a waiting message, except its expiry. The argument gone is the time when the receiver was first seen
 // absent. It is zero if the receiver is not absent, and in a command, which looks only once.
 func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time) (all []deadline) {
-	unread := m.Time().Add(notice.UnreadAfter(s, m))
-	ended := m.Time().Add(notice.TellAfterOf(m))
+	unread := m.Time().Add(owed.UnreadAfter(s, m))
+	ended := m.Time().Add(owed.TellAfterOf(m))
 	if !gone.IsZero() {
 		ended = sessions.Earlier(gone.Add(endedAfter), ended)
 	}
 	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && !sessions.IsFuture(r.At, now) && len(wake.MayWake([]mail.Message{m})) > 0 {
-		all = append(all, deadline{notice.Refused, r.At})
+		all = append(all, deadline{owed.Refused, r.At})
 	}
 	switch {
 	case s.State == sessions.Absent && !m.ToAbsent: // the sender gets this notice, and none that m is unread
-		all = append(all, deadline{notice.Ended, ended})
+		all = append(all, deadline{owed.Ended, ended})
 	case !m.Deferrable || m.TellAfter > 0: // not for a deferrable message whose sender has set no time for a notice
-		all = append(all, deadline{notice.Unread, unread})
+		all = append(all, deadline{owed.Unread, unread})
 	}
 	return all
 }
@@ -419,7 +413,7 @@ func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 		Match: func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook, Wait: sessions.KeepWait,
 	})
 	for _, f := range found {
-		for _, id := range notice.NoticesIn(f.Message) {
+		for _, id := range owed.NoticesIn(f.Message) {
 			c.told[id] = true
 		}
 		if at := f.Message.Time(); f.Message.Deferrable && at.After(c.toldAt[sid]) && !at.After(c.reg.Now()) {
@@ -431,50 +425,50 @@ func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 
 // expire removes expired messages from a mailbox. Before that, it makes them dead letters and notifies their senders. So after a kill in
 // between, the next look tries again.
-func (c *Checker) expire(ctx context.Context, rows []registry.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
+func (c *Checker) expire(ctx context.Context, rows []sessions.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
 	if len(expired) == 0 {
 		return nil
 	}
-	var dead []notice.DeadLetter
+	var dead []owed.DeadLetter
 	for _, m := range expired {
 		kept := m
 		if m.Ephemeral {
 			kept.Content, kept.Extra = "", nil
 		}
-		dead = append(dead, notice.DeadLetter{Reason: notice.Expired, Message: kept})
+		dead = append(dead, owed.DeadLetter{Reason: owed.Expired, Message: kept})
 	}
-	if err := notice.AddDead(ctx, c.reg, sid, dead...); err != nil {
+	if err := owed.AddDead(ctx, c.reg, sid, dead...); err != nil {
 		return err
 	}
-	told := notice.Quota{}
-	var all []notice.News
+	told := owed.Quota{}
+	var all []owed.News
 	for _, m := range expired {
-		n := notice.News{Message: m, Reason: notice.Expired}
+		n := owed.News{Message: m, Reason: owed.Expired}
 		if !told.Take(m) {
 			continue
 		}
-		if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) { // an earlier look may have sent the notice
+		if to := owed.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) { // an earlier look may have sent the notice
 			all = append(all, n)
 		}
 	}
-	notice.TellSenders(ctx, c.reg, rows, all)
+	owed.TellSenders(ctx, c.reg, rows, all)
 	err := box.Withdraw(ctx, expired...)
 	if err == nil {
-		owed.CloseMessages(ctx, c.reg, sid, notice.Expired, expired)
+		owed.CloseMessages(ctx, c.reg, sid, owed.Expired, expired)
 	}
 	return err
 }
 
 // Files returns the files to watch. A process closes one of them when mail came or went, a session was rung, or its client has ended.
 func (c *Checker) Files() []string {
-	files := []string{filepath.Join(c.reg.Root(), registry.LockName)}
+	files := []string{filepath.Join(c.reg.Root(), sessions.RegistryLock)}
 	if len(c.owed) > 0 {
 		files = append(files, filepath.Join(c.reg.Root(), owed.Directory)) // a directory: watch all files in it
 	}
 	for sid, mem := range c.boxes {
 		names := []string{sid + ".inbox.lock"}
 		if mem.mail {
-			names = append(names, locks.ServerLock(sid), locks.RingLock(sid), filepath.Join("sessions", sid+".lock"))
+			names = append(names, sessions.ServerLock(sid), sessions.RingLock(sid), filepath.Join("sessions", sid+".lock"))
 		}
 		for _, name := range names {
 			path := filepath.Join(c.reg.Root(), name)
@@ -487,11 +481,11 @@ func (c *Checker) Files() []string {
 }
 
 // OpenLock opens the lock file of the right to act on deadlines, but does not lock it.
-func OpenLock(reg *sessions.Registry) (*filelock.Lock, error) {
-	return filelock.Open(reg.Dir(), LockName)
+func OpenLock(reg *sessions.Registry) (*atomicfile.Lock, error) {
+	return atomicfile.OpenLocked(reg.Dir(), LockName)
 }
 
 // tryLock takes the right to act on deadlines, if it is free.
 func tryLock(reg *sessions.Registry) (release func() error, ok bool, err error) {
-	return locks.TryLock(OpenLock(reg))
+	return sessions.TryLock(OpenLock(reg))
 }

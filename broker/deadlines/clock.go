@@ -3,7 +3,7 @@ package deadlines
 import (
 	"time"
 
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
@@ -66,7 +66,7 @@ func (c *clock) corrected(m mail.Message, now time.Time, once bool) mail.Message
 		return m
 	}
 	if once {
-		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // ExpiresAt stays: a wrong guess would remove the message
+		m.TS = mail.Seconds(now.Add(-owed.TellAfterOf(m))) // ExpiresAt stays: a wrong guess would remove the message
 		return m
 	}
 	key := m.Fingerprint()

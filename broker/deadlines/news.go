@@ -7,19 +7,18 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // tellNews tells the senders of messages what this look (a check of the deadlines) has found. It returns the time of the next notices.
-func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.Time) {
-	bySender, order := map[string][]notice.News{}, []string{}
+func (c *Checker) tellNews(ctx context.Context, rows []sessions.Row) (next time.Time) {
+	bySender, order := map[string][]owed.News{}, []string{}
 	for _, n := range c.allNews(rows) {
 		if c.told[n.Notice()] {
 			continue
 		}
-		to := notice.SenderOf(c.reg, rows, n.Message)
+		to := owed.SenderOf(c.reg, rows, n.Message)
 		if to == nil || c.wasTold(ctx, to.SID(), n.Notice()) || c.isNeedless(n) {
 			continue
 		}
@@ -31,11 +30,11 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	now := c.reg.Now()
 	for _, sid := range order {
 		all := bySender[sid]
-		to := rows[registry.FindSID(rows, sid)]
+		to := rows[sessions.FindSID(rows, sid)]
 		if c.look.Session(to).State == sessions.Absent { // when the sender comes back, the registry changes, and this causes a look
 			continue
 		}
-		if again := c.toldAt[sid].Add(notice.GapOf(all)); again.After(now) && !slices.ContainsFunc(all, notice.News.AtOnce) {
+		if again := c.toldAt[sid].Add(owed.NoticeGap(all)); again.After(now) && !slices.ContainsFunc(all, owed.News.AtOnce) {
 			next = sessions.Earlier(next, again)
 			continue
 		}
@@ -43,11 +42,11 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 			next = sessions.Earlier(next, again)
 			continue
 		}
-		if len(all) > notice.MaxNews {
-			all, next = all[:notice.MaxNews], sessions.Earlier(next, now.Add(notice.TellGap))
+		if len(all) > owed.MaxNews {
+			all, next = all[:owed.MaxNews], sessions.Earlier(next, now.Add(owed.TellGap))
 		}
 		brief, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold the mailbox's lock for days
-		err := notice.TellTogether(brief, c.reg, to, all)
+		err := owed.TellTogether(brief, c.reg, to, all)
 		if end(); err != nil {
 			if ctx.Err() == nil {
 				c.reg.Log.Warn("a sender got no notice about its messages", "session", sid, "err", err)
@@ -65,7 +64,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 }
 
 // allNews returns the news from mailboxes, from records of owed answers (both in the order of the registry), and from outboxes.
-func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
+func (c *Checker) allNews(rows []sessions.Row) (all []owed.News) {
 	for _, r := range rows {
 		if mem := c.boxes[r.SID()]; mem != nil {
 			all = append(all, mem.news...)
@@ -86,6 +85,6 @@ func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 
 // isNeedless reports whether a notice about an unread message is needless. If an earlier notice has said that the receiver refuses mail, or
 // has ended, the sender knows already why the message is unread.
-func (c *Checker) isNeedless(n notice.News) bool {
-	return n.Reason == notice.Unread && n.Message.TellAfter <= 0 && (c.told[notice.About(n.Message, notice.Refused)] || c.told[notice.About(n.Message, notice.Ended)])
+func (c *Checker) isNeedless(n owed.News) bool {
+	return n.Reason == owed.Unread && n.Message.TellAfter <= 0 && (c.told[owed.About(n.Message, owed.Refused)] || c.told[owed.About(n.Message, owed.Ended)])
 }

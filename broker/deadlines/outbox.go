@@ -5,10 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // relayReader is the name under which the relay leases an outbox.
@@ -17,7 +16,7 @@ const relayReader = "relay"
 // lookIntoOutboxes looks for expired and for long-waiting messages to other machines, and returns when to look again. It
 // notifies the senders of expired messages; tellNews notifies the senders of waiting ones. All these messages stay in the outbox: the other
 // machine may have them, and its receipts may be under way. The relay removes an expired message when the other machine has refused it.
-func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (next time.Time) {
+func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []sessions.Row) (next time.Time) {
 	names, err := c.reg.Dir().Names()
 	if err != nil {
 		c.reg.Log.Warn("expired mail for other machines is not noticed", "err", err)
@@ -46,7 +45,7 @@ func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (ne
 	return next
 }
 
-func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid string, mem *boxMemory, now time.Time) error {
+func (c *Checker) lookIntoOutbox(ctx context.Context, rows []sessions.Row, sid string, mem *boxMemory, now time.Time) error {
 	if mem.failed && now.Before(mem.next) {
 		return nil
 	}
@@ -69,8 +68,8 @@ func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid s
 		return err
 	}
 	*mem = boxMemory{stamp: stamp}
-	told, late := notice.Quota{}, notice.Quota{}
-	var all []notice.News
+	told, late := owed.Quota{}, owed.Quota{}
+	var all []owed.News
 	for _, m := range append(leased, waits...) {
 		switch {
 		case !m.Expired(mail.Seconds(now)):
@@ -81,13 +80,13 @@ func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid s
 				mem.expect(to, m, now)
 			}
 		case told.Take(m):
-			n := notice.News{Message: m, Reason: notice.Expired}
-			if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) {
+			n := owed.News{Message: m, Reason: owed.Expired}
+			if to := owed.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) {
 				all = append(all, n)
 				delete(c.asked, to.SID()) // so the next look reads from the mailbox whether the notice was stored
 			}
 		}
 	}
-	notice.TellSenders(ctx, c.reg, rows, all)
+	owed.TellSenders(ctx, c.reg, rows, all)
 	return ctx.Err() // a sender whose mailbox is locked gets its notice at a later look
 }

@@ -6,13 +6,11 @@ import (
 	"io/fs"
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // recordMemory is what a Checker remembers about the records of a session.
@@ -23,8 +21,8 @@ type recordMemory struct {
 	absent  bool      // reminders wait until the session is back
 	unread  bool      // reminders wait until the session reads its mail
 	stamp   inbox.Stamp
-	news    []notice.News // for the askers; tellNews sends them
-	last    float64       // closeAnswered has looked at all questions that were sent until this time
+	news    []owed.News // for the askers; tellNews sends them
+	last    float64     // closeAnswered has looked at all questions that were sent until this time
 }
 
 func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err error) {
@@ -37,7 +35,7 @@ func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err erro
 
 // lookIntoRecords acts on the records of owed answers: it notifies a sender that got no answer in time, closes answered records, reminds
 // sessions of due answers, and returns the next deadline.
-func (c *Checker) lookIntoRecords(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
+func (c *Checker) lookIntoRecords(ctx context.Context, rows []sessions.Row) (next time.Time, err error) {
 	dir, err := c.reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
 		return next, err
@@ -74,7 +72,7 @@ func (c *Checker) lookIntoRecords(ctx context.Context, rows []registry.Row) (nex
 
 // lookIntoRecordsOf is lookIntoRecords for one session. It does something only if a record has changed, if a deadline has passed, or if a
 // reminder had to wait and may now be sent.
-func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
+func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []sessions.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
 	version, err := versionOf(dir, sid+owed.Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
 		*mem = recordMemory{last: mem.last}
@@ -91,12 +89,12 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, di
 	if version == mem.version && !again && (mem.next.IsZero() || c.reg.Now().Before(mem.next)) {
 		return nil
 	}
-	records, err := owed.Read(dir, sid)
+	records, err := owed.ReadRecords(dir, sid)
 	if err != nil {
 		return err
 	}
-	l := recordLook{c: c, rows: rows, sid: sid, edits: map[owed.Key]recordEdit{}, told: notice.Quota{}}
-	if i := registry.FindSID(rows, sid); i >= 0 {
+	l := recordLook{c: c, rows: rows, sid: sid, edits: map[owed.Key]recordEdit{}, told: owed.Quota{}}
+	if i := sessions.FindSID(rows, sid); i >= 0 {
 		s := c.look.Session(rows[i])
 		l.s = &s
 	}
@@ -109,7 +107,7 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, di
 	}
 	errs = append(errs, l.remindOf(ctx, records))
 	if len(l.edits) > 0 {
-		err = owed.Change(ctx, c.reg, dir, sid, l.edit)
+		err = owed.ChangeRecords(ctx, c.reg, dir, sid, l.edit)
 	}
 	mem.version, mem.next, mem.absent, mem.news = version, l.next, l.absent, l.news
 	mem.unread, mem.stamp = l.unread, stamp
@@ -119,15 +117,15 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, di
 // recordLook is one look at the records of a session.
 type recordLook struct {
 	c      *Checker
-	rows   []registry.Row
+	rows   []sessions.Row
 	sid    string
 	s      *sessions.Session // the session sid; nil: it is not registered
 	next   time.Time
 	late   []lateAnswer
 	absent bool // a reminder is due, but the session is absent
 	unread bool // a reminder is due, but the question or the last reminder is unread
-	told   notice.Quota
-	news   []notice.News
+	told   owed.Quota
+	news   []owed.News
 	edits  map[owed.Key]recordEdit
 }
 
@@ -230,8 +228,8 @@ func (l *recordLook) look(ctx context.Context, d owed.Record) error {
 }
 
 // isBack reports whether a session is registered and not absent.
-func (c *Checker) isBack(rows []registry.Row, sid string) bool {
-	i := registry.FindSID(rows, sid)
+func (c *Checker) isBack(rows []sessions.Row, sid string) bool {
+	i := sessions.FindSID(rows, sid)
 	return i >= 0 && c.look.Session(rows[i]).State != sessions.Absent
 }
 
@@ -239,7 +237,7 @@ func (c *Checker) isBack(rows []registry.Row, sid string) bool {
 // notice if an earlier one has said that this session ended without reading the question.
 func (l *recordLook) tellEnded(d owed.Record) {
 	if l.told.Take(d.Message) {
-		l.news = append(l.news, notice.News{Message: d.Message, Session: *l.s, Reason: notice.EndedUnanswered})
+		l.news = append(l.news, owed.News{Message: d.Message, Session: *l.s, Reason: owed.EndedUnanswered})
 	}
 }
 
@@ -250,5 +248,5 @@ func (l *recordLook) tellUnanswered(ctx context.Context, d owed.Record) error {
 	}
 	brief, end := context.WithTimeout(ctx, sessions.KeepWait)
 	defer end()
-	return notice.Tell(brief, c.reg, l.rows, notice.News{Message: d.Message, Reason: notice.Unanswered})
+	return owed.TellSender(brief, c.reg, l.rows, owed.News{Message: d.Message, Reason: owed.Unanswered})
 }

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/format"
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 	"c2c/sessions"
 )
 
@@ -174,13 +173,13 @@ func (l *recordLook) remind(ctx context.Context) error {
 	for _, d := range l.late {
 		parts = append(parts, sessions.Fold(d.From), d.FromSession, d.ID, fmt.Sprint(d.n))
 	}
-	m := mail.Message{To: l.s.Alias, ID: notice.ID(notice.Reminder, append([]string{l.sid}, parts...)...), Content: l.words()}
+	m := mail.Message{To: l.s.Alias, ID: owed.NoticeID(owed.Reminder, append([]string{l.sid}, parts...)...), Content: l.words()}
 	if sessions.CheckID(l.late[0].ID) == nil {
 		m.InReplyTo = l.late[0].ID
 	}
 	brief, end := context.WithTimeout(ctx, sessions.KeepWait)
 	defer end()
-	if err := notice.Send(brief, l.c.reg, l.sid, m, notice.Reminder); err != nil {
+	if err := owed.SendNotice(brief, l.c.reg, l.sid, m, owed.Reminder); err != nil {
 		return err
 	}
 	for _, d := range l.late {

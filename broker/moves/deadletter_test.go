@@ -7,7 +7,6 @@ import (
 
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
 )
 
 // What stands across two pieces of the file is found, too.
@@ -18,7 +17,7 @@ func TestADeadLetterIsFoundWhereverItStands(t *testing.T) {
 	}
 	defer reg.Close()
 	name := "01a206ea-27ec-7ad8-af45-ca172588faf3"
-	own, _ := registry.ParseRow([]byte(`{"session_id":"` + name + `","alias":"amber"}`))
+	own, _ := sessions.ParseRow([]byte(`{"session_id":"` + name + `","alias":"amber"}`))
 	may, longest := mayInherit(reg, own, nil)
 	for at := 256<<10 - 2*len(name); at < 256<<10+2*len(name); at++ {
 		if err := reg.Dir().Write(callers.DeadLetterFile, []byte(strings.Repeat("x", at)+name+strings.Repeat("x", 9))); err != nil {

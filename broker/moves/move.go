@@ -9,16 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/finder"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
-	"c2c/sessions/facts"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
 )
 
 const (
@@ -36,7 +31,7 @@ const (
 // Finish moves the mail of other sessions to the session own. The argument from has the ids of the other sessions. Mail that cannot move
 // now stays recorded in the facts (MoveFrom). Finish only logs errors, because an error would stop the hook or the tool call that begins
 // with it.
-func Finish(ctx context.Context, reg *sessions.Registry, from []string, own registry.Row) {
+func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sessions.Row) {
 	if len(from) == 0 {
 		return
 	}
@@ -45,7 +40,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 	for i := 0; i < len(from); i++ {
 		sid := from[i]
 		if f, err := reg.Facts.Read(sid); err == nil { // mail that should move to sid must now move to own
-			from = facts.AddMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.SID() })...)
+			from = sessions.AddMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.SID() })...)
 		}
 		gone, err := isGone(reg, sid)
 		if gone {
@@ -60,14 +55,14 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 	if err != nil {
 		reg.Log.Warn("dead letters were not moved yet", "to", own.SID(), "err", err)
 	}
-	err = reg.Facts.Change(ctx, own.SID(), func(f *facts.Facts) {
-		f.MoveFrom = facts.AddMissing(f.MoveFrom, from...)
+	err = reg.Facts.Change(ctx, own.SID(), func(f *sessions.Facts) {
+		f.MoveFrom = sessions.AddMissing(f.MoveFrom, from...)
 		if done {
 			f.MoveFrom = slices.DeleteFunc(f.MoveFrom, func(sid string) bool {
 				return !slices.Contains(stuck, sid) && !hasMore(ctx, reg, sid)
 			})
 		} else {
-			f.MoveFrom = facts.AddMissing(f.MoveFrom, own.SID())
+			f.MoveFrom = sessions.AddMissing(f.MoveFrom, own.SID())
 		}
 	})
 	if err != nil {
@@ -83,10 +78,10 @@ func FinishLeft(ctx context.Context, reg *sessions.Registry, s sessions.Session)
 	}
 	left := s
 	left.ClientIDs = []string{s.Facts.Left}
-	turns.LookForAnswer(reg, left)
-	_, err := turns.PutBack(ctx, reg, s.ID, nil)
+	sessions.LookForAnswer(reg, left)
+	_, err := sessions.PutBack(ctx, reg, s.ID, nil)
 	if err == nil {
-		err = reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) { f.Left = "" })
+		err = reg.Facts.Change(ctx, s.ID, func(f *sessions.Facts) { f.Left = "" })
 	}
 	if err != nil {
 		reg.Log.Warn("mail of the conversation before was not put back yet", "session", s.ID, "err", err)
@@ -96,7 +91,7 @@ func FinishLeft(ctx context.Context, reg *sessions.Registry, s sessions.Session)
 // isGone reports whether a session is no longer registered. A session that has come back keeps its mail.
 func isGone(reg *sessions.Registry, sid string) (bool, error) {
 	rows, err := reg.ReadRegistry() // not Rows, which may lock the registry
-	return err == nil && registry.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
+	return err == nil && sessions.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
 }
 
 // hasMore reports whether a mailbox has more mail to move, leased mail included. A sender that read the registry before the move may
@@ -121,7 +116,7 @@ func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	for range MaxMoves {
 		rows, err := reg.Rows(ctx)
-		if err == nil && registry.FindSID(rows, sid) >= 0 {
+		if err == nil && sessions.FindSID(rows, sid) >= 0 {
 			return
 		}
 		holder := ""
@@ -146,13 +141,13 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 // alias, or if the session sid has it again. RecordMove holds the registry's lock. So the next holder of the alias finds the record, and
 // fetches that mail, too.
 func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) (holder string, err error) {
-	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
 		r := reg.Receiver(rows, alias)
 		if r == nil || r.SID() == sid {
 			return rows, nil
 		}
 		holder = r.SID()
-		return rows, reg.Facts.Change(ctx, holder, func(f *facts.Facts) { f.MoveFrom = facts.AddMissing(f.MoveFrom, sid) })
+		return rows, reg.Facts.Change(ctx, holder, func(f *sessions.Facts) { f.MoveFrom = sessions.AddMissing(f.MoveFrom, sid) })
 	})
 	return holder, err
 }
@@ -165,14 +160,14 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 		return nil
 	}
 	f := reg.Facts.Of(from)
-	turns.LookForAnswer(reg, sessions.Session{ID: from, Client: f.Client, ClientIDs: f.ClientIDs})
-	if _, err := turns.PutBack(ctx, reg, from, nil); err != nil {
+	sessions.LookForAnswer(reg, sessions.Session{ID: from, Client: f.Client, ClientIDs: f.ClientIDs})
+	if _, err := sessions.PutBack(ctx, reg, from, nil); err != nil {
 		return err
 	}
-	told := notice.Quota{}
-	return Transfer(ctx, reg, from, reg, to, func(moved []mail.Message, refused []notice.DeadLetter) {
+	told := owed.Quota{}
+	return Transfer(ctx, reg, from, reg, to, func(moved []mail.Message, refused []owed.DeadLetter) {
 		if rows, err := reg.ReadRegistry(); err == nil { // not Rows, which may lock the registry
-			notice.TellDead(ctx, reg, rows, told, refused...)
+			owed.TellDead(ctx, reg, rows, told, refused...)
 		}
 		moveOwed(ctx, reg, from, to, moved, refused)
 	})
@@ -182,7 +177,7 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 // their ids. So after a kill the next Transfer delivers them again, and the mailbox finds that it has them already. A message that the
 // mailbox can never take becomes a dead letter of toRoot. After each lease, Transfer calls moved with the messages that are done, perhaps
 // none; refused lists those of them that became dead letters.
-func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []notice.DeadLetter)) error {
+func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []owed.DeadLetter)) error {
 	box, err := toRoot.Mailbox(to)
 	if err != nil {
 		return err
@@ -192,7 +187,7 @@ func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toR
 		if err != nil {
 			err = fmt.Errorf("move mail of session %q: %w", from, err)
 		}
-		if derr := notice.AddDead(ctx, toRoot, from, refused...); derr != nil {
+		if derr := owed.AddDead(ctx, toRoot, from, refused...); derr != nil {
 			return 0, errors.Join(err, derr)
 		}
 		moved(messages[:n], refused)
@@ -202,7 +197,7 @@ func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toR
 
 // moveOwed records that the new session owes the answers to the moved messages, and the old one does not. A refused message needs no
 // answer.
-func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []mail.Message, refused []notice.DeadLetter) {
+func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []mail.Message, refused []owed.DeadLetter) {
 	var dead []mail.Message
 	for _, d := range refused {
 		dead = append(dead, d.Message)
@@ -214,7 +209,7 @@ func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, move
 }
 
 // without returns the messages that were not refused.
-func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
+func without(msgs []mail.Message, refused []owed.DeadLetter) []mail.Message {
 	dead := map[owed.Key]bool{}
 	for _, d := range refused {
 		dead[owed.KeyOf(d.Message)] = true
@@ -224,7 +219,7 @@ func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
 
 // deliverSome delivers as many of the messages as it can, in order and in few commits. The result n counts the messages that are done.
 // The result refused has those of them that the mailbox can never take. The error says why the mailbox cannot take the next message now.
-func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []notice.DeadLetter, n int, err error) {
+func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []owed.DeadLetter, n int, err error) {
 	half, size := len(messages)/2, 0
 	for _, m := range messages {
 		size += len(m.Content)
@@ -236,7 +231,7 @@ func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Messag
 		case err == nil:
 			return nil, len(messages), nil
 		case half == 0 && never:
-			return []notice.DeadLetter{{Reason: err.Error(), Message: messages[0]}}, 1, nil
+			return []owed.DeadLetter{{Reason: err.Error(), Message: messages[0]}}, 1, nil
 		case half == 0 || !never && !errors.Is(err, inbox.ErrFull):
 			return nil, 0, err
 		}
@@ -285,12 +280,12 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 // moves to own. The result done is true if no such letter is left. Redeliver does not hold the lock of the dead letters while it delivers
 // them, because the OCaml c2c takes this lock after the lock of an inbox. The ids make a second delivery harmless. A dead letter that can
 // never be delivered stays, with the reason.
-func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
+func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
 	if !anyDead(reg, may, longest) {
 		return true, nil
 	}
-	lines, err := notice.ReadDeadLines(reg)
+	lines, err := owed.ReadDeadLines(reg)
 	if err != nil {
 		// If the file is not ours, it stays so until a person repairs it. A new try at each call of the session would not help.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
@@ -301,11 +296,11 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 		if !may(line) {
 			continue
 		}
-		d, ok := notice.ParseDead(line)
+		d, ok := owed.ParseDead(line)
 		if !ok || d.Reason != "" || !inherits(reg, own, from, d) {
 			continue
 		}
-		key := notice.MessageKey(d.Message)
+		key := owed.MessageKey(d.Message)
 		if mine[key] == nil {
 			messages = append(messages, d.Message)
 		}
@@ -324,10 +319,10 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	}
 	owed.AddMoved(ctx, reg, own.SID(), without(messages[:n], refused))
 	here := false
-	derr := notice.RemoveDead(ctx, reg, own.SID(), func() (gone map[string]string, err error) {
+	derr := owed.RemoveDead(ctx, reg, own.SID(), func() (gone map[string]string, err error) {
 		gone, here, err = Delivered(ctx, box, mine, without(messages[:n], refused))
 		for _, d := range refused {
-			gone[mine[notice.MessageKey(d.Message)][0]] = d.Reason
+			gone[mine[owed.MessageKey(d.Message)][0]] = d.Reason
 		}
 		return gone, err
 	})
@@ -360,7 +355,7 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 			all = false
 			continue
 		}
-		for _, line := range mine[notice.MessageKey(m)] {
+		for _, line := range mine[owed.MessageKey(m)] {
 			gone[line] = ""
 		}
 	}
@@ -369,17 +364,17 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 
 // mayInherit returns a quick test whether lines may contain a dead letter for a session, and the length of the longest name for which the
 // test looks. Among thousands of lines hardly any passes the test, and a hook would need seconds to parse them all.
-func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may func(lines []byte) bool, longest int) {
+func mayInherit(reg *sessions.Registry, own sessions.Row, from []string) (may func(lines []byte) bool, longest int) {
 	names := append([]string{own.SID()}, from...)
 	if f := reg.Facts.Of(own.SID()); f.Named && !f.Proposed {
 		names = append(names, own.Alias())
 	}
-	var finders []*finder.Finder
+	var finders []*mail.Finder
 	for _, name := range names {
-		finders, longest = append(finders, finder.AnyCase(sessions.Fold(name))), max(longest, len(name))
+		finders, longest = append(finders, mail.AnyCaseFinder(sessions.Fold(name))), max(longest, len(name))
 	}
 	return func(lines []byte) bool {
-		hasName := func(f *finder.Finder) bool { return f.In(lines) }
+		hasName := func(f *mail.Finder) bool { return f.In(lines) }
 		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, hasName) // a name may have an escaped letter
 	}, longest
 }
@@ -388,7 +383,7 @@ func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may fu
 // nearly every session that comes back, no letter passes. If the file cannot be read, anyDead returns true: its caller then reads the whole
 // file and reports the error.
 func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found bool) {
-	err := notice.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
+	err := owed.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
 		found = may(piece)
 		return !found
 	})
@@ -398,7 +393,7 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 // inherits reports whether a session gets a dead letter. It gets its own letters, and those of the sessions whose ids are in from. As in
 // the OCaml c2c, it also gets letters to an alias that it has chosen itself, but not if the alias comes from a project's file. It does not
 // get these letters if their session may come back: c2c knows a client id of that session, or does not know its process.
-func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
+func inherits(reg *sessions.Registry, own sessions.Row, from []string, d owed.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true
 	}

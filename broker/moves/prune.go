@@ -8,28 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/facts"
-	"c2c/sessions/locks"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
 )
 
 // Pruned is what a prune removed, or would remove.
 type Pruned struct {
-	Archives    archive.Pruned `json:"archives"`     // parts of the archives of sessions that are still known
-	DeadLetters archive.Pruned `json:"dead_letters"` // messages
-	Sessions    int            `json:"sessions"`     // sessions that are gone
-	Files       archive.Pruned `json:"files"`        // all files of these sessions
-	ClientIDs   archive.Pruned `json:"client_ids"`   // client ids of sessions that are gone
-	Pointers    archive.Pruned `json:"pointers"`     // hook scripts' pointers to sessions that are gone
+	Archives    inbox.Pruned `json:"archives"`     // parts of the archives of sessions that are still known
+	DeadLetters inbox.Pruned `json:"dead_letters"` // messages
+	Sessions    int          `json:"sessions"`     // sessions that are gone
+	Files       inbox.Pruned `json:"files"`        // all files of these sessions
+	ClientIDs   inbox.Pruned `json:"client_ids"`   // client ids of sessions that are gone
+	Pointers    inbox.Pruned `json:"pointers"`     // hook scripts' pointers to sessions that are gone
 }
 
 // Prune removes useless data that is older than age: parts of archives, dead letters, and all files of sessions that are not registered,
@@ -106,19 +100,19 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	if err != nil {
 		return err
 	}
-	var files archive.Pruned
-	err = p.locked(ctx, registry.LockName, func() error {
+	var files inbox.Pruned
+	err = p.locked(ctx, sessions.RegistryLock, func() error {
 		rows, err := reg.ReadRegistry()
-		if err != nil || registry.FindSID(rows, sid) >= 0 {
+		if err != nil || sessions.FindSID(rows, sid) >= 0 {
 			return err
 		}
 		used, err := box.Changed()
-		if err == nil && facts.LastChange(p.facts, sid, used).Before(p.before) {
-			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: reg.Dir(), Name: locks.RingLock(sid)}, inbox.Entry{Dir: reg.Dir(), Name: locks.ServerLock(sid)},
-				inbox.Entry{Dir: reg.Dir(), Name: facts.RoomPlaces(sid)}, inbox.Entry{Dir: reg.Dir(), Name: facts.RoomPlacesLock(sid)},
-				inbox.Entry{Dir: reg.Dir(), Name: facts.RoomOpen(sid)},
+		if err == nil && sessions.LastFactsChange(p.facts, sid, used).Before(p.before) {
+			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: reg.Dir(), Name: sessions.RingLock(sid)}, inbox.Entry{Dir: reg.Dir(), Name: sessions.ServerLock(sid)},
+				inbox.Entry{Dir: reg.Dir(), Name: sessions.RoomPlaces(sid)}, inbox.Entry{Dir: reg.Dir(), Name: sessions.RoomPlacesLock(sid)},
+				inbox.Entry{Dir: reg.Dir(), Name: sessions.RoomOpen(sid)},
 				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
-				inbox.Entry{Dir: reg.Dir(), Name: turns.WorkName(sid)}, inbox.Entry{Dir: reg.Dir(), Name: turns.AnsweredName(sid)},
+				inbox.Entry{Dir: reg.Dir(), Name: sessions.WorkName(sid)}, inbox.Entry{Dir: reg.Dir(), Name: sessions.AnsweredName(sid)},
 				inbox.Entry{Dir: p.owed, Name: sid + owed.Suffix}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})
 		}
 		return err
@@ -149,7 +143,7 @@ func (p *pruning) isGone(sid string) bool {
 // pruneNames removes those files of a directory that point to a session that is gone. The first line of such a file is a prefix and a session id. The
 // argument openErr is the error of opening the directory. pruneNames holds the registry's lock, because a session is registered before a
 // file points to it.
-func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
+func (p *pruning) pruneNames(ctx context.Context, count *inbox.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
 	if errors.Is(openErr, fs.ErrNotExist) {
 		return nil
 	}
@@ -157,7 +151,7 @@ func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *at
 		return openErr
 	}
 	defer dir.Close()
-	return p.locked(ctx, registry.LockName, func() error {
+	return p.locked(ctx, sessions.RegistryLock, func() error {
 		rows, err := p.reg.ReadRegistry()
 		if err != nil {
 			return err
@@ -174,7 +168,7 @@ func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *at
 			}
 			first, _, _ := strings.Cut(string(data), "\n")
 			sid, here := strings.CutPrefix(first, prefix)
-			if !here || strings.Contains(sid, "/") || registry.FindSID(rows, sid) >= 0 || !p.isGone(sid) {
+			if !here || strings.Contains(sid, "/") || sessions.FindSID(rows, sid) >= 0 || !p.isGone(sid) {
 				continue
 			}
 			if err := count.Remove(dir, name, p.dry); err != nil {
@@ -197,14 +191,14 @@ func (p *pruning) pruneDead(ctx context.Context) error {
 	if !callers.MayHaveDeadLetters(reg) {
 		return nil
 	}
-	return p.locked(ctx, notice.DeadLetterLock, func() error {
-		lines, err := notice.ReadDeadLines(reg)
+	return p.locked(ctx, owed.DeadLetterLock, func() error {
+		lines, err := owed.ReadDeadLines(reg)
 		if err != nil {
 			return err
 		}
 		var kept [][]byte
 		for _, line := range lines {
-			if d, ok := notice.ParseDead(line); ok && d.DeletedAt > mail.Seconds(noTime) && d.DeletedAt < mail.Seconds(p.before) {
+			if d, ok := owed.ParseDead(line); ok && d.DeletedAt > mail.Seconds(noTime) && d.DeletedAt < mail.Seconds(p.before) {
 				p.DeadLetters.Add(int64(len(line)))
 			} else {
 				kept = append(kept, line)

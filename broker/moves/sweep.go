@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // Swept is what a sweep did, or would do. The fields of the OCaml c2c come first.
@@ -55,7 +53,7 @@ func (s Swept) Err() error {
 // emptied, Swept has the error, and the sweep goes on.
 func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	var swept Swept
-	err := reg.Change(ctx, func(rows []registry.Row) (kept []registry.Row, err error) {
+	err := reg.Change(ctx, func(rows []sessions.Row) (kept []sessions.Row, err error) {
 		kept, swept = stale(reg, rows, grace)
 		return kept, nil
 	})
@@ -87,27 +85,27 @@ func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 // sweepMailbox makes dead letters of the mail in a mailbox without a session. It holds the registry's lock: otherwise a session
 // could come back meanwhile, find its mailbox empty, and not look at the dead letters.
 func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n int, err error) {
-	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
-		if registry.FindSID(rows, sid) >= 0 {
+	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+		if sessions.FindSID(rows, sid) >= 0 {
 			return rows, nil
 		}
-		told := notice.Quota{}
+		told := owed.Quota{}
 		err := EmptyMailbox(ctx, reg, sid, func(messages []mail.Message) (int, error) {
-			var dead []notice.DeadLetter
+			var dead []owed.DeadLetter
 			for _, m := range messages {
 				if !m.IsNotice() { // a notice is dropped
-					dead = append(dead, notice.DeadLetter{Message: m})
+					dead = append(dead, owed.DeadLetter{Message: m})
 				}
 			}
-			if err := notice.AddDead(ctx, reg, sid, dead...); err != nil {
+			if err := owed.AddDead(ctx, reg, sid, dead...); err != nil {
 				return 0, err
 			}
-			notice.TellDead(ctx, reg, rows, told, dead...)
+			owed.TellDead(ctx, reg, rows, told, dead...)
 			n += len(dead)
 			return len(messages), nil
 		})
 		if err == nil {
-			owed.Close(ctx, reg, sid, owed.WasSwept, func(mail.Message) bool { return true })
+			owed.CloseRecords(ctx, reg, sid, owed.WasSwept, func(mail.Message) bool { return true })
 		}
 		return rows, err
 	})
@@ -121,7 +119,7 @@ func Stale(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 	return gone, err
 }
 
-func stale(reg *sessions.Registry, rows []registry.Row, grace time.Duration) (kept []registry.Row, gone Swept) {
+func stale(reg *sessions.Registry, rows []sessions.Row, grace time.Duration) (kept []sessions.Row, gone Swept) {
 	gone.Sessions = []SweptSession{}
 	look := reg.Prober()
 	for _, r := range rows {

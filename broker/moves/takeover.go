@@ -7,14 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/facts"
-	"c2c/sessions/registry"
 )
 
 // Takeover describes what TakeOver did, or would do.
@@ -67,7 +64,7 @@ func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, for
 	if dry {
 		return t, nil
 	}
-	if err := reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) { return GiveAlias(ctx, reg, rows, t, writers, force) }); err != nil {
+	if err := reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) { return GiveAlias(ctx, reg, rows, t, writers, force) }); err != nil {
 		return t, err
 	}
 	reg.Events.Record(ctx, "handover", "from_session", t.From, "to_session", t.To, "alias", t.Alias)
@@ -76,14 +73,14 @@ func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, for
 }
 
 // TakeoverPair finds the two sessions. It returns an error if the takeover is not possible.
-func TakeoverPair(reg *sessions.Registry, rows []registry.Row, old, heir string, force bool) (from, to sessions.Session, err error) {
+func TakeoverPair(reg *sessions.Registry, rows []sessions.Row, old, heir string, force bool) (from, to sessions.Session, err error) {
 	var both [2]sessions.Session
 	for i, name := range []string{old, heir} {
 		sid, err := callers.SIDByName(rows, name)
 		if err != nil {
 			return from, to, err
 		}
-		j := registry.FindSID(rows, sid)
+		j := sessions.FindSID(rows, sid)
 		if j < 0 {
 			return from, to, sessions.UnknownAlias(reg, rows, name)
 		}
@@ -112,7 +109,7 @@ func refuseRunning(s sessions.Session, force bool) error {
 // tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. After that call, the session that
 // had the alias heir has the alias old, and the session old has no row. The caller may also give their ids, unless a session has such an
 // id as its alias now.
-func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
+func tookOver(reg *sessions.Registry, rows []sessions.Row, old, heir string) (t Takeover, ok bool) {
 	isFree := func(alias string) bool { return len(sessions.Holders(rows, alias)) == 0 }
 	for _, r := range rows {
 		f := reg.Facts.Of(r.SID())
@@ -124,7 +121,7 @@ func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t 
 		given := reg.Facts.Of(t.From).Alias // the heir may have changed it since
 		gave := old == t.From && isFree(old) || sessions.Fold(old) == sessions.Fold(t.Alias)
 		took := isFree(heir) && (heir == t.To || sessions.Fold(heir) == sessions.Fold(t.Former))
-		if gave && took && registry.FindSID(rows, t.From) < 0 && (given == "" || sessions.Fold(given) == sessions.Fold(t.Alias)) {
+		if gave && took && sessions.FindSID(rows, t.From) < 0 && (given == "" || sessions.Fold(given) == sessions.Fold(t.Alias)) {
 			return t, true
 		}
 	}
@@ -134,8 +131,8 @@ func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t 
 // GiveAlias changes the registry for a takeover. It first checks everything. Then it notifies the senders: after the change the mail moves to the
 // heir, and there no file shows which mail was for the old session. Then it writes the heir's facts. From then on, when the heir calls c2c
 // and the old session has no row any more, mail is moved. The registry comes last.
-func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, writers []writer, force bool) ([]registry.Row, error) {
-	i, j := registry.FindSID(rows, t.From), registry.FindSID(rows, t.To)
+func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, t Takeover, writers []writer, force bool) ([]sessions.Row, error) {
+	i, j := sessions.FindSID(rows, t.From), sessions.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
 		return nil, fmt.Errorf("hand over %q: its session has changed meanwhile; look with c2c list and try again", t.Alias)
 	}
@@ -148,13 +145,13 @@ func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 		}
 	}
 	since := reg.Facts.Of(t.From).AliasSince
-	err := reg.Facts.Change(ctx, t.To, func(f *facts.Facts) {
+	err := reg.Facts.Change(ctx, t.To, func(f *sessions.Facts) {
 		if f.Alias != t.Alias { // if they are equal, an earlier call has done this and was killed
 			f.Alias = t.Former
 		}
 		f.Rename(t.Alias, reg.Now())
 		f.Named, f.Proposed, f.TookOver, f.AliasSince = true, false, t.From, since
-		f.MoveFrom = facts.AddMissing(f.MoveFrom, t.From)
+		f.MoveFrom = sessions.AddMissing(f.MoveFrom, t.From)
 	})
 	if err != nil {
 		return nil, err
@@ -172,7 +169,7 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	if err != nil {
 		return err
 	}
-	i := registry.FindSID(rows, t.To)
+	i := sessions.FindSID(rows, t.To)
 	if i < 0 {
 		return nil
 	}
@@ -180,15 +177,15 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	t.Late = slices.Contains(reg.Facts.Of(t.To).MoveFrom, t.From)
 	// GiveAlias has notified the senders of questions that the old session has read and not answered. Nobody owes these answers any more.
 	// The heir owes the answers to the questions that were unread.
-	owed.Close(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
+	owed.CloseRecords(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
 	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
 		t.Alias, t.Former, t.From)
-	return notice.Send(ctx, reg, t.To, mail.Message{To: t.Alias, ID: notice.ID("handover", t.From, t.To), Content: text}, "handover")
+	return owed.SendNotice(ctx, reg, t.To, mail.Message{To: t.Alias, ID: owed.NoticeID("handover", t.From, t.To), Content: text}, "handover")
 }
 
 // writer is a sender of mail for the old session.
 type writer struct {
-	to      registry.Row   // nil: nobody to tell; the sender is gone, or is one of the two sessions
+	to      sessions.Row   // nil: nobody to tell; the sender is gone, or is one of the two sessions
 	waiting int            // how many of its messages are unread
 	open    []mail.Message // its questions that were read and not answered
 }
@@ -197,7 +194,7 @@ type writer struct {
 const maxOpen = 5
 
 // Writers returns the senders whose mail waits in a session's mailbox, or whose questions the session has read but not answered.
-func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, from, to sessions.Session) (writers []writer, err error) {
+func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, from, to sessions.Session) (writers []writer, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {
 		return nil, err
@@ -258,11 +255,11 @@ func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, w write
 	if len(w.open) > 0 {
 		var names []string
 		for _, m := range w.open {
-			names = append(names, notice.Describe(m))
+			names = append(names, owed.DescribeMessage(m))
 		}
 		text += " Read and not answered: " + strings.Join(names, ", ") + "; ask again if you still need it."
 	}
-	return notice.Send(ctx, reg, w.to.SID(), mail.Message{To: w.to.Alias(), ID: notice.ID("handover", t.From, t.To, w.to.SID()), Content: text}, "handover")
+	return owed.SendNotice(ctx, reg, w.to.SID(), mail.Message{To: w.to.Alias(), ID: owed.NoticeID("handover", t.From, t.To, w.to.SID()), Content: text}, "handover")
 }
 
 // LeftMailbox opens the mailbox of a session that is no longer registered, by the id of the session.

@@ -8,17 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
-	"c2c/sessions/facts"
-	"c2c/sessions/locks"
-	"c2c/sessions/registry"
-	"c2c/sessions/turns"
 )
 
 // The process that acts on deadlines also tidies the root, once a day. Commands and hooks do not.
@@ -53,7 +47,7 @@ type tidying struct {
 // Tidy removes rows and files that are useless. The result more is true if there is more to do.
 func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	var idle []sessions.IdleRow
-	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
 		idle = reg.Idle(rows)
 		return reg.ForgetIdle(rows, idle), nil
 	})
@@ -76,7 +70,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	errs := []error{t.locks(ctx, idle)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
-	if t.dead, err = notice.NamesInDeadLetters(reg, t.old); err != nil {
+	if t.dead, err = owed.NamesInDeadLetters(reg, t.old); err != nil {
 		return false, errors.Join(append(errs, err)...)
 	}
 	for _, sid := range sids {
@@ -103,7 +97,7 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 		}
 		for _, at := range t.ownLocks(one.SID) {
 			if at.Dir != nil {
-				errs = append(errs, filelock.Discard(at.Dir, at.Name))
+				errs = append(errs, atomicfile.DiscardLock(at.Dir, at.Name))
 			}
 		}
 	}
@@ -113,16 +107,16 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 // marks lists the files of a session that record only a time. While the model has not answered some mail, the file with the time of its
 // last answer is not among them: without this file the mail would count as read.
 func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
-	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: turns.WorkName(sid)}}
-	if turns.Settled(ctx, t.reg, sid) {
-		all = append(all, inbox.Entry{Dir: t.reg.Dir(), Name: turns.AnsweredName(sid)})
+	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: sessions.WorkName(sid)}}
+	if sessions.Settled(ctx, t.reg, sid) {
+		all = append(all, inbox.Entry{Dir: t.reg.Dir(), Name: sessions.AnsweredName(sid)})
 	}
 	return all
 }
 
 // ownLocks lists the locks of a session that the OCaml c2c does not use.
 func (t *tidying) ownLocks(sid string) []inbox.Entry {
-	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: locks.RingLock(sid)}, {Dir: t.reg.Dir(), Name: locks.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
+	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: sessions.RingLock(sid)}, {Dir: t.reg.Dir(), Name: sessions.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
 	if t.owed != nil {
 		if _, err := t.owed.Stat(sid + owed.Suffix); errors.Is(err, fs.ErrNotExist) { // if there are records, a sender still waits for news
 			all = append(all, inbox.Entry{Dir: t.owed, Name: sid + ".lock"})
@@ -132,14 +126,14 @@ func (t *tidying) ownLocks(sid string) []inbox.Entry {
 }
 
 // untidy returns the sessions without a row that have files to remove, or old facts.
-func (t *tidying) untidy(rows []registry.Row) (sids []string, err error) {
+func (t *tidying) untidy(rows []sessions.Row) (sids []string, err error) {
 	found := map[string]bool{}
 	var errs []error
 	for _, in := range []struct {
 		dir  *atomicfile.Dir
 		ends []string
 	}{
-		{t.reg.Dir(), []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", turns.WorkEnd}},
+		{t.reg.Dir(), []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", sessions.WorkEnd}},
 		{t.archive, []string{".lock"}}, {t.facts, []string{".lock"}},
 		{t.owed, []string{owed.Suffix, ".lock"}},
 	} {
@@ -158,7 +152,7 @@ func (t *tidying) untidy(rows []registry.Row) (sids []string, err error) {
 		}
 	}
 	for sid := range found {
-		if registry.FindSID(rows, sid) < 0 && !sessions.IsPersonID(sid) && !sessions.IsExternalID(sid) && !sessions.IsHostID(sid) {
+		if sessions.FindSID(rows, sid) < 0 && !sessions.IsPersonID(sid) && !sessions.IsExternalID(sid) && !sessions.IsHostID(sid) {
 			sids = append(sids, sid)
 		} else {
 			delete(t.old, sid)
@@ -177,9 +171,9 @@ func (t *tidying) session(ctx context.Context, sid string) error {
 		return err
 	}
 	mail := false
-	err = reg.Locks.With(ctx, registry.LockName, func() error {
+	err = reg.Locks.With(ctx, sessions.RegistryLock, func() error {
 		rows, err := reg.ReadRegistry()
-		if err != nil || registry.FindSID(rows, sid) >= 0 {
+		if err != nil || sessions.FindSID(rows, sid) >= 0 {
 			return err
 		}
 		if mail = reg.HasMail(sid); mail {
@@ -204,7 +198,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	if err != nil {
 		return err
 	}
-	unused := reg.Now().Sub(facts.LastChange(t.facts, sid, last))
+	unused := reg.Now().Sub(sessions.LastFactsChange(t.facts, sid, last))
 	if some, err := box.Used(); err != nil || some && unused <= sessions.ForgetAfter {
 		return err // notices may wait: keep them, because the session may come back soon
 	}
@@ -212,7 +206,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	if err := t.dropNotices(ctx, sid); err != nil {
 		return err
 	}
-	owed.Close(ctx, reg, sid, owed.WasSwept, func(mail.Message) bool { return true })
+	owed.CloseRecords(ctx, reg, sid, owed.WasSwept, func(mail.Message) bool { return true })
 	_, err = box.DiscardButArchive(t.files(ctx, sid, unused)...)
 	return err
 }

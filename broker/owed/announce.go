@@ -3,10 +3,8 @@ package owed
 import (
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/due"
 )
 
 // Announce makes sure that some process looks at a message's deadlines in time. Call it before the message is stored, because the sender
@@ -21,9 +19,9 @@ func Announce(reg *sessions.Registry, m mail.Message) {
 		}
 	}
 	if m.TellAfter > 0 {
-		first = sessions.Earlier(first, now.Add(notice.TellAfterOf(m)))
+		first = sessions.Earlier(first, now.Add(TellAfterOf(m)))
 	}
-	if !first.IsZero() && first.Before(now.Add(due.LookEvery-time.Second)) { // a second less: the send was a moment ago
+	if !first.IsZero() && first.Before(now.Add(sessions.LookEvery-time.Second)) { // a second less: the send was a moment ago
 		reg.Due.LookBy(first)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // asker has the questions of one session that waits for answers.
@@ -22,7 +21,7 @@ type asker struct {
 // AnswersTo finds the answers to the messages in bySession. This map has the records of each session that owes answers. An answer names
 // its question (InReplyTo). AnswersTo searches the mailbox of each asker once. After an error it still searches the other mailboxes, and
 // returns what it found there.
-func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
+func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
 	for sid, records := range bySession {

@@ -11,12 +11,9 @@ import (
 	"strconv"
 	"time"
 
-	"c2c/broker/notice"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // A session that waits for an answer has a file in asking/, below the root:
@@ -60,7 +57,7 @@ func (e *CircleError) Error() string {
 // Awaits reports whether the session sid waits for the message m: m answers the question of sid, and comes from the session that sid has
 // asked.
 func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
-	if m.Kind == notice.KindSystem || !mail.IsUUID(m.InReplyTo) {
+	if m.Kind == KindSystem || !mail.IsUUID(m.InReplyTo) {
 		return false
 	}
 	dir, err := reg.SubIfThere(AskingDir)
@@ -90,7 +87,7 @@ func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool)
 		return w, false
 	}
 	defer f.Close()
-	if free, err := filelock.FreeFile(f); err != nil || free {
+	if free, err := atomicfile.FreeFile(f); err != nil || free {
 		return w, false
 	}
 	data := make([]byte, 512) // more than the file can have
@@ -114,12 +111,12 @@ type Asking struct {
 }
 
 // StartWait begins a wait. If the asked session already waits for the asking session, it returns a *CircleError.
-func StartWait(ctx context.Context, reg *sessions.Registry, rows []registry.Row, w Wait) (a *Asking, err error) {
+func StartWait(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, w Wait) (a *Asking, err error) {
 	dir, err := reg.Dir().Sub(AskingDir, true)
 	if err != nil {
 		return nil, err
 	}
-	err = filelock.With(ctx, dir, askingLock, func() error {
+	err = atomicfile.WithLock(ctx, dir, askingLock, func() error {
 		waits, err := waitsIn(dir, reg.Now())
 		if err == nil {
 			err = checkCircle(rows, waits, w.Asks, w.Asked)
@@ -131,7 +128,7 @@ func StartWait(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 		if a.File, err = dir.Open(a.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 			return err
 		}
-		if _, err = filelock.TryFile(a.File); err == nil {
+		if _, err = atomicfile.TryFile(a.File); err == nil {
 			_, err = a.File.WriteString(w.Asks + "\n" + w.Asked + "\n" + w.Alias + "\n")
 		}
 		return err
@@ -163,9 +160,9 @@ func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 
 // checkCircle returns a *CircleError if a question would cause a deadlock: the session with the id asked already waits for the one
 // with the id asks, directly or through others.
-func checkCircle(rows []registry.Row, waits []Wait, asks, asked string) error {
+func checkCircle(rows []sessions.Row, waits []Wait, asks, asked string) error {
 	alias := func(sid string) string {
-		if i := registry.FindSID(rows, sid); i >= 0 {
+		if i := sessions.FindSID(rows, sid); i >= 0 {
 			return rows[i].Alias()
 		}
 		return sid

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"c2c/broker/notice"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -27,7 +26,7 @@ const (
 )
 
 // endings are the states in which an obligation is over.
-var endings = [...]string{Answered, notice.Refused, notice.Expired, sessions.Dead, WasSwept, HandedOver, GivenUp}
+var endings = [...]string{Answered, Refused, Expired, sessions.Dead, WasSwept, HandedOver, GivenUp}
 
 // Wakes counts the rings for a message.
 type Wakes struct {
@@ -95,7 +94,7 @@ func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []m
 		return nil
 	}
 	err := withRecords(reg, sid, func(dir *atomicfile.Dir) error {
-		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
+		return ChangeRecords(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if _, rung := owes[d.Key()]; !rung {
 				return false, false
 			}
@@ -110,12 +109,12 @@ func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []m
 	var records []Record
 	for _, m := range owes {
 		if reg.Now().Sub(m.Time()) < ringFirst {
-			d := New(m)
+			d := NewRecord(m)
 			d.Wakes.Add(r)
 			records = append(records, d)
 		}
 	}
-	return Add(ctx, reg, sid, false, records...)
+	return AddRecords(ctx, reg, sid, false, records...)
 }
 
 func (w *Wakes) Add(r wake.Ring) {

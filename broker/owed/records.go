@@ -11,12 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/notice"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // A question that was read has left the mailbox, but its answer may still be due. So a message that asks for an answer (mail.Message.Owes),
@@ -71,7 +68,7 @@ type terms struct {
 }
 
 // New makes the record of a message that was just stored.
-func New(m mail.Message) Record {
+func NewRecord(m mail.Message) Record {
 	m.Content, m.Extra = strings.ToValidUTF8(m.Content[:min(len(m.Content), owedCut)], ""), nil
 	if m.Ephemeral {
 		m.Content = ""
@@ -118,7 +115,7 @@ func KeyOf(m mail.Message) Key { return Key{m.FromSession, sessions.Fold(m.From)
 
 // Read reads the records of a session. It needs no lock, because a writer only replaces the file or adds a line; half a line becomes a
 // record with Half set. If a ring came before the sender wrote the record, the message has two lines; Read merges them into one record.
-func Read(dir *atomicfile.Dir, sid string) (records []Record, err error) {
+func ReadRecords(dir *atomicfile.Dir, sid string) (records []Record, err error) {
 	data, err := dir.ReadIf(sid + Suffix)
 	place := map[Key]int{}
 	for line := range bytes.Lines(data) {
@@ -159,7 +156,7 @@ var errOwedFull = errors.New("too many messages wait for an answer of that sessi
 
 // Add writes records of messages in a session's mailbox that the session must answer. If repeated is set, some of the records may exist
 // already; Add does not write these again.
-func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, records ...Record) error {
+func AddRecords(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, records ...Record) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -168,7 +165,7 @@ func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool,
 		return err
 	}
 	defer dir.Close()
-	return filelock.With(ctx, dir, sid+".lock", func() error {
+	return atomicfile.WithLock(ctx, dir, sid+".lock", func() error {
 		info, err := dir.Stat(sid + Suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -178,7 +175,7 @@ func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool,
 		}
 		there := map[Key]bool{}
 		if repeated {
-			before, err := Read(dir, sid)
+			before, err := ReadRecords(dir, sid)
 			if err != nil {
 				return err
 			}
@@ -209,7 +206,7 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 	if m.AnswerBy == 0 && !m.Owes() || !mail.ValidName(to.ID) {
 		return nil
 	}
-	d := New(m)
+	d := NewRecord(m)
 	d.Surface = SurfaceOf(reg, to)
 	if repeated && m.Owes() {
 		rows, err := reg.Rows(ctx)
@@ -221,16 +218,16 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 			return nil
 		}
 	}
-	return Add(ctx, reg, to.ID, repeated, d)
+	return AddRecords(ctx, reg, to.ID, repeated, d)
 }
 
 // Change calls edit for each record of a session, under the lock of the records. If edit sets How, the obligation is over, and the record
 // moves to ClosedFile. Change writes ClosedFile first, so after a kill the record may be in both files. If edit returns drop, Change
 // removes the record and adds nothing to ClosedFile.
-func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, sid string, edit func(*Record) (changed, drop bool)) error {
+func ChangeRecords(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, sid string, edit func(*Record) (changed, drop bool)) error {
 	var ended []Record
-	err := filelock.With(ctx, dir, sid+".lock", func() error {
-		records, err := Read(dir, sid)
+	err := atomicfile.WithLock(ctx, dir, sid+".lock", func() error {
+		records, err := ReadRecords(dir, sid)
 		if err != nil {
 			return err
 		}
@@ -291,7 +288,7 @@ func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
 }
 
 func rotateClosed(dir *atomicfile.Dir) (err error) {
-	lock, err := filelock.Open(dir, closedLock)
+	lock, err := atomicfile.OpenLocked(dir, closedLock)
 	if err != nil {
 		return err
 	}
@@ -321,11 +318,11 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 // kinds may have an open and a closed record: one that was answered just before a kill, and one that was closed without an answer and whose
 // message came back. The first counts as closed, the second as open. All reads the closed records last, so that it does not miss an
 // obligation that closes meanwhile. With an error, it still returns the obligations that it could read.
-func All(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
+func AllRecords(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)
 	for _, sid := range sids {
-		records, derr := Read(dir, sid)
+		records, derr := ReadRecords(dir, sid)
 		err = errors.Join(err, derr)
 		open[sid] = slices.DeleteFunc(records, func(d Record) bool { return d.Half || !d.Owes() })
 	}
@@ -365,9 +362,9 @@ func withRecords(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir)
 }
 
 // Close closes those obligations of a session for which match returns true, without an answer. The argument how becomes their state.
-func Close(ctx context.Context, reg *sessions.Registry, sid, how string, match func(mail.Message) bool) {
+func CloseRecords(ctx context.Context, reg *sessions.Registry, sid, how string, match func(mail.Message) bool) {
 	err := withRecords(reg, sid, func(dir *atomicfile.Dir) error {
-		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
+		return ChangeRecords(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if !d.Owes() || !match(d.Message) { // a record with answer_by alone stays: its sender is notified at that time
 				return false, false
 			}
@@ -389,7 +386,7 @@ func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string,
 		}
 	}
 	if len(keys) > 0 {
-		Close(ctx, reg, sid, how, func(m mail.Message) bool { return keys[KeyOf(m)] })
+		CloseRecords(ctx, reg, sid, how, func(m mail.Message) bool { return keys[KeyOf(m)] })
 	}
 }
 
@@ -400,7 +397,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 	var records []Record
 	for _, m := range msgs {
 		if m.AnswerBy != 0 || m.Owes() {
-			records = append(records, New(m))
+			records = append(records, NewRecord(m))
 		}
 	}
 	if len(records) == 0 {
@@ -408,7 +405,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 	}
 	s := sessions.Session{ID: sid}
 	if rows, err := reg.ReadRegistry(); err == nil { // not Rows, which may lock the registry
-		if i := registry.FindSID(rows, sid); i >= 0 {
+		if i := sessions.FindSID(rows, sid); i >= 0 {
 			s = reg.Session(rows[i])
 		}
 	}
@@ -416,14 +413,14 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 	for i := range records {
 		records[i].Surface = surface
 	}
-	if err := Add(ctx, reg, sid, true, records...); err != nil {
+	if err := AddRecords(ctx, reg, sid, true, records...); err != nil {
 		reg.Log.Warn("the sender will get no notice if there is no answer", "session", sid, "err", err)
 	}
 }
 
 // RecordAnswer closes the obligation of the session sid to answer the message that m answers. If m only announces an answer, RecordAnswer
 // records the announcement.
-func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to registry.Row, m mail.Message) error {
+func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to sessions.Row, m mail.Message) error {
 	if m.InReplyTo == "" {
 		return nil
 	}
@@ -438,7 +435,7 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to re
 		}
 		authors := reg.Authors(rows)
 		observed := Observed(ctx, reg, sid, map[string]bool{m.InReplyTo: true}) // before Change, because the mailbox must be locked before the records
-		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
+		return ChangeRecords(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if d.ID != m.InReplyTo || !d.Owes() || !authors.Wrote(to.SID(), d.Message) {
 				return false, false
 			}
@@ -450,14 +447,14 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to re
 // isAnswer reports whether a message is the answer, and not just the announcement of one.
 func isAnswer(m mail.Message) bool {
 	switch m.Kind {
-	case "ack", "status", "question", notice.KindSystem:
+	case "ack", "status", "question", KindSystem:
 		return false
 	}
 	return m.From != sessions.SystemAlias
 }
 
 // hasAnswer reports whether an answer has closed the record.
-func (d Record) hasAnswer() bool { return d.How == Answered || d.How == notice.Refused }
+func (d Record) hasAnswer() bool { return d.How == Answered || d.How == Refused }
 
 // Answered records an answer, or the announcement of one. A session that answers has read the message, even if nothing else
 // shows it.
@@ -478,7 +475,7 @@ func (d *Record) Answered(m mail.Message, observed time.Time) (changed bool) {
 	}
 	d.How, d.ClosedAt, d.Reply = Answered, at, m.ID
 	if m.Tag == "fail" {
-		d.How = notice.Refused
+		d.How = Refused
 	}
 	if d.AckedAt.IsZero() {
 		d.AckedAt = at

@@ -59,7 +59,7 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 		return st, err
 	}
 	defer dir.Close()
-	open, over, err := All(dir, true)
+	open, over, err := AllRecords(dir, true)
 	if err != nil {
 		return st, err
 	}

@@ -4,8 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 )
 
@@ -21,7 +20,7 @@ func TakeAll(ctx context.Context, reg, other *sessions.Registry) error {
 	sids, err := Sessions(from)
 	for _, sid := range sids {
 		if err == nil {
-			err = filelock.With(ctx, from, sid+".lock", func() error { return takeOpen(ctx, reg, from, sid) })
+			err = atomicfile.WithLock(ctx, from, sid+".lock", func() error { return takeOpen(ctx, reg, from, sid) })
 		}
 	}
 	if err != nil {
@@ -49,12 +48,12 @@ func TakeAll(ctx context.Context, reg, other *sessions.Registry) error {
 
 // takeOpen moves the open records of one session.
 func takeOpen(ctx context.Context, reg *sessions.Registry, from *atomicfile.Dir, sid string) error {
-	records, err := Read(from, sid)
+	records, err := ReadRecords(from, sid)
 	if err != nil {
 		return err
 	}
 	whole := slices.DeleteFunc(records, func(d Record) bool { return d.Half })
-	if err := Add(ctx, reg, sid, true, whole...); err != nil {
+	if err := AddRecords(ctx, reg, sid, true, whole...); err != nil {
 		return err
 	}
 	return from.Remove(sid + Suffix)

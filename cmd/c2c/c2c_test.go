@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
-	"c2c/sessions/registry"
+	"c2c/internal/atomicfile"
+	"c2c/sessions"
 )
 
 // run is one command of the session on a scratch root.
@@ -200,7 +199,7 @@ func TestAReaderThatIsNewWaitsForTheRegistryAsLongAsForALock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, registry.LockName)
+	lock, err := atomicfile.Acquire(t.Context(), dir, sessions.RegistryLock)
 	if err != nil {
 		t.Fatal(err)
 	}

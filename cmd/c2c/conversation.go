@@ -11,9 +11,9 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/format"
 	"c2c/inbox/mail"
-	"c2c/rooms/talk"
+	"c2c/internal/format"
+	"c2c/rooms"
 	"c2c/sessions"
 )
 
@@ -52,7 +52,7 @@ func (c *call) outbox(ctx context.Context, s sessions.Session, limit int) ([]bro
 // search finds the messages with the given words, among those that a session has sent or received, and among the posts of its rooms.
 func search(c *call, f *cli.Flags) action {
 	find := func(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
-		found, err := talk.Search(ctx, c.b, s, c.words, max(limit, limit+1)) // without a limit the sum overflows
+		found, err := rooms.SearchPosts(ctx, c.b, s, c.words, max(limit, limit+1)) // without a limit the sum overflows
 		if len(found) > limit {
 			found = found[:limit]
 			fmt.Fprintf(c.stderr, "c2c: these are the newest %d; --limit 0 shows all\n", limit)

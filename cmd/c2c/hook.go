@@ -7,13 +7,11 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/cmd/hook"
 	"c2c/hooks"
 	"c2c/inbox/mail"
-	"c2c/process/child"
+	"c2c/internal/proc"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 )
 
 // hookTime bounds the time of a hook, so that no tool call hangs because of c2c. After 5 s, the hook script would kill c2c.
@@ -29,9 +27,9 @@ func answerHook(c *call, f *cli.Flags) action {
 		}
 		limit, end := within(ctx, hookTime)
 		defer end()
-		return hook.Answer(limit, hook.Program{
+		return AnswerHook(limit, HookProgram{
 			Stdin: c.stdin, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd, Show: c.showHook, Claimed: c.claimed,
-			Open: func(who callers.Caller, cwd string, table processes.Table) (*broker.Broker, error) {
+			Open: func(who callers.Caller, cwd string, table sessions.ProcessTable) (*broker.Broker, error) {
 				c.cwd = cwd
 				return broker.OpenFor(who, cwd, broker.Config{Log: c.log(), Processes: table})
 			},
@@ -58,7 +56,7 @@ func (a *app) claimed(root, client, sid, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return child.Run(c2cd, a.cwd, nil, "claims", "--hook", client, "--session-id", sid, "--root", root, path)
+	return proc.Run(c2cd, a.cwd, nil, "claims", "--hook", client, "--session-id", sid, "--root", root, path)
 }
 
 // showHook writes the answer of a hook to the stream that the client reads.

@@ -15,11 +15,10 @@ import (
 
 	"c2c/broker"
 	"c2c/hooks"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/project"
+	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -124,7 +123,7 @@ func TestALiveRingerLeavesAChangeNothingToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, "amber.wake.lock")
+	lock, err := atomicfile.Acquire(t.Context(), dir, "amber.wake.lock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +146,7 @@ func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, "amber.wake.lock")
+	lock, err := atomicfile.Acquire(t.Context(), dir, "amber.wake.lock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +411,7 @@ func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
 	}
 	env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": home}
 	getenv := func(name string) string { return env[name] }
-	if err := processes.MarkUninstalled(getenv, "claude", ""); err != nil {
+	if err := sessions.MarkUninstalled(getenv, "claude", ""); err != nil {
 		t.Fatal(err)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello")

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/live"
+	"c2c/serve/live"
 )
 
 // lived makes a root with a file of every kind, and one session, cedar, whose mail nothing of that touches.

@@ -11,8 +11,8 @@ import (
 	"unicode"
 
 	"c2c/cmd/cli"
-	"c2c/format"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 	"c2c/sessions"
 )
 

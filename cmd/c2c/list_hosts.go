@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/explain"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
@@ -70,7 +69,7 @@ func rowOf(h broker.Host) hostRow {
 
 // printHost prints a line for a machine, and a line for each of its sessions.
 func (c *call) printHost(h broker.Host, now time.Time) {
-	line := explain.Host(h.Host, now)
+	line := broker.HostSentence(h.HeardHost, now)
 	switch {
 	case h.Waiting == 1:
 		line += "; 1 message waits for it"

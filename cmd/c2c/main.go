@@ -15,7 +15,6 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/cmd/hook"
 	"c2c/inbox/mail"
 )
 
@@ -107,7 +106,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return a.report(args, a.runC2cd(args))
 	}
 	err := errors.Join(a.run(ctx, verb, args[1:]), a.flush())
-	if errors.Is(err, hook.ErrOnStderr) {
+	if errors.Is(err, ErrOnStderr) {
 		return exitOnStderr
 	}
 	code := a.report(args, err)

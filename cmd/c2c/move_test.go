@@ -14,8 +14,8 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions/callers"
 )
 
@@ -53,7 +53,7 @@ func TestAKilledTakeoverLosesNoMail(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	lock, err := filelock.Acquire(ctx, b.Dir(), heir.LockName()) // the first cannot deliver what it has taken
+	lock, err := atomicfile.Acquire(ctx, b.Dir(), heir.LockName()) // the first cannot deliver what it has taken
 	if err != nil {
 		t.Fatal(err)
 	}

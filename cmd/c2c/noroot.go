@@ -5,7 +5,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/process/child"
+	"c2c/internal/proc"
 	"c2c/sessions"
 )
 
@@ -50,7 +50,7 @@ func (c *call) showEmpty(missing error, answer any) error {
 // elsewhere asks c2cd where something is that was not found. An error of c2cd is no error of the verb.
 func (a *app) elsewhere(alias string) (where string) {
 	if c2cd, err := findC2cd(); err == nil {
-		where, _ = child.Run(c2cd, a.cwd, nil, cli.ElsewhereVerb, alias)
+		where, _ = proc.Run(c2cd, a.cwd, nil, cli.ElsewhereVerb, alias)
 	}
 	return where
 }

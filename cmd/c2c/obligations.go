@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/explain"
+	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
-	"c2c/format"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 	"c2c/sessions"
 )
 
@@ -23,25 +23,25 @@ func obligations(c *call, f *cli.Flags) action {
 			return err
 		}
 		c.meetDeadlines()
-		list, err := explain.Obligations(ctx, c.b.Registry, s, *all)
+		list, err := broker.Obligations(ctx, c.b.Registry, s, *all)
 		if err != nil && len(list) == 0 {
 			return err
 		}
 		for i := range list {
-			if list[i].Side != explain.SideOwed && s.State != sessions.Person {
+			if list[i].Side != broker.SideOwed && s.State != sessions.Person {
 				list[i].Words = "" // an agent may see the text of others only in an envelope
 			}
 		}
-		return errors.Join(err, c.show(append([]explain.Obligation{}, list...), func() { c.printObligations(list, time.Now()) }))
+		return errors.Join(err, c.show(append([]broker.Obligation{}, list...), func() { c.printObligations(list, time.Now()) }))
 	}
 }
 
 // printObligations prints what the session owes, then what others owe it, then the rest. In each part it keeps the order of the list.
-func (c *call) printObligations(list []explain.Obligation, now time.Time) {
+func (c *call) printObligations(list []broker.Obligation, now time.Time) {
 	if len(list) == 0 {
 		c.printf("(no obligations)\n")
 	}
-	for _, side := range [][2]string{{explain.SideOwe, "You owe:"}, {explain.SideOwed, "You are owed:"}, {explain.SideOther, "Between others:"}} {
+	for _, side := range [][2]string{{broker.SideOwe, "You owe:"}, {broker.SideOwed, "You are owed:"}, {broker.SideOther, "Between others:"}} {
 		head := side[1]
 		for _, o := range list {
 			if o.Side != side[0] {
@@ -56,15 +56,15 @@ func (c *call) printObligations(list []explain.Obligation, now time.Time) {
 	}
 }
 
-func (c *call) printObligation(o explain.Obligation, now time.Time) {
+func (c *call) printObligation(o broker.Obligation, now time.Time) {
 	who := "of " + nameOf(o.From)
 	if o.KnownBy == mail.ByClaim {
 		who += " (" + mail.ByClaim + ")"
 	}
 	switch o.Side {
-	case explain.SideOwed:
+	case broker.SideOwed:
 		who = "to " + nameOf(o.To)
-	case explain.SideOther:
+	case broker.SideOther:
 		who += " to " + nameOf(o.To)
 	}
 	words := ""
@@ -81,7 +81,7 @@ func (c *call) printObligation(o explain.Obligation, now time.Time) {
 }
 
 // stateOf describes the state of an obligation.
-func stateOf(o explain.Obligation, now time.Time) string {
+func stateOf(o broker.Obligation, now time.Time) string {
 	urgency := ""
 	if o.Bucket != mail.Normal {
 		urgency = o.Bucket + ", "

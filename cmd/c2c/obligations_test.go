@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/explain"
+	"c2c/broker"
 	"c2c/broker/owed"
 )
 
@@ -13,13 +13,13 @@ import (
 func TestObligationsSayWhoAsked(t *testing.T) {
 	now := time.Now()
 	for side, want := range map[string]string{
-		explain.SideOwe:   "  q-1  question of oak, due in 2 h\n",
-		explain.SideOwed:  "  q-1  question to birch, due in 2 h\n",
-		explain.SideOther: "  q-1  question of oak to birch, due in 2 h\n",
+		broker.SideOwe:   "  q-1  question of oak, due in 2 h\n",
+		broker.SideOwed:  "  q-1  question to birch, due in 2 h\n",
+		broker.SideOther: "  q-1  question of oak to birch, due in 2 h\n",
 	} {
 		var out bytes.Buffer
 		c := &call{app: &app{stdout: &out}}
-		c.printObligation(explain.Obligation{ID: "q-1", Kind: "question", From: "oak", To: "birch", Side: side,
+		c.printObligation(broker.Obligation{ID: "q-1", Kind: "question", From: "oak", To: "birch", Side: side,
 			State: owed.StillOpen, Bucket: "normal", Due: now.Add(2*time.Hour + time.Minute)}, now)
 		if got := out.String(); got != want {
 			t.Errorf("%s: %q, want %q", side, got, want)

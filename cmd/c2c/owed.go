@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"os"
 
+	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/explain"
-	"c2c/broker/notice"
-	"c2c/broker/resume"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
-	"c2c/process/child"
+	"c2c/internal/proc"
 	"c2c/sessions"
 )
 
@@ -23,7 +22,7 @@ func (c *call) meetDeadlines() {
 	}
 	path, err := findC2cd()
 	if err == nil {
-		_, err = child.Run(path, c.b.Root(), os.Stderr, "keep", c.b.Root())
+		_, err = proc.Run(path, c.b.Root(), os.Stderr, "keep", c.b.Root())
 	}
 	if err != nil {
 		fmt.Fprintf(c.stderr, "c2c: check deadlines: %v\n", err)
@@ -31,8 +30,8 @@ func (c *call) meetDeadlines() {
 }
 
 // printOwed prints the deadlines of a message, why it is held or waits, and the notices that its sender has got.
-func (c *call) printOwed(s explain.MessageStatus) {
-	if !s.ExpiresAt.IsZero() && s.State != notice.Expired && s.State != sessions.Read {
+func (c *call) printOwed(s broker.MessageStatus) {
+	if !s.ExpiresAt.IsZero() && s.State != owed.Expired && s.State != sessions.Read {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
 	}
 	if !s.Asked.Due.IsZero() {
@@ -64,7 +63,7 @@ func letGoOn(c *call, _ *cli.Flags) action {
 		if err := cli.OnlyPerson("lets agents go on", s, err); err != nil {
 			return err
 		}
-		held, err := resume.Both(ctx, c.b.Registry, c.words[0], c.words[1])
+		held, err := broker.Resume(ctx, c.b.Registry, c.words[0], c.words[1])
 		if err != nil {
 			return err
 		}

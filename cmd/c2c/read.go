@@ -14,11 +14,9 @@ import (
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox"
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -125,7 +123,7 @@ func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) 
 		return err
 	}
 	if c.getenv(client.ModEnv) != "" {
-		if processes.Uninstalled(c.getenv, s.Client, s.Process) {
+		if sessions.Uninstalled(c.getenv, s.Client, s.Process) {
 			return errNothing
 		}
 		if err := c.b.SetMod(ctx, s); err != nil {
@@ -262,7 +260,7 @@ func history(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		return c.show(append([]archive.Record{}, found...), func() {
+		return c.show(append([]inbox.ArchiveRecord{}, found...), func() {
 			msgs := make([]mail.Message, len(found))
 			for i, h := range found {
 				msgs[i] = h.Message

@@ -10,7 +10,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
-	"c2c/process/child"
+	"c2c/internal/proc"
 	"c2c/sessions"
 )
 
@@ -60,7 +60,7 @@ func (c *call) sayDone(s sessions.Session) error {
 	}
 	path, err := findC2cd()
 	if err == nil {
-		_, err = child.Run(path, c.b.Root(), os.Stderr, "keep", "--done", s.ID, c.b.Root())
+		_, err = proc.Run(path, c.b.Root(), os.Stderr, "keep", "--done", s.ID, c.b.Root())
 	}
 	if err != nil {
 		err = fmt.Errorf("the answer is sent, but the sessions that wait until this session is done were not informed: %w", err)

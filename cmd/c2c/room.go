@@ -10,7 +10,6 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/rooms"
-	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
@@ -35,7 +34,7 @@ func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) 
 		return postByC2cd(c)
 	}
 	return d.send(ctx, c, words, func(ctx context.Context, from sessions.Session) error {
-		receipt, done, err := talk.Ambient(ctx, c.b.Registry, from, name, d.message)
+		receipt, done, err := rooms.Ambient(ctx, c.b.Registry, from, name, d.message)
 		switch {
 		case err == nil && !done, errors.Is(err, rooms.ErrNoRoom):
 			return postByC2cd(c)
@@ -61,7 +60,7 @@ func showNews(ctx context.Context, c *call, s sessions.Session) error {
 	if c.json { // the answer is a JSON list of messages, without posts
 		return nil
 	}
-	news, err := talk.News(ctx, c.b.Registry, s, false)
+	news, err := rooms.NewsFor(ctx, c.b.Registry, s, false)
 	if err != nil {
 		fmt.Fprintf(c.stderr, "c2c: %v\n", err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"c2c/broker"
 	"c2c/rooms"
-	"c2c/rooms/talk"
 	"c2c/sessions/callers"
 )
 
@@ -26,7 +25,7 @@ func inRoom(t *testing.T, root, room string, aliases ...string) {
 	for _, alias := range aliases {
 		s, err := callers.Resolve(t.Context(), b.Registry, callers.Caller{Explicit: alias})
 		if err == nil {
-			_, err = talk.Join(t.Context(), b, s, room, true)
+			_, err = rooms.Join(t.Context(), b, s, room, true)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +40,7 @@ func setLevel(t *testing.T, root, room, sid string, level rooms.Level) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	r, err := talk.StoreOf(b.Registry).Open(room)
+	r, err := rooms.StoreOf(b.Registry).Open(room)
 	if err == nil {
 		defer r.Close()
 		err = r.SetLevel(t.Context(), sid, level)
@@ -128,7 +127,7 @@ func TestASearchShowsPostsWithTheirRoom(t *testing.T) {
 	var all []struct{ From, To, Content, State, Room string }
 	out := mustRun(t, root, "amber", "search", "green", "--json")
 	out = strings.NewReplacer("from_alias", "from", "to_alias", "to").Replace(out)
-	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || all[0].From != "birch" || all[0].To != "#review" || all[0].State != talk.Posted || all[0].Room != "review" {
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || all[0].From != "birch" || all[0].To != "#review" || all[0].State != rooms.Posted || all[0].Room != "review" {
 		t.Errorf("%v, %s", err, out)
 	}
 	if out := mustRun(t, root, "amber", "search", "red", "--json"); out != "[]\n" {

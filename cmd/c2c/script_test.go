@@ -22,9 +22,8 @@ import (
 	"c2c/cmd/cli"
 	"c2c/cmd/rare"
 	"c2c/cmd/roomed"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 var update = flag.Bool("update", false, "write the expected output into the scripts")
@@ -74,14 +73,14 @@ func (a *app) mainOfC2cd(ctx context.Context, args []string) int {
 	a.stdout, a.stderr = stdout, &mail.VisibleWriter{W: a.stderr}
 	v, _ := cli.Find(args[0])
 	run := func() error {
-		return rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: a.lockWait}, v, args[1:])
+		return rare.RunRare(ctx, rare.RareProgram{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: a.lockWait}, v, args[1:])
 	}
-	room := roomed.Program{Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Open: func() (*broker.Broker, error) { return a.open(false) }, Wait: a.lockWait}
+	room := roomed.RoomProgram{Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Open: func() (*broker.Broker, error) { return a.open(false) }, Wait: a.lockWait}
 	switch v.Name {
 	case "rooms":
-		run = func() error { return roomed.Run(ctx, room, v, args[1:]) }
+		run = func() error { return roomed.RunRooms(ctx, room, v, args[1:]) }
 	case "post":
-		run = func() error { return roomed.Post(ctx, room, v, args[1:]) }
+		run = func() error { return roomed.PostToRoom(ctx, room, v, args[1:]) }
 	}
 	err := run()
 	if errors.Is(err, cli.ErrHelp) {
@@ -96,7 +95,7 @@ func (a *app) mainOfC2cd(ctx context.Context, args []string) int {
 
 // any runs a verb of c2c, or of package rare as if c2c had run c2cd.
 func (a *app) any(ctx context.Context, args []string) int {
-	if slices.Contains(rare.Names, args[0]) {
+	if slices.Contains(rare.RareNames, args[0]) {
 		return a.mainOfC2cd(ctx, args)
 	}
 	return a.main(ctx, args)
@@ -142,7 +141,7 @@ func hold(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	dir, err := atomicfile.Open(filepath.Dir(path))
 	ts.Check(err)
-	lock, err := filelock.Acquire(context.Background(), dir, filepath.Base(path))
+	lock, err := atomicfile.Acquire(context.Background(), dir, filepath.Base(path))
 	ts.Check(err)
 	ts.Defer(func() { lock.Release(); dir.Close() })
 }

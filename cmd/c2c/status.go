@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/explain"
-	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -35,7 +34,7 @@ func status(c *call, _ *cli.Flags) action {
 			return err
 		}
 		return c.show(found, func() {
-			for _, s := range append([]explain.MessageStatus{found}, found.Others...) {
+			for _, s := range append([]broker.MessageStatus{found}, found.Others...) {
 				by := ""
 				if s.By != "" {
 					by = " by " + s.By
@@ -92,11 +91,11 @@ func deadLetter(c *call, f *cli.Flags) action {
 		if err := checkLimit(*limit); err != nil {
 			return err
 		}
-		dead, err := notice.DeadLetters(ctx, c.b.Registry, *limit)
+		dead, err := owed.DeadLetters(ctx, c.b.Registry, *limit)
 		if err != nil {
 			return err
 		}
-		return c.show(append([]notice.DeadLetter{}, dead...), func() {
+		return c.show(append([]owed.DeadLetter{}, dead...), func() {
 			if len(dead) == 0 {
 				c.printf("(no dead letters)\n")
 			}

@@ -6,7 +6,7 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/inbox"
-	"c2c/inbox/inotify"
+	"c2c/internal/inotify"
 )
 
 const (

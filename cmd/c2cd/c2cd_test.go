@@ -10,9 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"c2c/doctor"
 	"c2c/install"
-	"c2c/install/selftest"
+	"c2c/internal/format"
 )
 
 // programs builds both programs, as a person has them.
@@ -54,7 +53,7 @@ func keptPrograms(t *testing.T) string {
 
 func TestRoundTrip(t *testing.T) {
 	o := install.Options{Getenv: os.Getenv, Binary: filepath.Join(programs(t), "c2c")}
-	if f := selftest.Run(t.Context(), o); f.Status != doctor.OK {
+	if f := SelfTest(t.Context(), o); f.Status != format.OK {
 		t.Error(f.Detail)
 	}
 }

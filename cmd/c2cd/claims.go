@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/notify"
-	"c2c/claims"
+	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/claims"
 )
 
 // claiming is one run of claim, release or claims.
@@ -196,7 +196,7 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 		return err
 	}
 	if profile.MailedWarnings && !refused {
-		return notify.Warn(ctx, b.Registry, s, text, tried)
+		return owed.WarnOfClaim(ctx, b.Registry, s, text, tried)
 	}
 	text = "c2c: " + text
 	if sid != "" { // print the warning to show after the edit, and the refusal to show before it
@@ -228,7 +228,7 @@ func holders(ctx context.Context, b *broker.Broker, s sessions.Session, paths []
 			return "", false, err
 		}
 		if len(held) == 0 && s.ID != "" {
-			if err := notify.SawEdit(ctx, b.Registry, s, path); err != nil {
+			if err := owed.SawEdit(ctx, b.Registry, s, path); err != nil {
 				return "", false, err
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/wake/daemon"
+	"c2c/internal/daemon"
 )
 
 // background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that these three have in common.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"c2c/cmd/checkup"
 	"c2c/cmd/cli"
-	"c2c/doctor"
-	"c2c/install/selftest"
+	"c2c/internal/format"
 )
 
 func (a *call) doctor(ctx context.Context) error {
@@ -20,13 +18,13 @@ func (a *call) doctor(ctx context.Context) error {
 		return err
 	}
 	o.HTTP, _ = a.setup().OverHTTP(ctx) // the check of the HTTP daemon reports the error
-	report, clients, err := checkup.Checkup{Getenv: a.getenv, Cwd: a.cwd, Program: a.c2c, Install: o}.Run(ctx)
+	report, clients, err := Checkup{Getenv: a.getenv, Cwd: a.cwd, Program: a.c2c, Install: o}.Run(ctx)
 	if err != nil {
 		return err
 	}
 	if *roundtrip {
-		f := selftest.Run(ctx, o)
-		if f.Status == doctor.OK && doctor.Problems(clients) > 0 {
+		f := SelfTest(ctx, o)
+		if f.Status == format.OK && format.Problems(clients) > 0 {
 			f.Detail += "; but a client is kept from its mail: see the problems"
 		}
 		report = append(report, f)
@@ -34,9 +32,9 @@ func (a *call) doctor(ctx context.Context) error {
 	if *asJSON {
 		err = cli.JSON(a.stdout, report)
 	} else {
-		doctor.Print(a.stdout, report, *verbose)
+		format.Print(a.stdout, report, *verbose)
 	}
-	if n := doctor.Problems(report); err == nil && n > 0 {
+	if n := format.Problems(report); err == nil && n > 0 {
 		err = fmt.Errorf("problems found: %d", n)
 	}
 	return err

@@ -16,15 +16,14 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/loops"
+	"c2c/broker/owed"
 	"c2c/client"
-	"c2c/doctor"
 	"c2c/inbox"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
+	"c2c/internal/format"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/facts"
 	"c2c/wake"
 )
 
@@ -242,7 +241,7 @@ func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
 		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "c2c knows of nothing that wakes it") {
 			t.Error(got)
 		}
-		if err := c.b.Facts.Change(t.Context(), id, func(f *facts.Facts) { f.RingerPID, f.RingerStart = f.PID, f.StartTime }); err != nil {
+		if err := c.b.Facts.Change(t.Context(), id, func(f *sessions.Facts) { f.RingerPID, f.RingerStart = f.PID, f.StartTime }); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.line("ok       mail of amber: "); !strings.Contains(got, "it wakes the session: c2c start rings it") {
@@ -258,7 +257,7 @@ func TestDoctorTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.b.Facts.Change(t.Context(), amber.ID, func(f *facts.Facts) { f.RingerPID, f.RingerStart = f.PID, f.StartTime-1 }); err != nil {
+	if err := c.b.Facts.Change(t.Context(), amber.ID, func(f *sessions.Facts) { f.RingerPID, f.RingerStart = f.PID, f.StartTime-1 }); err != nil {
 		t.Fatal(err)
 	}
 	const ended = "the process of c2c that rang it has ended, and c2c knows of no other"
@@ -311,7 +310,7 @@ func TestDoctorAnswersInJSONToo(t *testing.T) {
 	ring := wake.Ring{At: time.Now().UTC(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message, From: "birch", Count: 1, Cause: "gone"}
 	c.rang(id, ring)
 	var report []struct {
-		doctor.Finding
+		format.Finding
 		Ring *wake.Ring `json:"last_ring"`
 	}
 	out := c.run("doctor", "--json")
@@ -341,7 +340,7 @@ func TestDoctorTellsWhetherTheWakeDaemonRuns(t *testing.T) {
 	if got := c.line("warning  wake daemon"); !strings.Contains(got, "for amber: c2c wake start") {
 		t.Error(got)
 	}
-	lock, err := filelock.Acquire(t.Context(), c.b.Dir(), "wake.lock")
+	lock, err := atomicfile.Acquire(t.Context(), c.b.Dir(), "wake.lock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -536,7 +535,7 @@ func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 }
 
 func TestDoctorTellsOfALimitThatIsNoNumber(t *testing.T) {
-	s := shop{t: t, home: t.TempDir(), env: map[string]string{loops.HopsVariable: "many", "C2C_ROOM_WAKES": "few"}}
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{owed.HopsVariable: "many", "C2C_ROOM_WAKES": "few"}}
 	_, out, _ := s.run("doctor", "--verbose")
 	for _, want := range []string{`warning  C2C_STORM_HOPS: "many" from the environment is not a number`, `warning  C2C_ROOM_WAKES: "few" from the environment is not a number`} {
 		if !strings.Contains(out, want) {

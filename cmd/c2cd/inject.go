@@ -9,11 +9,11 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
+	"c2c/cmd/ringer"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
-	"c2c/wake/clients"
 )
 
 func (a *call) inject(ctx context.Context) error {
@@ -59,7 +59,7 @@ func (a *app) injectInto(ctx context.Context, b *broker.Broker, m mail.Message) 
 		return err
 	}
 	profile, _ := client.Find(s.Client)
-	c, _ := clients.Find(s.Client)
+	c, _ := ringer.FindClient(s.Client)
 	if c.Inject == nil || s.ClientID() == "" {
 		return fmt.Errorf("session %q has no history that c2c knows; c2c send works for every session", s.Alias)
 	}

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"c2c/cmd/setup"
 	"c2c/install"
 )
 
-func (a *app) setup() setup.Setup {
-	return setup.Setup{Stdout: a.stdout, Getenv: a.getenv, Cwd: a.cwd, C2C: a.c2c, Open: a.openThere}
+func (a *app) setup() Setup {
+	return Setup{Stdout: a.stdout, Getenv: a.getenv, Cwd: a.cwd, C2C: a.c2c, Open: a.openThere}
 }
 
 // options describes this machine for package install.
@@ -34,7 +33,7 @@ func (a *call) install(ctx context.Context) error {
 	if *entry != "" {
 		return a.setup().PrintEntry(*entry, named, o)
 	}
-	return a.setup().Install(ctx, o, setup.Request{Clients: named, HTTP: *overHTTP, Channel: *channel, DryRun: *dry, Verbose: *verbose})
+	return a.setup().Install(ctx, o, SetupRequest{Clients: named, HTTP: *overHTTP, Channel: *channel, DryRun: *dry, Verbose: *verbose})
 }
 
 func (a *call) uninstall() error {
@@ -47,5 +46,5 @@ func (a *call) uninstall() error {
 	if err != nil {
 		return err
 	}
-	return a.setup().Uninstall(o, setup.Request{Clients: named, DryRun: *dry, Verbose: *verbose})
+	return a.setup().Uninstall(o, SetupRequest{Clients: named, DryRun: *dry, Verbose: *verbose})
 }

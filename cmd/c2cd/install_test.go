@@ -18,8 +18,8 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/install"
+	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 )
 
 // shop is a home in which clients are set up.
@@ -432,7 +432,7 @@ func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 	s.write(".c2c/x", "")
 	s.program("claude")
 	s.run("install", "claude")
-	if err := processes.MarkUninstalled(func(name string) string { return map[string]string{"HOME": s.home}[name] }, "claude", ""); err != nil {
+	if err := sessions.MarkUninstalled(func(name string) string { return map[string]string{"HOME": s.home}[name] }, "claude", ""); err != nil {
 		t.Fatal(err)
 	}
 	told := func() bool {

@@ -17,7 +17,7 @@ const asClaude = `unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID
 	`
 
 // moves lead the session's hooks and commands out of its project, as a client does that follows cd, or that its agent has moved.
-var moves = map[string]string{
+var changes = map[string]string{
 	"into a nested repository":    "mkdir -p vendor/lib; cd vendor/lib; git init -q; git remote add origin https://h.org/lib.git",
 	"out of every repository":     "mkdir ../empty; cd ../empty",
 	"the remote is added":         "git remote add origin https://h.org/shop.git",
@@ -28,7 +28,7 @@ var moves = map[string]string{
 }
 
 func TestARunningSessionKeepsItsRoot(t *testing.T) {
-	for name, move := range moves {
+	for name, move := range changes {
 		t.Run(name, func(t *testing.T) {
 			s := newShell(t)
 			out := s.want(asClaude + move + `

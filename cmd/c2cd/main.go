@@ -21,7 +21,6 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/cmd/elsewhere"
 	"c2c/cmd/rare"
 	"c2c/cmd/roomed"
 	"c2c/inbox"
@@ -169,7 +168,7 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 	case "stats":
 		err = c.stats(ctx)
 	case "handover", "sweep", "prune", "keep":
-		err = rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, c.args)
+		err = rare.RunRare(ctx, rare.RareProgram{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, c.args)
 	}
 	return status, err
 }
@@ -196,7 +195,7 @@ func (a *app) caller() callers.Caller {
 }
 
 func (a *app) elsewhere(alias string) string {
-	return elsewhere.Explain(a.getenv, a.cwd, alias, callers.IsAgent(a.getenv))
+	return Explain(a.getenv, a.cwd, alias, callers.IsAgent(a.getenv))
 }
 
 // rootPath is like root, but ignores the error: the caller's next call reports it.

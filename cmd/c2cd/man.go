@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-
-	"c2c/cmd/man"
 )
 
 // man writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb. With - it writes only c2c.1, to standard output.
@@ -16,9 +14,9 @@ func (a *call) man() error {
 		return fmt.Errorf("%w: into which directory?", errUsage)
 	}
 	if words[0] == "-" {
-		return man.Print(a.stdout)
+		return PrintMan(a.stdout)
 	}
-	n, err := man.Write(words[0])
+	n, err := WriteMan(words[0])
 	if err != nil {
 		return err
 	}

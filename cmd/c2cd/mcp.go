@@ -10,14 +10,14 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
+	"c2c/cmd/ringer"
 	"c2c/inbox"
 	"c2c/install"
 	"c2c/mcp"
 	"c2c/mcp/tools"
 	"c2c/project"
-	"c2c/ringer"
+	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -75,7 +75,7 @@ func (a *call) mcp(ctx context.Context) error {
 		Channel:   push != nil, Relay: relay, Silent: silent, Log: a.log,
 		Client: kind, Getenv: a.getenv, PID: parent, Root: a.rootPath,
 		Uninstalled: func(name string, pid int) bool {
-			return !*plugin && processes.Uninstalled(a.getenv, client.Name(name), pid)
+			return !*plugin && sessions.Uninstalled(a.getenv, client.Name(name), pid)
 		},
 		Initialized: func(name string) {
 			once.Do(func() {

@@ -10,17 +10,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/cmd/monitor"
+	"c2c/cmd/ringer"
 	"c2c/inbox/mail"
-	"c2c/live"
-	"c2c/ringer"
+	"c2c/serve/live"
 )
 
 // errGone means that no program reads the lines any longer.
 var errGone = errors.New("nobody reads any more")
 
 func (c *call) monitor(ctx context.Context) error {
-	m := monitor.Lines{Out: &mail.VisibleWriter{W: c.stdout}}
+	m := MonitorLines{Out: &mail.VisibleWriter{W: c.stdout}}
 	root := c.Text("broker-root")
 	c.TextVar(&m.Alias, "alias")
 	c.TextVar(&m.From, "from")
@@ -68,7 +67,7 @@ func (c *call) monitor(ctx context.Context) error {
 }
 
 // follow waits for the root and prints its events, until the root is removed or replaced.
-func (c *call) follow(ctx context.Context, m *monitor.Lines) error {
+func (c *call) follow(ctx context.Context, m *MonitorLines) error {
 	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
 		return err
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/notify"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/process/desktop"
+	"c2c/internal/proc"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake/watch"
@@ -54,12 +54,12 @@ func (c *call) notify(ctx context.Context) error {
 	}
 	ends := *bubble // with --desktop the command ends at once, even if there is no desktop
 	if *bubble {
-		if err := desktop.Check(c.getenv); err != nil {
+		if err := proc.CheckDesktop(c.getenv); err != nil {
 			fmt.Fprintf(c.stderr, "c2c: %v: the notice comes only as mail\n", err)
 			*bubble = false
 		}
 	}
-	r, now, err := notify.Ask(ctx, b.Registry, a.by, words[0], *when, *bubble)
+	r, now, err := owed.RequestNotice(ctx, b.Registry, a.by, words[0], *when, *bubble)
 	switch {
 	case err != nil:
 		return err
@@ -72,8 +72,8 @@ func (c *call) notify(ctx context.Context) error {
 }
 
 // awaited describes the event for which a request waits, such as "amber is idle".
-func awaited(r notify.Request) string {
-	if r.When == notify.Ended {
+func awaited(r owed.Request) string {
+	if r.When == owed.SessionEnded {
 		return r.Alias + " has ended"
 	}
 	return r.Alias + " is " + r.When
@@ -88,15 +88,15 @@ func (a asking) show(v any, line string) error {
 	return nil
 }
 
-func (a asking) tell(n notify.News) error { return a.show(n, n.Text) }
+func (a asking) tell(n owed.SessionNews) error { return a.show(n, n.Text) }
 
 func (a asking) list() error {
-	all, err := notify.List(a.b.Registry)
+	all, err := owed.ListRequests(a.b.Registry)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		return cli.JSON(a.stdout, append([]notify.Request{}, all...))
+		return cli.JSON(a.stdout, append([]owed.Request{}, all...))
 	}
 	for _, r := range all {
 		by := a.b.AliasOf(context.Background(), r.By)
@@ -109,7 +109,7 @@ func (a asking) list() error {
 }
 
 func (a asking) cancel(ctx context.Context, alias string) error {
-	n, err := notify.Cancel(ctx, a.b.Registry, a.by, alias)
+	n, err := owed.CancelRequests(ctx, a.b.Registry, a.by, alias)
 	if err != nil {
 		return err
 	}
@@ -120,16 +120,16 @@ func (a asking) cancel(ctx context.Context, alias string) error {
 const lookGap = 100 * time.Millisecond
 
 // await waits for the notice, takes it and prints it. If this process is killed, the notice comes as mail.
-func (a asking) await(ctx context.Context, r notify.Request) error {
+func (a asking) await(ctx context.Context, r owed.Request) error {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "c2c: waiting until %s; Ctrl-C ends that\n", awaited(r))
 	}
 	changes := watch.NewChanges()
 	defer changes.Close()
-	checker := notify.NewChecker(a.b.Registry, nil)
+	checker := owed.NewRequestChecker(a.b.Registry, nil)
 	err := changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
 		files, err := a.look(ctx, checker, r)
-		return files, notify.CheckEvery / 4, err
+		return files, owed.RequestsEvery / 4, err
 	})
 	switch {
 	case errors.Is(err, errTold):
@@ -137,7 +137,7 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 	case ctx.Err() != nil: // Ctrl-C
 		brief, end := context.WithTimeout(context.WithoutCancel(ctx), sessions.KeepWait) // a suspended process may hold the lock
 		defer end()
-		err = notify.Withdraw(brief, a.b.Registry, r)
+		err = owed.WithdrawRequest(brief, a.b.Registry, r)
 	}
 	return err
 }
@@ -146,14 +146,14 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 var errTold = errors.New("told")
 
 // look checks the requests once, and returns the files to watch until the next look.
-func (a asking) look(ctx context.Context, checker *notify.Checker, r notify.Request) (files []string, err error) {
+func (a asking) look(ctx context.Context, checker *owed.RequestChecker, r owed.Request) (files []string, err error) {
 	waiting, err := checker.Check(ctx)
-	if err != nil && !errors.Is(err, notify.ErrUnsent) {
+	if err != nil && !errors.Is(err, owed.ErrUnsent) {
 		return nil, err
 	}
-	files = notify.Files(a.b.Registry, waiting)
+	files = owed.RequestFiles(a.b.Registry, waiting)
 	// A request is removed after its notice was sent. Look for the notice only after that: looking takes the mailbox's lock.
-	if slices.ContainsFunc(waiting, func(other notify.Request) bool { return other.ID == r.ID }) {
+	if slices.ContainsFunc(waiting, func(other owed.Request) bool { return other.ID == r.ID }) {
 		return files, nil
 	}
 	told, coming, err := a.take(ctx, r)
@@ -168,7 +168,7 @@ func (a asking) look(ctx context.Context, checker *notify.Checker, r notify.Requ
 
 // take prints the notice if it has come, and acknowledges it. coming means that another reader of this session has the notice, but may still
 // put it back.
-func (a asking) take(ctx context.Context, r notify.Request) (told, coming bool, err error) {
+func (a asking) take(ctx context.Context, r owed.Request) (told, coming bool, err error) {
 	box, err := a.b.Mailbox(a.by.ID)
 	if err != nil {
 		return false, false, err
@@ -186,9 +186,9 @@ func (a asking) take(ctx context.Context, r notify.Request) (told, coming bool, 
 		if err != nil || len(found) == 0 || found[0].Where != inbox.Read {
 			return false, len(found) > 0, err
 		}
-		return true, false, a.tell(notify.News{Text: found[0].Message.Content}) // another reader of this session has taken it
+		return true, false, a.tell(owed.SessionNews{Text: found[0].Message.Content}) // another reader of this session has taken it
 	}
-	if err := a.tell(notify.News{Text: l.Messages[0].Content}); err != nil {
+	if err := a.tell(owed.SessionNews{Text: l.Messages[0].Content}); err != nil {
 		return false, false, errors.Join(err, l.Release())
 	}
 	return true, false, l.Ack(ctx, inbox.Handles(l.Messages)...)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/broker/notify"
+	"c2c/broker/owed"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake/watch"
@@ -31,7 +31,7 @@ func TestALookOfAWaitDoesNotCauseTheNext(t *testing.T) {
 	}
 	var out strings.Builder
 	a, birch := asking{call: &call{app: &app{stdout: &out}}, b: b, by: register("amber")}, register("birch")
-	r, now, err := notify.Ask(t.Context(), b.Registry, a.by, "birch", notify.Done, false)
+	r, now, err := owed.RequestNotice(t.Context(), b.Registry, a.by, "birch", owed.Done, false)
 	if err != nil || now != nil {
 		t.Fatal(now, err)
 	}
@@ -47,7 +47,7 @@ func TestALookOfAWaitDoesNotCauseTheNext(t *testing.T) {
 		closed, _ := closes.Take()
 		return slices.ContainsFunc(files, func(path string) bool { return closed[path] })
 	}
-	checker := notify.NewChecker(b.Registry, nil)
+	checker := owed.NewRequestChecker(b.Registry, nil)
 	for range 3 {
 		changed()
 		if files, err = a.look(t.Context(), checker, r); err != nil {
@@ -57,7 +57,7 @@ func TestALookOfAWaitDoesNotCauseTheNext(t *testing.T) {
 			t.Errorf("it closes one of %q", files)
 		}
 	}
-	if err := notify.SaidDone(t.Context(), b.Registry, birch, nil); err != nil {
+	if err := owed.SaidDone(t.Context(), b.Registry, birch, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !changed() {

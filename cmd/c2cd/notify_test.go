@@ -11,9 +11,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"c2c/broker/notify"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/broker/owed"
+	"c2c/internal/atomicfile"
 )
 
 // newAsked has amber and birch, and a question that birch can answer.
@@ -115,7 +114,7 @@ func TestAWaitCanBeStoppedAlthoughTheRequestsAreLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, notify.LockName)
+	lock, err := atomicfile.Acquire(t.Context(), dir, owed.LockName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 )
 
 // isolated puts a command into a PID namespace of its own, as containers and sandboxes do.
@@ -73,7 +72,7 @@ func TestASessionInAnotherPIDNamespaceIsNotTakenForAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, "amber.wake.lock")
+	lock, err := atomicfile.Acquire(t.Context(), dir, "amber.wake.lock")
 	if err != nil {
 		t.Fatal(err)
 	}

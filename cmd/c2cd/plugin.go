@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/claims"
 	"c2c/client"
-	"c2c/ringer"
+	"c2c/cmd/ringer"
 	"c2c/rooms"
-	"c2c/rooms/talk"
+	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
-	"c2c/sessions/turns"
+	"c2c/sessions/claims"
 	"c2c/wake/plugin"
 )
 
@@ -112,9 +110,9 @@ func (p *pluginSessions) worked(sid, how string) {
 	}
 	switch how {
 	case plugin.ByTool, plugin.ByPrompt:
-		err = turns.SawWork(b.Registry, sid, how == plugin.ByTool)
+		err = sessions.SawWork(b.Registry, sid, how == plugin.ByTool)
 	case plugin.ByMail:
-		err = turns.SeesTools(b.Registry, sid)
+		err = sessions.SeesTools(b.Registry, sid)
 	}
 	if err != nil {
 		p.app.log.Warn("the work of a session was not recorded", "session", sid, "err", err)
@@ -129,11 +127,11 @@ func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) 
 	}
 	switch {
 	case failed != "":
-		err = turns.SawFailure(ctx, b.Registry, sid, failed)
+		err = sessions.SawFailure(ctx, b.Registry, sid, failed)
 	case how == plugin.Answered:
-		err = turns.SawAnswer(b.Registry, sid, time.Time{})
+		err = sessions.SawAnswer(b.Registry, sid, time.Time{})
 	case how == plugin.WillAnswer:
-		err = turns.ExpectAnswers(b.Registry, sid)
+		err = sessions.ExpectAnswers(b.Registry, sid)
 	}
 	if err != nil {
 		p.app.log.Warn("the answer of a session's model was not recorded", "session", sid, "err", err)
@@ -167,7 +165,7 @@ func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) 
 // news finds the posts that are new to a session. The function seen records that the session's model has these posts.
 func (p *pluginSessions) news(ctx context.Context, sid string) (text string, seen func()) {
 	b, err := p.open()
-	if err != nil || processes.Uninstalled(p.app.getenv, p.client, p.pid) {
+	if err != nil || sessions.Uninstalled(p.app.getenv, p.client, p.pid) {
 		return "", nil // meet reports the error when the plugin names a session again
 	}
 	ctx, cancel := context.WithTimeout(ctx, editTime)
@@ -176,7 +174,7 @@ func (p *pluginSessions) news(ctx context.Context, sid string) (text string, see
 	if err != nil || !s.Facts.InRooms {
 		return "", nil
 	}
-	news, err := talk.News(ctx, b.Registry, s, false)
+	news, err := rooms.NewsFor(ctx, b.Registry, s, false)
 	if err != nil { // go on: news may still have the posts of other rooms
 		p.app.log.Warn("new posts are not known", "session", sid, "err", err)
 	}

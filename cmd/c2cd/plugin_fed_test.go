@@ -15,7 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/inbox/mail"
-	"c2c/rooms/talk"
+	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -274,11 +274,11 @@ func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
 	}
 	wants("") // it is in no room
 	for _, s := range []sessions.Session{birch, amber} {
-		if _, err := talk.Join(t.Context(), f.b, s, "review", true); err != nil {
+		if _, err := rooms.Join(t.Context(), f.b, s, "review", true); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := talk.Post(t.Context(), f.b, birch, talk.Draft{Room: "review", Message: mail.Message{Content: "ambient-one"}}); err != nil {
+	if _, err := rooms.Publish(t.Context(), f.b, birch, rooms.Draft{Room: "review", Message: mail.Message{Content: "ambient-one"}}); err != nil {
 		t.Fatal(err)
 	}
 	key := wants("ambient-one")
@@ -298,20 +298,20 @@ func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
 // If there are posts of more rooms than one text has space for, the other rooms come with the next turns.
 func TestAPluginGetsThePostsOfManyRoomsBitByBit(t *testing.T) {
 	f, amber, birch := fedInRooms(t)
-	const rooms = 12
-	for i := range rooms {
+	const count = 12
+	for i := range count {
 		room := fmt.Sprint("room-", i)
 		for _, s := range []sessions.Session{birch, amber} {
-			if _, err := talk.Join(t.Context(), f.b, s, room, true); err != nil {
+			if _, err := rooms.Join(t.Context(), f.b, s, room, true); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := talk.Post(t.Context(), f.b, birch, talk.Draft{Room: room, Message: mail.Message{Content: "ambient"}}); err != nil {
+		if _, err := rooms.Publish(t.Context(), f.b, birch, rooms.Draft{Room: room, Message: mail.Message{Content: "ambient"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := ""
-	for range rooms {
+	for range count {
 		news := f.say(`{"session":"ses-1","call":"q","news":true}`).News
 		if news.Key == "" {
 			break
@@ -321,7 +321,7 @@ func TestAPluginGetsThePostsOfManyRoomsBitByBit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range rooms {
+	for i := range count {
 		if n := strings.Count(got, fmt.Sprintf("room=\"room-%d\"", i)); n != 1 {
 			t.Errorf("the posts of room-%d come %d times", i, n)
 		}

@@ -12,9 +12,8 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -154,7 +153,7 @@ func TestAPluginServesItsSessionsInARootThatIsMadeAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		lock, err := filelock.Open(d, sid+".server.lock")
+		lock, err := atomicfile.OpenLocked(d, sid+".server.lock")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +182,7 @@ func TestAPluginThatCannotServeASessionServesItLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	lock, err := filelock.Acquire(t.Context(), d, sid+".server.lock")
+	lock, err := atomicfile.Acquire(t.Context(), d, sid+".server.lock")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,17 +7,16 @@ import (
 	"os"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/relayed"
+	"c2c/cmd/relay"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 )
 
 // relay runs c2c relay.
 func (c *call) relay(ctx context.Context, v cli.Verb) error {
-	err := relayed.Run(ctx, relayed.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Environ: os.Environ(), Cwd: c.cwd,
+	err := relay.Run(ctx, relay.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Environ: os.Environ(), Cwd: c.cwd,
 		C2C: c.c2c, Log: c.log, Person: c.personAnywhere}, v, c.args)
-	if errors.Is(err, relayed.ErrDown) {
+	if errors.Is(err, relay.ErrDown) {
 		return errDown
 	}
 	return err
@@ -39,7 +38,7 @@ func (c *call) personAnywhere(ctx context.Context, does string) error {
 
 // checkPerson is like onlyPerson, but needs no root and no session.
 func (c *call) checkPerson(does string) error {
-	err := callers.CheckPerson(c.typed(), new(processes.System))
+	err := callers.CheckPerson(c.typed(), new(sessions.SystemProcesses))
 	if err == nil {
 		return nil
 	}

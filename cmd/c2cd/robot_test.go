@@ -15,7 +15,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"c2c/wake/screen"
+	"c2c/wake/terminal"
 )
 
 // robot is somebody at a terminal in which c2c watch runs.
@@ -26,7 +26,7 @@ type robot struct {
 	done chan error
 
 	mu      sync.Mutex
-	screen  *screen.Screen
+	screen  *terminal.Screen
 	raw     []byte
 	changed chan struct{} // closed and replaced at every write
 }
@@ -42,7 +42,7 @@ func (k *keeper) watch(rows, cols int, env ...string) *robot {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	r := &robot{t: k.t, cmd: cmd, tty: tty, done: make(chan error, 1), screen: screen.New(rows, cols), changed: make(chan struct{})}
+	r := &robot{t: k.t, cmd: cmd, tty: tty, done: make(chan error, 1), screen: terminal.NewScreen(rows, cols), changed: make(chan struct{})}
 	read := make(chan bool)
 	go func() {
 		defer close(read)

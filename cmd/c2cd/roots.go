@@ -12,7 +12,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/format"
+	"c2c/internal/format"
 	"c2c/merge"
 	"c2c/project"
 	"c2c/sessions/callers"

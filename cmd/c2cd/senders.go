@@ -12,25 +12,23 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/cmd/checkup"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
-	"c2c/senders"
-	"c2c/serve/webhook"
+	"c2c/serve/outside"
 	"c2c/sessions"
 )
 
 // senders runs the verbs that manage senders outside: programs and people that may write over HTTP.
 func (c *call) senders(ctx context.Context) error {
 	err := c.sendersVerb(ctx)
-	if errors.As(err, new(*senders.DamagedError)) {
-		err = cli.WithHint(err, checkup.RepairSenders)
+	if errors.As(err, new(*outside.DamagedSendersError)) {
+		err = cli.WithHint(err, RepairSenders)
 	}
 	return err
 }
 
 func (c *call) sendersVerb(ctx context.Context) error {
-	s := senders.Sender{}
+	s := outside.Sender{}
 	to, asJSON := c.Text("to"), c.Bool("json")
 	bridge, verdicts := c.Bool("bridge"), c.Bool("verdicts")
 	github, standard := c.Bool("github"), c.Bool("standard")
@@ -67,7 +65,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	l := senders.Open(d.Dir, time.Now)
+	l := outside.OpenSenders(d.Dir, time.Now)
 	switch verb {
 	case "deny":
 		return c.denySender(ctx, l, words[1:], *asJSON)
@@ -89,9 +87,9 @@ func schemeOf(github, standard bool) (scheme string, err error) {
 	case github && standard:
 		return "", fmt.Errorf("%w: --github or --standard", errUsage)
 	case github:
-		return senders.GitHub, nil
+		return outside.GitHub, nil
 	case standard:
-		return senders.Standard, nil
+		return outside.Standard, nil
 	}
 	return "", nil
 }
@@ -105,7 +103,7 @@ type allowed struct {
 	URL    string   `json:"url"`
 }
 
-func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker, l *senders.List, s senders.Sender, asJSON bool) error {
+func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker, l *outside.SenderList, s outside.Sender, asJSON bool) error {
 	if len(s.To) == 0 {
 		return fmt.Errorf("%w: --to is missing: the aliases to which the sender may write", errUsage)
 	}
@@ -119,7 +117,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 		return err
 	}
 	key, err := l.Allow(ctx, s) // after all checks, because c2c cannot show the key again
-	if errors.Is(err, senders.ErrExists) {
+	if errors.Is(err, outside.ErrExists) {
 		hint := fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name)
 		if there, _ := l.ByName(s.Name); there.Root != s.Root { // the name is in use in another project
 			hint = "it writes to sessions of another project, see c2c senders list: take another name here"
@@ -129,7 +127,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if err != nil {
 		return err
 	}
-	c.tellReads(ctx, s, webhook.ClientOf(s))
+	c.tellReads(ctx, s, outside.ClientOf(s))
 	for _, to := range s.To {
 		if !slices.ContainsFunc(all, func(one sessions.Session) bool { return strings.EqualFold(one.Alias, to) }) {
 			fmt.Fprintf(c.stderr, "c2c: no session is called %s now: mail to it is refused until one is\n", to)
@@ -138,7 +136,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if runs, err := d.Runs(); err == nil && !runs {
 		fmt.Fprintln(c.stderr, "c2c: the daemon that listens there does not run yet: c2c serve start")
 	}
-	a := allowed{Name: s.Name, To: s.To, URL: webhook.URL(d.Dir, s)}
+	a := allowed{Name: s.Name, To: s.To, URL: outside.URL(d.Dir, s)}
 	if s.Scheme == "" {
 		a.Token = key
 	} else {
@@ -151,7 +149,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	return nil
 }
 
-func (a allowed) print(c *call, s senders.Sender) {
+func (a allowed) print(c *call, s outside.Sender) {
 	fmt.Fprintf(c.stdout, "%s may write to %s, as external-%s\n", a.Name, strings.Join(a.To, ", "), a.Name)
 	if a.Secret != "" {
 		fmt.Fprintf(c.stdout, "secret %s\nurl %s\nEnter both there. The secret is not shown again.\nOnly this machine reaches that url: docs/http.md says what a service elsewhere needs.\n", a.Secret, a.URL)
@@ -165,7 +163,7 @@ func (a allowed) print(c *call, s senders.Sender) {
 }
 
 // denySender revokes a sender's key, or a person's right to write through a bridge.
-func (c *call) denySender(ctx context.Context, l *senders.List, names []string, asJSON bool) (err error) {
+func (c *call) denySender(ctx context.Context, l *outside.SenderList, names []string, asJSON bool) (err error) {
 	denied := names[len(names)-1]
 	if len(names) == 1 {
 		s, _ := l.ByName(names[0])
@@ -175,7 +173,7 @@ func (c *call) denySender(ctx context.Context, l *senders.List, names []string, 
 	} else {
 		err = l.Unpair(ctx, names[0], names[1])
 	}
-	if errors.Is(err, senders.ErrUnknown) {
+	if errors.Is(err, outside.ErrUnknown) {
 		return cli.WithHint(err, "c2c senders list shows all")
 	}
 	if err != nil {
@@ -190,7 +188,7 @@ func (c *call) denySender(ctx context.Context, l *senders.List, names []string, 
 
 // tellReads records whether a program reads the answers to a sender outside. With the record, c2c can inform sessions that write to this
 // sender. The sender's rights do not depend on this record.
-func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
+func (c *call) tellReads(ctx context.Context, s outside.Sender, client string) {
 	err := func() error {
 		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))
 		if err != nil {
@@ -208,9 +206,9 @@ func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 	}
 }
 
-func (c *call) pairSender(ctx context.Context, l *senders.List, code string, asJSON bool) error {
+func (c *call) pairSender(ctx context.Context, l *outside.SenderList, code string, asJSON bool) error {
 	s, identity, err := l.Pair(ctx, code)
-	if errors.Is(err, senders.ErrCode) {
+	if errors.Is(err, outside.ErrCode) {
 		return cli.WithHint(err, "if the code has expired, the writer gets a new code with the next message through the bridge")
 	}
 	if err != nil {
@@ -229,9 +227,9 @@ func (c *call) listSenders(asJSON bool) error {
 		return err
 	}
 	defer d.Close()
-	rows, refused := []senders.Listed{}, senders.Refusal{}
+	rows, refused := []outside.Listed{}, outside.Refusal{}
 	if d.Dir != nil {
-		l := senders.Open(d.Dir, time.Now)
+		l := outside.OpenSenders(d.Dir, time.Now)
 		if rows, err = l.Listed(); err != nil {
 			return err
 		}

@@ -14,9 +14,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"c2c/cmd/checkup"
 	"c2c/e2e/need"
-	"c2c/senders"
+	"c2c/serve/outside"
 )
 
 // atTerminal runs c2c as a person types it.
@@ -188,7 +187,7 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	if !strings.Contains(says, "/in/birch?from=hub") || strings.Contains(says, "curl") {
 		t.Errorf("%s", says)
 	}
-	var all []senders.Listed
+	var all []outside.Listed
 	text := h.run("senders", "list", "--json")
 	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 2 || all[0].Root != h.root() || all[1].Scheme != "github" || strings.Contains(text, secret) {
 		t.Errorf("%s: %v", text, err)
@@ -220,9 +219,9 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ = h.try("doctor", "--verbose")
-	wantText(t, "the list is for all to read", out, "problem  senders: ", "other users may read it (mode 0644); nobody may write from outside: "+checkup.RepairSenders)
+	wantText(t, "the list is for all to read", out, "problem  senders: ", "other users may read it (mode 0644); nobody may write from outside: "+RepairSenders)
 	out, _ = h.try("senders", "list")
-	wantText(t, "senders list", out, "hint: "+checkup.RepairSenders)
+	wantText(t, "senders list", out, "hint: "+RepairSenders)
 }
 
 // Who is new behind a bridge gets a code, and a person lets them in. An answer goes back to them.

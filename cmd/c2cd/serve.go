@@ -10,14 +10,14 @@ import (
 	"strconv"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/httpd"
+	"c2c/cmd/daemons"
 	"c2c/serve"
 	"c2c/serve/page"
 )
 
 // httpDaemon has what the verbs of c2c serve need to handle the daemon.
 type httpDaemon struct {
-	*httpd.Daemon
+	*daemons.HTTPDaemon
 	a   *app
 	dir string // the daemon's working directory; clients that name no directory get the root of this directory
 }
@@ -45,7 +45,7 @@ func (a *call) serve(ctx context.Context) error {
 		return err
 	}
 	if verb == "unit" {
-		return httpd.PrintUnit(a.stdout, a.c2c, a.cwd, a.getenv)
+		return daemons.PrintUnit(a.stdout, a.c2c, a.cwd, a.getenv)
 	}
 	d, err := a.httpDaemon(verb != "status" && verb != "stop")
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *call) serve(ctx context.Context) error {
 
 // httpPort returns the port from the option --port, or from the variable PortVariable; serve.LastPort if neither is set.
 func (a *app) httpPort(option string) (int, error) {
-	for _, from := range [][2]string{{"--port", option}, {httpd.PortVariable, a.getenv(httpd.PortVariable)}} {
+	for _, from := range [][2]string{{"--port", option}, {daemons.PortVariable, a.getenv(daemons.PortVariable)}} {
 		if from[1] == "" {
 			continue
 		}
@@ -80,13 +80,13 @@ func (a *app) httpPort(option string) (int, error) {
 
 // httpDaemon opens the files of the daemon. If create is set, it makes missing files.
 func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
-	d, err := httpd.Open(a.getenv, create)
+	d, err := daemons.Open(a.getenv, create)
 	return &httpDaemon{d, a, a.cwd}, err
 }
 
 // run runs the daemon itself.
 func (d *httpDaemon) run(ctx context.Context) error {
-	h := &httpd.Host{State: d.State, Files: d.Dir, Port: d.Port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
+	h := &daemons.Host{State: d.State, Files: d.Dir, Port: d.Port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
 	return h.Run(ctx, func(prepare func() error, run func(context.Context)) error {
 		d.Prepare = func() error { return explainPort(prepare()) }
 		return d.Run(ctx, run)
@@ -125,7 +125,7 @@ func (d *httpDaemon) start(ctx context.Context) error {
 	if d.Port != serve.LastPort {
 		args = append(args, "--port", strconv.Itoa(d.Port))
 	}
-	if err := d.a.startDaemon(ctx, d.Daemon.Daemon, d.dir, daemonEnv(httpd.Settings()...), args...); err != nil {
+	if err := d.a.startDaemon(ctx, d.HTTPDaemon.Daemon, d.dir, daemonEnv(daemons.HTTPSettings()...), args...); err != nil {
 		return err
 	}
 	return d.printURL()
@@ -143,7 +143,7 @@ func (d *httpDaemon) printURL() error {
 }
 
 func (d *httpDaemon) stop(ctx context.Context) error {
-	if err := d.a.stopDaemon(ctx, d.Daemon.Daemon); err != nil {
+	if err := d.a.stopDaemon(ctx, d.HTTPDaemon.Daemon); err != nil {
 		return err
 	}
 	_, err := d.Reap(ctx)

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
-	"c2c/senders"
+	"c2c/internal/atomicfile"
+	"c2c/serve/outside"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -41,7 +41,7 @@ func (h *host) makeProject(name string) *servedProject {
 		h.t.Fatal(err)
 	}
 	defer dir.Close()
-	p.key, err = senders.Open(dir, time.Now).Allow(h.t.Context(), senders.Sender{Name: "of-" + name, Root: b.Root(), To: []string{name}})
+	p.key, err = outside.OpenSenders(dir, time.Now).Allow(h.t.Context(), outside.Sender{Name: "of-" + name, Root: b.Root(), To: []string{name}})
 	if err != nil {
 		h.t.Fatal(err)
 	}

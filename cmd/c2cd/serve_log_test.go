@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/process/survive"
+	"c2c/internal/daemon"
 )
 
 // secretWords are what stands in requests and mail, and must stand in no log.
@@ -180,7 +180,7 @@ func TestDoctorCountsThePanicsOfTheDaemon(t *testing.T) {
 	defer log.Close()
 	to := slog.New(slog.NewTextHandler(log, nil))
 	for range 2 {
-		survive.Call(to, "look", func() error { panic("x") })
+		daemon.Survive(to, "look", func() error { panic("x") })
 	}
 	to.Warn("words", "of", ` stack="goroutine `) // somebody's words count for nothing
 	wantText(t, "two", doctor(), "warning  HTTP daemon: panics in its log: 2.", log.Name())

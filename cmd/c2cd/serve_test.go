@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/httpd"
+	"c2c/cmd/daemons"
 	"c2c/serve"
 )
 
@@ -45,7 +45,7 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-func (h *host) status() (st httpd.Status) {
+func (h *host) status() (st daemons.HTTPStatus) {
 	h.t.Helper()
 	out, err := h.try("serve", "status", "--json")
 	if jerr := json.Unmarshal([]byte(out), &st); jerr != nil {

@@ -11,13 +11,12 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/cmd/launch"
+	"c2c/cmd/ringer"
 	"c2c/install"
-	"c2c/process/child"
+	"c2c/internal/proc"
 	"c2c/sessions"
 	"c2c/wake"
-	"c2c/wake/clients"
-	"c2c/wake/mux"
+	"c2c/wake/terminal"
 )
 
 // start runs a client as a session. With --alias, the session has this name, and the same mailbox each time.
@@ -75,7 +74,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		}
 	}
 	l := a.launcher()
-	if wakes, _ := clients.Find(name); wakes.Begin != nil && *alias != "" {
+	if wakes, _ := ringer.FindClient(name); wakes.Begin != nil && *alias != "" {
 		// The client's daemon gives every session the environment of the first terminal, so the environment cannot name this session.
 		args, err := l.Begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
 		if err != nil {
@@ -98,15 +97,15 @@ func (a *app) lacksC2C(name string) bool {
 
 // programOf finds the program of a client.
 func (a *app) programOf(name string) (path string, err error) {
-	if path, err = child.LookPath(client.ProgramOf(name), a.getenv); err == nil {
+	if path, err = proc.LookPath(client.ProgramOf(name), a.getenv); err == nil {
 		return path, nil
 	}
 	err = fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
 	return "", cli.WithHint(err, "install it, or add its folder to PATH; c2c doctor tells which clients are found")
 }
 
-func (a *app) launcher() launch.Launcher {
-	return launch.Launcher{Getenv: a.getenv, Cwd: a.cwd, Root: a.root, Open: func() (*broker.Broker, error) { return a.open(a.log) }}
+func (a *app) launcher() Launcher {
+	return Launcher{Getenv: a.getenv, Cwd: a.cwd, Root: a.root, Open: func() (*broker.Broker, error) { return a.open(a.log) }}
 }
 
 // checkFull returns an error if c2c cannot, or need not, type whole messages into this client.
@@ -114,7 +113,7 @@ func (a *app) checkFull(name, alias string) error {
 	profile, _ := client.Find(name)
 	o, err := a.options()
 	switch {
-	case profile.SharedProcess || !mux.Types(name):
+	case profile.SharedProcess || !terminal.TypesInPane(name):
 		return fmt.Errorf("mail cannot be typed into %s: leave --full-delivery out", name)
 	case err == nil && install.HasServer(name, o):
 		return fmt.Errorf("c2c is set up in %s and brings its mail: leave --full-delivery out", name)

@@ -12,7 +12,7 @@ import (
 
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
-	"c2c/format"
+	"c2c/internal/format"
 )
 
 // stats shows how soon questions are rung, handed over and answered.

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/explain"
+	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/sessions"
 )
 
-func (h *host) owed(session string) (list []explain.Obligation) {
+func (h *host) owed(session string) (list []broker.Obligation) {
 	h.t.Helper()
 	if err := json.Unmarshal([]byte(h.run("obligations", "--all", "--session-id", session, "--json")), &list); err != nil {
 		h.t.Fatal(err)

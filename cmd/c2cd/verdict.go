@@ -10,11 +10,11 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/format"
 	"c2c/inbox/mail"
-	"c2c/permission"
+	"c2c/internal/format"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/permission"
 	"c2c/wake/watch"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"c2c/inbox/atomicfile"
-	"c2c/permission"
+	"c2c/internal/atomicfile"
+	"c2c/sessions/permission"
 	"c2c/wake/watch"
 )
 

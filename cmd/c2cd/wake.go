@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/waking"
-	"c2c/ringer"
+	"c2c/cmd/daemons"
+	"c2c/cmd/ringer"
 	"c2c/sessions/callers"
-	"c2c/wake/mux"
+	"c2c/wake/terminal"
 )
 
 // attachTime bounds the search for the session of an attached pane.
@@ -41,10 +41,10 @@ func (a *call) wake(ctx context.Context) error {
 	if b != nil {
 		defer b.Close()
 	}
-	d := &wakeDaemon{waking.New(b), a.app, *gap}
+	d := &wakeDaemon{daemons.NewWakeDaemon(b), a.app, *gap}
 	switch verbs[0] {
 	case "attach":
-		pane, err := mux.Here(a.getenv)
+		pane, err := terminal.PaneHere(a.getenv)
 		if err != nil {
 			return cli.WithHint(err, attachHow)
 		}
@@ -57,7 +57,7 @@ func (a *call) wake(ctx context.Context) error {
 
 // wakeDaemon has what the verbs of c2c wake need to handle the daemon of one root.
 type wakeDaemon struct {
-	*waking.Daemon
+	*daemons.WakeDaemon
 	a   *app
 	gap time.Duration // the time between the first two rings for a message
 }
@@ -78,10 +78,10 @@ func (d *wakeDaemon) start(ctx context.Context) error {
 		return nil
 	}
 	env := append(daemonEnv(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
-	return d.a.startDaemon(ctx, d.Daemon.Daemon, "/", env, "wake", "run", "--min-inject-gap", d.gap.String())
+	return d.a.startDaemon(ctx, d.WakeDaemon.Daemon, "/", env, "wake", "run", "--min-inject-gap", d.gap.String())
 }
 
-func (d *wakeDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.Daemon.Daemon) }
+func (d *wakeDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.WakeDaemon.Daemon) }
 
 func (d *wakeDaemon) reuse() error { return nil }
 
@@ -105,7 +105,7 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 		}
 		return fmt.Errorf("%w; name one with --session-id", err)
 	}
-	if pane != "" && !mux.Types(s.Client) {
+	if pane != "" && !terminal.TypesInPane(s.Client) {
 		return fmt.Errorf("session %q runs in %s, whose prompt c2c does not know, so c2c would type nothing there", s.Alias, cmp.Or(s.Client, "an unknown client"))
 	}
 	if pane != "" && s.Process == 0 {

@@ -11,17 +11,17 @@ import (
 	"syscall"
 
 	"c2c/broker"
+	"c2c/cmd/ringer"
 	"c2c/cmd/watch"
-	"c2c/ringer"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/wake/pty"
+	"c2c/wake/terminal"
 )
 
 // isTerminal reports whether a person can see what is written to out.
 func isTerminal(out io.Writer) bool {
 	file, is := out.(*os.File)
-	return is && pty.IsTerminal(file)
+	return is && terminal.IsTerminal(file)
 }
 
 // watch shows the root on the whole screen.

@@ -9,8 +9,8 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/cmd/wired"
-	"c2c/inbox/atomicfile"
+	"c2c/cmd/daemons"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 )
 
@@ -40,7 +40,7 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	var dir *atomicfile.Dir
 	if b != nil {
 		defer b.Close()
-		if dir, err = wired.Open(b, createsRoot(verbs[0])); err != nil {
+		if dir, err = daemons.OpenWire(b, createsRoot(verbs[0])); err != nil {
 			return err
 		}
 	}
@@ -50,9 +50,9 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	if verbs[0] == "list" {
 		return a.listWire(ctx, b, dir, *asJSON)
 	}
-	d := wired.New(b, dir, *alias)
+	d := daemons.NewWireDaemon(b, dir, *alias)
 	d.Getenv, d.Logger, d.Once = a.getenv, a.log, *once
-	d.Options = wired.Options{Agent: agent, In: a.cwd, Approve: *approve}
+	d.WireOptions = daemons.WireOptions{Agent: agent, In: a.cwd, Approve: *approve}
 	if *pidFile != "" {
 		if d.PIDFile, err = filepath.Abs(*pidFile); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (a *call) wireDaemon(ctx context.Context) error {
 
 // wireDaemon has what the verbs of c2c wire-daemon need to handle the daemon of one session.
 type wireDaemon struct {
-	*wired.Daemon
+	*daemons.WireDaemon
 	a *app
 }
 
@@ -76,10 +76,10 @@ func (d *wireDaemon) start(ctx context.Context) error {
 	args := []string{"wire-daemon", "run", "--alias", d.Alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
 	// Pass the whole environment: the agent may need any variable.
 	env := append(os.Environ(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
-	return d.a.startDaemon(ctx, d.Daemon.Daemon, d.In, env, append(args, d.Agent...)...)
+	return d.a.startDaemon(ctx, d.WireDaemon.Daemon, d.In, env, append(args, d.Agent...)...)
 }
 
-func (d *wireDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.Daemon.Daemon) }
+func (d *wireDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.WireDaemon.Daemon) }
 
 func (d *wireDaemon) status(ctx context.Context) (printer, bool, error) {
 	st, err := d.Look(ctx)
@@ -95,7 +95,7 @@ func (d *wireDaemon) reuse() error {
 		return fmt.Errorf("%w; say after -- how its agent is started", err)
 	}
 	if kept.In != "" {
-		d.Options = kept.Options
+		d.WireOptions = kept.WireOptions
 	}
 	return nil
 }
@@ -111,12 +111,12 @@ func checkWireAlias(alias string) error {
 }
 
 func (a *app) listWire(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir, asJSON bool) error {
-	all, err := wired.Statuses(ctx, b, dir)
+	all, err := daemons.WireStatuses(ctx, b, dir)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return cli.JSON(a.stdout, append([]wired.Status{}, all...))
+		return cli.JSON(a.stdout, append([]daemons.WireStatus{}, all...))
 	}
 	for _, st := range all {
 		st.Print(a.stdout)

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/wired"
+	"c2c/cmd/daemons"
 	"c2c/e2e/wireagent"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/wake"
 	"c2c/wake/wire"
 )
@@ -70,7 +69,7 @@ func (p *wirePlace) words(verb string, more ...string) []string {
 	return words
 }
 
-func (p *wirePlace) status() (st wired.Status) {
+func (p *wirePlace) status() (st daemons.WireStatus) {
 	p.t.Helper()
 	out, err := p.try(p.words("status", "--json")...)
 	if jerr := json.Unmarshal([]byte(out), &st); jerr != nil {
@@ -168,7 +167,7 @@ func TestAWireDaemonCarriesMailUntilItIsStopped(t *testing.T) {
 	if out := p.run("list"); !strings.Contains(out, "alive") {
 		t.Errorf("the session is not alive:\n%s", out)
 	}
-	kept := filepath.Join(p.root(), wired.Dir, "amber.json")
+	kept := filepath.Join(p.root(), daemons.WireDir, "amber.json")
 	if err := os.WriteFile(kept, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +290,7 @@ func TestWhoLooksForWireDaemonsMakesNothing(t *testing.T) {
 		t.Errorf("list --json: %q", out)
 	}
 	p.try("doctor", "--verbose") // it finds no client
-	if _, err := os.Stat(filepath.Join(p.root(), wired.Dir)); err == nil {
+	if _, err := os.Stat(filepath.Join(p.root(), daemons.WireDir)); err == nil {
 		t.Error("a directory was made")
 	}
 }
@@ -305,7 +304,7 @@ func TestAWireDaemonTakesNobodysAlias(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	serves, err := filelock.Acquire(t.Context(), root, "amber.server.lock")
+	serves, err := atomicfile.Acquire(t.Context(), root, "amber.server.lock")
 	if err != nil {
 		t.Fatal(err)
 	}

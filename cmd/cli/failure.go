@@ -16,8 +16,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -84,7 +83,7 @@ func FailureOf(verb string, err error) Failure {
 		f.Exit = Nothing
 	case errors.Is(err, inbox.ErrFull):
 		f.Exit = Full
-	case errors.Is(err, filelock.ErrTimeout):
+	case errors.Is(err, atomicfile.ErrLockTimeout):
 		f.Exit, f.Hint = Locked, "another process holds the mailbox; try again, or look for a stopped c2c process"
 	case errors.Is(err, context.DeadlineExceeded): // a wait for something else than a lock, such as a slow disk
 		f.Message = strings.ReplaceAll(f.Message, context.DeadlineExceeded.Error(), "this took too long, and c2c has given up")

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"c2c/client"
-	"c2c/process/child"
+	"c2c/internal/proc"
 	"c2c/sessions"
 )
 
@@ -138,7 +138,7 @@ func fill(text string) string {
 func Here() string {
 	all := client.All()
 	for i := range all { // no copies: a profile is large
-		if _, err := child.LookPath(cmp.Or(all[i].Program, all[i].Name), os.Getenv); err == nil {
+		if _, err := proc.LookPath(cmp.Or(all[i].Program, all[i].Name), os.Getenv); err == nil {
 			return all[i].Name
 		}
 	}

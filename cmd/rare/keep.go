@@ -10,9 +10,9 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
-	"c2c/broker/notify"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
-	"c2c/process/desktop"
+	"c2c/internal/proc"
 	"c2c/sessions/callers"
 )
 
@@ -38,13 +38,13 @@ func (c *call) keep(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
-	show := func(ctx context.Context, text string) error { return desktop.Show(ctx, c.Getenv, text) }
+	show := func(ctx context.Context, text string) error { return proc.ShowOnDesktop(ctx, c.Getenv, text) }
 	if *done != "" {
 		s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: *done, Getenv: c.Getenv})
 		if err != nil {
 			return err
 		}
-		return notify.SaidDone(ctx, b.Registry, s, show)
+		return owed.SaidDone(ctx, b.Registry, s, show)
 	}
 	err = deadlines.CheckOnce(ctx, b.Registry)
 	if err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
@@ -55,7 +55,7 @@ func (c *call) keep(ctx context.Context, args []string) error {
 			b.Log.Warn("the relay is not started; c2c relay status says why", "err", err)
 		}
 	}
-	waiting, err := notify.Check(ctx, b.Registry, show)
+	waiting, err := owed.CheckRequests(ctx, b.Registry, show)
 	if len(waiting) > 0 {
 		b.Due.LookBy(time.Now().Add(notifyAgain))
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // Program has the input, output and environment of a verb.
-type Program struct {
+type RareProgram struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Cwd            string
@@ -27,7 +27,7 @@ type Program struct {
 
 // call is one run of a verb.
 type call struct {
-	Program
+	RareProgram
 	*cli.Flags
 	b     *broker.Broker
 	words []string
@@ -41,11 +41,11 @@ type verb struct {
 }
 
 // Names are the verbs of this package.
-var Names = []string{"handover", "sweep", "prune", "keep"}
+var RareNames = []string{"handover", "sweep", "prune", "keep"}
 
 // Run runs a verb of this package.
-func Run(ctx context.Context, p Program, row cli.Verb, args []string) (err error) {
-	c := &call{Program: p, Flags: cli.NewFlags(row)}
+func RunRare(ctx context.Context, p RareProgram, row cli.Verb, args []string) (err error) {
+	c := &call{RareProgram: p, Flags: cli.NewFlags(row)}
 	if row.Name == "keep" {
 		return c.keep(ctx, args)
 	}

@@ -12,14 +12,13 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/rooms"
-	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
 
 // draft has the options of c2c post, which are the options of c2c send.
 type draft struct {
-	talk.Draft
+	rooms.Draft
 	file   string
 	answer string // ROOM/ID of the answered message; if it is set, the words are those of c2c reply, not of c2c send
 	tags   map[string]*bool
@@ -53,8 +52,8 @@ func newDraft(f *cli.Flags) *draft {
 }
 
 // Post runs the verb c2c post. The verbs c2c send and c2c reply start c2c post for each post that may wake somebody.
-func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
-	c := &call{Program: p, Flags: cli.NewFlags(v)}
+func PostToRoom(ctx context.Context, p RoomProgram, v cli.Verb, args []string) error {
+	c := &call{RoomProgram: p, Flags: cli.NewFlags(v)}
 	c.BoolVar(&c.json, "json")
 	c.TextVar(&c.session, "session-id")
 	d := newDraft(c.Flags)
@@ -89,7 +88,7 @@ func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if err != nil {
 		return err
 	}
-	d.Limit = talk.LimitOf(p.Getenv)
+	d.Limit = rooms.LimitOf(p.Getenv)
 	err = c.post(ctx, s, d)
 	return hinted(err, d.Room)
 }
@@ -113,18 +112,18 @@ func (d *draft) address(words []string) (text []string, err error) {
 }
 
 func (c *call) post(ctx context.Context, s sessions.Session, d *draft) (err error) {
-	var r talk.Receipt
+	var r rooms.Receipt
 	if d.answer == "" {
-		r, err = talk.Post(ctx, c.b, s, d.Draft)
+		r, err = rooms.Publish(ctx, c.b, s, d.Draft)
 	} else {
 		room, id, _ := strings.Cut(d.answer, "/")
 		answered := mail.Message{ID: id, To: s.Alias + "#" + room}
 		if room == "" {
-			answered, err = talk.Received(c.b.Registry, s, id)
+			answered, err = rooms.Received(c.b.Registry, s, id)
 		}
 		if err == nil {
 			d.Room = mail.RoomOf(answered.To)
-			r, err = talk.Reply(ctx, c.b, s, answered, d.Draft)
+			r, err = rooms.ReplyToPost(ctx, c.b, s, answered, d.Draft)
 		}
 	}
 	if err != nil {

@@ -13,16 +13,14 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/format"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 	"c2c/rooms"
-	"c2c/rooms/copies"
-	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
 // Program has the input, output and environment of the verb.
-type Program struct {
+type RoomProgram struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -33,7 +31,7 @@ type Program struct {
 
 // call is one run of the verb.
 type call struct {
-	Program
+	RoomProgram
 	*cli.Flags
 	b       *broker.Broker
 	st      rooms.Store
@@ -70,8 +68,8 @@ var verbs = map[string]struct {
 var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "NAME", "board", "WORDS", "build")
 
 // Run runs c2c rooms.
-func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
-	c := &call{Program: p, Flags: cli.NewFlags(v)}
+func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) error {
+	c := &call{RoomProgram: p, Flags: cli.NewFlags(v)}
 	c.BoolVar(&c.json, "json")
 	c.TextVar(&c.session, "session-id")
 	c.BoolVar(&c.private, "private")
@@ -110,7 +108,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 		return err
 	}
 	defer c.b.Close()
-	c.st = talk.StoreOf(c.b.Registry)
+	c.st = rooms.StoreOf(c.b.Registry)
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	s, err := c.acting(ctx)
@@ -175,7 +173,7 @@ type joined struct {
 }
 
 func (c *call) join(ctx context.Context, s sessions.Session) error {
-	already, err := talk.Join(ctx, c.b, s, c.words[0], false)
+	already, err := rooms.Join(ctx, c.b, s, c.words[0], false)
 	if err != nil {
 		return err
 	}
@@ -194,7 +192,7 @@ func (c *call) join(ctx context.Context, s sessions.Session) error {
 			return err
 		}
 	}
-	return c.show(joined{r.Name, about.Members, talk.Old(old)}, func() {
+	return c.show(joined{r.Name, about.Members, rooms.OldPosts(old)}, func() {
 		if _, host := rooms.HostOf(r.Name); host != "" && !already {
 			c.printf("asked %s to let %s into %s: c2c rooms members %[3]s shows when %[2]s is in; your posts until then follow\n", host, s.Alias, r.Name)
 			return
@@ -214,12 +212,12 @@ func (c *call) join(ctx context.Context, s sessions.Session) error {
 	})
 }
 
-func (c *call) about(ctx context.Context, r *rooms.Room, s sessions.Session) (talk.About, error) {
+func (c *call) about(ctx context.Context, r *rooms.Room, s sessions.Session) (rooms.About, error) {
 	rows, err := c.b.Rows(ctx)
 	if err != nil {
-		return talk.About{}, err
+		return rooms.About{}, err
 	}
-	return talk.Describe(c.b.Registry, rows, r, s)
+	return rooms.DescribeRoom(c.b.Registry, rows, r, s)
 }
 
 func (c *call) leave(ctx context.Context, s sessions.Session) error {
@@ -227,7 +225,7 @@ func (c *call) leave(ctx context.Context, s sessions.Session) error {
 	if errors.Is(c.isMember(s), rooms.ErrNotMember) {
 		does = s.Alias + " was not in"
 	}
-	if err := talk.Leave(ctx, c.b, s, c.words[0]); err != nil { // a session that was not in may have asked to join
+	if err := rooms.Leave(ctx, c.b, s, c.words[0]); err != nil { // a session that was not in may have asked to join
 		return err
 	}
 	return c.show(map[string]any{"room_id": c.words[0], "alias": s.Alias, "left": does == "left"}, func() { c.printf("%s %s\n", does, c.words[0]) })
@@ -251,7 +249,7 @@ func (c *call) members(ctx context.Context, s sessions.Session) error {
 }
 
 func (c *call) list(ctx context.Context, s sessions.Session) error {
-	all, err := talk.List(ctx, c.b.Registry, s, false)
+	all, err := rooms.ListRooms(ctx, c.b.Registry, s, false)
 	if err != nil {
 		return err
 	}
@@ -291,14 +289,14 @@ func (c *call) history(ctx context.Context, s sessions.Session) error {
 		return err
 	}
 	defer r.Close()
-	if err := talk.MayRead(r, s); err != nil {
+	if err := rooms.MayRead(r, s); err != nil {
 		return err
 	}
 	posts, err := r.Last(c.limit, nil)
 	if err != nil {
 		return err
 	}
-	return c.show(talk.JSON(posts), func() {
+	return c.show(rooms.PostsJSON(posts), func() {
 		if len(posts) == 0 {
 			c.printf("(no posts)\n")
 		}
@@ -333,7 +331,7 @@ func messages(posts []rooms.Post, room string) (all []mail.Message) {
 // invite invites the sessions one after the other. If one fails, the sessions before it stay members.
 func (c *call) invite(ctx context.Context, s sessions.Session) error {
 	for _, alias := range c.words[1:] {
-		r, in, err := talk.Invite(ctx, c.b, s, c.words[0], alias)
+		r, in, err := rooms.Invite(ctx, c.b, s, c.words[0], alias)
 		if err != nil {
 			return err
 		}
@@ -363,7 +361,7 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 		return err
 	}
 	defer r.Close()
-	if err := talk.SetLevel(ctx, c.b, s, r, rooms.Level(c.words[1])); err != nil {
+	if err := rooms.SetLevel(ctx, c.b, s, r, rooms.Level(c.words[1])); err != nil {
 		return err
 	}
 	return c.show(map[string]any{"ok": true, "room_id": r.Name, "level": c.words[1]}, func() { c.printf("%s is %s now\n", r.Name, c.words[1]) })
@@ -373,7 +371,7 @@ func (c *call) rename(ctx context.Context, s sessions.Session) error {
 	if err := c.isMember(s); err != nil && !s.IsProvenPerson() { // a person may rename and archive any room
 		return err
 	}
-	if err := talk.Rename(ctx, c.b.Registry, s, c.words[0], c.words[1]); err != nil {
+	if err := rooms.Rename(ctx, c.b.Registry, s, c.words[0], c.words[1]); err != nil {
 		return err
 	}
 	return c.show(map[string]any{"ok": true, "room_id": c.words[1], "was": c.words[0]}, func() { c.printf("%s is called %s now\n", c.words[0], c.words[1]) })
@@ -383,7 +381,7 @@ func (c *call) isMember(s sessions.Session) error {
 	r, err := c.open()
 	if err == nil {
 		defer r.Close()
-		err = talk.IsMember(r, s)
+		err = rooms.IsMember(r, s)
 	}
 	if errors.Is(err, rooms.ErrNotMember) { // leave does not print these words
 		err = fmt.Errorf("%w; only a member, or a person at a terminal, may rename or archive it", err)
@@ -395,7 +393,7 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 	if err := c.isMember(s); err != nil && !s.IsProvenPerson() {
 		return err
 	}
-	path, err := copies.Archive(ctx, c.b, c.words[0])
+	path, err := rooms.ArchiveCopies(ctx, c.b, c.words[0])
 	if err != nil {
 		return err
 	}
@@ -409,7 +407,7 @@ func (c *call) send(ctx context.Context, s sessions.Session) error {
 	if err != nil {
 		return err
 	}
-	r, err := talk.Post(ctx, c.b, s, talk.Draft{Room: c.words[0], Message: mail.Message{Content: text}, Limit: talk.LimitOf(c.Getenv)})
+	r, err := rooms.Publish(ctx, c.b, s, rooms.Draft{Room: c.words[0], Message: mail.Message{Content: text}, Limit: rooms.LimitOf(c.Getenv)})
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"c2c/inbox/finder"
+	"c2c/inbox/mail"
 	"c2c/rooms"
-	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
@@ -24,14 +23,14 @@ func (c *call) search(_ context.Context, s sessions.Session) error {
 	if err != nil {
 		return err
 	}
-	words := finder.Words(c.words)
+	words := mail.SearchWords(c.words)
 	all := []found{}
 	var errs []error
 	for _, name := range names {
-		posts, err := talk.SearchRoom(c.st, s, name, words, c.limit)
+		posts, err := rooms.SearchRoom(c.st, s, name, words, c.limit)
 		errs = append(errs, err)
 		if len(posts) > 0 {
-			all = append(all, found{name, talk.JSON(posts), posts})
+			all = append(all, found{name, rooms.PostsJSON(posts), posts})
 		}
 	}
 	return errors.Join(c.show(all, func() {

@@ -10,11 +10,10 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/explain"
-	"c2c/format"
 	"c2c/inbox/mail"
-	"c2c/live"
-	"c2c/rooms/talk"
+	"c2c/internal/format"
+	"c2c/rooms"
+	"c2c/serve/live"
 	"c2c/sessions"
 )
 
@@ -101,7 +100,7 @@ func (a *app) compose() {
 func (a *app) composeTo(name string) {
 	if room := mail.RoomOf(name); room != "" && strings.HasPrefix(name, "#") {
 		a.edit("to #"+room, func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (string, error) {
-			return posted(talk.Post(ctx, b, from, talk.Draft{Room: room, Message: mail.Message{Content: text}}))
+			return posted(rooms.Publish(ctx, b, from, rooms.Draft{Room: room, Message: mail.Message{Content: text}}))
 		})
 		return
 	}
@@ -144,7 +143,7 @@ func queued(r broker.Receipt, err error) (says string, _ error) {
 	return says, err
 }
 
-func posted(r talk.Receipt, err error) (says string, _ error) { return r.String(), err }
+func posted(r rooms.Receipt, err error) (says string, _ error) { return r.String(), err }
 
 // reply opens the editor for an answer to the selected message. An answer to a post goes to its room.
 func (a *app) reply() {
@@ -155,7 +154,7 @@ func (a *app) reply() {
 	}
 	a.edit(fmt.Sprintf("to %s, about %s", word(m.From), word(mail.ShortID(m.ID))), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (string, error) {
 		if mail.RoomOf(m.To) != "" {
-			return posted(talk.Reply(ctx, b, from, m.Message, talk.Draft{Message: mail.Message{Content: text}}))
+			return posted(rooms.ReplyToPost(ctx, b, from, m.Message, rooms.Draft{Message: mail.Message{Content: text}}))
 		}
 		return queued(b.Reply(ctx, from, m.Message, mail.Message{Content: text}))
 	})
@@ -280,7 +279,7 @@ func (a *app) why() {
 			return "", nil, err
 		}
 		var lines []string
-		for _, s := range append([]explain.MessageStatus{st}, st.Others...) {
+		for _, s := range append([]broker.MessageStatus{st}, st.Others...) {
 			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", mail.ShortID(s.ID), s.From, s.To, s.State), "")
 			for _, more := range []string{s.Why, s.Do} { // these come before s.Way, because a small screen cuts off the last lines
 				if more != "" {

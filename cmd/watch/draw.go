@@ -8,9 +8,9 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
-	"c2c/broker/explain"
-	"c2c/format"
+	"c2c/broker"
 	"c2c/inbox/mail"
+	"c2c/internal/format"
 )
 
 var (
@@ -134,7 +134,7 @@ func (m *mailView) body(columns int, whole bool) []textLine {
 }
 
 func (m *mailView) became() string {
-	text := explain.MessageStatus{State: m.fate.State, At: m.fate.At, HandedAt: m.fate.HandedAt}.Became(time.Now())
+	text := broker.MessageStatus{State: m.fate.State, At: m.fate.At, HandedAt: m.fate.HandedAt}.Became(time.Now())
 	if m.fate.Why != "" {
 		text += ": " + m.fate.Why
 	}

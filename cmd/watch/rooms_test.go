@@ -9,8 +9,8 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
-	"c2c/live"
-	"c2c/rooms/talk"
+	"c2c/rooms"
+	"c2c/serve/live"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -24,7 +24,7 @@ func TestARoomIsReadAndWrittenTo(t *testing.T) {
 	for _, alias := range []string{"dana", "birch"} {
 		s, err := b.Register(ctx, callers.Caller{Explicit: alias}, alias)
 		if err == nil {
-			_, err = talk.Join(ctx, b, s, "review", true)
+			_, err = rooms.Join(ctx, b, s, "review", true)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestARoomIsReadAndWrittenTo(t *testing.T) {
 	a.b, a.ctx = b, ctx
 	last := func() mail.Message {
 		t.Helper()
-		r, err := talk.StoreOf(b.Registry).Open("review")
+		r, err := rooms.StoreOf(b.Registry).Open("review")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestARoomIsReadAndWrittenTo(t *testing.T) {
 		}
 	}
 	for _, to := range []string{"#review", "dana#review"} {
-		if _, err := talk.Post(ctx, b, birch, talk.Draft{Room: "review", Message: mail.Message{Content: "look, " + to}}); err != nil {
+		if _, err := rooms.Publish(ctx, b, birch, rooms.Draft{Room: "review", Message: mail.Message{Content: "look, " + to}}); err != nil {
 			t.Fatal(err)
 		}
 		m := last()

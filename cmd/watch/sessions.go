@@ -5,8 +5,8 @@ import (
 	"sort"
 	"strings"
 
-	"c2c/format"
-	"c2c/live"
+	"c2c/internal/format"
+	"c2c/serve/live"
 	"c2c/sessions"
 )
 

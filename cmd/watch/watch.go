@@ -17,7 +17,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
-	"c2c/live"
+	"c2c/serve/live"
 	"c2c/sessions"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
-	"c2c/live"
+	"c2c/serve/live"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )

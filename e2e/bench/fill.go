@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // The mail that exists before a row is measured. Every root has the sessions amber, birch (the sender), cedar, dune and ebony.

@@ -18,10 +18,9 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/relay"
-	"c2c/relay/hosts"
 )
 
 const (
@@ -77,8 +76,8 @@ type relays struct {
 type machine struct {
 	name    string
 	b       *broker.Broker
-	key     *hosts.Key
-	list    *hosts.List
+	key     *relay.Key
+	list    *relay.HostList
 	carrier relay.Carrier
 	relay   *relay.Relay
 
@@ -102,7 +101,7 @@ func (w *world) startRelays(way way) (err error) {
 		}
 	}
 	for _, pair := range [][2]*machine{{r.laptop, r.devbox}, {r.devbox, r.laptop}} {
-		_, err := pair[0].list.Add(context.Background(), hosts.Host{Name: pair[1].name, Carrier: hosts.SSH, Projects: []string{hosts.Any}, Aliases: []string{hosts.Any}, Key: pair[1].key.Public()})
+		_, err := pair[0].list.Add(context.Background(), relay.Host{Name: pair[1].name, Carrier: relay.SSH, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}, Key: pair[1].key.Public()})
 		if err != nil {
 			return err
 		}
@@ -136,10 +135,10 @@ func (w *world) machine(dir, name string) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.key, err = hosts.NewKey(); err != nil {
+	if m.key, err = relay.NewKey(); err != nil {
 		return nil, err
 	}
-	m.list = hosts.Open(state, time.Now)
+	m.list = relay.OpenHosts(state, time.Now)
 	m.b, err = broker.Open(broker.Config{Root: maker.root})
 	w.running = append(w.running, state.Close)
 	return m, err

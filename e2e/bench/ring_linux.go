@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/wake"
 	"c2c/wake/watch"
 )
@@ -53,7 +52,7 @@ func withBells(w *world) error {
 		return err
 	}
 	// A watcher whose lock file does not exist looks once a second.
-	lock, err := filelock.Acquire(context.Background(), dir, box.LockName())
+	lock, err := atomicfile.Acquire(context.Background(), dir, box.LockName())
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func ringOnce(dir *atomicfile.Dir, lockName string, rung bell) (float64, error) 
 
 // replaceInbox writes amber's mailbox under its lock. It returns the time right before it releases the lock.
 func replaceInbox(dir *atomicfile.Dir, lockName, text string) (time.Time, error) {
-	lock, err := filelock.Acquire(context.Background(), dir, lockName)
+	lock, err := atomicfile.Acquire(context.Background(), dir, lockName)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -123,7 +122,7 @@ func newRawLimit(root string, dir *atomicfile.Dir) (*rawLimit, error) {
 	if err := dir.Write(rawInbox, []byte("[\n"+message+"\n]\n")); err != nil {
 		return nil, err
 	}
-	lock, err := filelock.Acquire(context.Background(), dir, rawLock) // makes the file
+	lock, err := atomicfile.Acquire(context.Background(), dir, rawLock) // makes the file
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +158,7 @@ func newRawLimit(root string, dir *atomicfile.Dir) (*rawLimit, error) {
 
 // look reads the waiting mail.
 func (r *rawLimit) look() error {
-	lock, err := filelock.Acquire(context.Background(), r.dir, rawLock)
+	lock, err := atomicfile.Acquire(context.Background(), r.dir, rawLock)
 	if err != nil {
 		return err
 	}
@@ -172,7 +171,7 @@ func (r *rawLimit) look() error {
 }
 
 func (r *rawLimit) once() (float64, error) {
-	lock, err := filelock.Acquire(context.Background(), r.dir, rawLock)
+	lock, err := atomicfile.Acquire(context.Background(), r.dir, rawLock)
 	if err != nil {
 		return 0, err
 	}

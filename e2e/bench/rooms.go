@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 	"c2c/rooms"
 )
 

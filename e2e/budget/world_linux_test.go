@@ -16,9 +16,9 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/rooms/talk"
+	"c2c/rooms"
+	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/registry"
 )
 
 // statusID stands for the id of a message that waits, as send has printed it.
@@ -119,7 +119,7 @@ func (w *world) member(t *testing.T) {
 		if i >= 50 {
 			break
 		}
-		if _, err := talk.Join(t.Context(), b, b.Session(row), "review", true); err != nil {
+		if _, err := rooms.Join(t.Context(), b, b.Session(row), "review", true); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,7 +162,7 @@ const notCounted = " mmap munmap madvise mprotect brk mremap mincore futex clone
 // again (atomicfile.Dir.ReadVersion), so the count would depend on how fast the machine has come here.
 func (w *world) trace(t *testing.T, args []string) (c cost) {
 	t.Helper()
-	if err := os.Chtimes(filepath.Join(w.root, registry.FileName), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+	if err := os.Chtimes(filepath.Join(w.root, sessions.RegistryFileName), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(w.dir, "trace")

@@ -17,11 +17,10 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/permission"
 	"c2c/rooms"
-	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/permission"
 )
 
 // browserProgram is Debian's; scripts/setup.sh installs it.
@@ -238,7 +237,7 @@ func (p *people) hostileRoom() (n int, err error) {
 	if err := p.room("review"); err != nil {
 		return 0, err
 	}
-	r, err := talk.StoreOf(p.b.Registry).Open("review")
+	r, err := rooms.StoreOf(p.b.Registry).Open("review")
 	if err != nil {
 		return 0, err
 	}
@@ -263,7 +262,7 @@ func (p *people) hostileRoom() (n int, err error) {
 // room makes a room with amber and birch in it.
 func (p *people) room(name string) error {
 	for _, s := range []sessions.Session{p.amber, p.birch} {
-		if _, err := talk.Join(p.t.Context(), p.b, s, name, true); err != nil {
+		if _, err := rooms.Join(p.t.Context(), p.b, s, name, true); err != nil {
 			return err
 		}
 	}
@@ -271,13 +270,13 @@ func (p *people) room(name string) error {
 }
 
 func (p *people) post(from sessions.Session, room, text string) error {
-	_, err := talk.Post(p.t.Context(), p.b, from, talk.Draft{Room: room, Message: mail.Message{Content: text}})
+	_, err := rooms.Publish(p.t.Context(), p.b, from, rooms.Draft{Room: room, Message: mail.Message{Content: text}})
 	return err
 }
 
 // posts are those of the room, with the end of what each answers.
 func (p *people) posts() (texts []string, err error) {
-	r, err := talk.StoreOf(p.b.Registry).Open("review")
+	r, err := rooms.StoreOf(p.b.Registry).Open("review")
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"c2c/e2e/lab"
-	"c2c/inbox/atomicfile"
-	"c2c/permission"
+	"c2c/internal/atomicfile"
+	"c2c/sessions/permission"
 )
 
 // asking is a Claude Code with a channel, which asks its person before it runs a command. e2e has the other ways to answer.

@@ -19,7 +19,7 @@ import (
 	"c2c/e2e/machines"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/relay/hosts"
+	"c2c/relay"
 )
 
 var (
@@ -76,15 +76,15 @@ func build(t *testing.T, dir string) *fleet {
 // by has all mail go one way. A machine notices the change of its list.
 func (f *fleet) by(kind string) {
 	for i, m := range f.hosts {
-		m.Change(func(l *hosts.List) error { return f.change(l, i, kind) })
+		m.Change(func(l *relay.HostList) error { return f.change(l, i, kind) })
 	}
 }
 
-func (f *fleet) change(l *hosts.List, i int, kind string) error {
+func (f *fleet) change(l *relay.HostList, i int, kind string) error {
 	all, err := l.All()
 	for _, h := range all {
 		h.Carrier, h.Dest = kind, ""
-		if j, _ := strconv.Atoi(strings.TrimPrefix(h.Name, "host")); kind == hosts.SSH && i < j {
+		if j, _ := strconv.Atoi(strings.TrimPrefix(h.Name, "host")); kind == relay.SSH && i < j {
 			h.Dest = h.Name
 		}
 		if err == nil {
@@ -280,8 +280,8 @@ func (f *fleet) harm(way string, cables bool) {
 	if way == "both" {
 		f.did("ways changed")
 		i := rand.IntN(len(f.hosts))
-		kind := []string{hosts.SSH, hosts.NATS}[rand.IntN(2)]
-		f.hosts[i].Change(func(l *hosts.List) error { return f.change(l, i, kind) })
+		kind := []string{relay.SSH, relay.NATS}[rand.IntN(2)]
+		f.hosts[i].Change(func(l *relay.HostList) error { return f.change(l, i, kind) })
 	}
 }
 
@@ -304,7 +304,7 @@ func (f *fleet) storm(way string) {
 	}
 	until(end, true)
 	if way == "both" { // while two machines go different ways, what one sends waits
-		f.by([]string{hosts.SSH, hosts.NATS}[rand.IntN(2)])
+		f.by([]string{relay.SSH, relay.NATS}[rand.IntN(2)])
 	}
 }
 
@@ -330,7 +330,7 @@ func TestNothingIsLostDoubledOrReorderedInChaos(t *testing.T) {
 	}
 	total, pairs := 0, len(f.hosts)*(len(f.hosts)-1)
 	for _, way := range []string{"ssh", "hub", "both"} {
-		f.by(map[string]string{"ssh": hosts.SSH, "hub": hosts.NATS, "both": hosts.SSH}[way])
+		f.by(map[string]string{"ssh": relay.SSH, "hub": relay.NATS, "both": relay.SSH}[way])
 		each := max(*chaosSize/3/pairs, 1)
 		f.deeds = map[string]int{}
 		f.next = map[string]int{}

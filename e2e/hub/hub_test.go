@@ -278,7 +278,7 @@ func TestMailWaitsAtItsSenderWhileTheStreamIsFull(t *testing.T) {
 	large.Content += " " + strings.Repeat("x", 100<<10)
 	laptop.Send("devbox", large)
 	s.await("it is told", isTold)
-	laptop.Relay.Announce([]cache.Session{{Alias: "amber"}})
+	laptop.Relay.Announce([]cache.HeardSession{{Alias: "amber"}})
 	machines.Until(t, "a small packet is stored", func() bool { return s.holds("devbox") >= 1 }, nil, s.dir)
 	if !isTold() {
 		t.Errorf("mail waits, and the status is %+v", carrier.Status())
@@ -305,7 +305,7 @@ func TestTheHubGetsRefusedMailThoughItsReceiverSleeps(t *testing.T) {
 	s.changeStreams(func(*nats.StreamConfig) {}) // as before
 	s.await("the link is up", func() bool { st := carrier.Status(); return st[0].Up && st[0].Error == "" })
 	before := s.lastHello("devbox", "laptop")
-	laptop.Relay.Announce([]cache.Session{{Alias: "amber"}})
+	laptop.Relay.Announce([]cache.HeardSession{{Alias: "amber"}})
 	machines.Until(t, "what came before the hello is stored", func() bool { return s.lastHello("devbox", "laptop") > before }, nil, s.dir)
 	laptop.Stop()
 	devbox.Start()
@@ -363,7 +363,7 @@ func TestAHelloThatTheHubRefusesIsTold(t *testing.T) {
 	devbox.Stop()
 	s.changeStreams(func(c *nats.StreamConfig) { c.MaxMsgSize = 64 })
 	carrier := laptop.Carrier.(*nats.Carrier)
-	laptop.Relay.Announce([]cache.Session{{Alias: "amber"}})
+	laptop.Relay.Announce([]cache.HeardSession{{Alias: "amber"}})
 	s.await("it is told", func() bool {
 		st := carrier.Status()
 		return len(st) == 1 && !st[0].Up && strings.Contains(st[0].Error, "message size")

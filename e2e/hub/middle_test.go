@@ -92,7 +92,7 @@ func TestAHostileHubChangesAndReadsNothing(t *testing.T) {
 	for _, h := range []*relaytest.Host{laptop, devbox, other} {
 		h.Stop()
 		for _, peer := range []string{"laptop", "devbox", "other"} {
-			if known, err := cache.Get(h.Root(), peer); err != nil || known.Trouble != "" {
+			if known, err := cache.HeardFrom(h.Root(), peer); err != nil || known.Trouble != "" {
 				t.Errorf("%s is told %q, %v", h.Name, known.Trouble, err)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"c2c/e2e/scratch"
-	"c2c/relay/hosts"
+	"c2c/relay"
 )
 
 var powerCuts = flag.Int("cuts", 6, "how many power cuts TestMailSurvivesPowerCutsOfMachines makes")
@@ -158,7 +158,7 @@ func (p *powered) arrived() bool {
 func TestMailSurvivesPowerCutsOfMachines(t *testing.T) {
 	p := newPowered(t)
 	for i := range *powerCuts {
-		way := []string{hosts.SSH, hosts.NATS}[i/3%2]
+		way := []string{relay.SSH, relay.NATS}[i/3%2]
 		if i%3 == 0 {
 			p.by(way)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"c2c/e2e/machines"
-	"c2c/relay/hosts"
+	"c2c/relay"
 )
 
 const project = "https://example.org/x/site"
@@ -32,7 +32,7 @@ func TestAHostRefusesWhomTheHubLetsIn(t *testing.T) {
 	devbox.Expect("amber@laptop: one")
 	n.Until("the receipt comes", func() bool { return !laptop.Waits("host-devbox") })
 
-	mallory.Knows(devbox, hosts.NATS)
+	mallory.Knows(devbox, relay.NATS)
 	for i, name := range []string{"mallory", "laptop"} {
 		hub.Join(mallory, name)
 		mallory.C2C("send", "--id", "x-"+name, "birch@devbox", "let me in")

@@ -21,7 +21,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"c2c/wake/screen"
+	"c2c/wake/terminal"
 )
 
 // Proc is a running client, on a terminal of its own or with pipes. It ends with the test at the latest.
@@ -73,30 +73,30 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 	if err := errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
 		t.Fatalf("open the terminal of %s: %v", p.name, err)
 	}
-	terminal := os.NewFile(uintptr(fd), blocking.Name())
-	p.in = terminal
-	p.view = &view{screen: screen.New(rows, columns)}
+	tty := os.NewFile(uintptr(fd), blocking.Name())
+	p.in = tty
+	p.view = &view{screen: terminal.NewScreen(rows, columns)}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		buf := make([]byte, 64<<10)
 		for {
-			n, err := terminal.Read(buf)
+			n, err := tty.Read(buf)
 			p.view.Write(buf[:n])
 			p.Out.Write(buf[:n]) // also wakes the waiting tests
-			io.WriteString(terminal, terminalAnswers(buf[:n]))
+			io.WriteString(tty, terminalAnswers(buf[:n]))
 			if err != nil {
-				return // EIO: the last process on the terminal has ended
+				return // EIO: the last process on the tty has ended
 			}
 		}
 	}()
 	go p.reap(func() {
-		// Wait a moment for the last output. A daemon that the client has started keeps the terminal open.
+		// Wait a moment for the last output. A daemon that the client has started keeps the tty open.
 		select {
 		case <-read:
 		case <-time.After(time.Second):
 		}
-		terminal.Close()
+		tty.Close()
 		<-read
 	})
 	return p
@@ -257,7 +257,7 @@ func (p *Proc) WaitGone(text string) {
 // view is the screen of a terminal.
 type view struct {
 	mu     sync.Mutex
-	screen *screen.Screen
+	screen *terminal.Screen
 }
 
 func (v *view) Write(b []byte) {

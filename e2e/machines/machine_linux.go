@@ -20,9 +20,9 @@ import (
 
 	"c2c/e2e/lab"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
-	"c2c/relay/hosts"
+	"c2c/internal/atomicfile"
+	"c2c/relay"
 )
 
 // Machine simulates a machine: a home directory in a network namespace of its own.
@@ -360,39 +360,39 @@ func (m *Machine) isLinked(host string) bool {
 // Knows adds another machine to the machine's list of paired hosts. The list of the other machine does not change.
 func (m *Machine) Knows(other *Machine, carrier string) {
 	m.t.Helper()
-	there, err := atomicfile.Open(filepath.Join(other.Home, ".c2c", hosts.Dir))
+	there, err := atomicfile.Open(filepath.Join(other.Home, ".c2c", relay.HostsDir))
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer there.Close()
-	key, err := hosts.ReadKey(there)
+	key, err := relay.ReadKey(there)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	h := hosts.Host{Name: other.Name, Carrier: carrier, Projects: []string{hosts.Any}, Aliases: []string{hosts.Any}, Key: key.Public()}
-	if carrier == hosts.SSH {
+	h := relay.Host{Name: other.Name, Carrier: carrier, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}, Key: key.Public()}
+	if carrier == relay.SSH {
 		h.Dest = other.Name
 	}
-	own, err := atomicfile.Create(filepath.Join(m.Home, ".c2c", hosts.Dir))
+	own, err := atomicfile.Create(filepath.Join(m.Home, ".c2c", relay.HostsDir))
 	if err == nil {
 		defer own.Close()
-		_, err = hosts.LoadKey(context.Background(), own) // as c2c does before it pairs
+		_, err = relay.LoadKey(context.Background(), own) // as c2c does before it pairs
 	}
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.Change(func(l *hosts.List) error { _, err := l.Add(context.Background(), h); return err })
+	m.Change(func(l *relay.HostList) error { _, err := l.Add(context.Background(), h); return err })
 }
 
 // Change changes the machine's list of paired hosts, as c2c does.
-func (m *Machine) Change(change func(*hosts.List) error) {
+func (m *Machine) Change(change func(*relay.HostList) error) {
 	m.t.Helper()
-	dir, err := atomicfile.Create(filepath.Join(m.Home, ".c2c", hosts.Dir))
+	dir, err := atomicfile.Create(filepath.Join(m.Home, ".c2c", relay.HostsDir))
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := change(hosts.Open(dir, time.Now)); err != nil {
+	if err := change(relay.OpenHosts(dir, time.Now)); err != nil {
 		m.t.Fatalf("%s: change the list of hosts: %v", m.Name, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"c2c/e2e/machines"
-	"c2c/sessions/due"
+	"c2c/sessions"
 )
 
 // After a boot, nobody connects to a laptop, and it has no mail to send. So mail for it waits on devbox until something on the laptop
@@ -64,7 +64,7 @@ func past(t *testing.T, m *machines.Machine) {
 	t.Helper()
 	dir := m.Root()
 	defer dir.Close()
-	if err := dir.Remove(due.FileName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := dir.Remove(sessions.FileName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 	"c2c/e2e/lab"
 	"c2c/e2e/machines"
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
+	"c2c/relay"
 	"c2c/relay/cache"
-	"c2c/relay/hosts"
 )
 
 // Where c2c and c2cd are built before the tests are cut off from the machine.
@@ -94,9 +94,9 @@ func TestTwoMachinesArePairedByOneCommandAndExchangeMail(t *testing.T) {
 		dir := n.laptop.Root()
 		defer dir.Close()
 		states, err := statesOf(dir, "devbox", "m-1")
-		host, herr := cache.Get(dir, "devbox")
+		host, herr := cache.HeardFrom(dir, "devbox")
 		return err == nil && herr == nil && len(states) > 0 && states[len(states)-1].What == "read" && host.Linked &&
-			slices.ContainsFunc(host.Sessions, func(s cache.Session) bool { return s.Alias == "birch" })
+			slices.ContainsFunc(host.Sessions, func(s cache.HeardSession) bool { return s.Alias == "birch" })
 	})
 	n.Until("devbox shows that its answer was read", func() bool { return strings.Contains(n.devbox.C2C("outbox"), "  read ") })
 	for _, m := range []*machines.Machine{n.laptop, n.devbox} {
@@ -140,7 +140,7 @@ func TestMailForAProjectThatNobodyHasOpenedThereWaits(t *testing.T) {
 	n.laptop.Put("birch@devbox", "m-2", "two")
 	n.laptop.C2C("relay", "want")
 	n.devbox.Expect("amber@laptop: two")
-	if h, err := cache.Get(n.laptop.Root(), "devbox"); err != nil || h.Trouble != "" || h.Absent {
+	if h, err := cache.HeardFrom(n.laptop.Root(), "devbox"); err != nil || h.Trouble != "" || h.Absent {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
@@ -221,7 +221,7 @@ func TestAStolenKeyOfSSHBringsNoMail(t *testing.T) {
 	n.pair()
 	mallory := n.Machine("mallory", "oak", "https://example.org/x/site")
 	n.Point(mallory, n.devbox)
-	mallory.Knows(n.devbox, hosts.SSH)
+	mallory.Knows(n.devbox, relay.SSH)
 	for _, name := range []string{"ssh_key", "ssh_key.pub"} {
 		data, err := os.ReadFile(filepath.Join(n.laptop.Home, ".c2c", "relay", name))
 		if err == nil {
@@ -245,7 +245,7 @@ func TestAStolenKeyOfSSHBringsNoMail(t *testing.T) {
 }
 
 // statesOf gives the reported states of a message.
-func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.State, error) {
-	all, err := cache.ReadReports(root, peer)
+func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.HeardState, error) {
+	all, err := cache.ReadHeardReports(root, peer)
 	return all.Of(id), err
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"c2c/inbox/fields"
+	"c2c/internal/fields"
 )
 
 // LineRoom is about the number of bytes that the line of a message has besides its content.

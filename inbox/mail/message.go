@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"c2c/inbox/fields"
+	"c2c/internal/fields"
 )
 
 // Message is one message.
@@ -46,7 +46,7 @@ type Message struct {
 	ShownAt   float64 // Unix seconds: when it was handed over before, and perhaps seen; it waits again, see inbox.Mailbox.PutBack
 	Held      string  // the sender's session, if the loop guard holds the message
 
-	// The loop guard (package broker/loops) counts the messages of a chain: each of them was sent because of the message before it,
+	// The loop guard (package broker/owed) counts the messages of a chain: each of them was sent because of the message before it,
 	// without other work in between. GuardHops is this count. GuardChain is the id of the first message; empty: this message is the first.
 	GuardHops  float64
 	GuardChain string

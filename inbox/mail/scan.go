@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-
-	"c2c/inbox/finder"
 )
 
 // For at most fewIDs ids it is faster to search for the bytes of each id than to read every id in the data.
@@ -19,13 +17,13 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	if len(ids) <= fewIDs {
 		some := false
 		for id := range ids {
-			some = some || id == "" || finder.New(id).Index(data) >= 0
+			some = some || id == "" || NewFinder(id).Index(data) >= 0
 		}
 		if !some {
 			return false
 		}
 	}
-	field := finder.New(`"` + name + `"`)
+	field := NewFinder(`"` + name + `"`)
 	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
 		if ids[string(value)] {
 			return true
@@ -36,7 +34,7 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 
 // nextText returns the raw text of the next field with a name, and the data after the text. It returns nil if there is no such field.
 // The argument field is a finder of the name with its quotes. In a body the quotes are escaped, so no body looks like a field.
-func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
+func nextText(data []byte, field *Finder) (value, rest []byte) {
 	for {
 		i := field.Index(data)
 		if i < 0 {
@@ -55,7 +53,7 @@ func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 // the messages, which would take a hundred times as long. The result others reports whether the file has further answers, which must be
 // parsed: they share a line, or are not in c2c's spelling.
 func EachLink(file []byte, f func(id, answers string)) (others bool) {
-	word, to, own := finder.New("in_reply_to"), finder.New(`"in_reply_to"`), finder.New(`"message_id"`)
+	word, to, own := NewFinder("in_reply_to"), NewFinder(`"in_reply_to"`), NewFinder(`"message_id"`)
 	for {
 		i := word.Index(file)
 		if i < 0 {
@@ -73,7 +71,7 @@ func EachLink(file []byte, f func(id, answers string)) (others bool) {
 
 // linkOf returns the id of the message on a line, and the id of the message that it answers. The result ok is false if the line must be
 // parsed.
-func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers string, ok bool) {
+func linkOf(line []byte, messageID, inReplyTo *Finder) (id, answers string, ok bool) {
 	to, rest := nextText(line, inReplyTo)
 	own, more := nextText(line, messageID)
 	again, _ := nextText(rest, inReplyTo)
@@ -139,7 +137,7 @@ func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 		if id == "" {
 			continue
 		}
-		word := finder.New(id)
+		word := NewFinder(id)
 		for at := 0; at < len(data); {
 			i := word.Index(data[at:])
 			if i < 0 {
@@ -160,7 +158,7 @@ func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 
 // EachID calls f for each id in data, with the offset of the line that has the id.
 func EachID(data []byte, f func(id string, start int)) {
-	field := finder.New(`"message_id"`)
+	field := NewFinder(`"message_id"`)
 	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
 		f(string(value), bytes.LastIndexByte(data[:len(data)-len(rest)], '\n')+1)
 	}
@@ -169,16 +167,16 @@ func EachID(data []byte, f func(id string, start int)) {
 // HoldsShownID makes a function for inbox.Query.Holds. The function reports whether the data may have a message whose id, or the short
 // form of its id, is in ids. If the argument holds is not nil, the function reports true only if holds does, too.
 func HoldsShownID(ids map[string]bool, holds func([]byte) bool) func(data []byte) bool {
-	var few []*finder.Finder
+	var few []*Finder
 	legacy := false
 	for id := range ids {
 		legacy = legacy || strings.HasPrefix(id, legacyPrefix) // c2c made such an id, and no file has it
 		if len(ids) <= fewIDs && id != "" {
-			few = append(few, finder.New(id))
+			few = append(few, NewFinder(id))
 		}
 	}
 	return func(data []byte) bool {
-		some := legacy || slices.ContainsFunc(few, func(f *finder.Finder) bool { return f.Index(data) >= 0 }) || len(ids) > fewIDs && len(LinesWith(data, ids)) > 0
+		some := legacy || slices.ContainsFunc(few, func(f *Finder) bool { return f.Index(data) >= 0 }) || len(ids) > fewIDs && len(LinesWith(data, ids)) > 0
 		return some && (holds == nil || holds(data))
 	}
 }

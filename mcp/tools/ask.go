@@ -12,7 +12,6 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
-	"c2c/broker/explain"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake/watch"
@@ -168,7 +167,7 @@ type outcome struct {
 // noAnswer returns the result of ask when no answer came. The result is never an error: the question was sent, and a model that
 // sees an error would send it again.
 func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
-	var st explain.MessageStatus
+	var st broker.MessageStatus
 	c.limited(ctx, func(ctx context.Context) (err error) { // on an error the result has no state
 		st, err = c.b.Status(ctx, q.ID)
 		return err

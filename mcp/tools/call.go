@@ -12,7 +12,6 @@ import (
 	"c2c/inbox"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/turns"
 )
 
 // toolCall is one call of a tool.
@@ -48,7 +47,7 @@ func (c *toolCall) find(ctx context.Context, get func(context.Context, callers.C
 	}
 	c.caller.Last = s.ID
 	c.joinRooms(ctx, c.b, s)
-	if err := turns.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-turns.AnswerTick)); err != nil { // a call shows that the model has answered
+	if err := sessions.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-sessions.AnswerTick)); err != nil { // a call shows that the model has answered
 		c.Cfg.Log.Warn("an answer of a session's model is not recorded", "session", s.ID, "err", err)
 	}
 	return s, c.own(s)

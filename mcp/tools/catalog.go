@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"c2c/broker"
-	"c2c/broker/notify"
+	"c2c/broker/owed"
 )
 
 // Instructions are for the model at the start of a session. Claude Code shows them to the model as text about the server, Codex
@@ -110,7 +110,7 @@ func sessionTools() []Tool {
 		entry("notify_when", Writes, notifyWhen,
 			"Be told once when a session is idle etc.",
 			str("alias", "").must(),
-			str("when", "").oneOf(notify.Whens()).must(),
+			str("when", "").oneOf(owed.Whens()).must(),
 		),
 		entry("claim", Writes, makeClaims,
 			"Tell others what you work on; c2c warns those who edit it.",

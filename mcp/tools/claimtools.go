@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"c2c/broker/notify"
-	"c2c/claims"
+	"c2c/broker/owed"
 	"c2c/sessions"
+	"c2c/sessions/claims"
 )
 
 // wantedOf returns the claims that a call wants to make or release. The model must give absolute paths, because a
@@ -67,7 +67,7 @@ func notifyWhen(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, now, err := notify.Ask(ctx, c.b.Registry, s, c.req.GetString("alias", ""), c.req.GetString("when", ""), false)
+	r, now, err := owed.RequestNotice(ctx, c.b.Registry, s, c.req.GetString("alias", ""), c.req.GetString("when", ""), false)
 	if err != nil || now != nil {
 		return now, err
 	}

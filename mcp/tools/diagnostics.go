@@ -9,7 +9,6 @@ import (
 	"c2c/client"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/eventlog"
 	"c2c/wake"
 )
 
@@ -22,7 +21,7 @@ type diagnostics struct {
 	Surface    string             `json:"surface_support"`
 	SurfaceWhy string             `json:"surface_why"`
 	LastRing   *wake.Ring         `json:"last_ring,omitempty"`
-	Doorbells  eventlog.Doorbells `json:"doorbells"`
+	Doorbells  sessions.Doorbells `json:"doorbells"`
 }
 
 const (

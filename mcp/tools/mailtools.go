@@ -10,13 +10,10 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/notify"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/rooms"
-	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -65,7 +62,7 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 		}
 	}
 	if alias, room, is := rooms.Address(l.To); is {
-		return postToRoom(c, ctx, talk.Draft{Room: room, To: alias, Message: l})
+		return postToRoom(c, ctx, rooms.Draft{Room: room, To: alias, Message: l})
 	}
 	s, err := c.attach(ctx)
 	if err != nil {
@@ -102,7 +99,7 @@ func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
 	}
 	answered, err := c.answered(ctx, s)
 	if errors.Is(err, broker.ErrNoMessage) && s.Facts.InRooms {
-		if post, perr := talk.Received(c.b.Registry, s, c.req.GetString("message_id", "")); perr == nil {
+		if post, perr := rooms.Received(c.b.Registry, s, c.req.GetString("message_id", "")); perr == nil {
 			answered, err = post, nil
 		}
 	}
@@ -114,7 +111,7 @@ func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
 	}
 	r, err := c.sendReply(ctx, s, answered, m)
 	if err == nil && c.req.GetBool("done", false) {
-		if derr := notify.SaidDone(ctx, c.b.Registry, s, nil); derr != nil { // the answer is sent: an error would make the model send it again
+		if derr := owed.SaidDone(ctx, c.b.Registry, s, nil); derr != nil { // the answer is sent: an error would make the model send it again
 			r.Note = strings.TrimPrefix(r.Note+"; ", "; ") + "nobody is told that you are done: " + derr.Error()
 		}
 	}
@@ -315,7 +312,7 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	return listing(c, found, 0, "messages were left out: the command c2c history shows all.",
-		func(h archive.Record) mail.Message { return h.Message }, "A message that is marked as part 1 is cut: the command c2c history shows the whole message.")
+		func(h inbox.ArchiveRecord) mail.Message { return h.Message }, "A message that is marked as part 1 is cut: the command c2c history shows the whole message.")
 }
 
 // thread shows the newest messages of a conversation, as many as fit into an answer.

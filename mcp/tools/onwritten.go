@@ -10,8 +10,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"c2c/internal/daemon"
 	"c2c/mcp/rpc"
-	"c2c/process/survive"
 )
 
 // YieldTurn tells the transport that the tool call with the context ctx now waits for another session. Then the transport may
@@ -77,7 +77,7 @@ func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.
 		return refusal, nil
 	}
 	if ctx.Err() == nil {
-		err = survive.Call(log, "answer an MCP client", func() error {
+		err = daemon.Survive(log, "answer an MCP client", func() error {
 			resp = withID(srv.HandleMessage(ctx, m.Raw), m.ID)
 			return nil
 		})

@@ -15,8 +15,8 @@ import (
 
 	"c2c/client"
 	"c2c/inbox/mail"
-	"c2c/permission"
 	"c2c/sessions/callers"
+	"c2c/sessions/permission"
 	"c2c/wake/watch"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"c2c/client"
-	"c2c/permission"
+	"c2c/sessions/permission"
 )
 
 func TestWhenADialogIsOver(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"c2c/broker"
 	"c2c/inbox/mail"
 	"c2c/rooms"
-	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
@@ -91,7 +90,7 @@ func (p *Peer) autoJoin() string {
 	if p.Client.Getenv == nil {
 		return ""
 	}
-	return strings.TrimSpace(p.Client.Getenv(talk.JoinVariable))
+	return strings.TrimSpace(p.Client.Getenv(rooms.JoinVariable))
 }
 
 // joinRooms joins the rooms of a session, once for each session of the peer.
@@ -99,7 +98,7 @@ func (p *Peer) joinRooms(ctx context.Context, b *broker.Broker, s sessions.Sessi
 	if _, done := p.inRooms.LoadOrStore(s.ID, true); done {
 		return
 	}
-	if err := talk.JoinAll(ctx, b, s, p.autoJoin()); err != nil {
+	if err := rooms.JoinAll(ctx, b, s, p.autoJoin()); err != nil {
 		p.Warn("a room cannot be joined: " + err.Error())
 	}
 }
@@ -110,29 +109,29 @@ func wakesLimit(c *toolCall) int {
 	if c.Client.Getenv == nil {
 		return 0
 	}
-	return talk.LimitOf(c.Client.Getenv)
+	return rooms.LimitOf(c.Client.Getenv)
 }
 
-func postToRoom(c *toolCall, ctx context.Context, d talk.Draft) (any, error) {
+func postToRoom(c *toolCall, ctx context.Context, d rooms.Draft) (any, error) {
 	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d.Limit = wakesLimit(c)
-	return talk.Post(ctx, c.b, s, d)
+	return rooms.Publish(ctx, c.b, s, d)
 }
 
 func sendRoom(c *toolCall, ctx context.Context) (any, error) {
-	return postToRoom(c, ctx, talk.Draft{Room: roomID(c), Message: c.message(), Reason: c.req.GetString("reason", "")})
+	return postToRoom(c, ctx, rooms.Draft{Room: roomID(c), Message: c.message(), Reason: c.req.GetString("reason", "")})
 }
 
 // openRoom opens a room that the session may read; the caller closes it.
 func openRoom(c *toolCall, s sessions.Session) (*rooms.Room, error) {
-	r, err := talk.StoreOf(c.b.Registry).Open(roomID(c))
+	r, err := rooms.StoreOf(c.b.Registry).Open(roomID(c))
 	if err != nil {
 		return nil, err
 	}
-	if err := talk.MayRead(r, s); err != nil {
+	if err := rooms.MayRead(r, s); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -154,7 +153,7 @@ func roomHistory(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := talk.JSON(posts)
+	all := rooms.PostsJSON(posts)
 	first := c.lastThatFit(len(all), func(i int) int { return min(len(all[i]), c.room()) })
 	if first == len(all) && first > 0 { // the newest post is longer than an answer: show its beginning
 		first--
@@ -177,7 +176,7 @@ func joinRoom(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := talk.Join(ctx, c.b, s, roomID(c), true); err != nil {
+	if _, err := rooms.Join(ctx, c.b, s, roomID(c), true); err != nil {
 		return nil, err
 	}
 	r, err := openRoom(c, s)
@@ -186,7 +185,7 @@ func joinRoom(c *toolCall, ctx context.Context) (any, error) {
 	}
 	defer r.Close()
 	if level := c.req.GetString("level", ""); level != "" {
-		if err := talk.SetLevel(ctx, c.b, s, r, rooms.Level(level)); err != nil {
+		if err := rooms.SetLevel(ctx, c.b, s, r, rooms.Level(level)); err != nil {
 			return nil, err
 		}
 	}
@@ -200,7 +199,7 @@ func joinRoom(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	history := talk.Old(old)
+	history := rooms.OldPosts(old)
 	first := c.lastThatFit(len(history), func(i int) int { return 2 * len(history[i]) })
 	return joined{r.Name, members, append([]json.RawMessage{}, history[first:]...)}, nil
 }
@@ -210,7 +209,7 @@ func membersOf(c *toolCall, ctx context.Context, r *rooms.Room, s sessions.Sessi
 	if err != nil {
 		return nil, err
 	}
-	about, err := talk.Describe(c.b.Registry, rows, r, s)
+	about, err := rooms.DescribeRoom(c.b.Registry, rows, r, s)
 	return about.Members, err
 }
 
@@ -219,10 +218,10 @@ func leaveRoom(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := talk.Leave(ctx, c.b, s, roomID(c)); err != nil {
+	if err := rooms.Leave(ctx, c.b, s, roomID(c)); err != nil {
 		return nil, err
 	}
-	r, err := talk.StoreOf(c.b.Registry).Open(roomID(c))
+	r, err := rooms.StoreOf(c.b.Registry).Open(roomID(c))
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +235,7 @@ func listOf(c *toolCall, ctx context.Context, mine bool) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := talk.List(ctx, c.b.Registry, s, mine)
+	all, err := rooms.ListRooms(ctx, c.b.Registry, s, mine)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +250,7 @@ func inviteToRoom(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, in, err := talk.Invite(ctx, c.b, s, roomID(c), c.req.GetString("invitee_alias", ""))
+	r, in, err := rooms.Invite(ctx, c.b, s, roomID(c), c.req.GetString("invitee_alias", ""))
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +262,7 @@ func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered,
 	if mail.RoomOf(answered.To) == "" {
 		return nil, false, nil
 	}
-	r, err = talk.Reply(ctx, c.b, s, answered, talk.Draft{Message: m, Limit: wakesLimit(c)})
+	r, err = rooms.ReplyToPost(ctx, c.b, s, answered, rooms.Draft{Message: m, Limit: wakesLimit(c)})
 	return r, true, err
 }
 
@@ -276,7 +275,7 @@ func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.Call
 	if !s.Facts.InRooms || !ok {
 		return
 	}
-	news, err := talk.News(ctx, c.b.Registry, s, false)
+	news, err := rooms.NewsFor(ctx, c.b.Registry, s, false)
 	if err != nil { // the answer goes on without the posts
 		c.logFailure(ctx, s.ID, toolPollInbox, err)
 	}

@@ -14,10 +14,9 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/inbox"
-	"c2c/inbox/filelock"
-	"c2c/process/survive"
+	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // Server is the type of the server that Serve of package mcp runs.
@@ -74,7 +73,7 @@ func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server
 // recover replaces mcp-go's recovery, which would send the text of a panic to the client: that text may contain mail.
 func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
-		perr := survive.Call(t.Cfg.Log, "answer a tool call", func() error {
+		perr := daemon.Survive(t.Cfg.Log, "answer a tool call", func() error {
 			res, err = next(ctx, req)
 			return nil
 		})
@@ -171,7 +170,7 @@ func advice(err error) string {
 		return fmt.Sprintf("%v; did you mean %s? list shows all", err, strings.Join(unknown.Closest, " or "))
 	case errors.As(err, &unknown):
 		return err.Error() + "; call list to see who is there"
-	case errors.Is(err, registry.ErrFull):
+	case errors.Is(err, sessions.ErrRegistryFull):
 		return err.Error() + "; until then this session has no mailbox: tell your user"
 	case errors.Is(err, sessions.ErrNoSession):
 		return err.Error() + "; call register first"
@@ -179,7 +178,7 @@ func advice(err error) string {
 		return err.Error() + "; check the id; an ephemeral message is gone once it was read"
 	case errors.Is(err, inbox.ErrFull):
 		return err.Error() + "; nothing was stored, send again later"
-	case errors.Is(err, filelock.ErrTimeout):
+	case errors.Is(err, atomicfile.ErrLockTimeout):
 		return err.Error() + "; try again"
 	case errors.Is(err, context.DeadlineExceeded): // a wait for something else than a lock, such as a slow disk
 		return strings.ReplaceAll(err.Error(), context.DeadlineExceeded.Error(), "this took too long, and c2c has given up") + "; try again"

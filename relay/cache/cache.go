@@ -21,9 +21,8 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // Limits of the data that is kept for a peer.
@@ -36,23 +35,23 @@ const (
 )
 
 // Host is the last report of a paired host.
-type Host struct {
-	Name      string    `json:"-"`
-	Relayed   bool      `json:"-"`                    // a relay of this root is running for this host
-	Linked    bool      `json:"linked"`               // the carrier has a link to the host; if Hub is set: the hub takes packets for the host
-	Hub       bool      `json:"hub,omitempty"`        // packets to the host go through a hub
-	Dials     bool      `json:"dials,omitempty"`      // this machine opens the link, so ssh notices within a minute that the host sleeps
-	Absent    bool      `json:"absent,omitempty"`     // the host does not have this project
-	Seen      float64   `json:"seen"`                 // when the host was last heard, in Unix seconds of this machine's clock; may be a minute too early
-	Run       uint64    `json:"run"`                  // the run number of the host's relay in its last hello, see package relay
-	Serial    uint64    `json:"serial"`               // the number of that hello; an older hello is ignored
-	Trouble   string    `json:"trouble,omitempty"`    // the last trouble that people should know about
-	TroubleAt float64   `json:"trouble_at,omitempty"` // the time of Trouble
-	Sessions  []Session `json:"sessions,omitempty"`
+type HeardHost struct {
+	Name      string         `json:"-"`
+	Relayed   bool           `json:"-"`                    // a relay of this root is running for this host
+	Linked    bool           `json:"linked"`               // the carrier has a link to the host; if Hub is set: the hub takes packets for the host
+	Hub       bool           `json:"hub,omitempty"`        // packets to the host go through a hub
+	Dials     bool           `json:"dials,omitempty"`      // this machine opens the link, so ssh notices within a minute that the host sleeps
+	Absent    bool           `json:"absent,omitempty"`     // the host does not have this project
+	Seen      float64        `json:"seen"`                 // when the host was last heard, in Unix seconds of this machine's clock; may be a minute too early
+	Run       uint64         `json:"run"`                  // the run number of the host's relay in its last hello, see package relay
+	Serial    uint64         `json:"serial"`               // the number of that hello; an older hello is ignored
+	Trouble   string         `json:"trouble,omitempty"`    // the last trouble that people should know about
+	TroubleAt float64        `json:"trouble_at,omitempty"` // the time of Trouble
+	Sessions  []HeardSession `json:"sessions,omitempty"`
 }
 
 // Session is one session of a paired host.
-type Session struct {
+type HeardSession struct {
 	Alias  string  `json:"alias"`
 	Client string  `json:"client,omitempty"`
 	State  string  `json:"state,omitempty"`
@@ -62,13 +61,13 @@ type Session struct {
 const directory = "relay"
 
 // Get reads the last report of a peer. The report is empty if the peer never sent one. Linked is set only while a relay of this root runs.
-func Get(root *atomicfile.Dir, peer string) (Host, error) {
+func HeardFrom(root *atomicfile.Dir, peer string) (HeardHost, error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Host{Name: peer}, nil
+		return HeardHost{Name: peer}, nil
 	}
 	if err != nil {
-		return Host{}, err
+		return HeardHost{}, err
 	}
 	defer dir.Close()
 	h, err := get(dir, peer)
@@ -77,12 +76,12 @@ func Get(root *atomicfile.Dir, peer string) (Host, error) {
 	return h, err
 }
 
-// maxHosts is the greatest size of the list of paired hosts, see package relay/hosts.
+// maxHosts is the greatest size of the list of paired hosts, see package relay.
 const maxHosts = 2 << 20
 
 // Paired returns the names of the paired hosts, and the roots of the projects that a person has named. It reads the list that package
-// relay/hosts keeps below the state directory. It does not check the hosts' keys: a name alone gives no rights.
-func Paired(state string) (names, roots []string, err error) {
+// relay keeps below the state directory. It does not check the hosts' keys: a name alone gives no rights.
+func PairedNames(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -141,12 +140,12 @@ func runs(dir *atomicfile.Dir, peer string) bool {
 		return false
 	}
 	defer f.Close()
-	free, err := filelock.FreeFile(f)
+	free, err := atomicfile.FreeFile(f)
 	return err == nil && !free
 }
 
-func get(dir *atomicfile.Dir, peer string) (Host, error) {
-	h := Host{Name: peer}
+func get(dir *atomicfile.Dir, peer string) (HeardHost, error) {
+	h := HeardHost{Name: peer}
 	data, err := dir.ReadMost(peer+".seen.json", maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, nil
@@ -155,16 +154,16 @@ func get(dir *atomicfile.Dir, peer string) (Host, error) {
 		return h, err
 	}
 	if json.Unmarshal(data, &h) != nil { // the report is damaged: the next hello replaces it
-		return Host{Name: peer}, nil
+		return HeardHost{Name: peer}, nil
 	}
 	h.tidy()
 	return h, nil
 }
 
 // tidy shortens data that another machine has sent, and makes it safe to show.
-func (h *Host) tidy() {
+func (h *HeardHost) tidy() {
 	h.Trouble = word(h.Trouble, maxTrouble)
-	h.Sessions = slices.DeleteFunc(h.Sessions[:min(len(h.Sessions), MaxSessions)], func(s Session) bool { return mail.CheckAlias(s.Alias) != nil })
+	h.Sessions = slices.DeleteFunc(h.Sessions[:min(len(h.Sessions), MaxSessions)], func(s HeardSession) bool { return mail.CheckAlias(s.Alias) != nil })
 	for i := range h.Sessions {
 		s := &h.Sessions[i]
 		s.Client, s.State = word(s.Client, maxWord), word(s.State, maxWord)
@@ -177,13 +176,13 @@ func word(s string, limit int) string {
 }
 
 // Change reads the report of a peer, changes it and writes it back. Any number of processes may call it at once.
-func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(h *Host)) error {
+func ChangeHeard(ctx context.Context, root *atomicfile.Dir, peer string, change func(h *HeardHost)) error {
 	dir, err := root.Sub(directory, true)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	err = filelock.With(ctx, dir, peer+".seen.lock", func() error {
+	err = atomicfile.WithLock(ctx, dir, peer+".seen.lock", func() error {
 		h, err := get(dir, peer)
 		if err != nil {
 			return err
@@ -203,7 +202,7 @@ func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(
 }
 
 // State says that a message that the peer had stored was handed over or read there.
-type State struct {
+type HeardState struct {
 	ID      string  `json:"id"`
 	Session string  `json:"session,omitempty"` // the session of the message's sender
 	What    string  `json:"what"`              // handed or read
@@ -212,12 +211,12 @@ type State struct {
 }
 
 // Valid reports whether all values of a state are well-formed.
-func (s State) Valid() bool {
+func (s HeardState) Valid() bool {
 	return mail.ValidName(s.ID) && (s.Session == "" || mail.ValidName(s.Session)) && (s.What == "handed" || s.What == "read") && (s.By == "" || mail.ValidName(s.By))
 }
 
 // AddStates appends states to the log. The last ones may be lost in a power cut.
-func AddStates(root *atomicfile.Dir, peer string, states []State) error {
+func AddStates(root *atomicfile.Dir, peer string, states []HeardState) error {
 	dir, err := root.Sub(directory, true)
 	if err != nil {
 		return err
@@ -245,10 +244,10 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 }
 
 // Reports has the states that a peer has reported.
-type Reports [][]byte // the content of the two files, the older file first
+type HeardReports [][]byte // the content of the two files, the older file first
 
 // ReadReports reads the states that a peer has reported. The oldest may be missing, because the log is rotated.
-func ReadReports(root *atomicfile.Dir, peer string) (all Reports, err error) {
+func ReadHeardReports(root *atomicfile.Dir, peer string) (all HeardReports, err error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -268,7 +267,7 @@ func ReadReports(root *atomicfile.Dir, peer string) (all Reports, err error) {
 }
 
 // Of returns the states of a message, oldest first.
-func (r Reports) Of(id string) (found []State) {
+func (r HeardReports) Of(id string) (found []HeardState) {
 	if id == "" {
 		return nil
 	}
@@ -284,7 +283,7 @@ func (r Reports) Of(id string) (found []State) {
 			} else {
 				line, data = data[begin:], nil
 			}
-			var s State
+			var s HeardState
 			if json.Unmarshal(line, &s) == nil && s.ID == id && s.Valid() {
 				found = append(found, s)
 			}
@@ -295,5 +294,5 @@ func (r Reports) Of(id string) (found []State) {
 
 // SetTrouble records a trouble that people should know about.
 func SetTrouble(ctx context.Context, root *atomicfile.Dir, peer, words string, now time.Time) error {
-	return Change(ctx, root, peer, func(h *Host) { h.Trouble, h.TroubleAt = words, mail.Seconds(now) })
+	return ChangeHeard(ctx, root, peer, func(h *HeardHost) { h.Trouble, h.TroubleAt = words, mail.Seconds(now) })
 }

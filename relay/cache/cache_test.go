@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 	"c2c/relay/cache"
 )
 
@@ -28,7 +28,7 @@ func open(t testing.TB) *atomicfile.Dir {
 
 func TestOfAHostThatWasNeverHeardNothingIsKnown(t *testing.T) {
 	root := open(t)
-	if h, err := cache.Get(root, "devbox"); err != nil || h.Name != "devbox" || h.Seen != 0 || h.Linked {
+	if h, err := cache.HeardFrom(root, "devbox"); err != nil || h.Name != "devbox" || h.Seen != 0 || h.Linked {
 		t.Errorf("%+v, %v", h, err)
 	}
 	if found, err := statesOf(root, "devbox", "1"); err != nil || len(found) != 0 {
@@ -41,8 +41,8 @@ func TestChangesFromSeveralSidesAreAllKept(t *testing.T) {
 	var writers sync.WaitGroup
 	for i := range 8 {
 		writers.Go(func() {
-			err := cache.Change(t.Context(), root, "devbox", func(h *cache.Host) {
-				h.Sessions = append(h.Sessions, cache.Session{Alias: fmt.Sprint("birch", i)})
+			err := cache.ChangeHeard(t.Context(), root, "devbox", func(h *cache.HeardHost) {
+				h.Sessions = append(h.Sessions, cache.HeardSession{Alias: fmt.Sprint("birch", i)})
 			})
 			if err != nil {
 				t.Error(err)
@@ -53,7 +53,7 @@ func TestChangesFromSeveralSidesAreAllKept(t *testing.T) {
 	if err := cache.SetTrouble(t.Context(), root, "devbox", "it was restored", time.Unix(5, 0)); err != nil {
 		t.Fatal(err)
 	}
-	h, err := cache.Get(root, "devbox")
+	h, err := cache.HeardFrom(root, "devbox")
 	if err != nil || len(h.Sessions) != 8 || h.Trouble != "it was restored" || h.TroubleAt != 5 {
 		t.Errorf("%+v, %v", h, err)
 	}
@@ -62,9 +62,9 @@ func TestChangesFromSeveralSidesAreAllKept(t *testing.T) {
 func TestStatesAreKeptForLongAndBounded(t *testing.T) {
 	root := open(t)
 	for n := range 200 {
-		var states []cache.State
+		var states []cache.HeardState
 		for i := range 100 {
-			states = append(states, cache.State{ID: fmt.Sprint("m-", n*100+i), What: "read", By: "hook", At: float64(n)})
+			states = append(states, cache.HeardState{ID: fmt.Sprint("m-", n*100+i), What: "read", By: "hook", At: float64(n)})
 		}
 		if err := cache.AddStates(root, "devbox", states); err != nil {
 			t.Fatal(err)
@@ -92,10 +92,10 @@ func TestTheLargestPacketsOfStatesCanBeRead(t *testing.T) {
 	root, long := open(t), strings.Repeat("x", 123)
 	last := ""
 	for n, count := range []int{1, 500, 1000, 1000} {
-		var states []cache.State
+		var states []cache.HeardState
 		for i := range count {
 			last = fmt.Sprintf("%s-%d%03d", long, n, i)
-			states = append(states, cache.State{ID: last, Session: last, What: "handed", By: last, At: 1e9 + 0.123456})
+			states = append(states, cache.HeardState{ID: last, Session: last, What: "handed", By: last, At: 1e9 + 0.123456})
 		}
 		if err := cache.AddStates(root, "devbox", states); err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func FuzzReader(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		h, err := cache.Get(root, "devbox")
+		h, err := cache.HeardFrom(root, "devbox")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func FuzzReader(f *testing.F) {
 }
 
 // statesOf gives the reported states of a message.
-func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.State, error) {
-	all, err := cache.ReadReports(root, peer)
+func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.HeardState, error) {
+	all, err := cache.ReadHeardReports(root, peer)
 	return all.Of(id), err
 }

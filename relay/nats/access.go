@@ -14,7 +14,7 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
-	"c2c/relay/hosts"
+	"c2c/relay"
 )
 
 // Access has all that one host needs to use a hub. It is secret.
@@ -41,7 +41,7 @@ func ParseAccess(data []byte) (a Access, err error) {
 
 func (a Access) check() error {
 	for _, name := range slices.Concat([]string{a.Fleet}, a.Hosts) {
-		if err := hosts.CheckName(name); err != nil {
+		if err := relay.CheckName(name); err != nil {
 			return err
 		}
 	}

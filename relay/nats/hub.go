@@ -18,7 +18,7 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
-	"c2c/relay/hosts"
+	"c2c/relay"
 )
 
 // consumer is the name of the consumer with which a host reads its stream.
@@ -45,7 +45,7 @@ type Member struct {
 
 // Check returns an error if no hub can run with these values.
 func (h Hub) Check() error {
-	if err := hosts.CheckName(h.Fleet); err != nil {
+	if err := relay.CheckName(h.Fleet); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
 	_, port, _ := net.SplitHostPort(h.Listen)
@@ -61,7 +61,7 @@ func (h Hub) Check() error {
 	keys := []string{h.Owner}
 	var names []string
 	for _, m := range h.Hosts {
-		if err := hosts.CheckName(m.Name); err != nil {
+		if err := relay.CheckName(m.Name); err != nil {
 			return err
 		}
 		if slices.Contains(names, m.Name) || slices.Contains(keys, m.Key) {

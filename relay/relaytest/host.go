@@ -16,10 +16,9 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/relay"
-	"c2c/relay/hosts"
 )
 
 // Project is the project of each host, unless a test gives the host another project.
@@ -29,8 +28,8 @@ const Project = "p-1"
 type Host struct {
 	Name    string
 	Project string
-	Key     *hosts.Key
-	List    *hosts.List
+	Key     *relay.Key
+	List    *relay.HostList
 	Post    *Post
 	Home    string // a directory with all files of the host
 	Carrier relay.Carrier
@@ -57,7 +56,7 @@ func NewHost(tb testing.TB, name string) *Host {
 	tb.Helper()
 	h := &Host{Name: name, Project: Project, Home: filepath.Join(tb.TempDir(), name), tb: tb, Now: time.Now, left: -1, steps: map[string]int{}, stepped: make(chan struct{}, 1)}
 	var err error
-	if h.Key, err = hosts.NewKey(); err != nil {
+	if h.Key, err = relay.NewKey(); err != nil {
 		tb.Fatal(err)
 	}
 	h.open()
@@ -73,7 +72,7 @@ func (h *Host) open() {
 	if h.root, err = atomicfile.Create(filepath.Join(h.Home, "root")); err != nil {
 		h.tb.Fatal(err)
 	}
-	h.List = hosts.Open(h.state, h.Now)
+	h.List = relay.OpenHosts(h.state, h.Now)
 	h.Post = &Post{dir: h.root, Aliases: []string{"birch", "cedar"}, Refusals: map[string]relay.Reason{}}
 	h.tb.Cleanup(func() { h.Stop(); h.state.Close(); h.root.Close() })
 }
@@ -106,14 +105,14 @@ func (h *Host) Copy() *Host {
 
 // Pair pairs two hosts. Each may reach all aliases of the other.
 func Pair(a, b *Host) {
-	a.Add(b, hosts.Any)
-	b.Add(a, hosts.Any)
+	a.Add(b, relay.AnyName)
+	b.Add(a, relay.AnyName)
 }
 
 // Add pairs h with another host, and lets that host reach some aliases of h.
 func (h *Host) Add(other *Host, aliases ...string) {
 	h.tb.Helper()
-	_, err := h.List.Add(context.Background(), hosts.Host{Name: other.Name, Carrier: hosts.SSH, Projects: []string{h.Project}, Aliases: aliases, Key: other.Key.Public()})
+	_, err := h.List.Add(context.Background(), relay.Host{Name: other.Name, Carrier: relay.SSH, Projects: []string{h.Project}, Aliases: aliases, Key: other.Key.Public()})
 	if err != nil {
 		h.tb.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
-	"c2c/rooms/talk"
+	"c2c/rooms"
 	"c2c/serve"
 	"c2c/sessions"
 )
@@ -162,7 +162,7 @@ func (p *Page) search(c *call) (any, error) {
 		return nil, wrong("search for a word")
 	}
 	// A person may search all mail, as at a terminal, and the posts of the rooms that this person may read.
-	all, err := talk.Search(c, c.b(), c.reader(), fields, maxPage+1)
+	all, err := rooms.SearchPosts(c, c.b(), c.reader(), fields, maxPage+1)
 	return listed(all[:min(len(all), maxPage)], len(all) > maxPage, err)
 }
 

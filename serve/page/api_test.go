@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/notify"
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/permission"
-	"c2c/rooms/talk"
+	"c2c/rooms"
 	"c2c/sessions"
+	"c2c/sessions/permission"
 )
 
 const someID = "00000000-0000-4000-8000-00000000000"
@@ -119,7 +119,7 @@ func TestThePersonWritesAnswersAndReads(t *testing.T) {
 	if got := get[map[string]string](tab, "POST", "/api/notify", map[string]string{"alias": "amber", "when": "done"}); got["text"] != "" {
 		t.Errorf("asked to be told: %v", got)
 	}
-	if waits, err := notify.List(l.b.Registry); err != nil || len(waits) != 1 || waits[0].SID != l.amber.ID || waits[0].When != notify.Done {
+	if waits, err := owed.ListRequests(l.b.Registry); err != nil || len(waits) != 1 || waits[0].SID != l.amber.ID || waits[0].When != owed.Done {
 		t.Errorf("waits: %+v, %v", waits, err)
 	}
 	other := strings.Repeat("0", len(all.Mails[0].Key)) // of a message with the same id that is not there any more
@@ -320,11 +320,11 @@ func TestWhatCameFromARoomIsAnsweredThere(t *testing.T) {
 	l := newLab(t)
 	tab := l.loggedIn()
 	for _, s := range []sessions.Session{l.me, l.amber} {
-		if _, err := talk.Join(t.Context(), l.b, s, "review", true); err != nil {
+		if _, err := rooms.Join(t.Context(), l.b, s, "review", true); err != nil {
 			t.Fatal(err)
 		}
 	}
-	post, err := talk.Post(t.Context(), l.b, l.amber, talk.Draft{Room: "review", Message: mail.Message{Content: "@dana, is it so?"}})
+	post, err := rooms.Publish(t.Context(), l.b, l.amber, rooms.Draft{Room: "review", Message: mail.Message{Content: "@dana, is it so?"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestWhatCameFromARoomIsAnsweredThere(t *testing.T) {
 	if r := get[receipt](tab, "POST", "/api/reply", draft); !r.Again {
 		t.Errorf("sent again it is another post: %+v", r)
 	}
-	r, err := talk.StoreOf(l.b.Registry).Open("review")
+	r, err := rooms.StoreOf(l.b.Registry).Open("review")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"reflect"
 
 	"c2c/inbox/mail"
-	"c2c/live/requests"
-	"c2c/permission"
+	"c2c/serve/live"
+	"c2c/sessions/permission"
 )
 
 // ask is a tool call that waits for a person. Package permission has already shortened its text and made control characters visible.
@@ -27,7 +27,7 @@ type ask struct {
 }
 
 // followAsks calls the function show with the open requests of a root: at once and after each change, until ctx ends or the call fails.
-func followAsks(ctx context.Context, list *requests.List, show func([]ask) error) error {
+func followAsks(ctx context.Context, list *live.RequestList, show func([]ask) error) error {
 	var before []ask
 	for {
 		all, changed := list.Now()

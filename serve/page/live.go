@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"c2c/live"
-	"c2c/process/survive"
+	"c2c/internal/daemon"
+	"c2c/internal/sse"
 	"c2c/serve"
-	"c2c/sse"
+	"c2c/serve/live"
 )
 
 const (
@@ -90,12 +90,12 @@ func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, number uint64,
 	}
 	var sources sync.WaitGroup
 	sources.Go(func() {
-		cancel(survive.Call(p.log, "follow a root", func() error {
+		cancel(daemon.Survive(p.log, "follow a root", func() error {
 			return open.Live.Follow(ctx, number, func(n live.Numbered) error { return put("change", changeOf(n)) })
 		}))
 	})
 	sources.Go(func() {
-		cancel(survive.Call(p.log, "follow permission requests", func() error {
+		cancel(daemon.Survive(p.log, "follow permission requests", func() error {
 			return followAsks(ctx, open.Requests, func(open []ask) error { return put("asks", open) })
 		}))
 	})

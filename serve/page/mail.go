@@ -7,8 +7,8 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
-	"c2c/live"
-	"c2c/rooms/talk"
+	"c2c/rooms"
+	"c2c/serve/live"
 )
 
 // mailView is a message as the page shows it. Its text contains no control characters, and no characters that reverse the
@@ -82,7 +82,7 @@ func liveMail(m live.Mail) mailView {
 
 // foundMail returns a view of a message from a search or from the history.
 func foundMail(m broker.Mail, limit int) mailView {
-	if m.Status.State == talk.Posted {
+	if m.Status.State == rooms.Posted {
 		return postOf(m.Message)
 	}
 	one := mailOf(m.Message, limit)

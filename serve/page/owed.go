@@ -3,7 +3,7 @@ package page
 import (
 	"sort"
 
-	"c2c/broker/explain"
+	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 )
@@ -40,7 +40,7 @@ func (p *Page) owed(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := explain.Obligations(c, c.b().Registry, me, false)
+	all, err := broker.Obligations(c, c.b().Registry, me, false)
 	if err != nil {
 		return nil, err
 	}

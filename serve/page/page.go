@@ -26,8 +26,8 @@ import (
 	"sync"
 	"time"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/serve"
 )
 

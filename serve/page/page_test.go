@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/serve"
 	"c2c/sessions"
 	"c2c/sessions/callers"

@@ -9,9 +9,8 @@ import (
 	"strings"
 
 	"c2c/inbox/mail"
-	"c2c/live"
 	"c2c/rooms"
-	"c2c/rooms/talk"
+	"c2c/serve/live"
 	"c2c/sessions"
 )
 
@@ -54,11 +53,11 @@ func (c *call) reader() sessions.Session {
 // rooms lists the rooms, with the number of posts that are new to the person.
 func (p *Page) rooms(c *call) (any, error) {
 	me := c.reader()
-	all, err := talk.List(c, c.b().Registry, me, false)
+	all, err := rooms.ListRooms(c, c.b().Registry, me, false)
 	if err != nil {
 		return nil, err
 	}
-	news, nerr := talk.News(c, c.b().Registry, me, false)
+	news, nerr := rooms.NewsFor(c, c.b().Registry, me, false)
 	list := struct {
 		Rooms []roomView `json:"rooms"`
 		Note  string     `json:"note,omitempty"`
@@ -97,12 +96,12 @@ func (p *Page) room(c *call) (any, error) {
 		}
 	}
 	me := c.reader()
-	r, err := talk.StoreOf(c.b().Registry).Open(q.Get("name"))
+	r, err := rooms.StoreOf(c.b().Registry).Open(q.Get("name"))
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if err := talk.MayRead(r, me); err != nil {
+	if err := rooms.MayRead(r, me); err != nil {
 		return nil, err
 	}
 	part, err := rooms.PartBefore(r, place, maxPosts)
@@ -131,7 +130,7 @@ func (c *call) marks(r *rooms.Room, me sessions.Session) (isOld, isNew func(room
 	members, err := r.Members()
 	i := slices.IndexFunc(members, func(m rooms.Member) bool { return m.SID == me.ID })
 	isOld = func(post rooms.Post) bool { return i >= 0 && post.Time().Before(members[i].Joined) }
-	news, nerr := talk.News(c, c.b().Registry, me, false)
+	news, nerr := rooms.NewsFor(c, c.b().Registry, me, false)
 	unseen := map[string]bool{}
 	for _, room := range news.Rooms {
 		for _, post := range room.Posts {
@@ -148,7 +147,7 @@ func postOf(m mail.Message) mailView {
 	if one.Cut > 0 {
 		one.Text += fmt.Sprintf("\n… (cut: it has %d bytes)", one.Cut)
 	}
-	one.Cut, one.Key, one.State, one.Room = 0, keyOf(m.Fingerprint()), talk.Posted, mail.RoomOf(m.To)
+	one.Cut, one.Key, one.State, one.Room = 0, keyOf(m.Fingerprint()), rooms.Posted, mail.RoomOf(m.To)
 	return one
 }
 
@@ -165,7 +164,7 @@ func (p *Page) seen(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	news, err := talk.News(c, c.b().Registry, me, false)
+	news, err := rooms.NewsFor(c, c.b().Registry, me, false)
 	if serr := news.Until(asked.Room, asked.Place).Seen(c); serr != nil {
 		return nil, serr
 	}
@@ -189,16 +188,16 @@ func (p *Page) member(c *call) (any, error) {
 	switch {
 	case asked.Do == "join":
 		var already bool
-		already, err = talk.Join(c, c.b(), me, asked.Room, false)
+		already, err = rooms.Join(c, c.b(), me, asked.Room, false)
 		if _, host := rooms.HostOf(asked.Room); host != "" && !already {
 			note = "asked " + host + " to let you in"
 		}
 	case asked.Do == "leave":
-		err = talk.Leave(c, c.b(), me, asked.Room)
+		err = rooms.Leave(c, c.b(), me, asked.Room)
 	case slices.Contains(rooms.Levels(), asked.Do):
 		var r *rooms.Room
-		if r, err = talk.StoreOf(c.b().Registry).Open(asked.Room); err == nil {
-			err = talk.SetLevel(c, c.b(), me, r, rooms.Level(asked.Do))
+		if r, err = rooms.StoreOf(c.b().Registry).Open(asked.Room); err == nil {
+			err = rooms.SetLevel(c, c.b(), me, r, rooms.Level(asked.Do))
 			r.Close()
 		}
 	default:
@@ -213,7 +212,7 @@ func (p *Page) post(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := talk.Post(c, c.b(), me, d.post())
+	r, err := rooms.Publish(c, c.b(), me, d.post())
 	if err == nil && d.Answers != "" {
 		if _, err := c.takeThose(me, func(m mail.Message) bool { return m.ID == d.Answers && mail.RoomOf(m.To) != "" }); err != nil {
 			r.Note = fmt.Sprintf("the answered message could not be marked as read: %v", err)
@@ -228,14 +227,14 @@ func (p *Page) cost(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := talk.Cost(c, c.b(), me, d.post())
+	r, err := rooms.Cost(c, c.b(), me, d.post())
 	return receipt{To: "#" + r.Room, Note: visible(r.String())}, err
 }
 
-func (d draft) post() talk.Draft {
+func (d draft) post() rooms.Draft {
 	m := d.message()
 	m.InReplyTo = d.Answers
-	return talk.Draft{Room: d.Room, Wake: d.Wake, Message: m}
+	return rooms.Draft{Room: d.Room, Wake: d.Wake, Message: m}
 }
 
 // roomStatus returns the HTTP status of an error about a room; 0 for other errors.

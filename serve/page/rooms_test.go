@@ -11,7 +11,6 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/rooms"
-	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
@@ -43,15 +42,15 @@ func (p postList) String() string {
 func (l *lab) join(room string, all ...sessions.Session) {
 	l.t.Helper()
 	for _, s := range all {
-		if _, err := talk.Join(l.t.Context(), l.b, s, room, true); err != nil {
+		if _, err := rooms.Join(l.t.Context(), l.b, s, room, true); err != nil {
 			l.t.Fatal(err)
 		}
 	}
 }
 
-func (l *lab) post(from sessions.Session, room, text string) talk.Receipt {
+func (l *lab) post(from sessions.Session, room, text string) rooms.Receipt {
 	l.t.Helper()
-	r, err := talk.Post(l.t.Context(), l.b, from, talk.Draft{Room: room, Message: mail.Message{Content: text}})
+	r, err := rooms.Publish(l.t.Context(), l.b, from, rooms.Draft{Room: room, Message: mail.Message{Content: text}})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -178,7 +177,7 @@ func TestARoomIsReadInParts(t *testing.T) {
 
 func TestAPrivateRoomIsForItsMembers(t *testing.T) {
 	l := newLab(t)
-	r, err := talk.StoreOf(l.b.Registry).Create(t.Context(), "board", "amber", true)
+	r, err := rooms.StoreOf(l.b.Registry).Create(t.Context(), "board", "amber", true)
 	if err != nil {
 		t.Fatal(err)
 	}

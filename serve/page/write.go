@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"c2c/broker"
-	"c2c/broker/notify"
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/rooms/talk"
+	"c2c/rooms"
 	"c2c/sessions"
 )
 
@@ -97,7 +97,7 @@ func (c *call) answer(me sessions.Session, answered, m mail.Message) (broker.Rec
 	if room == "" {
 		return c.b().Reply(c, me, answered, m)
 	}
-	r, err := talk.Reply(c, c.b(), me, answered, talk.Draft{Message: m})
+	r, err := rooms.ReplyToPost(c, c.b(), me, answered, rooms.Draft{Message: m})
 	return broker.Receipt{ID: r.ID, To: "#" + r.Room, Note: r.String(), Duplicate: r.Duplicate}, err
 }
 
@@ -115,9 +115,9 @@ func (p *Page) notify(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, now, err := notify.Ask(c, c.b().Registry, me, asked.Alias, asked.When, false)
+	_, now, err := owed.RequestNotice(c, c.b().Registry, me, asked.Alias, asked.When, false)
 	if now == nil {
-		now = new(notify.News)
+		now = new(owed.SessionNews)
 	}
 	return map[string]string{"became": now.Became, "text": visible(now.Text)}, err
 }

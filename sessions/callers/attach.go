@@ -9,9 +9,6 @@ import (
 	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/facts"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // Attached returns the caller's session. ok is false if there is no session, or if something about the session must be recorded first.
@@ -23,7 +20,7 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	}
 	reg = reg.Glance()
 	sid, err := resolve(reg, rows, c)
-	i := registry.FindSID(rows, sid)
+	i := sessions.FindSID(rows, sid)
 	if err != nil || i < 0 {
 		return s, false
 	}
@@ -39,11 +36,11 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 type Attachment struct {
 	Caller   Caller
 	Alias    string
-	named    bool              // a user or model chose the alias; c2c did not make it up
-	optional bool              // the alias comes from the configuration: if it is not free, the session gets or keeps another alias
-	client   string            // the client of the session
-	id       string            // the client's own id, or empty
-	process  processes.Process // the client's process; zero if not known
+	named    bool             // a user or model chose the alias; c2c did not make it up
+	optional bool             // the alias comes from the configuration: if it is not free, the session gets or keeps another alias
+	client   string           // the client of the session
+	id       string           // the client's own id, or empty
+	process  sessions.Process // the client's process; zero if not known
 	sid      string
 	created  bool     // the session had no row
 	new      bool     // this call made the id of the session, so no dead letter can be for it
@@ -51,19 +48,19 @@ type Attachment struct {
 	since    float64  // the AliasSince of evicted[0]; the caller's session takes it over
 	moveFrom []string // see facts.Facts.MoveFrom
 
-	startedBy string      // see facts.Facts.StartedBy
-	before    facts.Facts // of the session
+	startedBy string         // see facts.Facts.StartedBy
+	before    sessions.Facts // of the session
 }
 
 // Arrive finds or makes the session of the caller. own is the row of this session. due has the ids of the sessions whose mail must still be
 // moved to it.
-func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own registry.Row, due []string, err error) {
+func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own sessions.Row, due []string, err error) {
 	c = c.withProcessAbove(reg)
 	a := &Attachment{Caller: c, Alias: alias, client: c.Client, id: c.ClientID}
-	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
 		rows, err := BindRow(ctx, reg, rows, a)
 		if err == nil {
-			own = rows[registry.FindSID(rows, a.sid)]
+			own = rows[sessions.FindSID(rows, a.sid)]
 		}
 		return rows, err
 	})
@@ -76,7 +73,7 @@ func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string)
 // BindRow finds or makes the row of the caller's session, and binds the client to it. BindRow writes the facts and the index of client ids;
 // its caller writes the registry afterwards. After a crash in between, the client's id leads to a session without a row, and the next call
 // of Broker.Attach makes this row.
-func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
+func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]sessions.Row, error) {
 	var err error
 	if a.sid, err = resolve(reg, rows, a.Caller); err != nil {
 		return nil, err
@@ -87,10 +84,10 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 			reg.Log.Warn("client process not found", "pid", a.Caller.PID, "err", err)
 		}
 	}
-	i := registry.FindSID(rows, a.sid)
+	i := sessions.FindSID(rows, a.sid)
 	a.created = a.sid == "" || i < 0
 	if a.Caller.serves && !a.created && reg.State(rows[i]) == sessions.Alive {
-		a.process = processes.Process{} // leave the session to its open window: the person there would not see what the server does
+		a.process = sessions.Process{} // leave the session to its open window: the person there would not see what the server does
 	}
 	if a.created && a.id == "" && a.Caller.Explicit == "" {
 		// Do this only for a new session that the caller has not named, because the environment may come from another session.
@@ -103,7 +100,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	}
 	if a.Caller.Start == "" && !a.created {
 		if s := reg.Session(rows[i]); s.Client == ClientWire && s.State == sessions.Alive {
-			a.client, a.process = ClientWire, processes.Process{}
+			a.client, a.process = ClientWire, sessions.Process{}
 		}
 	}
 	if a.sid == "" {
@@ -114,7 +111,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	}
 	before, err := reg.Facts.Read(a.sid)
 	a.before = before
-	if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) {
+	if damaged := new(sessions.DamagedFactsError); err != nil && !errors.As(err, &damaged) {
 		return nil, err // a damaged file is no error here: bindFacts sets it aside
 	}
 	a.named = a.Alias != "" || a.Caller.Alias != ""
@@ -131,16 +128,16 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	if a.startedBy = before.StartedBy; a.process.PID != before.PID || a.process.Start != before.StartTime {
 		a.startedBy = starter(reg, bound, a.process, a.client)
 	}
-	a.moveFrom = facts.AddMissing(before.MoveFrom, a.evicted...)
+	a.moveFrom = sessions.AddMissing(before.MoveFrom, a.evicted...)
 	if (a.created && !a.new || a.Alias != "") && MayHaveDeadLetters(reg) {
-		a.moveFrom = facts.AddMissing(a.moveFrom, a.sid)
+		a.moveFrom = sessions.AddMissing(a.moveFrom, a.sid)
 	}
-	return bound, bindFacts(ctx, reg, a, bound[registry.FindSID(bound, a.sid)].Alias())
+	return bound, bindFacts(ctx, reg, a, bound[sessions.FindSID(bound, a.sid)].Alias())
 }
 
 // bindRow makes or edits the row of the caller's session. A new row gets the alias again that the session had before its row was removed, if
 // this alias is free.
-func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, before facts.Facts) ([]registry.Row, error) {
+func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, before sessions.Facts) ([]sessions.Row, error) {
 	rows, err := claimAlias(reg, rows, a)
 	if err != nil {
 		return nil, err
@@ -156,7 +153,7 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, before 
 		if alias == "" {
 			alias = sessions.NewAlias(rows, a.client)
 		}
-		var r registry.Row
+		var r sessions.Row
 		r.SetText("session_id", a.sid)
 		r.SetText("alias", alias)
 		r.SetTime("registered_at", mail.Seconds(reg.Now()))
@@ -165,7 +162,7 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, before 
 		}
 		rows = append(rows, r)
 	}
-	own := &rows[registry.FindSID(rows, a.sid)]
+	own := &rows[sessions.FindSID(rows, a.sid)]
 	if a.Alias != "" && own.Alias() != a.Alias {
 		own.SetText("alias", a.Alias)
 		own.Set("canonical_alias", nil) // the OCaml c2c makes this field from the alias
@@ -180,13 +177,13 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, before 
 
 // unbindOthers takes the caller's process away from other sessions, if the client has only one session at a time. Such a client has left
 // those sessions, for example by /resume.
-func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
+func unbindOthers(reg *sessions.Registry, rows []sessions.Row, a *Attachment) {
 	if p, known := client.Find(a.client); a.process.PID == 0 || !known || p.SharedProcess || a.Caller.serves {
 		return
 	}
 	for i, r := range rows {
 		if r.SID() != a.sid && reg.IsBoundTo(r, a.process) {
-			rows[i].SetInteger("pid_start_time", processes.NoStart)
+			rows[i].SetInteger("pid_start_time", sessions.NoStart)
 		}
 	}
 }
@@ -194,11 +191,11 @@ func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 // claimAlias removes the rows of absent sessions that have the requested alias. A session that may live keeps the alias; an absent session
 // keeps it if the alias is only proposed. If a session keeps the alias, claimAlias gives up an optional alias; for any other, it returns an
 // *AliasTakenError.
-func claimAlias(reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
+func claimAlias(reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]sessions.Row, error) {
 	if a.Alias == "" {
 		return rows, nil
 	}
-	kept := make([]registry.Row, 0, len(rows)+1)
+	kept := make([]sessions.Row, 0, len(rows)+1)
 	for _, r := range rows {
 		switch {
 		case sessions.Fold(r.Alias()) != sessions.Fold(a.Alias) || r.SID() == a.sid:
@@ -221,7 +218,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			return err
 		}
 	}
-	return reg.Facts.Change(ctx, a.sid, func(f *facts.Facts) {
+	return reg.Facts.Change(ctx, a.sid, func(f *sessions.Facts) {
 		known := f.Alias != "" || a.created // otherwise an older version of c2c gave the alias, at an unknown time
 		switch renamed := sessions.Fold(f.Alias) != sessions.Fold(alias); {
 		case len(a.evicted) > 0:
@@ -232,7 +229,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AliasSince = 0
 		}
 		f.Rename(alias, reg.Now())
-		f.MoveFrom = facts.AddMissing(f.MoveFrom, a.moveFrom...)
+		f.MoveFrom = sessions.AddMissing(f.MoveFrom, a.moveFrom...)
 		f.Client = cmp.Or(a.client, f.Client)
 		f.Started = a.id == "" && (f.Started || a.Caller.Start != "")
 		if a.id != "" {

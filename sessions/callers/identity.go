@@ -15,8 +15,6 @@ import (
 	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // Caller has everything that may identify the session for which one of our programs runs.
@@ -78,7 +76,7 @@ func (c Caller) withProcessAbove(reg *sessions.Registry) Caller {
 	}
 	for p := range ancestors(reg.Processes, reg.Processes.Self()) {
 		if p.Parent == c.PID {
-			if processes.Adopts(c.Client, c.PID) { // the client has ended, so another process has its hook
+			if sessions.Adopts(c.Client, c.PID) { // the client has ended, so another process has its hook
 				c.PID = 0
 			}
 			return c
@@ -126,7 +124,7 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 	if sid == "" {
 		return sessions.Session{}, sessions.ErrNoCaller
 	}
-	i := registry.FindSID(rows, sid)
+	i := sessions.FindSID(rows, sid)
 	if i < 0 && c.Explicit != "" {
 		return sessions.Session{}, sessions.UnknownAlias(reg, rows, c.Explicit)
 	}
@@ -142,7 +140,7 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 }
 
 // resolve returns the id of the caller's session, which may be unregistered; "" if nothing names a session.
-func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
+func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
 	if c.Remote {
 		return sidOfRemote(reg, rows, c)
 	}
@@ -185,7 +183,7 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		if sid, err := fromEnv(reg, rows, c, ""); sid != "" || err != nil {
 			return sid, err
 		}
-		if registry.FindSID(rows, c.Last) >= 0 {
+		if sessions.FindSID(rows, c.Last) >= 0 {
 			return c.Last, nil
 		}
 		return "", nil
@@ -206,9 +204,9 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 // sidOfID returns the session to which a client's own id belongs, or "" if there is none. A live window that goes on with another
 // conversation (/clear) keeps its mailbox. If the old conversation is then opened in another window, sidOfID returns "", so that this
 // window gets a new mailbox.
-func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID) (string, error) {
+func sidOfID(reg *sessions.Registry, rows []sessions.Row, c Caller, id clientID) (string, error) {
 	sid, err := reg.Facts.SidOf(id.client, id.id)
-	i := registry.FindSID(rows, sid)
+	i := sessions.FindSID(rows, sid)
 	if err != nil || i < 0 || c.PID == 0 || rows[i].Integer("pid") == int64(c.PID) {
 		return sid, err
 	}
@@ -221,8 +219,8 @@ func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID)
 // isInherited reports whether C2C_MCP_SESSION_ID belongs to another client than the caller's, or to a session that the caller's
 // client has left. c2c start sets the variable, and all programs below the client inherit it. One of them may be another client, in
 // the first client's shell or in a terminal that was opened from this shell.
-func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) bool {
-	i := registry.FindSID(rows, sid)
+func isInherited(reg *sessions.Registry, rows []sessions.Row, sid string, c Caller) bool {
+	i := sessions.FindSID(rows, sid)
 	if i < 0 {
 		return false
 	}
@@ -268,14 +266,14 @@ func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 
 // sidHere returns the session of the caller's process, or of the nearest ancestor that has one. named is true if the session's client has
 // given the session an id, and has only one session at a time.
-func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string, named bool) {
+func sidHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (sid string, named bool) {
 	var err error
 	if c.PID == 0 {
 		sid, err = nearestAncestor(reg, rows, c)
 	} else if p, failed := reg.Processes.Find(c.PID); failed == nil {
 		sid, err = sidOfProcess(reg, rows, p, c.Client)
 	}
-	i := registry.FindSID(rows, sid)
+	i := sessions.FindSID(rows, sid)
 	if err != nil || i < 0 {
 		return "", false
 	}
@@ -316,7 +314,7 @@ func claimed(reg *sessions.Registry, c Caller) (string, error) {
 
 // sidToStart returns the session for a client that is started with an alias. If no session has the alias, it returns the alias as the id of
 // the new session, because people can read such an id. If this id is not free, it returns "".
-func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
+func sidToStart(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
 	if r := reg.Receiver(rows, c.Start); r != nil {
 		s := reg.Session(r)
 		if own := c.PID > 0 && s.Process == c.PID; !own && s.State != sessions.Absent && (s.State != sessions.Unknown || s.PID != 0) {
@@ -324,7 +322,7 @@ func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, 
 		}
 		return s.ID, nil
 	}
-	if registry.FindSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || sessions.CheckExternal(c.Start) != nil {
+	if sessions.FindSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || sessions.CheckExternal(c.Start) != nil {
 		return "", nil
 	}
 	if f := reg.Facts.Of(c.Start); f.Alias != "" && sessions.Fold(f.Alias) != sessions.Fold(c.Start) {
@@ -342,8 +340,8 @@ func checkSID(sid string) error {
 
 // SIDByName takes its argument as the id of a registered session; otherwise as an alias; otherwise as the id of a session that is not
 // registered yet.
-func SIDByName(rows []registry.Row, name string) (string, error) {
-	if registry.FindSID(rows, name) >= 0 {
+func SIDByName(rows []sessions.Row, name string) (string, error) {
+	if sessions.FindSID(rows, name) >= 0 {
 		return name, nil
 	}
 	if found := sessions.Holders(rows, name); len(found) > 0 {
@@ -355,9 +353,9 @@ func SIDByName(rows []registry.Row, name string) (string, error) {
 // fromEnv returns the session that the variables of clients name. It reads only variables that can be trusted. The argument near is the
 // session of the nearest ancestor that has one. If near belongs to another client than a variable, the variable was inherited through that
 // client, and counts only if the client of the variable runs below that of near (see isBelow).
-func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string) (string, error) {
+func fromEnv(reg *sessions.Registry, rows []sessions.Row, c Caller, near string) (string, error) {
 	var nearest sessions.Session
-	if i := registry.FindSID(rows, near); i >= 0 {
+	if i := sessions.FindSID(rows, near); i >= 0 {
 		nearest = reg.Session(rows[i])
 	}
 	found := ""
@@ -413,7 +411,7 @@ func sameClient(a, b string) bool {
 
 // sidOfProcess returns the session of a process, or "" if there is none. A server whose parent has ended becomes a child of process
 // 1, so for process 1 the client must be the same, too.
-func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p processes.Process, client string) (string, error) {
+func sidOfProcess(reg *sessions.Registry, rows []sessions.Row, p sessions.Process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
 		if !reg.IsBoundTo(r, p) || p.PID == 1 && !sameClient(client, r.Text("client_type")) {
@@ -440,7 +438,7 @@ func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 // Starter returns the process of the client that started the leader of our process session (setsid); 0 if c2c cannot see it. If the client
 // starts the leader through other processes, isClient must report whether a process is the client's. A nil isClient means that the client
 // starts the leader itself.
-func Starter(table processes.Table, isClient func(pid int) bool) (starter int) {
+func Starter(table sessions.ProcessTable, isClient func(pid int) bool) (starter int) {
 	sid, err := unix.Getsid(0)
 	if err != nil {
 		return 0
@@ -457,7 +455,7 @@ func Starter(table processes.Table, isClient func(pid int) bool) (starter int) {
 }
 
 // above yields the ancestors of our process, beginning with its parent.
-func above(table processes.Table) iter.Seq[processes.Process] {
+func above(table sessions.ProcessTable) iter.Seq[sessions.Process] {
 	parent := os.Getppid()
 	if self := table.Self(); self != os.Getpid() { // in a test
 		p, _ := table.Find(self)
@@ -467,8 +465,8 @@ func above(table processes.Table) iter.Seq[processes.Process] {
 }
 
 // ancestors yields the process pid, its parent, and so on towards init, as far as c2c can see the processes.
-func ancestors(table processes.Table, pid int) iter.Seq[processes.Process] {
-	return func(yield func(processes.Process) bool) {
+func ancestors(table sessions.ProcessTable, pid int) iter.Seq[sessions.Process] {
+	return func(yield func(sessions.Process) bool) {
 		for n := 0; pid > 1 && n <= maxAncestors; n++ {
 			p, err := table.Find(pid)
 			if err != nil || !yield(p) {
@@ -479,8 +477,8 @@ func ancestors(table processes.Table, pid int) iter.Seq[processes.Process] {
 	}
 }
 
-func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
-	byPID := map[int64][]registry.Row{}
+func nearestAncestor(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+	byPID := map[int64][]sessions.Row{}
 	for _, r := range rows {
 		if pid := r.Integer("pid"); pid > 0 {
 			byPID[pid] = append(byPID[pid], r)
@@ -495,7 +493,7 @@ func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (str
 		if errors.Is(err, sessions.ErrAmbiguous) {
 			for _, id := range c.clientIDs() { // the client puts its id into the environment of its shells
 				named, _ := reg.Facts.SidOf(id.client, id.id)
-				if i := registry.FindSID(own, named); i >= 0 && reg.IsBoundTo(own[i], p) {
+				if i := sessions.FindSID(own, named); i >= 0 && reg.IsBoundTo(own[i], p) {
 					return named, nil
 				}
 			}

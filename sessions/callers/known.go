@@ -6,13 +6,11 @@ import (
 	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/sessions"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // KnownBy says by what c2c knows that the caller is the session s: mail.ByProcess, mail.ByPerson or mail.ByClaim. It checks ancestors only
 // if the session's own process can be seen.
-func KnownBy(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) string {
+func KnownBy(reg *sessions.Registry, rows []sessions.Row, s sessions.Session, c Caller) string {
 	switch {
 	case sessions.IsPersonID(s.ID):
 		if c.User != nil && (c.Remote || CheckPerson(c, reg.Processes) == nil && isPersonsNamespace(reg, rows, s.ID)) { // a remote person has logged in
@@ -25,7 +23,7 @@ func KnownBy(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c 
 }
 
 // isBelowOwn reports whether the caller is the session's process, or runs below it without another session's process in between.
-func isBelowOwn(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) bool {
+func isBelowOwn(reg *sessions.Registry, rows []sessions.Row, s sessions.Session, c Caller) bool {
 	pid, child := c.PID, 0
 	if pid <= 0 {
 		if c.Remote {
@@ -49,7 +47,7 @@ func isBelowOwn(reg *sessions.Registry, rows []registry.Row, s sessions.Session,
 }
 
 // boundTo reports whether the session sid is bound to a process, and whether other sessions are bound to it.
-func boundTo(reg *sessions.Registry, rows []registry.Row, sid string, p processes.Process) (own, others bool) {
+func boundTo(reg *sessions.Registry, rows []sessions.Row, sid string, p sessions.Process) (own, others bool) {
 	for _, r := range rows {
 		if r.Integer("pid") == int64(p.PID) && reg.IsBoundTo(r, p) {
 			own, others = own || r.SID() == sid, others || r.SID() != sid
@@ -69,13 +67,13 @@ func isChosen(reg *sessions.Registry, s sessions.Session, c Caller, child int, o
 	case !p.SharedProcess:
 		return !others
 	}
-	had := processes.Environment(reg.Processes.Environ(child))(p.SessionEnv)
+	had := sessions.EnvironmentOf(reg.Processes.Environ(child))(p.SessionEnv)
 	return had == "" && !others || slices.Contains(s.ClientIDs, had)
 }
 
 // starter returns the session whose client is the nearest ancestor of a process; "" if there is none. A client's daemon has no such
 // session, because it also serves other terminals than the one that started it.
-func starter(reg *sessions.Registry, rows []registry.Row, process processes.Process, clientName string) string {
+func starter(reg *sessions.Registry, rows []sessions.Row, process sessions.Process, clientName string) string {
 	if client.IsDaemon(clientName, process.PID) {
 		return ""
 	}

@@ -10,13 +10,10 @@ import (
 	"strings"
 
 	"c2c/client"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/project"
 	"c2c/sessions"
-	"c2c/sessions/facts"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // A session that runs keeps its root, wherever its client and its commands are. So a caller's root is first looked up by who calls, and only
@@ -104,7 +101,7 @@ func (a *Attachment) point(reg *sessions.Registry) {
 	}
 	state, shared := filepath.Dir(repos), p.SharedProcess || a.Caller.serves
 	path := filepath.Join(Pointers(state), ofProcess(reg.Processes.Namespace(), a.process.PID))
-	s := sessions.Session{ID: a.sid, Client: p.Name, Facts: facts.Facts{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}}
+	s := sessions.Session{ID: a.sid, Client: p.Name, Facts: sessions.Facts{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}}
 	var err error
 	if known && shared && mail.ValidName(a.id) {
 		err = Point(filepath.Join(Pointers(state), a.id), reg.Root(), s)
@@ -112,7 +109,7 @@ func (a *Attachment) point(reg *sessions.Registry) {
 	if !known || shared || a.Caller.Remote {
 		s.Client = ""
 	}
-	old, _ := atomicfile.ReadForeign(path, registry.MaxBytes)
+	old, _ := atomicfile.ReadForeign(path, sessions.MaxRegistryBytes)
 	if s.Client != "" || parsePointer(string(old)).start != a.process.Start {
 		err = errors.Join(err, Point(path, reg.Root(), s))
 	}
@@ -135,13 +132,13 @@ func (a *Attachment) point(reg *sessions.Registry) {
 type owners struct {
 	dir   *atomicfile.Dir
 	state string
-	table processes.Table
+	table sessions.ProcessTable
 }
 
 // IsAgent reports whether an agent seems to read what this program prints: it chooses the words of a hint. CheckPerson decides what is allowed.
 func IsAgent(getenv func(string) string) bool {
 	c := Caller{Getenv: getenv}
-	return len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" || Root(new(processes.System), c) != ""
+	return len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" || Root(new(sessions.SystemProcesses), c) != ""
 }
 
 // Root returns the root of the running session that owns the caller; "" if there is none. A session has ended when its process has, so a
@@ -149,7 +146,7 @@ func IsAgent(getenv func(string) string) bool {
 //
 // The client's id in the call comes first, then the client's process. If neither is given, as in a shell, the nearest process above us that
 // has a session counts, and then the variables that clients below it have set.
-func Root(table processes.Table, c Caller) string {
+func Root(table sessions.ProcessTable, c Caller) string {
 	state, _ := project.StateDir(c.env)
 	if c.Remote || c.Start != "" {
 		return "" // the caller names a directory
@@ -199,9 +196,9 @@ func (o owners) isAbove(pid int) bool {
 	return false
 }
 
-func openOwners(state string, table processes.Table) (o owners, err error) {
+func openOwners(state string, table sessions.ProcessTable) (o owners, err error) {
 	dir, err := atomicfile.Open(Pointers(state))
-	return owners{dir, state, processes.FindOnce(table)}, err
+	return owners{dir, state, sessions.FindOnce(table)}, err
 }
 
 // above yields the pointers of the clients above our process, the nearest one first.
@@ -260,10 +257,10 @@ func (o owners) root(p pointer) string {
 	}
 	if here := o.table.Namespace(); p.namespace == here {
 		now, err := o.table.Find(p.pid)
-		if errors.Is(err, processes.ErrNoProcess) || err == nil && now.Start != p.start {
+		if errors.Is(err, sessions.ErrNoProcess) || err == nil && now.Start != p.start {
 			return ""
 		}
-	} else if processes.SameNamespace(p.namespace, here) {
+	} else if sessions.SameNamespace(p.namespace, here) {
 		return "" // before a reboot
 	}
 	return project.RootAt(o.state, filepath.Dir(p.mailbox))

@@ -11,12 +11,11 @@ import (
 	"c2c/client"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/processes"
 )
 
 // table is a process table in memory. This process is 100.
 type table struct {
-	starts    map[int]processes.Process
+	starts    map[int]sessions.Process
 	environ   map[int][]string
 	namespace string
 }
@@ -25,11 +24,11 @@ func (t table) Self() int                                                 { retu
 func (t table) Environ(pid int) []string                                  { return t.environ[pid] }
 func (t table) Namespace() string                                         { return t.namespace }
 func (t table) Opened(client.Profile, int) (ids map[string]bool, ok bool) { return nil, false }
-func (t table) Find(pid int) (processes.Process, error) {
+func (t table) Find(pid int) (sessions.Process, error) {
 	if p, there := t.starts[pid]; there {
 		return p, nil
 	}
-	return processes.Process{}, processes.ErrNoProcess
+	return sessions.Process{}, sessions.ErrNoProcess
 }
 
 // lab has the roots a and b of two projects.
@@ -42,9 +41,9 @@ type lab struct {
 
 // newLab makes the processes 100 (this one), its shell 90 and the clients 80, 70 and 60, each the child of the next.
 func newLab(t *testing.T) *lab {
-	l := &lab{T: t, home: t.TempDir(), table: table{map[int]processes.Process{}, map[int][]string{}, "pid:[1] boot machine"}}
+	l := &lab{T: t, home: t.TempDir(), table: table{map[int]sessions.Process{}, map[int][]string{}, "pid:[1] boot machine"}}
 	for _, pid := range []int{100, 90, 80, 70, 60} {
-		l.starts[pid] = processes.Process{PID: pid, Parent: pid - 10, Start: int64(pid)}
+		l.starts[pid] = sessions.Process{PID: pid, Parent: pid - 10, Start: int64(pid)}
 	}
 	l.a, l.b = l.root("aaaaaaaaaaaa"), l.root("bbbbbbbbbbbb")
 	return l
@@ -77,7 +76,7 @@ func (l *lab) bind(root string, c callers.Caller) {
 func (l *lab) want(root string, c callers.Caller, variables ...string) {
 	l.Helper()
 	c.Getenv = func(name string) string {
-		return processes.Environment(append([]string{"HOME=" + l.home}, variables...))(name)
+		return sessions.EnvironmentOf(append([]string{"HOME=" + l.home}, variables...))(name)
 	}
 	if got := callers.Root(l.table, c); got != root {
 		l.Errorf("%s %s %d %q: %q, want %q", c.Client, c.ClientID, c.PID, variables, got, root)
@@ -106,12 +105,12 @@ func TestARunningSessionOwnsItsHooksServersAndShells(t *testing.T) {
 	l.want("", callers.Caller{Client: "claude", ClientID: "u1", PID: 80, Remote: true})
 	l.want("", callers.Caller{Start: "claude"})
 
-	l.starts[80] = processes.Process{PID: 80, Parent: 70, Start: 81} // it has ended, and its id is used again
+	l.starts[80] = sessions.Process{PID: 80, Parent: 70, Start: 81} // it has ended, and its id is used again
 	l.want("", shell, "CLAUDE_CODE_SESSION_ID=u1")
 	l.want("", claudeIn(80, "u1"))
 	delete(l.starts, 80)
 	l.want("", claudeIn(82, "u1"))
-	l.starts[80] = processes.Process{PID: 80, Parent: 70, Start: 80}
+	l.starts[80] = sessions.Process{PID: 80, Parent: 70, Start: 80}
 	l.namespace = "pid:[1] later machine" // a reboot
 	l.want("", claudeIn(80, "u1"))
 	l.namespace = "pid:[2] boot machine" // a sandbox cannot see the process, so the session may run
@@ -123,13 +122,13 @@ func TestARunningSessionOwnsItsHooksServersAndShells(t *testing.T) {
 func TestTheFileOfAProcessThatHasEndedIsRemoved(t *testing.T) {
 	l := newLab(t)
 	for pid := 200; pid < 210; pid++ {
-		l.starts[pid] = processes.Process{PID: pid, Parent: 1, Start: int64(pid)}
+		l.starts[pid] = sessions.Process{PID: pid, Parent: 1, Start: int64(pid)}
 		l.bind(l.a, claudeIn(pid, "u1"))
 		if pid != 203 {
 			delete(l.starts, pid)
 		}
 	}
-	l.starts[209] = processes.Process{PID: 209, Parent: 1, Start: 209}
+	l.starts[209] = sessions.Process{PID: 209, Parent: 1, Start: 209}
 	l.bind(l.b, claudeIn(60, "u2"))
 	names, err := filepath.Glob(l.pointer("*"))
 	if want := []string{l.pointer("pid:[1]:203"), l.pointer("pid:[1]:209"), l.pointer("pid:[1]:60")}; err != nil || !slices.Equal(names, want) {

@@ -12,8 +12,6 @@ import (
 
 	"c2c/client"
 	"c2c/sessions"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // User is a person at a terminal. In each root a person has a mailbox that no agent can use.
@@ -48,7 +46,7 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 		if tty, err := os.Open("/dev/tty"); err == nil {
 			u.Terminal = true
 			tty.Close()
-			u.why = noPerson(terminalHere(new(processes.System)))
+			u.why = noPerson(terminalHere(new(sessions.SystemProcesses)))
 		}
 		if in, ok := stdin.(*os.File); ok {
 			_, err := unix.IoctlGetWinsize(int(in.Fd()), unix.TIOCGWINSZ)
@@ -81,7 +79,7 @@ func (u *User) sid() string { return sessions.PersonPrefix + strconv.Itoa(u.UID)
 const ClientWire = "wire"
 
 // firstAlias returns the alias that a person's new mailbox gets.
-func (u *User) firstAlias(rows []registry.Row) string {
+func (u *User) firstAlias(rows []sessions.Row) string {
 	alias := u.Name()
 	if sessions.CheckAlias(alias) != nil {
 		alias = u.sid()
@@ -99,7 +97,7 @@ func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(
 
 // personHere returns the person's session if CheckPerson finds no agent, and the caller is in the person's PID namespace: in another one,
 // an agent's process has no agent as ancestor.
-func personHere(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
+func personHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
 	if err := CheckPerson(c, reg.Processes); err != nil {
 		return "", err
 	}
@@ -112,24 +110,24 @@ func personHere(reg *sessions.Registry, rows []registry.Row, c Caller) (string, 
 // isPersonsNamespace reports whether this process is in a person's PID namespace. A reboot makes no difference. If the person's namespace
 // is not known, isPersonsNamespace returns false if this process may be in an agent's sandbox, that is, if it is not in the machine's first
 // namespace, and a session is alive in another namespace.
-func isPersonsNamespace(reg *sessions.Registry, rows []registry.Row, sid string) bool {
+func isPersonsNamespace(reg *sessions.Registry, rows []sessions.Row, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
 	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
 	if here == "" || there != "" {
 		return here != "" && there == here
 	}
-	if here == processes.FirstNamespace {
+	if here == sessions.FirstNamespace {
 		return true
 	}
-	return !slices.ContainsFunc(rows, func(r registry.Row) bool {
+	return !slices.ContainsFunc(rows, func(r sessions.Row) bool {
 		its := reg.Facts.Of(r.SID()).Namespace
-		return its != "" && !processes.SameNamespace(its, reg.Processes.Namespace()) && reg.State(r) == sessions.Alive
+		return its != "" && !sessions.SameNamespace(its, reg.Processes.Namespace()) && reg.State(r) == sessions.Alive
 	})
 }
 
 // checkPerson returns an error if sid is the session of a person who is not the caller, or of a sender outside. C2C_MCP_SESSION_ID
 // cannot name a person's session, because agents inherit the variable.
-func checkPerson(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) error {
+func checkPerson(reg *sessions.Registry, rows []sessions.Row, sid string, c Caller) error {
 	if !sessions.IsPersonID(sid) {
 		return sessions.CheckExternal(sid)
 	}
@@ -143,7 +141,7 @@ func checkPerson(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 }
 
 // isAgent reports whether the session's client has a profile, and so is an AI program. A client without a profile may be an editor.
-func isAgent(reg *sessions.Registry, rows []registry.Row, sid string) bool {
-	_, known := client.Find(reg.Session(rows[registry.FindSID(rows, sid)]).Client)
+func isAgent(reg *sessions.Registry, rows []sessions.Row, sid string) bool {
+	_, known := client.Find(reg.Session(rows[sessions.FindSID(rows, sid)]).Client)
 	return known
 }

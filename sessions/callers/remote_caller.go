@@ -5,13 +5,12 @@ import (
 	"fmt"
 
 	"c2c/sessions"
-	"c2c/sessions/registry"
 )
 
 // sidOfRemote returns the session of a caller in another process, for example over HTTP. This is the session that the call names; otherwise
 // the session of an earlier call on the same connection; otherwise the only session of the client's process. Our own environment and
 // ancestors mean nothing for such a caller. If nothing identifies a session, sidOfRemote returns "", and the caller gets a new session.
-func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
+func sidOfRemote(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
 	if c.User != nil {
 		return sidOfRemotePerson(reg, rows, c)
 	}
@@ -22,7 +21,7 @@ func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string,
 	if sid, err := claimed(reg, c); sid != "" || err != nil {
 		return sid, err
 	}
-	if registry.FindSID(rows, c.Last) >= 0 {
+	if sessions.FindSID(rows, c.Last) >= 0 {
 		return c.Last, nil
 	}
 	if c.PID <= 0 {
@@ -41,7 +40,7 @@ func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string,
 
 // sidOfRemotePerson returns the session of a person who has logged in on the web page. The handler of the page has checked the login. The
 // session was made at a terminal, and this terminal must be in our PID namespace.
-func sidOfRemotePerson(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
+func sidOfRemotePerson(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
 	sid := c.User.sid()
 	if c.Client != "" || c.ClientID != "" || c.Claimed != "" || c.Last != "" || c.Explicit != "" || c.PID != 0 {
 		return "", fmt.Errorf("session %q belongs to a person, and no program may use it", sid)

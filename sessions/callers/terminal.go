@@ -7,19 +7,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/inbox/atomicfile"
-	"c2c/process/procstat"
+	"c2c/internal/atomicfile"
+	"c2c/internal/proc"
 	"c2c/project"
 	"c2c/sessions"
-	"c2c/sessions/processes"
-	"c2c/sessions/registry"
 )
 
 // CheckPerson returns nil if no process and no variable shows that an agent has run this command. Every act that only a person may do asks it.
 // A command that an agent has started stands below its client. One that has left its client behind is in the background, or in a terminal
 // that neither a login nor a terminal program has opened. This stops accidents and what a model tries first. It does not stop a program of
 // this user that wants to be taken for the person, for example one that types into a terminal of the person.
-func CheckPerson(c Caller, table processes.Table) error {
+func CheckPerson(c Caller, table sessions.ProcessTable) error {
 	if c.User == nil || !c.User.looked().Terminal {
 		return sessions.ErrNoCaller
 	}
@@ -38,7 +36,7 @@ func CheckPerson(c Caller, table processes.Table) error {
 }
 
 // clientAbove reports whether a client with a session, in any of the user's roots, is above this process. The alias may be unknown.
-func clientAbove(table processes.Table, c Caller) (alias string, is bool) {
+func clientAbove(table sessions.ProcessTable, c Caller) (alias string, is bool) {
 	if c.Getenv == nil {
 		return "", false
 	}
@@ -49,9 +47,9 @@ func clientAbove(table processes.Table, c Caller) (alias string, is bool) {
 		}
 		defer o.dir.Close()
 		for p := range o.above() {
-			data, _ := atomicfile.ReadForeign(filepath.Join(o.root(p), registry.FileName), registry.MaxBytes)
-			rows, _ := registry.ParseRegistry(data)                                              // a damaged one is repaired by the commands of its own project
-			if i := registry.FindSID(rows, filepath.Base(p.mailbox)); i >= 0 && p.client != "" { // else the process may have other sessions, too
+			data, _ := atomicfile.ReadForeign(filepath.Join(o.root(p), sessions.RegistryFileName), sessions.MaxRegistryBytes)
+			rows, _ := sessions.ParseRegistry(data)                                              // a damaged one is repaired by the commands of its own project
+			if i := sessions.FindSID(rows, filepath.Base(p.mailbox)); i >= 0 && p.client != "" { // else the process may have other sessions, too
 				alias = rows[i].Alias()
 			}
 			return alias, true
@@ -62,23 +60,23 @@ func clientAbove(table processes.Table, c Caller) (alias string, is bool) {
 
 // opener is a process of the chain behind a terminal: the leader of the process session, its parent, and so on.
 type opener struct {
-	processes.Process
+	sessions.Process
 	name   string
 	others bool // the process belongs to another user
 }
 
 // terminalHere returns the chain for this process. It returns nil if this process is not below the leader of its process session.
-func terminalHere(table processes.Table) (chain []opener) {
+func terminalHere(table sessions.ProcessTable) (chain []opener) {
 	leader, err := unix.Getsid(0)
 	if err != nil {
 		return nil
 	}
 	for p := range ancestors(table, table.Self()) {
 		if len(chain) > 0 || p.PID == leader {
-			uid, name, _ := procstat.Owner(p.PID)
+			uid, name, _ := proc.Owner(p.PID)
 			chain = append(chain, opener{p, name, uid != os.Getuid()})
 		} else if p.Parent == leader && leader == 1 { // process 1 of a container: the function ancestors leaves it out
-			chain = append(chain, opener{Process: processes.Process{PID: 1}})
+			chain = append(chain, opener{Process: sessions.Process{PID: 1}})
 		}
 	}
 	return chain
@@ -104,6 +102,6 @@ func noPerson(chain []opener) (why string) {
 
 // isRunner reports whether a program only starts others, or gives a command a terminal that nobody sees.
 func isRunner(name string) bool {
-	return strings.HasPrefix(name, "python") || strings.Contains(" "+processes.Systemd+
+	return strings.HasPrefix(name, "python") || strings.Contains(" "+sessions.Systemd+
 		" sh bash dash ash zsh fish ksh busybox env nohup setsid timeout script expect unbuffer socat perl ruby ", " "+name+" ")
 }

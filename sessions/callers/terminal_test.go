@@ -3,12 +3,12 @@ package callers
 import (
 	"testing"
 
-	"c2c/sessions/processes"
+	"c2c/sessions"
 )
 
 func TestATerminalIsAPersonsIfALoginOrATerminalProgramHasOpenedIt(t *testing.T) {
 	p := func(pid, parent int, name string) opener {
-		return opener{Process: processes.Process{PID: pid, Parent: parent}, name: name}
+		return opener{Process: sessions.Process{PID: pid, Parent: parent}, name: name}
 	}
 	others := func(o opener) opener { o.others = true; return o }
 	shell, systemd := p(3, 2, "bash"), p(9, 1, "systemd")

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"c2c/inbox/mail"
-	"c2c/process/ratelimit"
+	"c2c/internal/daemon"
 	"c2c/wake"
 )
 
@@ -107,7 +107,7 @@ func FuzzNoMessageClosesItsFrame(f *testing.F) {
 }
 
 func TestItStaysInsideTheClientsLimits(t *testing.T) {
-	b, n := ratelimit.Bucket{}, 0
+	b, n := daemon.Bucket{}, 0
 	for i := range 600 { // ten minutes, a try a second
 		if b.Take(limit, start.Add(time.Duration(i)*time.Second)) {
 			n++

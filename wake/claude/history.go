@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	"c2c/client"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/wake"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/process/ratelimit"
+	"c2c/internal/daemon"
 	"c2c/wake"
 	"c2c/wake/socket"
 )
@@ -20,7 +20,7 @@ type Socket struct {
 	Now     func() time.Time
 	Inbound func() string // what client.ClaudeInbound returns now; nil: the client takes everything
 
-	bucket ratelimit.Bucket
+	bucket daemon.Bucket
 	rings  int
 }
 
@@ -80,12 +80,12 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 			return err
 		}
 	}
-	if err := socket.Private(s.Path); err != nil {
+	if err := socket.PrivateSocket(s.Path); err != nil {
 		return err
 	}
-	return socket.Write(ctx, s.Path, out.Bytes(), nil)
+	return socket.WriteSocket(ctx, s.Path, out.Bytes(), nil)
 }
 
 // limit is lower than the client's own limit (see sender), because other processes may use our name, too. The client drops messages above
 // its limit silently.
-var limit = ratelimit.Limit{Burst: 25, Interval: 2 * time.Second}
+var limit = daemon.Limit{Burst: 25, Interval: 2 * time.Second}

@@ -109,7 +109,7 @@ func socketOf(home string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the app-server: %w", err)
 	}
-	return path, socket.Private(path)
+	return path, socket.PrivateSocket(path)
 }
 
 // close does not wait for an answer, because the app-server may be suspended.

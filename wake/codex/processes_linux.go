@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"c2c/client"
-	"c2c/process/procstat"
+	"c2c/internal/proc"
 )
 
 // processes returns the processes that have files in home, a CODEX_HOME, open: the locks of threads, databases or the lock of a program.
@@ -42,7 +42,7 @@ func resolved(path string) string {
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
 	locks := resolved(filepath.Join(home, client.CodexLocks))
-	files, _ := procstat.Files(pid)
+	files, _ := proc.Files(pid)
 	for link, path := range files {
 		folder, file := filepath.Split(path)
 		folder = filepath.Clean(folder)
@@ -96,7 +96,7 @@ func untilOneEnds(ctx context.Context, pids []int) {
 // ageOf returns how long a process has run; 0 if it has ended.
 func ageOf(pid int) time.Duration {
 	var boot unix.Timespec
-	st, err := procstat.Read(pid)
+	st, err := proc.Read(pid)
 	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
 		return 0
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/atomicfile"
+	"c2c/internal/atomicfile"
 	"c2c/wake"
 	"c2c/wake/socket"
 )

@@ -87,7 +87,7 @@ func (p *outgoing) last() string {
 // serve reads receipts until close closes the listener.
 func (p *outgoing) serve() {
 	for {
-		conn, err := socket.Accept(p.listener)
+		conn, err := socket.AcceptOurs(p.listener)
 		if err != nil {
 			return
 		}

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
-	"c2c/process/procstat"
+	"c2c/internal/atomicfile"
+	"c2c/internal/proc"
 	"c2c/wake"
 	"c2c/wake/socket"
 )
@@ -124,7 +124,7 @@ func (p *peers) identify() error {
 	if err != nil {
 		return err
 	}
-	stat, err := procstat.Read(os.Getpid())
+	stat, err := proc.Read(os.Getpid())
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (p *peers) identify() error {
 	return nil
 }
 
-func procStart(boot string, s procstat.Stat) string {
+func procStart(boot string, s proc.Stat) string {
 	return fmt.Sprintf("%s:%d", strings.TrimSpace(boot), s.Start)
 }
 
@@ -177,8 +177,8 @@ func (p *peers) lives(r peerRecord) (lives, known bool) {
 	if r.PIDNS != p.self.PIDNS {
 		return false, false
 	}
-	stat, err := procstat.Read(r.PID)
-	return err == nil && procStart(boot, stat) == r.ProcStart, err == nil || errors.Is(err, procstat.ErrNone)
+	stat, err := proc.Read(r.PID)
+	return err == nil && procStart(boot, stat) == r.ProcStart, err == nil || errors.Is(err, proc.ErrNone)
 }
 
 func readPeer(path string) (r peerRecord, ok bool) {
@@ -249,7 +249,7 @@ func (p *peers) Close() error {
 // serve accepts connections until the listener is closed.
 func (p *peers) serve(n *peer) {
 	for {
-		conn, err := socket.Accept(n.listener)
+		conn, err := socket.AcceptOurs(n.listener)
 		if err != nil {
 			return
 		}

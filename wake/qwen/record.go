@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"c2c/client"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // record reads a file from an offset to its end: the file in which the client records its current session. The file has lines of JSON. Each

@@ -93,7 +93,7 @@ func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	}
-	if err := socket.Private(s.Path); err != nil {
+	if err := socket.PrivateSocket(s.Path); err != nil {
 		return nil, err
 	}
 	session := s.Session()
@@ -117,7 +117,7 @@ func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error)
 		}
 	}
 	if err == nil {
-		err = socket.Write(ctx, s.Path, out.Bytes(), untilClosed)
+		err = socket.WriteSocket(ctx, s.Path, out.Bytes(), untilClosed)
 	}
 	if err != nil {
 		p.close()

@@ -12,7 +12,7 @@ const longestBackOff = time.Second
 
 // Accept accepts the next connection. If the process or the system has no free file descriptor, Accept tries again, as net/http does.
 // Otherwise a short lack of descriptors would end the server for good.
-func Accept(l net.Listener) (net.Conn, error) {
+func AcceptOurs(l net.Listener) (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, longestBackOff) {
 		conn, err := l.Accept()
 		if err == nil || !temporary(err) {

@@ -26,11 +26,11 @@ func (f *full) Accept() (net.Conn, error) {
 
 func TestAListenerOutlivesATimeWithoutFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if conn, err := Accept(&full{until: time.Now().Add(time.Hour)}); conn == nil || err != nil {
+		if conn, err := AcceptOurs(&full{until: time.Now().Add(time.Hour)}); conn == nil || err != nil {
 			t.Errorf("%v", err)
 		}
 		closed := &full{then: net.ErrClosed}
-		if _, err := Accept(closed); !errors.Is(err, net.ErrClosed) {
+		if _, err := AcceptOurs(closed); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("%v", err)
 		}
 	})

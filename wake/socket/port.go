@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"c2c/process/procstat"
+	"c2c/internal/proc"
 	"c2c/wake"
 )
 
@@ -22,9 +22,9 @@ func OurPort(port int) error {
 
 func ourPort(table []byte, port, uid int) error {
 	ours := false
-	for s := range procstat.TCPSockets(bytes.NewReader(table), port) {
+	for s := range proc.TCPSockets(bytes.NewReader(table), port) {
 		address, _, _ := strings.Cut(s.Local, ":")
-		if s.State != procstat.Listening || address != "0100007F" && address != "00000000" { // 127.0.0.1, or all addresses
+		if s.State != proc.Listening || address != "0100007F" && address != "00000000" { // 127.0.0.1, or all addresses
 			continue
 		}
 		if s.UID != uid {

@@ -16,7 +16,7 @@ import (
 )
 
 // Private returns nil if path is a socket of this user that no other user can replace. Otherwise the error gives the reason.
-func Private(path string) error {
+func PrivateSocket(path string) error {
 	dir := filepath.Dir(path)
 	info, err := owned(dir)
 	if err == nil && (!info.IsDir() || info.Mode().Perm()&0o022 != 0) {
@@ -25,11 +25,11 @@ func Private(path string) error {
 	if err != nil {
 		return err
 	}
-	return Ours(path)
+	return OurSocket(path)
 }
 
 // Ours returns nil if path is a socket of this user, and not a link. Otherwise the error gives the reason.
-func Ours(path string) error {
+func OurSocket(path string) error {
 	info, err := owned(path)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
 		err = fmt.Errorf("%w: %q is not a socket", wake.ErrUnreachable, path)
@@ -55,7 +55,7 @@ func owned(path string) (fs.FileInfo, error) {
 const writeTime = 2 * time.Second
 
 // Write connects to a client's socket and writes data. Then, if finish is not nil, it calls finish with the connection.
-func Write(ctx context.Context, path string, data []byte, finish func(*net.UnixConn) error) error {
+func WriteSocket(ctx context.Context, path string, data []byte, finish func(*net.UnixConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	var d net.Dialer

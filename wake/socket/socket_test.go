@@ -22,7 +22,7 @@ func TestAClientThatDoesNotReadIsNotWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
 	begun := time.Now()
-	if err := Write(ctx, path, make([]byte, 8<<20), nil); !errors.Is(err, wake.ErrUncaptured) {
+	if err := WriteSocket(ctx, path, make([]byte, 8<<20), nil); !errors.Is(err, wake.ErrUncaptured) {
 		t.Error(err)
 	}
 	if took := time.Since(begun); took >= writeTime {

@@ -3,7 +3,7 @@ package watch
 import (
 	"time"
 
-	"c2c/inbox/inotify"
+	"c2c/internal/inotify"
 )
 
 // recheck is the time between two checks if no event comes. So a lost event delays a message by at most this time.

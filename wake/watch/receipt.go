@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/wake"
 )
@@ -60,7 +59,7 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 
 // await waits until a hook has archived messages, and returns their ids. The argument mark is the end of the archive before the messages
 // were sent. If no message was archived in time, the error is wake.ErrUncaptured.
-func (r Receipt) await(ctx context.Context, mark archive.Mark, ids []string) (had []string, err error) {
+func (r Receipt) await(ctx context.Context, mark inbox.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	changes := NewChanges()

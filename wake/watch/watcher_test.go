@@ -16,9 +16,8 @@ import (
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/wake"
 )
 
@@ -170,7 +169,7 @@ func TestWhatWasHandedOverWhenTheWatcherIsStoppedIsRead(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		lock, err := filelock.Acquire(t.Context(), dir, filepath.Base(path))
+		lock, err := atomicfile.Acquire(t.Context(), dir, filepath.Base(path))
 		if err != nil {
 			return nil, err
 		}

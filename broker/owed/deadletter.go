@@ -1,0 +1,282 @@
+package owed
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// DeadLetterLock is a lock file in the root. Each process that changes the dead letters then closes this file, so watch it for changes.
+const DeadLetterLock = callers.DeadLetterFile + ".lock"
+
+// DeadLetter is an unread message that is in no mailbox: a sweep has removed its session, it has expired, or no mailbox can take it.
+type DeadLetter struct {
+	DeletedAt float64      `json:"deleted_at"`
+	SessionID string       `json:"from_session_id"`  // the session whose mailbox had the message
+	Reason    string       `json:"reason,omitempty"` // Expired, or why no mailbox can take it; empty if its session was swept
+	Message   mail.Message `json:"message"`
+}
+
+// DeadLetters lists the newest dead letters, at most limit of them, from old to new. With limit 0 it lists all.
+func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]DeadLetter, error) {
+	lines, err := ReadDeadLines(reg)
+	if err != nil {
+		return nil, err
+	}
+	var list []DeadLetter
+	for _, line := range lines {
+		if d, ok := ParseDead(line); ok {
+			list = append(list, d)
+		}
+	}
+	if limit > 0 {
+		list = list[max(0, len(list)-limit):]
+	}
+	return list, nil
+}
+
+// ReadDeadLines returns the lines of the file of dead letters.
+func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
+	data, err := reg.Dir().ReadIf(callers.DeadLetterFile)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	return bytes.SplitAfter(data, []byte("\n")), nil
+}
+
+// EachDeadPiece reads the file of dead letters piece by piece, and calls f with each piece until f returns false. It does not read the file
+// whole: 200,000 letters are 50 MB. Each piece begins with the end of the piece before. The argument overlap is the length of
+// this end, so a text that is not longer is whole in one of the pieces.
+func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
+	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.Size() > atomicfile.MaxFile {
+		return errors.Join(err, fmt.Errorf("read %s: %w", callers.DeadLetterFile, atomicfile.ErrTooLarge))
+	}
+	piece, kept := make([]byte, overlap+256<<10), 0
+	for {
+		n, err := file.Read(piece[kept:])
+		if !f(piece[:kept+n]) || errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", callers.DeadLetterFile, err)
+		}
+		end := kept + n
+		kept = copy(piece, piece[max(0, end-overlap):end])
+	}
+}
+
+// NamesInDeadLetters returns those of the names that stand between two quotes in the file of dead letters; it does not parse the JSON.
+func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	longest := 0
+	for name := range names {
+		longest = max(longest, len(name))
+	}
+	named = map[string]bool{}
+	err = EachDeadPiece(reg, longest+len(`""`), func(piece []byte) bool {
+		_, rest, more := bytes.Cut(piece, []byte(`"`))
+		for more {
+			var text []byte
+			if text, rest, more = bytes.Cut(rest, []byte(`"`)); more && names[string(text)] {
+				named[string(text)] = true
+			}
+		}
+		return len(named) < len(names)
+	})
+	return named, err
+}
+
+// ParseDead parses one line. If ok is false, the caller skips the line, and the line stays in the file. A message of the OCaml c2c without
+// an id gets an id made from its line, so that it is not redelivered twice.
+func ParseDead(line []byte) (d DeadLetter, ok bool) {
+	if len(bytes.TrimSpace(line)) == 0 || json.Unmarshal(line, &d) != nil {
+		return d, false
+	}
+	if d.Message.ID == "" {
+		sum := sha256.Sum256(bytes.TrimSpace(line))
+		d.Message.ID = fmt.Sprintf("dead-%x", sum[:12])
+	}
+	return d, true
+}
+
+// AddDead appends dead letters of the mailbox of sid. It skips letters that the file has already: an earlier sweep or move may have been
+// killed before it had emptied the mailbox. It also skips c2c's notices, which would only cause further notices.
+func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...DeadLetter) error {
+	dead = slices.DeleteFunc(slices.Clone(dead), func(d DeadLetter) bool { return d.Message.IsNotice() })
+	if len(dead) == 0 {
+		return nil
+	}
+	return reg.Locks.With(ctx, DeadLetterLock, func() error {
+		before, err := ReadDeadLines(reg)
+		if err != nil {
+			return err
+		}
+		there := map[string]bool{}
+		for _, line := range before {
+			there[withoutTime(line)] = true
+		}
+		var lines []byte
+		for _, d := range dead {
+			d.DeletedAt, d.SessionID = mail.Seconds(reg.Now()), sid
+			line, err := formatDead(d)
+			if err != nil {
+				return fmt.Errorf("write dead letter %s: %w", d.Message.ID, err)
+			}
+			if !there[withoutTime(line)] {
+				lines = append(lines, line...)
+			}
+		}
+		if err := reg.Dir().AppendLines(callers.DeadLetterFile, lines); err != nil {
+			return err
+		}
+		logDead(ctx, reg, sid, dead)
+		return nil
+	})
+}
+
+// TakeDead moves the dead letters of another root into this one, line by line, also lines that do not parse. It leaves out lines that this
+// root has already. The result count is the number of lines that it has added.
+func TakeDead(ctx context.Context, reg, other *sessions.Registry) (count int, err error) {
+	if !callers.MayHaveDeadLetters(other) {
+		return 0, nil
+	}
+	err = other.Locks.With(ctx, DeadLetterLock, func() error {
+		lines, err := ReadDeadLines(other)
+		if err == nil {
+			count, err = addDeadLines(ctx, reg, lines)
+		}
+		if err != nil {
+			return err
+		}
+		return other.Dir().Replace(callers.DeadLetterFile, nil)
+	})
+	return count, err
+}
+
+func addDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
+	err = reg.Locks.With(ctx, DeadLetterLock, func() error {
+		own, err := ReadDeadLines(reg)
+		if err != nil {
+			return err
+		}
+		there := map[string]bool{"": true}
+		for _, line := range own {
+			there[string(bytes.TrimSpace(line))] = true
+		}
+		var added []byte
+		for _, line := range lines {
+			if line = bytes.TrimSpace(line); !there[string(line)] {
+				there[string(line)] = true
+				added = append(append(added, line...), '\n')
+				count++
+			}
+		}
+		if count == 0 {
+			return nil
+		}
+		return reg.Dir().AppendLines(callers.DeadLetterFile, added)
+	})
+	return count, err
+}
+
+// logDead logs one line for each message with a reason, and one line for all swept messages together.
+func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []DeadLetter) {
+	swept := 0
+	for _, d := range dead {
+		if d.Reason == "" {
+			swept++
+			continue
+		}
+		reg.Events.Record(ctx, "dead_letter_write", "session_id", sid, "message_id", d.Message.ID, "reason", d.Reason)
+	}
+	if swept > 0 {
+		reg.Events.Record(ctx, "dead_letter_write", "session_id", sid, "messages", strconv.Itoa(swept))
+	}
+}
+
+// withoutTime returns a line without its first field. In lines that c2c has written, this is the time.
+func withoutTime(line []byte) string {
+	_, rest, _ := bytes.Cut(line, []byte(","))
+	return string(rest)
+}
+
+func formatDead(d DeadLetter) ([]byte, error) {
+	message, err := d.Message.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var r sessions.Row
+	r.SetTime("deleted_at", d.DeletedAt)
+	r.SetText("from_session_id", d.SessionID)
+	if d.Reason != "" {
+		r.SetText("reason", d.Reason)
+	}
+	r.Set("message", message)
+	return append(r, '\n'), nil
+}
+
+// MessageKey returns a text that is the same only for equal messages.
+func MessageKey(m mail.Message) string {
+	key, _ := m.MarshalJSON()
+	return string(key)
+}
+
+// RemoveDead calls choose under the lock of the file. The result of choose maps lines of the file to new reasons. A line whose new
+// reason is "" is removed. Another new reason replaces the reason in the line. All lines that are not in the map stay as they are.
+func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, choose func() (map[string]string, error)) error {
+	return reg.Locks.With(ctx, DeadLetterLock, func() error {
+		reasons, err := choose()
+		if err != nil || len(reasons) == 0 {
+			return err
+		}
+		all, err := ReadDeadLines(reg)
+		if err != nil {
+			return err
+		}
+		var kept []byte
+		var refused []DeadLetter
+		for _, line := range all {
+			reason, named := reasons[string(line)]
+			if reason != "" {
+				d, _ := ParseDead(line)
+				d.Reason = reason
+				refused = append(refused, d)
+				line, err = formatDead(d)
+			}
+			if err != nil {
+				return err
+			}
+			if !named || reason != "" {
+				kept = append(kept, line...)
+			}
+		}
+		if err := reg.Dir().Replace(callers.DeadLetterFile, kept); err != nil {
+			return err
+		}
+		logDead(ctx, reg, sid, refused)
+		return nil
+	})
+}

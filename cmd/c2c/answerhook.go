@@ -1,0 +1,252 @@
+// This part answers one event of a client's hooks: it records what the event says about the session, and shows waiting mail.
+//
+// Clients run c2c hook at every tool call, so this package and its imports must start fast.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"c2c/broker"
+	"c2c/broker/moves"
+	"c2c/client"
+	"c2c/hooks"
+	"c2c/inbox"
+	"c2c/internal/atomicfile"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/wake"
+)
+
+// Program has the input, output and environment of the hook's process.
+type HookProgram struct {
+	Stdin  io.Reader
+	Stderr io.Writer
+	Getenv func(string) string
+	Cwd    string
+	// Open opens the root of a caller; without a session of the caller, that of the directory.
+	Open func(c callers.Caller, cwd string, processes sessions.ProcessTable) (*broker.Broker, error)
+	// Show writes the answer to standard output, or to standard error, and returns when the client has it.
+	Show func(answer []byte, onStderr bool) error
+	// Claimed runs c2cd, and asks it which other sessions of a root have claimed a file. It returns a line with a warning, and, if the
+	// project refuses such edits, a second line with the refusal; "" if no other session has claimed the file.
+	Claimed func(root, client, sid, path string) (string, error)
+}
+
+// ErrOnStderr means that the answer is on standard error, and the exit status must make the client read it there.
+var ErrOnStderr = errors.New("the client reads the answer from standard error")
+
+// event is the event that Answer handles, with its session.
+type event struct {
+	HookProgram
+	hooks.Event
+	profile client.Profile
+	config  string // the directory of the client's configuration
+	pid     int    // the client's process; 0: unknown
+
+	b *broker.Broker
+	s sessions.Session
+}
+
+// Answer reads an event from standard input, and answers it. name is the name of the client that has sent the event.
+func AnswerHook(ctx context.Context, p HookProgram, name string) (err error) {
+	e := event{HookProgram: p}
+	e.profile, _ = client.Find(name)
+	e.config, _ = e.profile.Config(p.Getenv)
+	e.Event, err = hooks.Parse(name, p.Stdin)
+	if allows := e.Allows(p.Getenv); err == nil && allows != nil {
+		return p.Show(allows, false)
+	}
+	if err != nil || !e.concernsUs() {
+		return err
+	}
+	if dir := p.Getenv(e.profile.ProjectEnv); filepath.IsAbs(dir) {
+		e.HookProgram.Cwd = dir
+	}
+	table := new(sessions.SystemProcesses)
+	e.pid = e.clientProcess(table)
+	c := callers.Caller{Getenv: p.Getenv}
+	if !e.ByProcess() {
+		c = callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, ByHook: true, Getenv: p.Getenv}
+	}
+	if e.b, err = p.Open(c, e.HookProgram.Cwd, table); err != nil {
+		return e.showTrouble(err)
+	}
+	defer e.b.Close()
+	if p.Getenv(hooks.PluginEnv) == "" && sessions.Uninstalled(p.Getenv, name, e.pid) {
+		return nil // the client loaded c2c's hooks before the uninstall, and still runs them
+	}
+	if err := e.findSession(ctx, c); err != nil || e.s.ID == "" {
+		return e.showTrouble(err)
+	}
+	return e.answer(ctx)
+}
+
+// answer answers the event, after findSession has found the session.
+func (e *event) answer(ctx context.Context) error {
+	byPlugin, err := e.record(ctx)
+	if err != nil {
+		return err
+	}
+	if refused, err := e.sawEdit(); err != nil || refused {
+		return err
+	}
+	if byPlugin {
+		// If the plugin has begun the turn with mail, it has put the new posts there, too.
+		if e.TellsTrouble() && !strings.Contains(string(e.Prompt), "<c2c ") {
+			e.addNews(ctx)
+		}
+		return e.showNote()
+	}
+	if e.LeavesMail() {
+		if left, err := moves.LeftToRinger(ctx, e.b.Registry, e.s); err != nil || left {
+			return err
+		}
+	}
+	e.warn(e.writePointer()) // without the pointer, the hook script starts c2c at each event
+	if e.Changed() {
+		return e.ringByFile(ctx)
+	}
+	if dropped := e.Dropped(); dropped != nil {
+		byHook := func(r inbox.ArchiveRecord) bool { return r.DrainedBy == sessions.ByHook && dropped(r.Message) }
+		n, err := sessions.PutBack(ctx, e.b.Registry, e.s.ID, byHook)
+		if e.warn(err); n > 0 {
+			e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
+		}
+	}
+	if shows, err := e.findAgent(); err != nil || !shows {
+		return err
+	}
+	if e.ShowsMail() || e.Watches() || e.tellsUnseen() {
+		return e.showMail(ctx)
+	}
+	return nil
+}
+
+// warn prints an error that must not keep mail back.
+func (e *event) warn(err error) {
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "c2c: %v\n", err)
+	}
+}
+
+// concernsUs reports whether c2c has something to do at this event.
+func (e *event) concernsUs() bool {
+	edits, _ := e.Edits()
+	return edits != "" || e.ShowsMail() || e.TellsLater() || e.Watches() || e.Changed() || e.Opened() || e.Prompted() || e.Works() || e.MayAnswer() ||
+		e.Failure() != "" || e.Does() != ""
+}
+
+// lasting has the errors that come again until a person removes their cause.
+var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
+
+// showTrouble is for an error after which a person must repair something. Nobody sees a hook's standard error, so showTrouble shows the
+// error in the hook's answer. It returns the cause if a person need not repair anything, or if the answer may not have such a text.
+func (e *event) showTrouble(cause error) error {
+	says := ""
+	switch {
+	case cause == nil || !e.TellsTrouble():
+	case errors.Is(cause, sessions.ErrRegistryFull):
+		says = "this session has no mailbox, so it can"
+	case slices.ContainsFunc(lasting, func(one error) bool { return errors.Is(cause, one) }):
+		says = "something must be repaired, and until then this session can"
+	}
+	if says == "" {
+		return cause
+	}
+	e.Note = "c2c: " + says + " neither write to other agents nor read what they write: " + cause.Error() + ". Tell your user."
+	return e.showNote()
+}
+
+// clientProcess returns the process of the client that runs the hook; 0 if c2c cannot find this process.
+func (e *event) clientProcess(table sessions.ProcessTable) int {
+	p := e.profile
+	switch {
+	case p.DetachedHooks && p.SessionFile == "":
+		return callers.Starter(table, nil)
+	case p.DetachedHooks: // the client writes a file for each of its processes
+		return callers.Starter(table, func(pid int) bool { return p.SessionOf(pid, e.Getenv) != "" })
+	case p.ChildHooks:
+		return os.Getppid()
+	}
+	pid, _ := strconv.Atoi(e.Getenv(p.ProcessEnv))
+	return pid
+}
+
+// findSession finds the session of the event. Afterwards e.s.ID is empty if the event belongs to no session, or needs no more work.
+func (e *event) findSession(ctx context.Context, c callers.Caller) (err error) {
+	if !e.ByProcess() {
+		e.s, err = e.b.Attach(ctx, c)
+		return err
+	}
+	s, err := callers.Resolve(ctx, e.b.Registry, c)
+	switch {
+	case errors.Is(err, sessions.ErrNoSession) || err == nil && s.Client != e.profile.Name:
+		return nil // the session has not called its server yet, or runs inside another client
+	case err == nil && e.Prompted():
+		return e.b.Facts.SetConversation(ctx, s.ID, e.Conversation)
+	}
+	e.Within(s.Conversation())
+	e.s = s
+	return err
+}
+
+// findAgent finds out in which agent of the session the event happened: in the session's own agent, or in a subagent. This may take time,
+// so findAgent first checks whether there is something to show. If not, shows is false, and the agent stays unknown.
+func (e *event) findAgent() (shows bool, err error) {
+	if !e.AgentUnknown() || !e.ShowsMail() {
+		return true, nil
+	}
+	box, err := e.b.Mailbox(e.s.ID)
+	if err != nil {
+		return false, err
+	}
+	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !e.tellsUnseen() && !e.mayHaveNews() {
+		return false, err
+	}
+	e.ResolveAgent(e.config)
+	return true, nil
+}
+
+// tellsUnseen reports whether there is mail that only the model has seen so far, and that this answer can show to the person.
+func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen()) > 0 }
+
+// ringByFile answers an event of the client's file watcher: it rings the session, unless another process rings the session.
+func (e *event) ringByFile(ctx context.Context) error {
+	if client.OneShot(e.s.Client, e.pid) {
+		return nil
+	}
+	rang, err := moves.RingOnce(ctx, e.b.Registry, e.s.ID, func(n wake.Notice) error {
+		if said := e.Inbound(e.config, e.Getenv); said != "" {
+			return fmt.Errorf("%w: %s", wake.ErrRefused, said)
+		}
+		_, err := fmt.Fprintln(e.Stderr, n.Text("the mail is shown beside this; if not, run: c2c poll-inbox"))
+		return err
+	})
+	if !rang {
+		return err
+	}
+	e.warn(err)
+	return ErrOnStderr
+}
+
+// writePointer writes the pointer of the session's id, a file that the hook script reads. With the pointer, the script does not start c2c
+// while the mailbox is empty. For clients that run no script, writePointer does nothing.
+func (e *event) writePointer() error {
+	if !e.RunsScript() {
+		return nil
+	}
+	state, _ := project.StateDir(e.Getenv)
+	return callers.Point(callers.PointerPath(state, e.SessionID), e.b.Root(), e.s)
+}

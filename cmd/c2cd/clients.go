@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/client"
+	"c2c/install"
+	"c2c/internal/format"
+	"c2c/internal/proc"
+	"c2c/sessions"
+)
+
+// checkClients checks each installed client. It reports a problem if c2c is set up in no client. This is only a warning if the root has
+// sessions of some client.
+func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err error) {
+	o := c.Install
+	none := format.Finding{Status: format.Problem, Part: "clients"}
+	if c.hasSessions(ctx, "") {
+		none.Status = format.Warning
+	}
+	present, set := install.Detect(o), false
+	if len(present) == 0 {
+		none.Detail = NoClient(o) + "; install one of them, then run c2c install"
+		return []format.Finding{none}, nil
+	}
+	for _, name := range present {
+		found, err := install.Inspect(name, o)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := proc.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !c.hasSessions(ctx, name) {
+			found = format.OfNobody(found)
+		}
+		if found[0].Part != install.PartNone {
+			set = true
+			report = append(report, install.Program(ctx, name, o))
+		}
+		report = append(report, found...)
+		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && sessions.Uninstalled(c.Getenv, name, 0) {
+			report = append(report, format.Finding{Client: name, Status: format.Problem, Part: "uninstall",
+				Detail: "c2c uninstall was interrupted, and a session from before it gets no mail; c2c install " + name + " repairs it"})
+		}
+	}
+	if !set {
+		none.Detail = "c2c is set up in none of " + strings.Join(present, ", ") + ": run c2c install"
+		report = append(report, none)
+	}
+	return append(report, c.checkRunning(ctx, present)...), nil
+}
+
+// checkRunning names clients that run in a terminal in this project, and have no session. It skips clients whose sessions share a process.
+func (c Checkup) checkRunning(ctx context.Context, present []string) (report []format.Finding) {
+	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
+		p, _ := client.Find(name)
+		return p.SharedProcess || sessions.Uninstalled(c.Getenv, name, 0)
+	})
+	root, _ := c.root()
+	for _, r := range UnknownClients(ctx, c.Getenv, names) {
+		if theirs, err := broker.RootHere(c.Getenv, r.Folder); err == nil && theirs == root {
+			report = append(report, format.Finding{Client: r.Client, Status: format.Warning, Part: "without mail", Detail: r.Sentence(c.Getenv("HOME"))})
+		}
+	}
+	return report
+}
+
+// hasSessions reports whether the root has sessions of a client; with an empty name, of any client.
+func (c Checkup) hasSessions(ctx context.Context, name string) bool {
+	root, err := c.root()
+	if err != nil {
+		return false
+	}
+	if _, err := os.Stat(root); err != nil {
+		return false
+	}
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	all, err := b.Sessions(ctx)
+	return err == nil && slices.ContainsFunc(all, func(s sessions.Session) bool {
+		return s.Client != "" && (name == "" || s.Client == name) && s.State != sessions.Person && s.State != sessions.External
+	})
+}
+
+// NoClient returns a sentence that says that there is no client, and where c2c has searched.
+func NoClient(o install.Options) string {
+	var programs, dirs []string
+	for _, name := range install.Clients() {
+		p, _ := client.Find(name)
+		dir, _ := p.Config(o.Getenv)
+		if rest, below := strings.CutPrefix(dir, o.Home+"/"); below {
+			dir = "~/" + rest
+		}
+		programs, dirs = append(programs, client.ProgramOf(name)), append(dirs, dir)
+	}
+	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", anyOf(programs), anyOf(dirs))
+}
+
+func anyOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

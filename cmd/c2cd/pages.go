@@ -1,0 +1,50 @@
+// This part makes the man pages from the table of all verbs.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+)
+
+// Write writes the man pages into a directory, and returns the number of pages.
+func WriteMan(dir string) (n int, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return 0, err
+	}
+	all := pages()
+	for name, text := range all {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
+}
+
+// Print writes the man page of c2c itself.
+func PrintMan(out io.Writer) error {
+	_, err := out.Write(pages()["c2c.1"])
+	return err
+}
+
+// pages returns the man pages by their file names.
+func pages() map[string][]byte {
+	render := func(name, short, text string) []byte {
+		head := fmt.Sprintf(".nh\n.TH %s 1 \"\" \"c2c %s\" \"c2c\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), broker.Version, name, short)
+		return []byte(head + roff(text))
+	}
+	all := map[string][]byte{"c2c.1": render("c2c", "mail between coding agents", cli.OverviewPage(inMan, "c2c-%s(1)"))}
+	for _, v := range cli.Verbs() {
+		text := inMan("Synopsis") + cli.Indented(v.Usage()) + "\n" + inMan("Description") + v.Page(inMan) + "\n" + inMan("See also") + "c2c(1)\n"
+		all["c2c-"+v.Name+".1"] = render("c2c-"+v.Name, v.Short, text)
+	}
+	return all
+}
+
+func inMan(title string) string { return "# " + strings.ToUpper(title) + "\n\n" }

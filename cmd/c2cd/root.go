@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/cmd/daemons"
+	"c2c/cmd/ringer"
+	"c2c/internal/daemon"
+	"c2c/internal/format"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// rootTime bounds the check of a root, because other processes may hold its locks.
+const rootTime = 10 * time.Second
+
+// checkRoot checks the root, its sessions and the daemons.
+func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
+	root, source, err := broker.RootFor(callers.Caller{Getenv: c.Getenv}, c.Cwd)
+	if err != nil {
+		return []format.Finding{format.Failed("root", "", err)}
+	}
+	f := format.Finding{Status: format.OK, Part: "root", Path: root, Detail: "private and ours; decided by " + source}
+	if v := c.Getenv(source); v != "" && !filepath.IsAbs(v) {
+		return []format.Finding{{Status: format.Problem, Part: "root", Path: root,
+			Detail: fmt.Sprintf("%s is %q, so each directory has its own root: set it to an absolute path, or unset it", source, v)}}
+	}
+	disk := format.CheckDisk(root)
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		f.Detail = "not there yet; the first session makes it; decided by " + source
+		return append(disk, f)
+	}
+	b, err := broker.Open(broker.Config{Root: root, Now: time.Now, Getenv: c.Getenv})
+	if err != nil {
+		return append(disk, format.Failed("root", root, err))
+	}
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(ctx, rootTime)
+	defer cancel()
+	return slices.Concat(disk, []format.Finding{f, c.checkWakeDaemon(ctx, b)}, daemons.CheckWire(ctx, b), broker.CheckRoot(ctx, b.Registry, canWake), checkSurfaces(ctx, b), checkRooms(b))
+}
+
+// canWake reports whether c2c can wake sessions of a client.
+func canWake(name string) bool {
+	_, known := ringer.FindClient(name)
+	return known
+}
+
+func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) format.Finding {
+	d := daemon.Wake(b.Dir())
+	f := format.Finding{Status: format.OK, Part: "wake daemon", Path: d.Log()}
+	pid, err := d.PID()
+	all, lerr := b.Sessions(ctx)
+	switch {
+	case errors.Join(err, lerr) != nil:
+		return format.Failed(f.Part, f.Path, errors.Join(err, lerr))
+	case pid != 0:
+		f.Detail = fmt.Sprintf("runs, process %d", pid)
+		return f
+	}
+	var attached []string
+	for _, s := range all {
+		if s.Pane != "" && s.State == sessions.Alive {
+			attached = append(attached, s.Alias)
+		}
+	}
+	f.Path, f.Detail = "", "does not run; only sessions without a server of their own need it"
+	if len(attached) > 0 {
+		f.Status, f.Detail = format.Warning, "does not run, so it does not type for "+strings.Join(attached, ", ")+": c2c wake start"
+	}
+	return f
+}
+
+// checkRoots finds other roots that hold mail of this project.
+func (c Checkup) checkRoots() (found []format.Finding) {
+	root, _ := c.root() // checkRoot reports the error
+	for _, other := range Former(c.Getenv, c.Cwd) {
+		found = append(found, format.Finding{Status: format.Warning, Part: "second root", Path: other.Path,
+			Detail: "this project has mail here and in " + root + ", and sessions of the two do not see each other: " + other.Advice()})
+	}
+	return found
+}
+
+// checkSurfaces reports for each running session how its tools reach c2c, and whether mail wakes it.
+func checkSurfaces(ctx context.Context, b *broker.Broker) (found []format.Finding) {
+	all, err := b.Sessions(ctx)
+	if err != nil {
+		return nil // checkRoot reports this error
+	}
+	for _, s := range all {
+		support, why := b.Prober().Surface(s)
+		switch support {
+		case "":
+			continue
+		case sessions.SurfaceFull:
+			why = "it wakes the session: " + why
+		}
+		over := "tools over " + s.Transport()
+		if s.Transport() == "" {
+			over = "it has called no tool of c2c yet"
+		}
+		found = append(found, format.Finding{Session: s.Alias, Status: format.OK, Part: "mail of " + s.Alias,
+			Detail: why + "; " + over})
+	}
+	return found
+}

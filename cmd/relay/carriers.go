@@ -1,0 +1,183 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"c2c/relay"
+	"c2c/relay/nats"
+	"c2c/relay/ssh"
+)
+
+// hubFile is a file with a nats.Access: the address of this host's hub, and the key to use it.
+const hubFile = "hub.json"
+
+// Link is the state of the link to one host, for c2c relay status.
+type Link struct {
+	ssh.Status
+	Hub string `json:"hub,omitempty"` // the hub's address, for a host that is reached through a hub
+
+	// Only c2c relay status sets the following fields. They are about all projects together.
+	SeenAt    time.Time `json:"last_seen_at,omitzero"`
+	Waiting   int       `json:"waiting_count,omitempty"`
+	Trouble   string    `json:"trouble,omitempty"` // the last trouble that a person should know about
+	TroubleAt time.Time `json:"trouble_at,omitzero"`
+}
+
+// carriers holds one carrier for each kind: ssh and NATS. The list of hosts names one carrier for each host, and mail to the host goes by
+// that carrier. Mail from a host is accepted from every carrier, so a host may change its carrier at any time.
+type carriers struct {
+	list *relay.HostList
+	ways map[string]relay.Carrier
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	handler relay.Handler
+	up      map[string][]string // by host: the kinds of the carriers that are linked to it
+	told    map[string]string   // by host: the kind of the carrier whose link was reported last
+}
+
+// kind returns the kind of the carrier for a host; "" if the host is not in the list, or the list is damaged.
+func (c *carriers) kind(peer string) string {
+	h, err := c.list.ByName(peer)
+	if err != nil {
+		return ""
+	}
+	return h.Carrier
+}
+
+// way implements the field Way of relay.Config.
+func (c *carriers) way(peer string) relay.Way {
+	h, err := c.list.ByName(peer)
+	return relay.Way{Hub: err == nil && h.Carrier == relay.NATS, Dials: err == nil && h.Dest != ""}
+}
+
+// Send implements relay.Carrier.
+func (c *carriers) Send(ctx context.Context, peer string, packet []byte) error {
+	way := c.ways[c.kind(peer)]
+	if way == nil {
+		return relay.ErrAway
+	}
+	return way.Send(ctx, peer, packet)
+}
+
+// Lost implements relay.Loser.
+func (c *carriers) Lost(peer, project string) relay.FrameID {
+	if way, ok := c.ways[c.kind(peer)].(relay.Loser); ok {
+		return way.Lost(peer, project)
+	}
+	return relay.FrameID{}
+}
+
+// Run implements relay.Carrier.
+func (c *carriers) Run(ctx context.Context, h relay.Handler) error {
+	c.mu.Lock()
+	c.handler, c.up, c.told = h, map[string][]string{}, map[string]string{}
+	c.mu.Unlock()
+	var running sync.WaitGroup
+	for kind, way := range c.ways {
+		running.Go(func() {
+			if err := way.Run(ctx, &oneWay{c, kind}); err != nil {
+				c.log.Error("a carrier ended", "by", kind, "err", err)
+			}
+		})
+	}
+	running.Wait()
+	return nil
+}
+
+// oneWay is the handler of one carrier.
+type oneWay struct {
+	*carriers
+	kind string
+}
+
+func (w *oneWay) Packet(ctx context.Context, packet []byte) error {
+	return w.handler.Packet(ctx, packet)
+}
+
+func (w *oneWay) Link(peer string, up bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kinds := slices.DeleteFunc(w.up[peer], func(k string) bool { return k == w.kind })
+	if up {
+		kinds = append(kinds, w.kind)
+	}
+	w.up[peer] = kinds
+	if w.carriers.kind(peer) == w.kind {
+		w.told[peer] = w.kind
+		w.handler.Link(peer, up)
+	}
+}
+
+// reload makes each carrier read the list of hosts again, and moves hosts to their present carriers. Call it after the list has changed.
+func (c *carriers) reload() {
+	for _, way := range c.ways {
+		if w, ok := way.(interface{ Reload() }); ok {
+			w.Reload()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for peer, kinds := range c.up {
+		if kind := c.kind(peer); kind != c.told[peer] {
+			c.told[peer] = kind
+			c.handler.Link(peer, false)
+			if slices.Contains(kinds, kind) {
+				c.handler.Link(peer, true)
+			}
+		}
+	}
+}
+
+// hub returns the access to the hub of this host; fs.ErrNotExist if the host has no hub.
+func (r *Relay) hub() (nats.Access, error) {
+	data, err := r.Dir.ReadMost(hubFile, nats.MaxAccess)
+	if err != nil {
+		return nats.Access{}, err
+	}
+	return nats.ParseAccess(data)
+}
+
+// openHub returns the carrier of the hub; nil if this host has no hub, or if the file hubFile cannot be read.
+func (h *Host) openHub(changed func()) *nats.Carrier {
+	a, err := h.hub()
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			h.Log.Error("the hub cannot be used", "file", hubFile, "err", err)
+		}
+		return nil
+	}
+	return nats.New(nats.Config{Access: a, Log: h.Log, Now: h.Now, Changed: changed, Peers: func() (names []string) {
+		all, _ := h.list.All()
+		for _, host := range all {
+			if host.Carrier == relay.NATS && slices.Contains(a.Hosts, host.Name) { // revoked hosts are included, because the relay tells them that they are revoked
+				names = append(names, host.Name)
+			}
+		}
+		return names
+	}})
+}
+
+// links returns the state of the link to each host.
+func (h *Host) links() []Link {
+	all := []Link{}
+	for _, st := range h.ssh.Status() {
+		if h.carrier.kind(st.Peer) == relay.SSH {
+			all = append(all, Link{Status: st})
+		}
+	}
+	if h.nats != nil {
+		for _, st := range h.nats.Status() {
+			if host, err := h.list.ByName(st.Peer); err == nil && host.Revoked == 0 {
+				all = append(all, Link{Status: ssh.Status{Peer: st.Peer, Up: st.Up, Since: st.Since, Error: st.Error}, Hub: st.Hub})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,198 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"c2c/broker/owed"
+	"c2c/internal/atomicfile"
+	"c2c/project"
+	"c2c/relay"
+	"c2c/relay/nats"
+	"c2c/relay/ssh"
+	"c2c/rooms"
+	"c2c/wake/watch"
+)
+
+type clock = func() time.Time
+
+// lookGap is the shortest time between two checks for changes, so that one check serves all senders that write at about the same time.
+const lookGap = time.Millisecond
+
+// Settings returns the names of the environment variables that the relay reads.
+func Settings() []string {
+	return []string{owed.HopsVariable, rooms.WakesVariable, "SSH_AUTH_SOCK"}
+}
+
+// Host is the running relay.
+type Host struct {
+	*Relay
+	Getenv func(string) string
+	SSH    string // the path of ssh; "": ssh in the PATH
+	Log    *slog.Logger
+	Now    clock
+
+	list    *relay.HostList
+	peers   relay.Peers
+	ssh     *ssh.Carrier
+	nats    *nats.Carrier // nil: this host has no hub
+	carrier *carriers
+	roots   *roots
+	changes *watch.Changes
+}
+
+// Run carries mail until ctx ends, or until a command stops the relay.
+func (h *Host) Run(ctx context.Context) error {
+	key, err := relay.LoadKey(ctx, h.Dir)
+	if err != nil {
+		return err
+	}
+	h.list = h.Hosts(h.Now)
+	if _, err := h.list.All(); err != nil {
+		return err
+	}
+	h.peers = relay.Paired(key, h.list)
+	changed := make(chan struct{}, 1)
+	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Log: h.Log, Now: h.Now, Changed: func() { poke(changed) }}
+	if _, err := h.Dir.Stat(sshKeyFile); err == nil {
+		cfg.Identity = filepath.Join(h.Dir.Path(), sshKeyFile)
+	}
+	h.Prepare = func() error {
+		err := atomicfile.UnlessAbsent(h.Dir.Remove(linksFile)) // it says what links the last relay had
+		for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
+			err = errors.Join(err, touch(h.Dir, name))
+		}
+		if err == nil {
+			cfg.Listener, err = h.listen()
+		}
+		return err
+	}
+	return h.Daemon.Run(ctx, func(ctx context.Context) {
+		h.Log.Info("relay runs", "key", key.Public().Fingerprint())
+		h.ssh = ssh.New(cfg)
+		h.carrier = &carriers{list: h.list, ways: map[string]relay.Carrier{relay.SSH: h.ssh}, log: h.Log}
+		if h.nats = h.openHub(cfg.Changed); h.nats != nil {
+			h.carrier.ways[relay.NATS] = h.nats
+		}
+		h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]string{}, alone: map[string]time.Time{}}
+		h.changes = watch.NewChanges()
+		defer h.changes.Close()
+		var tasks sync.WaitGroup
+		tasks.Go(func() { h.carrier.Run(ctx, h.roots) })
+		tasks.Go(func() { h.keepLinks(ctx, changed) })
+		h.watch(ctx)
+		tasks.Wait()
+		h.roots.closeAll()
+		h.Log.Info("relay ends")
+	})
+}
+
+// dials returns the hosts to which this host connects with ssh; none if the list is damaged.
+func (h *Host) dials() (all []ssh.Dial) {
+	list, err := h.list.All()
+	if err != nil {
+		h.Log.Error("this machine connects to no host", "err", err)
+	}
+	for _, host := range list {
+		if host.Carrier == relay.SSH && host.Dest != "" && host.Revoked == 0 {
+			all = append(all, ssh.Dial{Peer: host.Name, Dest: host.Dest})
+		}
+	}
+	return all
+}
+
+// watch checks the list, the roots and their outboxes, now and whenever one of them changes.
+func (h *Host) watch(ctx context.Context) {
+	var last []relay.Host
+	h.changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
+		list, err := h.list.All()
+		if err == nil {
+			if !same(list, last) {
+				h.carrier.reload()
+			}
+			if !sameRights(list, last) {
+				h.roots.retell()
+			}
+			last = list
+		}
+		files, again := h.roots.look(ctx, list, err == nil)
+		return append(files, filepath.Join(h.Dir.Path(), wantedFile), h.list.Changed()), again, nil
+	})
+}
+
+// same reports whether two lists are equal in all fields that a carrier uses.
+func same(a, b []relay.Host) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Dest != b[i].Dest || a[i].Carrier != b[i].Carrier || a[i].Revoked != b[i].Revoked || a[i].Key.ID() != b[i].Key.ID() {
+			return false
+		}
+	}
+	return true
+}
+
+// sameRights reports whether two lists have the same hosts with the same rights.
+func sameRights(a, b []relay.Host) bool {
+	return slices.EqualFunc(a, b, func(a, b relay.Host) bool {
+		return a.Name == b.Name && slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Projects, b.Projects)
+	})
+}
+
+// keepLinks writes the state of the links when it changes, for c2c relay status.
+func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}) {
+	for {
+		data, err := json.MarshalIndent(h.links(), "", " ")
+		if err == nil {
+			err = h.Dir.Write(linksFile, append(data, '\n'))
+		}
+		if err != nil {
+			h.Log.Warn("the state of the links was not recorded", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// rootsHere returns all roots of this user.
+func (h *Host) rootsHere() []project.Root {
+	all, err := h.rootsOf(h.list)
+	if err != nil {
+		h.Log.Error("named projects are left out", "err", err)
+	}
+	return all
+}
+
+// rootsOf returns the roots below the state directory, and the roots of named projects. After an error it returns only the roots below the
+// state directory.
+func (r *Relay) rootsOf(list *relay.HostList) (all []project.Root, err error) {
+	named, err := list.Projects()
+	names := map[string]string{}
+	for _, p := range named {
+		names[p.Root] = p.Name
+		all = append(all, project.Root{Path: p.Root, Name: p.Name})
+	}
+	for _, root := range project.RootsIn(r.State) {
+		if names[root.Path] == "" && root.Name != "" {
+			all = append(all, root)
+		}
+	}
+	return all, err
+}

@@ -1,0 +1,123 @@
+package inbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"c2c/inbox/mail"
+)
+
+// End returns the place after the last record. Places count all bytes since the first message was archived, so they keep their meaning
+// when older files are pruned.
+func (s *Archive) End() (int64, error) {
+	a, err := s.open()
+	if err != nil {
+		return 0, err
+	}
+	defer a.close()
+	return a.end(), nil
+}
+
+// Since returns the keys of the messages after a place.
+func (s *Archive) Since(place int64) (map[mail.Key]bool, error) {
+	a, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	return a.since(place)
+}
+
+// The method since is Store.Since for one snapshot. If the archive ends before the place, it has lost its newest file. Then the method
+// reads everything that is left.
+func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
+	if place > a.end() {
+		place = 0
+	}
+	found := map[mail.Key]bool{}
+	err := a.newestFirst(place, func(lines []byte) bool {
+		for _, r := range recordsIn(lines) {
+			found[r.RecordKey()] = true
+		}
+		return true
+	})
+	return found, err
+}
+
+// eachBackwards calls f for the lines, last one first, until f returns false.
+func eachBackwards(lines []byte, f func(line []byte) (more bool)) {
+	for {
+		end := bytes.LastIndexByte(lines, '\n')
+		if !f(lines[end+1:]) || end < 0 {
+			return
+		}
+		lines = lines[:end]
+	}
+}
+
+// History returns at most limit records, newest first.
+func (s *Archive) History(ctx context.Context, limit int) (found []ArchiveRecord, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	every := func([]byte) bool { return true }
+	err = s.Newest(ctx, 0, every, every, func(record ArchiveRecord) bool {
+		if !record.ContentDropped {
+			found = append(found, record)
+		}
+		return len(found) < limit
+	})
+	return found, err
+}
+
+// Behind returns the records after a place, oldest first, and the place after them. If the archive ends before the place, another
+// program has shortened it. Then Behind returns no records, because the caller has seen those that are left.
+func (s *Archive) Behind(place int64) (records []ArchiveRecord, behind int64, err error) {
+	a, err := s.open()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer a.close()
+	if a.end() < place {
+		return nil, a.end(), nil
+	}
+	behind = max(place, a.base)
+	var parts [][]ArchiveRecord
+	err = a.newestFirst(place, func(lines []byte) bool {
+		if len(parts) == 0 && a.newest != nil {
+			lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // the last line may not be complete yet
+			behind += int64(len(lines))
+		}
+		parts = append(parts, recordsIn(lines))
+		return true
+	})
+	slices.Reverse(parts)
+	return slices.Concat(parts...), behind, err
+}
+
+// Newest calls f with the records after a place, newest first, until f returns false or ctx ends. It does not parse blocks for which
+// the function mayHold returns false, or lines for which the function mayBe returns false.
+func (s *Archive) Newest(ctx context.Context, since Mark, mayHold, mayBe func(lines []byte) bool, f func(ArchiveRecord) (more bool)) error {
+	a, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	err = a.blocksNewestFirst(int64(since), func(lines []byte) bool {
+		more := true
+		if mayHold(lines) {
+			eachBackwards(lines, func(line []byte) bool {
+				var record ArchiveRecord
+				if mayBe(line) && json.Unmarshal(line, &record) == nil {
+					more = f(record)
+				}
+				return more
+			})
+		}
+		return more && ctx.Err() == nil
+	})
+	return errors.Join(err, ctx.Err())
+}

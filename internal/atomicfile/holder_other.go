@@ -1,0 +1,6 @@
+//go:build !linux
+
+package atomicfile
+
+// holder returns "": this system does not show which process holds a lock.
+func holder(string) string { return "" }

@@ -1,0 +1,122 @@
+// This part keeps a list in a file that only its user may read, such as the tokens of senders. If the file is damaged, every
+// call returns an error until a person has repaired the file; so a damaged list gives nobody a right. A lock file lets only one
+// process at a time change the file.
+
+package atomicfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// File is such a file, with content of type T. If the file does not exist, the content is the zero T. Several goroutines may use
+// one File.
+type PrivateFile[T any] struct {
+	Dir     *Dir
+	Name    string
+	Lock    string                  // the name of the lock file
+	Most    int64                   // the largest size, in bytes
+	Parse   func([]byte) (T, error) // also checks the content
+	Format  func(T) ([]byte, error)
+	Damaged func(error) error // gets the reason why the file is damaged, and makes the caller's error of it
+	Full    error             // the error of Change if the file would become too large
+
+	mu     sync.Mutex
+	seen   fs.FileInfo // the file's data at the time when cached was read; nil: cached is empty
+	cached T           // the content that Look has read last
+}
+
+// Look returns the content. It reads the file only if the file has changed since the last call. Callers must not change the
+// content.
+func (f *PrivateFile[T]) Look() (T, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var none T
+	info, err := f.Dir.Stat(f.Name)
+	if err == nil && f.seen != nil && os.SameFile(info, f.seen) && info.ModTime().Equal(f.seen.ModTime()) &&
+		info.Size() == f.seen.Size() && info.Mode() == f.seen.Mode() {
+		return f.cached, nil
+	}
+	f.seen, f.cached = nil, none
+	if errors.Is(err, fs.ErrNotExist) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	if f.cached, err = f.Read(); err == nil {
+		f.seen = info
+	}
+	return f.cached, err
+}
+
+// Read returns the content. Unlike Look, it always reads the file.
+func (f *PrivateFile[T]) Read() (content T, err error) {
+	data, err := ReadPrivate(f.Dir, f.Name, f.Most, f.Damaged)
+	if errors.Is(err, fs.ErrNotExist) {
+		return content, nil
+	}
+	if err != nil {
+		return content, err
+	}
+	content, err = f.Parse(data)
+	if err != nil {
+		var none T
+		return none, f.Damaged(err)
+	}
+	return content, nil
+}
+
+// Change reads the content, lets the function edit change it, and writes it, all under the file's lock. When Change returns nil,
+// the new content is on disk.
+func (f *PrivateFile[T]) Change(ctx context.Context, edit func(*T) error) error {
+	return WithLock(ctx, f.Dir, f.Lock, func() error {
+		content, err := f.Read()
+		if err != nil {
+			return err
+		}
+		before, err := f.Format(content)
+		if err != nil {
+			return err
+		}
+		if err := edit(&content); err != nil {
+			return err
+		}
+		after, err := f.Format(content)
+		switch {
+		case err != nil:
+			return err
+		case bytes.Equal(before, after):
+			return f.Dir.RemoveLeftover(f.Name)
+		case int64(len(after)) > f.Most:
+			return f.Full
+		}
+		return f.Dir.Replace(f.Name, after)
+	})
+}
+
+// Read reads a file of at most limit bytes. If another user may read the file, or if the file is larger, Read calls the function damaged
+// with the reason, and returns its error. If there is no file, the error matches fs.ErrNotExist.
+func ReadPrivate(dir *Dir, name string, limit int64, damaged func(error) error) ([]byte, error) {
+	f, err := dir.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, damaged(fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
+	case info.Size() > limit:
+		return nil, damaged(fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), limit))
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}

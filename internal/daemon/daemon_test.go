@@ -1,0 +1,193 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"c2c/internal/atomicfile"
+)
+
+// wakeIn is a wake daemon with a root in a directory.
+func wakeIn(t *testing.T, home string) Daemon {
+	t.Helper()
+	dir, err := atomicfile.Create(filepath.Join(home, "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	return Wake(dir)
+}
+
+// The process id in wake.pid is another one in another PID namespace, and an old one after a crash.
+func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
+	d := wakeIn(t, t.TempDir())
+	other := exec.Command("sleep", "1000")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- other.Wait() }()
+	defer func() { other.Process.Kill(); <-exited }()
+	works, ended := make(chan bool), make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		ended <- d.Run(ctx, func(ctx context.Context) { close(works); <-ctx.Done() })
+	}()
+	<-works
+	if text, err := d.Dir.Read(d.pidFile()); err != nil || string(text) != strconv.Itoa(os.Getpid())+"\n" {
+		t.Errorf("%s holds %q, %v", d.pidFile(), text, err)
+	}
+	if err := d.Run(ctx, nil); err == nil || !strings.Contains(err.Error(), "runs already, process "+strconv.Itoa(os.Getpid())) {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := d.Dir.Replace(d.pidFile(), []byte(strconv.Itoa(other.Process.Pid))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Error("another process was ended")
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := d.Dir.Stat(d.pidFile()); err == nil {
+		t.Error("the pid file stays")
+	}
+	if ran, err := d.Stop(t.Context()); err != nil || ran {
+		t.Errorf("stopped again: %v, %v", ran, err)
+	}
+}
+
+func TestWhoWaitsInVainForADaemonIsToldItsProcess(t *testing.T) {
+	d := wakeIn(t, t.TempDir())
+	works, release, ended := make(chan bool), make(chan bool), make(chan error, 1)
+	go func() { ended <- d.Run(t.Context(), func(context.Context) { close(works); <-release }) }()
+	<-works
+	ctx, late := context.WithCancel(t.Context())
+	late()
+	if _, err := d.Stop(ctx); err == nil || !strings.Contains(err.Error(), "kill -CONT "+strconv.Itoa(os.Getpid())+" lets it end") {
+		t.Errorf("%v", err)
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A person may name any file.
+func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	d := wakeIn(t, home)
+	d.ExtraPIDFile = filepath.Join(home, "also.pid")
+	write := func(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+	other := filepath.Join(home, "other")
+	for what, put := range map[string]func() error{
+		"a text":            func() error { return write(d.ExtraPIDFile, "dear diary") },
+		"another's process": func() error { return write(d.ExtraPIDFile, "1\n") },
+		"a directory":       func() error { return os.Mkdir(d.ExtraPIDFile, 0o700) },
+		"a FIFO":            func() error { return syscall.Mkfifo(d.ExtraPIDFile, 0o600) },
+		"a link":            func() error { return errors.Join(write(other, ""), os.Symlink(other, d.ExtraPIDFile)) },
+		"a link to nothing": func() error { return os.Symlink(filepath.Join(home, "none"), d.ExtraPIDFile) },
+	} {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.Lstat(d.ExtraPIDFile)
+		if err := d.Run(t.Context(), func(context.Context) { t.Errorf("%s: it runs", what) }); err == nil || !strings.Contains(err.Error(), d.ExtraPIDFile) {
+			t.Errorf("%s: %v", what, err)
+		}
+		after, err := os.Lstat(d.ExtraPIDFile)
+		if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() {
+			t.Errorf("%s: it is now %v, %v", what, after, err)
+		}
+		if err := os.Remove(d.ExtraPIDFile); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(other); err != nil || len(text) > 0 {
+		t.Errorf("behind the link: %q, %v", text, err)
+	}
+}
+
+func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	d := wakeIn(t, home)
+	d.ExtraPIDFile = filepath.Join(home, "also.pid")
+	runs := func(what string) {
+		t.Helper()
+		err := d.Run(t.Context(), func(context.Context) {
+			if text, err := os.ReadFile(d.ExtraPIDFile); err != nil || string(text) != string(pidLine()) {
+				t.Errorf("%s: it holds %q, %v", what, text, err)
+			}
+		})
+		if _, serr := os.Stat(d.ExtraPIDFile); err != nil || serr == nil {
+			t.Errorf("%s: %v; it stays: %v", what, err, serr == nil)
+		}
+	}
+	runs("no file")
+	if err := os.WriteFile(d.ExtraPIDFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs("an empty file")
+	left := []byte("123456789\n") // of a daemon that was killed
+	if err := errors.Join(d.Dir.Replace(d.pidFile(), left), os.WriteFile(d.ExtraPIDFile, left, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if killed, err := d.Killed(); !killed || err != nil {
+		t.Errorf("killed: %v, %v", killed, err)
+	}
+	runs("what a killed one has left")
+	if killed, err := d.Killed(); killed || err != nil {
+		t.Errorf("ended: %v, %v", killed, err)
+	}
+	err := d.Run(t.Context(), func(context.Context) {
+		if err := os.WriteFile(d.ExtraPIDFile, []byte("mine"), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	if text, rerr := os.ReadFile(d.ExtraPIDFile); err != nil || rerr != nil || string(text) != "mine" {
+		t.Errorf("what somebody has written there meanwhile: %q, %v, %v", text, rerr, err)
+	}
+}
+
+// Who starts a daemon is told that it runs when it has its pid file.
+func TestADaemonThatCannotBePreparedDoesNotRun(t *testing.T) {
+	t.Parallel()
+	d := wakeIn(t, t.TempDir())
+	taken := errors.New("the port is taken")
+	prepared := 0
+	d.Prepare = func() error {
+		prepared++
+		if runs, err := d.Runs(); !runs || err != nil {
+			t.Errorf("without the lock: %v", err)
+		}
+		if pid, err := d.PID(); pid != 0 || err != nil {
+			t.Errorf("it says already that it runs: %d, %v", pid, err)
+		}
+		return taken
+	}
+	if err := d.Run(t.Context(), func(context.Context) { t.Error("it runs") }); !errors.Is(err, taken) {
+		t.Error(err)
+	}
+	if runs, err := d.Runs(); runs || err != nil || prepared != 1 {
+		t.Errorf("it runs: %v, %v; prepared %d times", runs, err, prepared)
+	}
+	worked := false
+	d.Prepare = func() error { return nil }
+	if err := d.Run(t.Context(), func(context.Context) { worked = true }); err != nil || !worked {
+		t.Errorf("%v, %v", worked, err)
+	}
+}

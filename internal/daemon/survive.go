@@ -1,0 +1,57 @@
+// This part recovers panics in goroutines, so that a bug in the work for one root does not end a process that serves many roots.
+// net/http recovers the panic of a handler, but not the panic of a goroutine that a handler or the daemon has started.
+
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// ErrPanic means that the work panicked. The log has the stack.
+var ErrPanic = errors.New("c2c made a mistake; its log says where")
+
+// The first and the longest pause of Loop before it calls the work again. Therefore even work that always panics at once puts only one
+// stack a minute into the log.
+const (
+	firstPause = time.Second
+	longPause  = time.Minute
+)
+
+// Call calls the function work; the log shows it under the name in what. If work panics, Call logs the stack and returns ErrPanic. The
+// value of the panic may contain the text of a message, so Call logs the value only if it comes from the Go runtime.
+func Survive(log *slog.Logger, what string, work func() error) (err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		why := "not logged"
+		if fault, ok := p.(runtime.Error); ok {
+			why = fault.Error()
+		}
+		log.Error("panic; this work ends, and the rest goes on", "work", what, "why", why, "stack", string(debug.Stack()))
+		err = ErrPanic
+	}()
+	return work()
+}
+
+// Loop calls the function work. If work panics, Loop pauses and calls it again, until work returns or ctx ends. Each pause is twice as
+// long as the one before, up to longPause.
+func SurviveLoop(ctx context.Context, log *slog.Logger, what string, work func()) {
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		err := Survive(log, what, func() error { work(); return nil })
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package rooms
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"c2c/inbox/mail"
+	"c2c/sessions"
+)
+
+// maxUnknown bounds Receipt.Unknown: a text may be full of names.
+const maxUnknown = 10
+
+// Receipt confirms that a post is stored. Its first three fields are the fields of the OCaml c2c's receipt.
+type Receipt struct {
+	DeliveredTo []string `json:"delivered_to"` // the aliases of the other members
+	Skipped     []string `json:"skipped"`      // members that should have got the post as a message, but did not
+	TS          float64  `json:"ts"`
+	Room        string   `json:"room_id"`
+	From        string   `json:"from_alias"`
+	ID          string   `json:"message_id,omitempty"`
+	StoredFor   int      `json:"stored_for"`            // the number of other members
+	Wakes       []string `json:"wakes"`                 // the agents that the post wakes
+	Waits       []string `json:"waits,omitempty"`       // named agents that c2c cannot or must not wake now: the post waits for their next turn
+	Tells       []string `json:"tells,omitempty"`       // persons that the post names
+	Sends       []string `json:"sends,omitempty"`       // named members on other machines: the post is on its way to them
+	Shows       []string `json:"shows,omitempty"`       // agents at work in the post's thread, which see the post during their turn
+	Muted       []string `json:"muted,omitempty"`       // named members that have muted the room
+	Strangers   []string `json:"not_members,omitempty"` // named sessions that are not in the room, so they do not get the post
+	Unknown     []string `json:"unknown,omitempty"`     // names after @ that no session here has, maxUnknown at most
+	InReplyTo   string   `json:"in_reply_to,omitempty"`
+	Duplicate   bool     `json:"duplicate,omitempty"`
+	Passed      bool     `json:"passed,omitempty"` // the text was "pass", so nothing was stored
+	Host        string   `json:"host,omitempty"`   // if the room is on another machine: that machine; the post is on its way there
+	Note        string   `json:"note,omitempty"`
+	Why         []error  `json:"-"` // the error for each member in Skipped
+}
+
+// String says which members the post wakes, and which others it reaches.
+func (r Receipt) String() string {
+	if r.Passed {
+		return "passed: nothing was posted, and nobody is woken"
+	}
+	text := fmt.Sprintf("stored for %d, wakes %s", r.StoredFor, counted(r.Wakes))
+	if r.Host != "" {
+		text = "on its way to " + r.Host + ", not in the room yet"
+	}
+	if len(r.Waits) > 0 {
+		text += ", waits for the next turn of " + counted(r.Waits)
+	}
+	if len(r.Tells) > 0 {
+		text += ", tells " + counted(r.Tells)
+	}
+	if len(r.Sends) > 0 {
+		text += ", goes to " + counted(r.Sends)
+	}
+	if len(r.Shows) > 0 {
+		text += ", shows it to " + counted(r.Shows) + " at work"
+	}
+	if r.ID != "" {
+		text += "; " + mail.ShortID(r.ID)
+	}
+	if r.Duplicate {
+		text += "; it had been posted before"
+	}
+	if len(r.Muted) > 0 {
+		text += "; muted by " + strings.Join(r.Muted, ", ")
+	}
+	if left := r.Strangers; len(left) > 0 {
+		text += fmt.Sprintf("; not in the room: %s (c2c rooms invite %s %s)", strings.Join(left[:min(len(left), 10)], ", "), r.Room, left[0])
+	}
+	if len(r.Unknown) > 0 {
+		names := strings.Join(r.Unknown, ", ")
+		text += "; no session here is called " + names
+		if strings.ContainsFunc(names, func(c rune) bool { return c > unicode.MaxASCII }) {
+			text += " (a name has only the letters A to Z)"
+		}
+	}
+	if len(r.Skipped) > 0 {
+		text += "; not told: " + strings.Join(r.Skipped, ", ")
+	}
+	if r.Note != "" {
+		text += "; " + r.Note
+	}
+	return text
+}
+
+func counted(names []string) string {
+	const limit = 10
+	if len(names) == 0 {
+		return "0"
+	}
+	said := strings.Join(names[:min(len(names), limit)], ", ")
+	if more := len(names) - limit; more > 0 {
+		said += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%d (%s)", len(names), said)
+}
+
+// StoreOf returns the rooms of an open root.
+func StoreOf(reg *sessions.Registry) Store {
+	return Store{Root: reg.Dir(), Now: reg.Now, Log: reg.Log}
+}
+
+// AliasOf returns the present alias of a member.
+func AliasOf(rows []sessions.Row, m *Member) string {
+	if i := sessions.FindSID(rows, m.SID); i >= 0 {
+		return rows[i].Alias()
+	}
+	return mail.SafeAlias(m.Alias)
+}
+
+// Passes reports whether an agent says only "pass": it has nothing to say.
+func Passes(from sessions.Session, text string) bool {
+	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
+}
+
+// Ambient makes a post that wakes nobody: the caller has checked that it names nobody. The program c2c itself makes only such posts. If
+// Ambient cannot make the post, such as one for another machine, it stores nothing, done is false, and the caller must use Post.
+func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
+	if _, host := HostOf(name); host != "" {
+		return r, false, nil
+	}
+	room, err := StoreOf(reg).Open(name)
+	if err != nil {
+		return r, false, err
+	}
+	defer room.Close()
+	members, err := room.Members()
+	if err != nil {
+		return r, false, err
+	}
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return r, false, err
+	}
+	in, ours := false, true
+	r = Receipt{DeliveredTo: []string{}, Skipped: []string{}, Wakes: []string{}, Room: room.Name, From: from.Alias, TS: mail.Seconds(reg.Now()), ID: mail.NewID(reg.Now())}
+	for i := range members {
+		if members[i].SID == from.ID {
+			in = true
+			continue
+		}
+		ours = ours && members[i].Ours && !strings.Contains(members[i].Alias, "@") // if the post goes to another machine, c2cd must make it
+		r.DeliveredTo = append(r.DeliveredTo, AliasOf(rows, &members[i]))
+	}
+	if !in {
+		return r, false, fmt.Errorf("post to room %q: you are %w", room.Name, ErrNotMember)
+	}
+	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) || canKeep(m, false) != nil {
+		return r, false, nil
+	}
+	p := Post{TS: r.TS, From: from.Alias, Content: m.Content, ID: r.ID, Session: from.ID, Kind: m.Kind, Tag: m.Tag, Person: from.IsProvenPerson(), KnownBy: cmp.Or(from.KnownBy, mail.ByClaim)}
+	err = room.Append(ctx, func(last []Post) (*Post, error) {
+		if !p.Person {
+			p.Wakes, p.Stopped, _ = count(last)
+		}
+		return &p, nil
+	})
+	if err == nil {
+		recordPost(ctx, reg, &p, room.Name)
+	}
+	return r, err == nil, err
+}
+
+func recordPost(ctx context.Context, reg *sessions.Registry, p *Post, room string) {
+	reg.Events.Record(ctx, "room_post", "room_id", room, "from_alias", p.From, "message_id", p.ID)
+}

@@ -1,0 +1,334 @@
+package rooms
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+)
+
+// Home sends new posts and lists of members in the rooms of a root to the other machines with members. For each root and machine, only one
+// process may do this. Only one goroutine at a time may call Look.
+type Home struct {
+	b     *broker.Broker
+	known map[string]string // key: a room with members on other machines; value: what the method mark returned at the last Look; "": look again
+	order []string          // the keys of known. Renamed rooms first: their copies must learn the new name before another room uses the old one
+	said  map[string]string // key: a room; value: the last logged error, so that Look does not log it again
+	stale atomic.Bool       // the fields known and order must be filled again
+}
+
+// NewHome returns the Home of a root.
+func NewHome(b *broker.Broker) *Home {
+	h := &Home{b: b, said: map[string]string{}}
+	h.stale.Store(true)
+	return h
+}
+
+// Changed makes the next Look search again for all rooms with members on other machines, because a session there may have joined one. Any
+// goroutine may call Changed.
+func (h *Home) Changed() { h.stale.Store(true) }
+
+// Rights says what other machines may do here.
+type CopyRights interface {
+	Paired(host string) bool         // reports whether mail may go to the host
+	MayReach(host, room string) bool // reports whether the host's sessions may be in the room
+}
+
+// Look puts the news of the rooms into the outboxes, and returns the directories to watch for more. Members on a machine that may not be in
+// a room lose their membership. Look logs errors; the next Look tries again. If the result soon is set, rooms got other names all the time,
+// so Look has left out some: then the caller must call Look again in a moment.
+func (h *Home) Look(ctx context.Context, rights CopyRights) (dirs []string, soon bool) {
+	st := StoreOf(h.b.Registry)
+	for range 8 {
+		if h.stale.Swap(false) {
+			h.find(st)
+		}
+		if dirs, soon = h.lookOnce(ctx, st, rights); !soon {
+			return dirs, false
+		}
+		h.stale.Store(true)
+	}
+	return dirs, true
+}
+
+// If a room was archived or renamed meanwhile, lookOnce stops at this room, leaves out the later ones, and sets the result gone.
+func (h *Home) lookOnce(ctx context.Context, st Store, rights CopyRights) (dirs []string, gone bool) {
+	for _, name := range h.order {
+		seen := h.known[name]
+		r, err := st.Open(name)
+		if errors.Is(err, ErrNoRoom) {
+			return dirs, true
+		}
+		if err == nil {
+			dirs = append(dirs, r.Path())
+			if mark := h.mark(r, rights); mark != seen {
+				h.known[name] = "" // after an error, the next Look tries again
+				limit, end := context.WithTimeout(ctx, lockTime)
+				if err = h.sendNew(limit, r, rights); err == nil {
+					h.known[name] = mark
+					delete(h.said, name)
+				}
+				end()
+			}
+			r.Close()
+		}
+		if err != nil && ctx.Err() == nil && h.said[name] != err.Error() {
+			h.said[name] = err.Error()
+			h.b.Log.Warn("posts in a room wait here for other machines", "room", name, "err", err)
+		}
+	}
+	return dirs, false
+}
+
+// lockTime is how long Look waits for the locks of a room. The wait is limited because a suspended process may hold a lock, and the other
+// rooms must not wait for it.
+const lockTime = 5 * time.Second
+
+// mark returns a text that changes with everything that sendNew depends on.
+func (h *Home) mark(r *Room, rights CopyRights) (mark string) {
+	hosts, err := r.Hosts()
+	if err != nil {
+		return "unreadable"
+	}
+	for _, s := range hosts {
+		mark += fmt.Sprintln(s.Host, s.Read, rights.Paired(s.Host), mayBeIn(r, s.Host, rights))
+	}
+	at, size, _ := h.b.Dir().TimeOf(sessions.RegistryFileName)
+	return mark + fmt.Sprintln(at, size) + Stamp(r)
+}
+
+// find fills the fields known and order again.
+func (h *Home) find(st Store) {
+	for range 8 { // if a room gets another name meanwhile, it may be missed: try again
+		if h.findOnce(st) {
+			return
+		}
+	}
+	h.stale.Store(true)
+}
+
+// findOnce returns false if a room was renamed or archived meanwhile.
+func (h *Home) findOnce(st Store) bool {
+	h.known, h.order = map[string]string{}, nil
+	if !st.Any() {
+		return true
+	}
+	names, err := st.Names()
+	if err != nil {
+		h.b.Log.Warn("rooms cannot be listed", "err", err)
+		h.stale.Store(true)
+	}
+	for _, name := range names {
+		sent, err := st.HostsOf(name)
+		switch {
+		case errors.Is(err, ErrNoRoom):
+			return false
+		case err != nil: // the room may have members on other machines, so Look tries again to read it
+			h.known[name], h.order = "", append(h.order, name)
+		case slices.ContainsFunc(sent, func(s Sent) bool { return s.Name != name }):
+			h.known[name], h.order = "", slices.Insert(h.order, 0, name)
+		case len(sent) > 0:
+			h.known[name], h.order = "", append(h.order, name)
+		}
+	}
+	return true
+}
+
+// sendNew sends each machine the posts and the list of members that it does not have yet.
+func (h *Home) sendNew(ctx context.Context, r *Room, rights CopyRights) error {
+	hosts, err := r.Hosts()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range hosts {
+		switch {
+		case !rights.Paired(s.Host):
+			errs = append(errs, ForgetHost(ctx, r, s.Host))
+		case !mayBeIn(r, s.Host, rights):
+			err := CloseCopy(ctx, h.b, s.Name, s.Host)
+			if err == nil {
+				err = r.DropHost(ctx, s.Host, math.MaxFloat64)
+			}
+			errs = append(errs, err)
+		default:
+			errs = append(errs, h.sendTo(ctx, r, s))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mayBeIn reports whether sessions of a machine may be in a room, under its present name or a former one.
+func mayBeIn(r *Room, host string, rights CopyRights) bool {
+	may := func(name string) bool { return rights.MayReach(host, name) }
+	if may(r.Name) {
+		return true
+	}
+	former, err := r.Former()
+	return err != nil || slices.ContainsFunc(former, may)
+}
+
+func (h *Home) sendTo(ctx context.Context, r *Room, s Sent) error {
+	if s.Name != r.Name { // send the list first, because the posts go to the new name
+		if err := h.sendList(ctx, r, &s); err != nil {
+			return err
+		}
+	}
+	for {
+		posts, end, err := r.After(s.Read)
+		if err != nil || end == s.Read {
+			if err == nil {
+				err = h.sendList(ctx, r, &s)
+			}
+			return err
+		}
+		for part := range slices.Chunk(posts, 128) {
+			if err := h.sendPosts(ctx, r, s, part); err != nil {
+				return err
+			}
+		}
+		was := s
+		s.Read = end
+		if err := r.RecordSent(ctx, was, s); err != nil {
+			return err
+		}
+	}
+}
+
+// sendPosts puts posts into the outbox for a machine. If a kill comes before RecordSent, the next call gets the same posts again; the
+// outbox skips those that it has or had.
+func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) error {
+	msgs := make([]mail.Message, 0, len(posts))
+	for _, p := range posts {
+		m, err := copyOf(p, r.Name, s)
+		if err != nil {
+			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", p.ID, "err", err)
+			continue
+		}
+		msgs = append(msgs, m)
+	}
+	err := ToCopies(ctx, h.b, s.Host, msgs...)
+	if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
+		return err
+	}
+	for _, m := range msgs { // one of the messages cannot be sent, so send each alone
+		if err := ToCopies(ctx, h.b, s.Host, m); err != nil {
+			if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
+				return err
+			}
+			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", m.ID, "err", err)
+		}
+	}
+	return nil
+}
+
+// copyOf makes the message that brings a post to the copy on a machine. For the same post, each call makes the same message.
+func copyOf(p Post, room string, s Sent) (mail.Message, error) {
+	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, s.MessageID(p, room)
+	for _, sid := range p.To {
+		if own, there := SessionOn(host, sid); there {
+			op.NamesOwn = append(op.NamesOwn, own)
+		}
+	}
+	p.ID, p.To = p.SharedID(room), nil
+	if own, there := SessionOn(host, p.Session); there {
+		p.Session, op.Own = own, true
+	}
+	op.Post = p.JSON()
+	m, err := op.Message("#" + room + "@" + host)
+	if len(m.Content) > mail.MaxBody { // JSON makes a control character six times as long; so send the text outside the JSON
+		op.Text, p.Content = p.Content, ""
+		op.Post = p.JSON()
+		m, err = op.Message(m.To)
+	}
+	m.ID, m.TS, m.FromSession = id, p.TS, author
+	return m, err
+}
+
+// sendList sends a machine the list of a room's members, if the machine does not have this list.
+func (h *Home) sendList(ctx context.Context, r *Room, s *Sent) error {
+	op, err := h.list(ctx, r, s)
+	if err != nil {
+		return err
+	}
+	m, err := op.Message("#" + r.Name + "@" + s.Host)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(m.Content))
+	if text := hex.EncodeToString(sum[:8]); text != s.List || s.Name != r.Name {
+		m.ID = mail.NewID(h.b.Now())
+		if err = ToCopies(ctx, h.b, s.Host, m); err == nil {
+			was := *s
+			s.List, s.Name = text, r.Name
+			err = r.RecordSent(ctx, was, *s)
+		}
+	}
+	return err
+}
+
+// list makes the list of members for a machine.
+func (h *Home) list(ctx context.Context, r *Room, s *Sent) (op RoomOp, err error) {
+	op = RoomOp{Do: DoList}
+	meta, err := r.Meta()
+	op.Private = meta.Private
+	if err != nil {
+		h.b.Log.Warn("the settings of a room cannot be read, so another machine is told that it is private", "room", r.Name, "err", err)
+	}
+	if op.Former, err = r.Former(); err != nil {
+		return op, err
+	}
+	if s.Name != r.Name && !slices.Contains(op.Former, s.Name) { // the copy still has this name, although another room has it now
+		op.Former = append(op.Former, s.Name)
+	}
+	members, err := r.Members()
+	if err != nil {
+		return op, err
+	}
+	rows, err := h.b.Rows(ctx)
+	if err != nil {
+		return op, err
+	}
+	for _, m := range members {
+		e := Entry{Alias: AliasOf(rows, &m), SID: m.SID, Level: m.Level}
+		if e.SID, e.Own = SessionOn(s.Host, m.SID); e.Own {
+			e.Wish = m.Wish
+		}
+		op.Members = append(op.Members, e)
+	}
+	if data, err := json.Marshal(op.Members); err == nil && len(data) > maxList {
+		return op, fmt.Errorf("the list of members has %d bytes, at most %d", len(data), maxList)
+	}
+	return op, nil
+}
+
+// maxList is the greatest size of the list of members, in bytes. A list of this size still fits into a message.
+const maxList = 200 << 10
+
+// Archive archives a room of this machine. Before that, it puts the last posts into the outboxes for the machines with members.
+func ArchiveCopies(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
+	NewHome(b).Look(ctx, lastRights{b})
+	return ArchiveRoom(ctx, b, name)
+}
+
+// lastRights are the rights for sending the last posts of a room. They allow each paired machine to be in the room: the relay has already
+// ended the memberships of machines that may not.
+type lastRights struct{ b *broker.Broker }
+
+func (k lastRights) Paired(host string) bool {
+	unpaired := new(broker.UnknownHostError)
+	return !errors.As(broker.CheckHost(k.b, host), &unpaired) // after any other error the host may be paired
+}
+
+func (k lastRights) MayReach(string, string) bool { return true }

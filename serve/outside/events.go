@@ -1,0 +1,116 @@
+// This part serves GET /events: a stream of server-sent events that report what happens in a root, for every reader with a key.
+//
+// A sender outside gets the answers to its messages, and the states of these messages. A sender that may decide permission requests also
+// gets the requests of the sessions to which it may write. A logged-in person gets the states of all messages, the sessions and all
+// requests. (The page has its own stream, see package page.) A program with the tool token gets the states of the sessions, but no text of
+// a message.
+//
+//	hello       the reader's name and rights; all open requests follow
+//	reply       an answer to the sender
+//	edit        an answer that replaces the earlier answer named in "edits"
+//	permission  a tool call that waits for a person
+//	verdict     how a permission request has ended
+//	status      the state of a message, or of the sessions
+//
+// An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
+// archive, where all other streams read it. The id of an event shows how far its reader has come in the archive, and in the updates of
+// the root's hub (live.Hub). Therefore a reader that reconnects and sends the id (Last-Event-ID) misses nothing. The last part
+// of an id is there only if the reader already has one message after the place in the archive:
+//
+//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of that message>]
+//
+// With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels reference, "Full example".
+
+package outside
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"c2c/internal/sse"
+	"c2c/serve"
+)
+
+// Config has the settings of a Handler.
+type EventsConfig struct {
+	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
+	// Root returns the root for a program with the tool token.
+	Root func(*http.Request) (string, error)
+	// Decides returns the aliases of the sessions whose permission requests a sender may decide; nil: none.
+	Decides func(sender string) (aliases []string)
+	Log     *slog.Logger // nil discards
+
+	Write     time.Duration // how long the write of an event may take; 0: 10 s
+	Heartbeat time.Duration // the longest time without an event or a comment; 0: 15 s
+}
+
+// Handler answers GET /events. Any number of requests may use it at once.
+type Events struct {
+	cfg   EventsConfig
+	turns *mailTurns
+}
+
+// New makes a Handler.
+func NewEvents(cfg EventsConfig) *Events {
+	if cfg.Write == 0 {
+		cfg.Write = 10 * time.Second
+	}
+	if cfg.Heartbeat == 0 {
+		cfg.Heartbeat = 15 * time.Second
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Events{cfg: cfg, turns: newMailTurns()}
+}
+
+// Routes are the paths of the handler.
+func (h *Events) Routes() []serve.Route {
+	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Sender, serve.Person}, Stream: true, Handler: h}}
+}
+
+// ServeHTTP writes events until the client hangs up or stops reading, or its key is no longer valid.
+func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	format := r.URL.Query().Get("format")
+	if format != "" && format != "json" && format != "text" {
+		http.Error(w, "format is json or text", http.StatusBadRequest)
+		return
+	}
+	v := serve.VisitorOf(r)
+	root := v.Root
+	if v.Kind == serve.Tools {
+		var err error
+		if root, err = h.cfg.Root(r); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	open, done, err := h.cfg.OpenRoot(r.Context(), root)
+	if err != nil {
+		h.refuse(w, err)
+		return
+	}
+	defer done()
+	l, err := h.listen(r, v, open)
+	if err != nil {
+		h.refuse(w, err)
+		return
+	}
+	l.text = format == "text"
+	if l.out, err = sse.Start(w, r, h.cfg.Write); err == nil {
+		err = l.run(r.Context())
+	}
+	h.cfg.Log.Debug("a stream of events has ended", "visitor", v.Kind.String(), "err", err)
+}
+
+// refuse answers that the root cannot be read now. Only the log gets the cause: an error may name a path, and senders must not see paths.
+func (h *Events) refuse(w http.ResponseWriter, err error) {
+	if !errors.Is(err, context.Canceled) {
+		h.cfg.Log.Warn("events are refused", "err", err)
+	}
+	w.Header().Set("Retry-After", "5")
+	http.Error(w, "the project cannot be read now; the daemon's log says why", http.StatusServiceUnavailable)
+}

@@ -1,0 +1,174 @@
+package outside
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
+)
+
+const (
+	listFile = "senders.json"
+	lockFile = listFile + ".lock"
+	maxList  = 64 << 10
+)
+
+// List holds the senders of a user. Any goroutine may use it.
+type SenderList struct {
+	dir  *atomicfile.Dir
+	now  func() time.Time
+	file *atomicfile.PrivateFile[[]Sender]
+}
+
+// Open returns the list in a directory. The caller closes dir. The function now is the clock.
+func OpenSenders(dir *atomicfile.Dir, now func() time.Time) *SenderList {
+	return &SenderList{dir, now, &atomicfile.PrivateFile[[]Sender]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parse, Format: format, Full: ErrFull,
+		Damaged: func(err error) error { return &DamagedSendersError{dir.Path() + "/" + listFile, err} }}}
+}
+
+// All returns the senders in the order of their Allow calls. If the file cannot be read, no sender may write.
+func (l *SenderList) All() ([]Sender, error) {
+	all, err := l.file.Look()
+	return slices.Clone(all), err
+}
+
+func parse(data []byte) ([]Sender, error) {
+	var all []Sender
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, s := range all {
+		if err := errors.Join(s.check(), s.complete()); err != nil {
+			return nil, err
+		}
+		if names[s.Name] {
+			return nil, fmt.Errorf("sender %q is there twice", s.Name)
+		}
+		names[s.Name] = true
+	}
+	return all, nil
+}
+
+// DamagedError reports that the list is not usable. No sender may write until a person has repaired it.
+type DamagedSendersError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedSendersError) Error() string {
+	return fmt.Sprintf("list of senders %s: %v", e.Path, e.Err)
+}
+func (e *DamagedSendersError) Unwrap() error { return e.Err }
+
+// ByToken returns the sender with this token. The duration of the call reveals nothing about any token.
+func (l *SenderList) ByToken(token string) (found Sender, ok bool) {
+	sum := []byte(sumOf(token))
+	all, err := l.All()
+	if err != nil {
+		return Sender{}, false
+	}
+	for _, s := range all {
+		if s.Scheme == "" && subtle.ConstantTimeCompare(sum, []byte(s.TokenSum)) == 1 {
+			found, ok = s, true
+		}
+	}
+	return found, ok
+}
+
+// ByName returns the sender with this name.
+func (l *SenderList) ByName(name string) (Sender, bool) {
+	all, err := l.All()
+	if i := indexOf(all, name); err == nil && i >= 0 {
+		return all[i], true
+	}
+	return Sender{}, false
+}
+
+func indexOf(all []Sender, name string) int {
+	return slices.IndexFunc(all, func(s Sender) bool { return s.Name == name })
+}
+
+// Allow adds a sender, writes the list, and returns the sender's token, or the secret of its signature. c2c shows the token or the
+// secret only this once. Errors: ErrExists, ErrFull.
+func (l *SenderList) Allow(ctx context.Context, s Sender) (token string, err error) {
+	if err := s.check(); err != nil {
+		return "", err
+	}
+	token = s.makeKey()
+	s.Created, s.LastUsed = mail.Seconds(l.now()), ""
+	err = l.change(ctx, func(all []Sender) ([]Sender, error) {
+		if indexOf(all, s.Name) >= 0 {
+			return nil, fmt.Errorf("allow %q: %w", s.Name, ErrExists)
+		}
+		return append(all, s), nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return token, nil
+}
+
+// Deny removes a sender, with its key, its identities and its open codes. Errors: ErrUnknown.
+func (l *SenderList) Deny(ctx context.Context, name string) error {
+	return l.change(ctx, func(all []Sender) ([]Sender, error) {
+		i := indexOf(all, name)
+		if i < 0 {
+			return nil, fmt.Errorf("deny %q: %w", name, ErrUnknown)
+		}
+		// Drop the codes first: a kill in between leaves a sender without codes. In the other order a kill would leave the codes, and
+		// they would belong to a later sender of the same name.
+		if err := l.dropCodes(func(c code) bool { return c.Bridge == name }); err != nil {
+			return nil, err
+		}
+		return slices.Delete(all, i, i+1), nil
+	})
+}
+
+// Used records today as the day on which a sender has last written. It writes the file at most once a day.
+func (l *SenderList) Used(ctx context.Context, name string) error {
+	today := l.now().UTC().Format(time.DateOnly)
+	if s, ok := l.ByName(name); !ok || s.LastUsed == today {
+		return nil
+	}
+	return l.change(ctx, func(all []Sender) ([]Sender, error) {
+		if i := indexOf(all, name); i >= 0 {
+			all[i].LastUsed = today
+		}
+		return all, nil
+	})
+}
+
+// change edits the list under its lock. When it returns, the new list is on disk.
+func (l *SenderList) change(ctx context.Context, edit func([]Sender) ([]Sender, error)) error {
+	return l.file.Change(ctx, func(all *[]Sender) (err error) {
+		*all, err = edit(*all)
+		return err
+	})
+}
+
+// format puts each sender on its own line, so that a person can read the file.
+func format(all []Sender) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, s := range all {
+		line, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+		b.Write(line)
+	}
+	b.WriteString("\n]\n")
+	return b.Bytes(), nil
+}

@@ -1,0 +1,294 @@
+package outside
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox/mail"
+	"c2c/internal/daemon"
+	"c2c/internal/sse"
+	"c2c/serve"
+	"c2c/serve/live"
+	"c2c/sessions/permission"
+)
+
+// mailGap is how long a stream waits after a mailbox could not be read.
+const mailGap = 5 * time.Second
+
+// listener is one stream of events. One goroutine writes the stream; another goroutine follows the hub of the root (live.Hub).
+type listener struct {
+	h    *Events
+	v    serve.Visitor
+	open *serve.OpenRoot
+	out  *sse.Stream
+	text bool
+
+	at      position      // how far the client has come
+	written string        // the last written event id
+	fresh   bool          // the client has no update of the present hub yet
+	start   live.Snapshot // the state of the root when the stream began
+
+	sessions []byte            // the sessions as last written
+	asked    map[string]string // the last written state of each permission request, by session and id
+	post     *senderMail       // the mail of a sender outside; nil for others
+}
+
+// listen makes a listener that begins at the position in the request.
+func (h *Events) listen(r *http.Request, v serve.Visitor, open *serve.OpenRoot) (*listener, error) {
+	start, err := open.Live.Now(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{h: h, v: v, open: open, start: start, asked: map[string]string{}}
+	before, ok := parsePosition(r.Header.Get("Last-Event-ID"))
+	l.at = position{epoch: start.Epoch, n: start.N}
+	if l.fresh = before.epoch != start.Epoch || before.n > start.N; !l.fresh {
+		l.at.n = before.n
+	}
+	if v.Kind == serve.Sender {
+		if l.post, err = newSenderMail(l, mail.ExternalPrefix+v.Name); err != nil {
+			return nil, err
+		}
+		if l.at.place, l.post.had = before.place, before.had; !ok {
+			if l.at.place, err = l.post.box.Archive().End(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l.start.Mails = l.own(start.Mails)
+	if !ok {
+		l.start.Mails = nil // this client has got no events yet, so it needs no states of older messages
+	}
+	return l, nil
+}
+
+// news holds the parts of a hub's update that concern one listener.
+type news struct {
+	n        uint64
+	sessions []live.Session
+	mails    []live.Mail
+	post     bool // the sender's mailbox has changed
+}
+
+// run writes the stream until ctx ends or a write fails.
+func (l *listener) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := l.begin(); err != nil {
+		return err
+	}
+	next, ended := make(chan news), make(chan error, 1)
+	go func() {
+		ended <- daemon.Survive(l.h.cfg.Log, "follow a root", func() error { return l.follow(ctx, next) })
+	}()
+	err := l.write(ctx, next, ended)
+	cancel()
+	return errors.Join(err, <-ended)
+}
+
+func (l *listener) begin() error {
+	defer func() { l.start = live.Snapshot{} }() // free the memory: a stream may be open for days
+	if err := l.out.Send(sse.Event{Comment: "connected"}); err != nil {
+		return err
+	}
+	if err := l.hello(); err != nil {
+		return err
+	}
+	if l.fresh {
+		return l.take(news{n: l.start.N, sessions: l.start.Sessions, mails: l.start.Mails})
+	}
+	if l.v.Kind != serve.Sender {
+		return l.take(news{n: l.at.n, sessions: l.start.Sessions})
+	}
+	return nil
+}
+
+// write writes each update, and the sender's mail, until ctx ends or a write fails.
+func (l *listener) write(ctx context.Context, next <-chan news, ended chan error) error {
+	beat := time.NewTicker(l.h.cfg.Heartbeat)
+	defer beat.Stop()
+	mail := true // the sender's mailbox may already have mail
+	var told <-chan struct{}
+	for {
+		requests, changed := l.open.Requests.Now()
+		if changed != told {
+			if err := l.tellRequests(ctx, requests); err != nil {
+				return err
+			}
+			told = changed
+		}
+		wake := l.h.turns.wake()
+		if mail && l.post != nil {
+			if err := l.post.deliver(ctx); err != nil {
+				return err
+			}
+		}
+		mail = false
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-ended:
+			ended <- err
+			return nil
+		case n := <-next:
+			mail = n.post
+			if err := l.take(n); err != nil {
+				return err
+			}
+		case <-changed:
+		case <-wake:
+			mail = true
+		case <-l.post.retry():
+			mail = true
+		case <-beat.C:
+			mail = true // no event shows that mail became ready because its reader has died
+			if err := l.beat(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// beat writes a comment, so that nothing between the daemon and the client closes a quiet stream.
+func (l *listener) beat() error {
+	if err := l.out.Send(sse.Event{Comment: "still here"}); err != nil {
+		return err
+	}
+	return l.mark()
+}
+
+// mark writes an id without an event, if the position has changed since the last id. Browsers accept that.
+func (l *listener) mark() error {
+	id := l.at.String()
+	if l.text || id == l.written {
+		return nil
+	}
+	l.written = id
+	return l.out.Send(sse.Event{ID: id})
+}
+
+// follow passes on updates as fast as the client reads them. The hub does not wait for a slow client. Instead of the updates
+// that such a client has missed, it gets a snapshot of the present state.
+func (l *listener) follow(ctx context.Context, next chan<- news) error {
+	give := func(n news) error {
+		select {
+		case next <- n:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	after := l.at.n
+	for {
+		err := l.open.Live.Follow(ctx, after, func(n live.Numbered) error {
+			after = n.N
+			return give(news{n.N, n.Sessions, l.own(n.Mails), l.concerns(n.Events)})
+		})
+		if !errors.Is(err, live.ErrBehind) {
+			return err
+		}
+		s, err := l.open.Live.Now(ctx)
+		if err != nil {
+			return err
+		}
+		if err := give(news{s.N, s.Sessions, l.own(s.Mails), true}); err != nil {
+			return err
+		}
+		after = s.N
+	}
+}
+
+// own returns the messages whose states the visitor may see, without their text.
+func (l *listener) own(mails []live.Mail) (own []live.Mail) {
+	for _, m := range mails {
+		if l.v.Kind == serve.Person || l.v.Kind == serve.Sender && m.External && isFrom(m.Message, l.post.sid) {
+			m.Content, m.Extra = "", nil
+			own = append(own, m)
+		}
+	}
+	return own
+}
+
+// isFrom reports whether a sender has written a message. A sender's alias is the id of its session, so no other session can
+// have that alias.
+func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
+
+// concerns reports whether events may have brought mail into the visitor's mailbox or archive.
+func (l *listener) concerns(events []live.Event) bool {
+	return l.post != nil && slices.ContainsFunc(events, func(e live.Event) bool {
+		return e.SessionID == l.post.sid && e.What != live.Handed && e.What != live.Drained
+	})
+}
+
+// take writes the parts of an update that the visitor may see.
+func (l *listener) take(n news) error {
+	l.at.n = n.n
+	for _, m := range n.mails {
+		if err := l.send("status", messageState(m)); err != nil {
+			return err
+		}
+	}
+	if n.sessions == nil || l.v.Kind == serve.Sender {
+		return nil
+	}
+	return l.tellSessions(n.sessions)
+}
+
+// tellRequests writes new permission requests, and the verdicts on requests that the stream has written before.
+func (l *listener) tellRequests(ctx context.Context, all []permission.Request) error {
+	all, err := l.mine(ctx, all)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, r := range all {
+		there[key(r)] = true
+		was, told := l.asked[key(r)]
+		state := fmt.Sprint(r.State, " ", r.AskedAt)
+		if was == state || !told && r.State != permission.StateOpen {
+			continue
+		}
+		l.asked[key(r)] = state
+		if r.State == permission.StateOpen {
+			err = l.ask(r)
+		} else {
+			err = l.send("verdict", verdictOf(r))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	maps.DeleteFunc(l.asked, func(key, _ string) bool { return !there[key] })
+	return nil
+}
+
+// mine returns the requests that the visitor may see: a person sees all, a sender those that it may decide.
+func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permission.Request, error) {
+	if l.v.Kind == serve.Person || len(all) == 0 {
+		return all, nil
+	}
+	if l.v.Kind != serve.Sender || l.h.cfg.Decides == nil {
+		return nil, nil
+	}
+	aliases := l.h.cfg.Decides(l.v.Name)
+	if len(aliases) == 0 {
+		return nil, nil
+	}
+	sessions, err := l.open.Broker.Sessions(ctx)
+	may := map[string]bool{}
+	for _, s := range sessions {
+		may[s.ID] = slices.ContainsFunc(aliases, func(a string) bool { return mail.CheckAlias(s.Alias) == nil && strings.EqualFold(a, s.Alias) })
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r permission.Request) bool {
+		_, told := l.asked[key(r)]
+		return !may[r.Session] && !told
+	}), err
+}
+
+func key(r permission.Request) string { return r.Session + "/" + r.ID }

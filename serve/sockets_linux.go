@@ -1,0 +1,122 @@
+// This part finds the process and the user at one end of a TCP connection, on Linux. It is not part of procstat, because the
+// program c2c links procstat: c2c does not need package sockets, and would pay for its imports at every start.
+
+package serve
+
+import (
+	"encoding/binary"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"c2c/internal/proc"
+)
+
+// Owner returns the process that holds one end of a TCP connection on this machine, and the user of that end. The argument local is the
+// address of that end, remote the address of the other end. If a process shares the socket with its children, Owner returns the parent.
+// If the process belongs to another user or PID namespace, pid is 0. ok is false if the connection is not visible, or that end was closed.
+func ConnOwner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
+	s, ok := find(local, remote)
+	if !ok || s.Inode == proc.NoInode {
+		return 0, 0, false
+	}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if !holds(pid, s.Link()) {
+			continue
+		}
+		if pid, ok := eldest(pid, s.Link()); ok {
+			return pid, s.UID, true
+		}
+	}
+	return 0, s.UID, true
+}
+
+func holds(pid int, socket string) bool {
+	files, _ := proc.Files(pid)
+	for _, to := range files {
+		if to == socket {
+			return true
+		}
+	}
+	return false
+}
+
+// eldest follows the parents of the process pid as long as they have the socket open, and returns the last one. Between fork and exec, a
+// child has its parent's sockets. ok is false if one of these processes has ended.
+func eldest(pid int, socket string) (_ int, ok bool) {
+	for {
+		p, err := proc.Read(pid)
+		if err != nil {
+			return 0, false
+		}
+		if !holds(p.Parent, socket) {
+			return pid, true
+		}
+		pid = p.Parent
+	}
+}
+
+// OwnerUID returns the user of one end of a TCP connection; for the arguments see Owner. It inspects no process. ok is false if that end
+// is not visible. closed means that the program has closed that end, so that the kernel no longer shows its user.
+func ConnUser(local, remote netip.AddrPort) (uid int, ok, closed bool) {
+	s, ok := find(local, remote)
+	if s.Inode == proc.NoInode {
+		return 0, false, true
+	}
+	return s.UID, ok, false
+}
+
+// find searches both the tables of IPv4 and of IPv6, because a program may use an IPv6 socket for an IPv4 address.
+func find(local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
+	local, remote = unmap(local), unmap(remote)
+	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		table, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		s, ok = findIn(table, local, remote)
+		table.Close()
+		if ok {
+			return s, true
+		}
+	}
+	return s, false
+}
+
+func findIn(table io.Reader, local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
+	for s := range proc.TCPSockets(table, int(local.Port())) {
+		if parseEnd(s.Local) == local && parseEnd(s.Remote) == remote {
+			return s, true
+		}
+	}
+	return s, false
+}
+
+// parseEnd parses an address and a port. The address has 32-bit words in this machine's byte order, 8 hex digits each.
+func parseEnd(text string) (end netip.AddrPort) {
+	words, port, _ := strings.Cut(text, ":")
+	var raw []byte
+	for ; len(words) >= 8; words = words[8:] {
+		n, err := strconv.ParseUint(words[:8], 16, 32)
+		if err != nil {
+			return end
+		}
+		raw = binary.NativeEndian.AppendUint32(raw, uint32(n))
+	}
+	addr, ok := netip.AddrFromSlice(raw)
+	n, err := strconv.ParseUint(port, 16, 16)
+	if !ok || words != "" || err != nil {
+		return end
+	}
+	return netip.AddrPortFrom(addr.Unmap(), uint16(n))
+}
+
+// unmap turns an IPv4 address in IPv6 form into IPv4. It also drops the zone, which the tables do not have.
+func unmap(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}

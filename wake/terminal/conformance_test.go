@@ -1,0 +1,54 @@
+package terminal
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"c2c/e2e/waketest"
+	"c2c/inbox"
+	"c2c/inbox/mail"
+	"c2c/wake"
+)
+
+func TestTerminal(t *testing.T) {
+	waketest.Run(t, waketest.Adapter{
+		Idle: func(t *testing.T) waketest.Client {
+			d := sitAtDesk(t, calm, "C2C_TEST_KEEPS=1")
+			receipt := func() { unix.Kill(d.term.PID(), unix.SIGUSR1) }
+			return waketest.Client{Bell: d.term, Receipt: receipt, Next: func() string {
+				d.entered.Scan()
+				text, err := strconv.Unquote(strings.TrimPrefix(d.entered.Text(), "entered "))
+				if err != nil {
+					t.Fatalf("%v: %q", err, d.entered.Text())
+				}
+				return text
+			}}
+		},
+		Carrier: func(bell wake.Doorbell, _ *inbox.Mailbox, _ string) wake.Carrier { return bell.(*Terminal) },
+		Shows:   func(m mail.Message) string { return TypedMail("claude", m) },
+		Single:  true,
+		Gone: waketest.Bells{
+			"it has ended": func(t *testing.T) wake.Doorbell {
+				d := sitAtDesk(t, hasty)
+				d.term.Abandon()
+				<-d.over
+				return d.term
+			},
+		},
+		Deaf: waketest.Bells{
+			"a dialog": func(t *testing.T) wake.Doorbell {
+				d := sitAtDesk(t, hasty)
+				d.press("d", "2. No")
+				return d.term
+			},
+			"it ignores a paste": func(t *testing.T) wake.Doorbell {
+				d := sitAtDesk(t, hasty)
+				d.press("g", "❯ ")
+				return d.term
+			},
+		},
+	})
+}

@@ -1,0 +1,143 @@
+package terminal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"c2c/internal/proc"
+	"c2c/wake"
+)
+
+const (
+	sinceKey = 2 * time.Second        // how long the person must have pressed no key
+	between  = 150 * time.Millisecond // the time between two checks of the screen; Gemini CLI loses an Enter within 100 ms after a paste
+	shown    = 10 * between           // how long the client may take to draw a paste
+)
+
+// Doorbell rings one client.
+type PaneDoorbell struct {
+	Pane    Pane
+	Client  string // the client's name, which tells package screen how the client draws its prompt
+	Process int    // the client's process
+	Getenv  func(string) string
+
+	now    func() time.Time
+	wait   func(context.Context, time.Duration) error
+	prompt func(*Screen) (draft string, err error)
+	answer time.Duration // how long the client may take to draw a paste; 0: the constant shown
+}
+
+// terminal is a pane of tmux, or a window of GNU screen.
+type terminal interface {
+	// look reads what the pane shows, and the latest time at which a person may have typed. It returns an error if a typed key would not
+	// reach the client.
+	look(context.Context) (*Screen, time.Time, error)
+	// Paste and Enter work as in screen.Terminal.
+	Paste(ctx context.Context, text string) error
+	Enter(context.Context) error
+	close() error
+}
+
+// typist types into a pane for screen.Type.
+type muxTypist struct {
+	*PaneDoorbell
+	terminal
+}
+
+// Ring types the text of n into the client's prompt; see screen.Type. After a person's key, Ring may wait ten seconds: see foreground.
+func (b *PaneDoorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
+	if b.now == nil {
+		b.now = time.Now
+	}
+	if b.wait == nil {
+		b.wait = pause
+	}
+	t, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	prompt := b.prompt
+	if prompt == nil {
+		prompt = func(s *Screen) (string, error) { return Prompt(b.Client, s) }
+	}
+	if n.IsRead() {
+		return wake.ErrRead
+	}
+	return Type(ctx, muxTypist{b, t}, prompt, n.Text(wake.Poll), cmp.Or(b.answer, shown))
+}
+
+func (b *PaneDoorbell) open() (terminal, error) {
+	if err := b.Pane.valid(); err != nil {
+		return nil, fmt.Errorf("%w: pane %.200q: %v", wake.ErrUnreachable, b.Pane.String(), err)
+	}
+	path, err := proc.LookPath(b.Pane.Kind, b.Getenv)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+	case b.Pane.Kind == KindScreen:
+		return newScreen(path, b.Getenv("SCREENDIR"), b.Pane, b.Process)
+	case b.Pane.Kind == KindTmux:
+		return newTmux(path, b.Pane, b.Process), nil
+	}
+	return nil, fmt.Errorf("%w: c2c types into no pane of %s", wake.ErrUnreachable, b.Pane.Kind)
+}
+
+// Idle implements screen.Terminal.
+func (t muxTypist) Idle(ctx context.Context) error {
+	first, left, err := t.sample(ctx)
+	if err == nil && left > 0 { // wait once for the rest of sinceKey
+		if err = t.wait(ctx, left); err == nil {
+			first, left, err = t.sample(ctx)
+		}
+	}
+	var now *Screen
+	if err == nil && left <= 0 {
+		if err = t.wait(ctx, between); err == nil {
+			now, left, err = t.sample(ctx)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case left > 0:
+		return errors.New("somebody types")
+	case !now.Same(first):
+		return errors.New("its screen moves")
+	}
+	return nil
+}
+
+// sample returns the pane's screen, and the time until the person's last key is old enough.
+func (t muxTypist) sample(ctx context.Context) (*Screen, time.Duration, error) {
+	s, typed, err := t.look(ctx)
+	return s, typed.Add(sinceKey).Sub(t.now()), err
+}
+
+// Look implements screen.Terminal.
+func (t muxTypist) Look(ctx context.Context, see func(*Screen)) error {
+	s, _, err := t.look(ctx)
+	if err == nil {
+		see(s)
+	}
+	return err
+}
+
+// Wait implements screen.Terminal.
+func (t muxTypist) Wait(ctx context.Context) error {
+	return errors.Join(t.wait(ctx, between), ctx.Err())
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
