@@ -40,4 +40,4 @@ esac
 say 'running the tests'
 C2C_E2E=1 C2C_E2E_CLIENTS=$clients C2C_E2E_TOOLS=$tools C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \
 	C2C_E2E_SOURCE=$scratch/source C2C_E2E_GO=$goenv \
-	"${GO:-go}" test -count=1 -p 1 -timeout 30m -v "${packages[@]}" "$@"
+	"${GO:-go}" test -count=1 -p 1 -timeout 60m -v "${packages[@]}" "$@"

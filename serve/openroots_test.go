@@ -328,6 +328,7 @@ func TestAFolderHasOneRootWhicheverIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.s.cfg.Dir = folder
+	t.Chdir(folder) // the session's process is this one
 	if at, err := f.s.here(); err != nil || at.Root != b.Root() {
 		t.Errorf("published: %s, %v; want %s", at.Root, err, b.Root())
 	}

@@ -175,7 +175,7 @@ func TestEveryMethodHasWordsInStatus(t *testing.T) {
 	}
 	for _, name := range names {
 		if !strings.Contains(string(words), "{wake."+name[1]+", ") {
-			t.Errorf("broker/explain/way.go has no words for wake.%s", name[1])
+			t.Errorf("broker/way.go has no words for wake.%s", name[1])
 		}
 	}
 }

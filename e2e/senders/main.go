@@ -172,9 +172,9 @@ func build(dir string, plain bool, slow time.Duration) (string, error) {
 		changes = append(changes, change{"inbox/deliver.go", "if err == nil && !held {", "if err == nil && !held {\n\terr = lk.Wait(ctx)\n\t}\n\tif false {"})
 	}
 	if slow > 0 {
-		changes = append(changes, change{"inbox/atomicfile/write.go", "f.Sync()", fmt.Sprintf("func() error { time.Sleep(%d); return f.Sync() }()", slow)})
-		changes = append(changes, change{"inbox/atomicfile/dir.go", `"syscall"`, "\"syscall\"\n\t\"time\""})
-		changes = append(changes, change{"inbox/atomicfile/dir.go", "d.f.Sync()", fmt.Sprintf("func() error { time.Sleep(%d); return d.f.Sync() }()", slow)})
+		changes = append(changes, change{"internal/atomicfile/write.go", "f.Sync()", fmt.Sprintf("func() error { time.Sleep(%d); return f.Sync() }()", slow)})
+		changes = append(changes, change{"internal/atomicfile/dir.go", `"syscall"`, "\"syscall\"\n\t\"time\""})
+		changes = append(changes, change{"internal/atomicfile/dir.go", "d.f.Sync()", fmt.Sprintf("func() error { time.Sleep(%d); return d.f.Sync() }()", slow)})
 	}
 	overlay := map[string]string{}
 	for i, c := range changes {

@@ -186,8 +186,11 @@ func Root(table sessions.ProcessTable, c Caller) string {
 	return root
 }
 
-// isAbove reports whether a process is above ours.
+// isAbove reports whether a process is ours, or above it.
 func (o owners) isAbove(pid int) bool {
+	if pid == o.table.Self() {
+		return true // a shell has replaced itself by this program
+	}
 	for p := range above(o.table) {
 		if p.PID == pid {
 			return true
