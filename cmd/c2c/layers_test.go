@@ -91,7 +91,7 @@ var layers = []layer{
 		"golang.org/x/sys internal/atomicfile internal/format internal/proc"},
 	{"hooks", "the clients' hook protocols",
 		"client inbox/mail internal/format"},
-	{"wake", "decides when to ring; defines rings, notices and ways to a client (every hook links it);",
+	{"wake", "decides when to ring; defines rings, notices and ways to a client (every hook links it)",
 		"inbox inbox/mail"},
 	{"wake/claude", "writes to Claude Code's messaging socket, and to the history of its sessions",
 		"client inbox inbox/mail internal/atomicfile internal/daemon wake wake/socket wake/watch"},
