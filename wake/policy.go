@@ -2,6 +2,7 @@ package wake
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"c2c/inbox/mail"
@@ -18,14 +19,35 @@ const (
 )
 
 // Policy decides when to ring one session. It remembers the oldest message of the last decision. If another message is the oldest at the
-// next decision, the former one does not wait any more. So no caller has to report that.
+// next decision, the former one does not wait any more, or a hook has it in hand and may give it back. So no caller has to report that.
 type Policy struct {
-	oldest Ring          // its From and Oldest name the oldest message at the last call of Decide
+	rung
+	former []rung    // of the last messages that were the oldest before, in case that they wait again
+	rang   time.Time // the time of the last ring, for any message
+	Joins  bool      // a ring can join the running turn: ring a busy session once for each message
+}
+
+// rung is what a Policy knows of a message that is, or was, the oldest.
+type rung struct {
+	oldest Ring          // its From and Oldest name the message
 	first  time.Time     // when Decide saw this message first
-	rang   time.Time     // the time of the last ring, for this or another message
 	Gap    time.Duration // the least time before the next ring
-	Tries  int           // the number of rings for the oldest message
-	Joins  bool          // a ring can join the running turn: ring a busy session once for each message
+	Tries  int           // the number of rings for it
+}
+
+// maxFormer bounds Policy.former.
+const maxFormer = 8
+
+// turnTo makes m the oldest message.
+func (p *Policy) turnTo(m mail.Message, now time.Time) {
+	if p.Tries > 0 {
+		p.former = append(p.former[max(0, len(p.former)+1-maxFormer):], p.rung)
+	}
+	p.rung = rung{oldest: Ring{}.For(m), first: now, Gap: minGap}
+	if i := slices.IndexFunc(p.former, func(r rung) bool { return r.oldest.IsFor(m) }); i >= 0 {
+		p.rung = p.former[i]
+		p.former = slices.Delete(p.former, i, i+1)
+	}
 }
 
 // Decision is the answer of Policy.Decide.
@@ -55,7 +77,7 @@ func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool)
 		return Decision{}
 	}
 	if !p.oldest.IsFor(msgs[0]) {
-		p.oldest, p.first, p.Tries, p.Gap = Ring{}.For(msgs[0]), now, 0, minGap
+		p.turnTo(msgs[0], now)
 	}
 	if due := p.rang.Add(p.Gap); now.Before(due) {
 		d := Decision{Again: due.Sub(now)}

@@ -41,6 +41,22 @@ func TestOneRingUntilSomebodyDrains(t *testing.T) {
 	}
 }
 
+// A hook takes a message, finds it too long to show, and gives it back: meanwhile the next message is the oldest that waits.
+func TestAMessageThatIsTakenAndGivenBackIsNotRungAsNew(t *testing.T) {
+	p, now, rings := Policy{}, start, 0
+	for i := range 120 {
+		ids := []string{"big", "small"}[i%2:]
+		if d := p.Decide(now, waiting(ids...), false, false); d.Ring {
+			rings++
+			p.Done(now, firstGap)
+		}
+		now = now.Add(time.Second)
+	}
+	if rings > 10 {
+		t.Errorf("%d rings in two minutes", rings)
+	}
+}
+
 func TestRingsAgainWithBackOffWhenNobodyDrains(t *testing.T) {
 	p, now, rings := Policy{}, start, 0
 	var gaps []time.Duration
