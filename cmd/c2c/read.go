@@ -105,6 +105,9 @@ func pollInbox(c *call, f *cli.Flags) action {
 			if *peek {
 				return c.peek(ctx, m)
 			}
+			if err := s.MayAct(); err != nil { // its model would never see the mail
+				return cli.WithHint(err, "c2c peek-inbox --session-id "+s.Alias+" shows its mail, and leaves it there")
+			}
 			if err := moves.HandOver(ctx, c.b.Registry, s, c.reader(ctx, s)); err != nil || !s.Facts.InRooms {
 				return err
 			}

@@ -53,6 +53,11 @@ func TestWhatIsOnlyClaimedEndsNothing(t *testing.T) {
 			t.Errorf("%q: %v %s", args, err, out)
 		}
 	}
+	k.run("send", "amber", "precious", "--from", "birch")
+	refused("poll-inbox")
+	if out := amber("c2c poll-inbox --from amber"); !strings.Contains(out, "precious") {
+		t.Errorf("its own shell reads %s", out)
+	}
 	if out := amber("c2c claim --task docs --from amber"); out != "claimed docs\n" {
 		t.Fatal(out)
 	}

@@ -82,7 +82,7 @@ func TestASessionInAnotherPIDNamespaceIsNotTakenForAbsent(t *testing.T) {
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.want("C2C_MCP_SESSION_ID=amber c2c poll-inbox"); !strings.Contains(got, "before") || !strings.Contains(got, "to-all") {
+	if got := s.want("c2c peek-inbox --session-id amber"); !strings.Contains(got, "before") || !strings.Contains(got, "to-all") {
 		t.Errorf("amber has %s", got)
 	}
 }
