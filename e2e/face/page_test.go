@@ -194,7 +194,7 @@ func (p *people) does(w wish) (any, error) {
 		return p.waiting(who[w.To])
 	case "ask":
 		r := permission.Request{ID: w.ID, Session: who[w.From].ID, Alias: w.From, Tool: "Bash",
-			Description: "<b>remove</b> everything", Input: `{"command":"rm -rf build/"}` + strings.Repeat("x", 150)}
+			Description: "<b>remove</b> everything", Input: `{"command":"rm -rf build/ ` + strings.Repeat("x", 150) + `"}`}
 		if w.Tool != "" {
 			r.Tool, r.Description, r.Input = w.Tool, "", w.Text
 		}
