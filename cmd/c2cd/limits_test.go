@@ -218,9 +218,9 @@ func TestAUmaskThatTakesOurOwnRightsAwayBreaksNothing(t *testing.T) {
 func TestAStoppedAskHandsOverTheAnswerThatCameMeanwhile(t *testing.T) {
 	s := newShell(t)
 	for range 3 { // what it sees first is up to chance
-		out := s.want(`c2c ask amber --wait 1s 'which port?' >said 2>&1 & asks=$!
+		out := s.want(`c2c ask amber --wait 3s 'which port?' >said 2>&1 & asks=$!
 			until grep -q waiting said; do :; done
-			over=$(($(date +%s) + 2))
+			over=$(($(date +%s) + 4))
 			kill -STOP $asks
 			id=$(grep -o ' as [0-9a-f]*' said | cut -c5-12)
 			c2c reply --session-id amber $id 8080 >reply
