@@ -36,9 +36,13 @@ func (d *Dir) Write(name string, data []byte) error {
 	return err
 }
 
-// WriteUnsynced is Write for a file whose loss in a power cut does no harm. The file may then also be empty. It removes no temporary files.
+// WriteUnsynced is Write for a file whose loss in a power cut does no harm. The file may then also be empty.
 func (d *Dir) WriteUnsynced(name string, data []byte) error {
-	return d.put(name, TempName(name), data, func(*Handle) error { return nil })
+	err := d.put(name, TempName(name), data, func(*Handle) error { return nil })
+	if err == nil {
+		d.sweep(name)
+	}
+	return err
 }
 
 // sweep removes temporary files that writers of the file have left because their processes died.
