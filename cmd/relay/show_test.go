@@ -42,7 +42,7 @@ func TestStatusAndListAgreeAboutAMachineThatSleeps(t *testing.T) {
 		{true, 10 * time.Minute, "laptop is linked; last seen 10 min ago", "linked for 12 min; last seen 10 min ago"},
 		{false, time.Minute, "laptop was last seen 1 min ago", "not linked for 1 min; last seen 1 min ago"},
 	} {
-		if err := cache.ChangeHeard(t.Context(), root, "laptop", func(h *cache.HeardHost) { h.Linked, h.Seen = c.linked, mail.Seconds(now.Add(-c.seen)) }); err != nil {
+		if err := cache.ChangeHeard(root, "laptop", func(h *cache.HeardHost) { h.Linked, h.Seen = c.linked, mail.Seconds(now.Add(-c.seen)) }); err != nil {
 			t.Fatal(err)
 		}
 		h, err := cache.HeardFrom(root, "laptop")

@@ -2,7 +2,7 @@
 // files. The program c2c links this package, so the package must import nothing large. For each peer (paired host), the directory relay
 // below the root has:
 //
-//	<peer>.seen.json   a Host; <peer>.seen.lock is held while the file is replaced
+//	<peer>.seen.json   a HeardHost
 //	<peer>.states.log  a line for each State; rotated to <peer>.states.old
 //
 // Another machine has sent the content of these files. Therefore this package limits its size, and removes control characters.
@@ -10,7 +10,6 @@ package cache
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -175,26 +173,24 @@ func word(s string, limit int) string {
 	return mail.Visible(strings.ToValidUTF8(s[:min(len(s), limit)], ""), "")
 }
 
-// Change reads the report of a peer, changes it and writes it back. Any number of processes may call it at once.
-func ChangeHeard(ctx context.Context, root *atomicfile.Dir, peer string, change func(h *HeardHost)) error {
+// ChangeHeard changes the report of a peer. Only the process that relays for this root and peer may
+// call it, in one goroutine at a time.
+func ChangeHeard(root *atomicfile.Dir, peer string, change func(h *HeardHost)) error {
 	dir, err := root.Sub(directory, true)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	err = atomicfile.WithLock(ctx, dir, peer+".seen.lock", func() error {
-		h, err := get(dir, peer)
-		if err != nil {
-			return err
-		}
-		change(&h)
-		h.tidy()
-		data, err := json.Marshal(h)
-		if err != nil {
-			return err
-		}
-		return dir.Replace(peer+".seen.json", append(data, '\n'))
-	})
+	h, err := get(dir, peer)
+	if err != nil {
+		return err
+	}
+	change(&h)
+	h.tidy()
+	data, err := json.Marshal(h)
+	if err == nil {
+		err = dir.Replace(peer+".seen.json", append(data, '\n'))
+	}
 	if err != nil {
 		return fmt.Errorf("store the report of host %q: %w", peer, err)
 	}
@@ -290,9 +286,4 @@ func (r HeardReports) Of(id string) (found []HeardState) {
 		}
 	}
 	return found
-}
-
-// SetTrouble records a trouble that people should know about.
-func SetTrouble(ctx context.Context, root *atomicfile.Dir, peer, words string, now time.Time) error {
-	return ChangeHeard(ctx, root, peer, func(h *HeardHost) { h.Trouble, h.TroubleAt = words, mail.Seconds(now) })
 }
