@@ -76,11 +76,16 @@ func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 // person runs c2c relay as a person does.
 func person(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
+	return personAt(t.Context(), t, home, args...)
+}
+
+func personAt(ctx context.Context, t *testing.T, home string, args ...string) (string, error) {
+	t.Helper()
 	verb, _ := cli.Find("relay")
 	var out bytes.Buffer
-	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Log: slog.New(slog.DiscardHandler),
+	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Environ: []string{"HOME=" + home}, Log: slog.New(slog.DiscardHandler),
 		Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Person: func(context.Context, string) error { return nil }}
-	err := Run(t.Context(), p, verb, args)
+	err := Run(ctx, p, verb, args)
 	return out.String(), err
 }
 

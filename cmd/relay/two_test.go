@@ -29,6 +29,10 @@ import (
 const asSSH = "C2C_TEST_AS_SSH"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "relay" { // a relay that a test has started: it is never ready
+		os.ReadFile(filepath.Join(os.Getenv("HOME"), "ends"))
+		os.Exit(0)
+	}
 	if os.Getenv(asSSH) == "" {
 		os.Exit(m.Run())
 	}
