@@ -24,11 +24,8 @@ const remoteExchange = `sh -c 'PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/b
 
 const (
 	exchangeTime = 5 * time.Minute  // how long ssh may ask for a password, and the other host may take to answer
-	answerTime   = 30 * time.Second // how long this host may take to answer another host
+	linkWait     = 10 * time.Second // how long add waits for the first link
 )
-
-// linkWait is how long add waits for the first link.
-const linkWait = 10 * time.Second
 
 // add pairs this machine with a machine that ssh reaches. It connects there twice, with the person's own ssh keys: to query the machine,
 // and to exchange the hosts' keys.
@@ -51,7 +48,7 @@ func (c *call) add(ctx context.Context, dest string) error {
 		return err
 	}
 	public := key.Public()
-	e := Exchange{Name: cmp.Or(*c.name, machineName()), Key: &public, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}, Print: *c.print}
+	e := Exchange{Name: cmp.Or(*c.name, machineName()), Key: &public, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}}
 	if err := relay.CheckName(e.Name); err != nil {
 		return fmt.Errorf("%w: --name: %w", cli.ErrUsage, err)
 	}
@@ -72,9 +69,6 @@ func (c *call) add(ctx context.Context, dest string) error {
 		return cli.WithHint(err, "give the host another name here: c2c relay add --as NAME")
 	}
 	c.showPlan(h, e, there)
-	if *c.print {
-		return c.finishPrint(ctx, dest, e, h, there)
-	}
 	if *c.dry {
 		return nil
 	}
@@ -159,27 +153,9 @@ func (c *call) showPlan(h relay.Host, e Exchange, there Exchanged) {
 		out = c.Stderr
 	}
 	fmt.Fprintf(out, "this machine: %s, key %s\n%s: key %s\n\n", e.Name, e.Key.Fingerprint(), h.Name, there.Key.Fingerprint())
-	if !*c.print {
-		fmt.Fprintf(out, "on %s, into ~/.ssh/authorized_keys:\n  %s\n", h.Name, there.Line)
-	}
+	fmt.Fprintf(out, "on %s, into ~/.ssh/authorized_keys:\n  %s\n", h.Name, there.Line)
 	fmt.Fprintf(out, "on %s: %s may write to %s\n", h.Name, cmp.Or(there.Known, e.Name), reaches(e.Projects, e.Aliases))
 	fmt.Fprintf(out, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
-}
-
-// finishPrint ends add --print. It prints the line for authorized_keys, which a person must add, and then does the rest of the pairing.
-func (c *call) finishPrint(ctx context.Context, dest string, e Exchange, h relay.Host, there Exchanged) error {
-	fmt.Fprintf(c.Stdout, "\nput this line into ~/.ssh/authorized_keys on %s:\n%s\n", h.Name, there.Line)
-	if *c.dry {
-		return nil
-	}
-	if ok, err := c.confirm("Do everything else?"); err != nil || !ok {
-		return errors.Join(err, errors.New("nothing was changed"))
-	}
-	e.Apply = true
-	if _, err := c.exchange(ctx, dest, e); err != nil {
-		return err
-	}
-	return c.paired(ctx, h)
 }
 
 // exchange runs c2c on the other host, with the person's own ssh keys.

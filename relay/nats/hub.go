@@ -192,8 +192,8 @@ func user(key string, publish []string, inbox string) string {
 
 // Stream describes the stream of one host, and the consumer of that stream, in JetStream's form.
 type Stream struct {
-	Config   StreamConfig   `json:"stream"`
-	Consumer ConsumerConfig `json:"consumer"`
+	Config   StreamConfig
+	Consumer ConsumerConfig
 }
 
 // StreamConfig is JetStream's configuration of a stream, as far as c2c uses it. Times are in nanoseconds.
@@ -221,7 +221,7 @@ type ConsumerConfig struct {
 	MaxAckPending int           `json:"max_ack_pending"`
 }
 
-// Streams returns the streams that the hub must have. The owner may change their sizes and times. If a stream is full, the mail waits on
+// Streams returns the streams that the hub must have. If a stream is full, the mail waits on
 // the sending host. If the hub drops a packet because of its age, the sending host still has the mail.
 func (h Hub) Streams() (all []Stream) {
 	// The server refuses a stream if its disk could not hold all streams when full. So all streams together get at most about 16 GiB.
