@@ -84,8 +84,7 @@ func CheckName(name string) error { return mail.CheckHost(name) }
 func HostNameOf(machine string) string {
 	label, _, _ := strings.Cut(strings.ToLower(machine), ".")
 	name := strings.Map(func(c rune) rune {
-		switch {
-		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
 			return c
 		}
 		return '-'
@@ -138,12 +137,8 @@ func (h Host) check() error {
 
 // CheckProjectName returns an error if s cannot be the name of a project.
 func CheckProjectName(s string) error {
-	ok := len(s) > 0 && len(s) <= 64 && s[0] != '-' && s[0] != '.'
-	for _, c := range []byte(s) {
-		ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0)
-	}
-	if !ok {
-		return fmt.Errorf("project %.80q: use 1 to 64 of A-Z a-z 0-9 . _ -", s)
+	if len(s) > maxProject || !mail.ValidName(s) {
+		return fmt.Errorf("project %.80q: use 1 to %d of A-Z a-z 0-9 . _ -, first a letter or a digit", s, maxProject)
 	}
 	return nil
 }

@@ -182,24 +182,16 @@ func (p Public) ID() string { return p.id }
 // SigningKey returns the part of the public key that verifies signatures. Packets name a host by this part.
 func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
 
-// Fingerprint returns the ID in the form that people compare.
-func (p Public) Fingerprint() string { return Fingerprint(p.id) }
-
-// Fingerprint formats an ID so that people can compare it: in groups of four characters.
-func Fingerprint(id string) string {
+// Fingerprint returns the ID in the form that people compare: in groups of four characters.
+func (p Public) Fingerprint() string {
 	var b strings.Builder
-	for i, c := range id {
+	for i, c := range p.id {
 		if i > 0 && i%4 == 0 {
 			b.WriteByte('-')
 		}
 		b.WriteRune(c)
 	}
 	return b.String()
-}
-
-// Verify reports whether signature is the host's signature of data.
-func (p Public) Verify(data, signature []byte) bool {
-	return len(p.sign) == ed25519.PublicKeySize && ed25519.Verify(p.sign, data, signature)
 }
 
 // Seal encrypts plain so that only the host can decrypt it. The result does not prove who has sealed it.

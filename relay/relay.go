@@ -17,6 +17,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"time"
 
 	"c2c/inbox/mail"
 )
@@ -39,13 +40,23 @@ type Carrier interface {
 	Run(ctx context.Context, h Handler) error
 }
 
+// LinkStatus is the state of the link to one host, for people.
+type LinkStatus struct {
+	Peer  string    `json:"host"`
+	Dest  string    `json:"ssh,omitempty"` // ssh destination; "" for a host that connects to this one, or has a hub
+	Hub   string    `json:"hub,omitempty"` // the hub's address, for a host that is reached through a hub
+	Up    bool      `json:"up"`            // with a hub: the hub stores mail for the host, even while the host is off
+	Since time.Time `json:"since,omitzero"`
+	Error string    `json:"error,omitempty"` // why there is no link
+}
+
 // A Loser is a Carrier that notices which packets it has lost.
 type Loser interface {
 	// Lost returns the first frame of a project that is lost, of those that the carrier has taken for a peer since the last call.
 	Lost(peer, project string) FrameID
 }
 
-// A Handler takes a carrier's packets. *Relay and *Switch are handlers.
+// A Handler takes a carrier's packets, such as a *Relay.
 type Handler interface {
 	// Packet takes a packet of any host; the packet itself proves its sender. Several goroutines may call Packet at once. After a nil error
 	// the carrier may forget the packet. After an error, a carrier that keeps packets offers it again.
@@ -62,7 +73,6 @@ type Peers interface {
 	Key() ed25519.PublicKey             // this host's public key, which names the host in packets
 	Sign(data []byte) []byte            // signs data as this host
 	Open(sealed []byte) ([]byte, error) // decrypts data that was sealed for this host
-	Names() []string                    // the names of all paired hosts, as this host calls them
 	Peer(name string) (Peer, bool)      // finds a paired host by name, even if it is revoked
 	PeerOf(key ed25519.PublicKey) (Peer, bool)
 }

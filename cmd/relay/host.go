@@ -80,7 +80,7 @@ func (h *Host) Run(ctx context.Context) error {
 		if h.nats = h.openHub(cfg.Changed); h.nats != nil {
 			h.carrier.ways[relay.NATS] = h.nats
 		}
-		h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]string{}, alone: map[string]time.Time{}}
+		h.roots = &roots{h: h, open: map[string]*root{}, up: map[string]bool{}, failed: map[string]string{}, alone: map[string]time.Time{}}
 		h.changes = watch.NewChanges()
 		defer h.changes.Close()
 		var tasks sync.WaitGroup

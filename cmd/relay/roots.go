@@ -23,8 +23,7 @@ import (
 
 // roots holds the open roots, which exchange mail with other machines. It passes a carrier's packets to the relays of these roots.
 type roots struct {
-	h     *Host
-	relay relay.Switch
+	h *Host
 
 	opening sync.Mutex // held while a root is opened or closed
 
@@ -33,6 +32,7 @@ type roots struct {
 
 	mu   sync.Mutex
 	open map[string]*root // by the name of the project
+	up   map[string]bool  // the hosts that have a link; a root that is opened later learns of it, too
 }
 
 // root is an open root.
@@ -75,7 +75,7 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 		r.h.changes.Recheck()
 		return errReplaced
 	}
-	return r.relay.Packet(ctx, packet)
+	return open.relay.Packet(ctx, packet)
 }
 
 // errReplaced means that a packet came for a root whose relay ends, see endReplaced. The sender gets no answer, so it asks again later,
@@ -84,7 +84,12 @@ var errReplaced = errors.New("the root was removed or replaced, or its project g
 
 // Link implements relay.Handler.
 func (r *roots) Link(peer string, up bool) {
-	r.relay.Link(peer, up)
+	r.mu.Lock()
+	r.up[peer] = up
+	for _, open := range r.open {
+		open.relay.Link(peer, up)
+	}
+	r.mu.Unlock()
 	if up {
 		r.h.changes.Recheck() // the host may not know of all sessions and states
 	}
@@ -337,13 +342,14 @@ func (r *roots) begin(open *root) error {
 		}
 	}()
 	open.relay, open.stop = one, func() { cancel(); <-ended; open.close() }
-	if err := r.relay.Add(one); err != nil {
-		open.stop()
-		return err
-	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.open[open.name] = open
-	r.mu.Unlock()
+	for peer, up := range r.up {
+		if up {
+			one.Link(peer, true)
+		}
+	}
 	return nil
 }
 
@@ -361,7 +367,6 @@ func (r *roots) end(name string) {
 	delete(r.open, name)
 	r.mu.Unlock()
 	if open != nil {
-		r.relay.Remove(open.relay)
 		open.busy.Lock()
 		defer open.busy.Unlock()
 		open.stop()
@@ -448,14 +453,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		}
 		m.Content = words // the notice quotes m.Content, so put the sender's own words there
 	}
-	text, ok := whyRefused[why]
-	switch {
-	case strings.HasPrefix(m.To, "#") && why == relay.Invalid:
-		text = "c2c on that host is older, and has no rooms for other machines: upgrade it"
-	case !ok:
-		text = string(why)
-	}
-	err := broker.TellRefused(ctx, p.b, m, text)
+	err := broker.TellRefused(ctx, p.b, m, whyRefused[why])
 	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter still exists. So return no error: the
 	// relay then goes on with its other messages.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {

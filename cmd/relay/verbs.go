@@ -19,7 +19,6 @@ import (
 	"c2c/internal/format"
 	"c2c/project"
 	"c2c/relay"
-	"c2c/relay/ssh"
 	"c2c/rooms"
 	"c2c/sessions/callers"
 )
@@ -373,7 +372,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	if err != nil {
 		return err
 	}
-	link := []Link{{Status: ssh.Status{Peer: name}}}
+	link := []Link{{LinkStatus: relay.LinkStatus{Peer: name}}}
 	if err := c.r.addFacts(c.hosts(), link); err != nil {
 		fmt.Fprintf(c.Stderr, "c2c: how many messages wait for %s is not known: %v\n", name, err)
 	}

@@ -27,7 +27,7 @@ import (
 const (
 	MaxSessions = 500
 	maxFile     = 256 << 10
-	maxStates   = 3 * maxFile // a log of an older version may be larger than maxFile: it was rotated only after a whole packet was added
+	maxStates   = 3 * maxFile // a file has at most maxFile, or the states of one packet
 	maxWord     = 64
 	maxTrouble  = 300
 )

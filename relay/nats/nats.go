@@ -47,18 +47,9 @@ const (
 type Config struct {
 	Access  Access          // what this host needs to use the hub
 	Peers   func() []string // returns the hosts to carry packets to, by their names at the hub; Reload calls it again
-	Changed func()          // if set, called when a Status has changed; it must not call the Carrier
+	Changed func()          // if set, called when the result of Status has changed; it must not call the Carrier
 	Log     *slog.Logger
 	Now     func() time.Time
-}
-
-// Status is the state of the link to one host. Up means that the hub stores mail for the host, even while the host is off.
-type Status struct {
-	Peer  string    `json:"host"`
-	Hub   string    `json:"hub"`
-	Up    bool      `json:"up"`
-	Since time.Time `json:"since,omitzero"`
-	Error string    `json:"error,omitempty"`
 }
 
 // Carrier carries packets through a hub. It is a relay.Carrier.
@@ -77,7 +68,7 @@ type Carrier struct {
 
 // way is the link to one host. The Carrier's lock mu guards its fields.
 type way struct {
-	Status
+	relay.LinkStatus
 	refused bool          // the hub has refused a packet with messages, and has stored none since
 	serial  int           // the number of the connection that the handler was last told of
 	retry   time.Time     // the link stays down until this time
@@ -256,11 +247,11 @@ func (c *Carrier) linked(err string) {
 func (c *Carrier) Reload() { poke(c.changed) }
 
 // Status returns the state of the link to each host, sorted by name.
-func (c *Carrier) Status() (all []Status) {
+func (c *Carrier) Status() (all []relay.LinkStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range c.ways {
-		st := w.Status
+		st := w.LinkStatus
 		st.Up = st.Up && st.Error == ""
 		if !c.up {
 			st.Error = c.whyNot()
@@ -268,7 +259,7 @@ func (c *Carrier) Status() (all []Status) {
 		st.Error = cmp.Or(st.Error, c.unread)
 		all = append(all, st)
 	}
-	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Peer, b.Peer) })
+	slices.SortFunc(all, func(a, b relay.LinkStatus) int { return cmp.Compare(a.Peer, b.Peer) })
 	return all
 }
 
@@ -320,7 +311,7 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	c.mu.Lock()
 	for _, peer := range peers {
 		if c.ways[peer] == nil {
-			c.ways[peer] = &way{Status: Status{Peer: peer, Hub: c.cfg.Access.URL}, pause: firstPause, unstored: map[int]relay.Label{}, lost: map[string]relay.FrameID{}}
+			c.ways[peer] = &way{LinkStatus: relay.LinkStatus{Peer: peer, Hub: c.cfg.Access.URL}, pause: firstPause, unstored: map[int]relay.Label{}, lost: map[string]relay.FrameID{}}
 		}
 	}
 	now := c.cfg.Now()
