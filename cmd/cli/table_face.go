@@ -122,7 +122,7 @@ nobody. Without --ssh, mail goes through a hub. With --yes the answer is taken
 without asking, and a new machine gives it without asking: pair TEXT --yes.
 `,
 		Options: []Option{hostAs, hostName, aliases, projects,
-			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun, asJSON},
+			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun},
 		Examples: []string{"c2c relay pair --ssh me@laptop", "c2c relay pair -"}},
 	{Name: "relay allow", Args: "<host>", Short: "change what a machine may write to",
 		Long:     "An option that is missing leaves its list as it is.\n",

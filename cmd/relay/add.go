@@ -38,17 +38,17 @@ func (c *call) add(ctx context.Context, dest string) error {
 		return err
 	}
 	if projects == nil {
-		projects = []string{relay.AnyName}
+		projects = anyName
 	}
 	if aliases == nil {
-		aliases = []string{relay.AnyName}
+		aliases = anyName
 	}
 	key, err := relay.LoadKey(ctx, c.r.Dir)
 	if err != nil {
 		return err
 	}
 	public := key.Public()
-	e := Exchange{Name: cmp.Or(*c.name, machineName()), Key: &public, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}}
+	e := Exchange{Name: cmp.Or(*c.name, machineName()), Key: &public}
 	if err := relay.CheckName(e.Name); err != nil {
 		return fmt.Errorf("%w: --name: %w", cli.ErrUsage, err)
 	}
@@ -154,7 +154,7 @@ func (c *call) showPlan(h relay.Host, e Exchange, there Exchanged) {
 	}
 	fmt.Fprintf(out, "this machine: %s, key %s\n%s: key %s\n\n", e.Name, e.Key.Fingerprint(), h.Name, there.Key.Fingerprint())
 	fmt.Fprintf(out, "on %s, into ~/.ssh/authorized_keys:\n  %s\n", h.Name, there.Line)
-	fmt.Fprintf(out, "on %s: %s may write to %s\n", h.Name, cmp.Or(there.Known, e.Name), reaches(e.Projects, e.Aliases))
+	fmt.Fprintf(out, "on %s: %s may write to %s\n", h.Name, cmp.Or(there.Known, e.Name), reaches(anyName, anyName))
 	fmt.Fprintf(out, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
 }
 
@@ -268,9 +268,6 @@ func (c *call) invite(ctx context.Context, key *relay.Key) error {
 	if err != nil {
 		return err
 	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{"invitation": i.String(), "fingerprint": i.Key.Fingerprint(), "expires_in_s": int(relay.InvitationTime.Seconds())})
-	}
 	fmt.Fprintf(c.Stderr, "key of this machine: %s\nWithin an hour, run on the other machine: c2c relay pair INVITATION, with the line below. Then run here: c2c relay pair ANSWER, with the line it prints.\n", i.Key.Fingerprint())
 	if *c.yes {
 		fmt.Fprintln(c.Stderr, "c2c: hint: the line is a secret: whoever has it can pair a machine with this one, and nobody is asked")
@@ -318,9 +315,6 @@ func (c *call) takeInvitation(ctx context.Context, key *relay.Key, text string) 
 	}
 	if _, _, err := c.r.Start(ctx, c.Environ); err != nil { // the relay tries to connect until the inviter has accepted the answer
 		return fmt.Errorf("start the relay: %w", err)
-	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{"answer": answer.String(), "host": h.Name, "fingerprint": answer.Key.Fingerprint()})
 	}
 	fmt.Fprintf(c.Stderr, "key of this machine: %s\nOn %s, run: c2c relay pair ANSWER, with the line below:\n", answer.Key.Fingerprint(), h.Name)
 	fmt.Fprintln(c.Stdout, answer)

@@ -1,16 +1,17 @@
 package relay
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"c2c/cmd/cli"
+	"c2c/relay"
 )
 
 // ssh may leave a process behind that keeps its output open, for the next connections.
@@ -59,15 +60,14 @@ func TestMachinesWithTheSameHostnameNeedOtherNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", home+":"+os.Getenv("PATH"))
-	invitation, err := person(t, there, "pair", "--ssh", "me@there", "--json")
+	said, err := person(t, there, "pair", "--ssh", "me@there")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var invited struct{ Invitation string }
-	if err := json.Unmarshal([]byte(invitation), &invited); err != nil {
-		t.Fatal(err)
-	}
-	for verb, word := range map[string]string{"add": there, "pair": invited.Invitation} {
+	isInvitation := func(word string) bool { _, err := relay.ParseInvitation(word); return err == nil }
+	words := strings.Fields(said)
+	invitation := words[slices.IndexFunc(words, isInvitation)]
+	for verb, word := range map[string]string{"add": there, "pair": invitation} {
 		out, err := person(t, home, verb, word, "--dry-run")
 		if err == nil || strings.Contains(out, "may write") {
 			t.Errorf("%s: %v\n%s", verb, err, out)

@@ -150,14 +150,15 @@ func readAuthorized(path string) ([]byte, error) {
 	return data, atomicfile.UnlessAbsent(err)
 }
 
+// anyName allows all projects, or all aliases: the machines that c2c relay add pairs have one owner.
+var anyName = []string{relay.AnyName}
+
 // Exchange is the request that `c2c relay add` sends to c2c on the other host, through ssh.
 type Exchange struct {
-	Apply    bool          `json:"apply"` // change the other host; otherwise only query it
-	Name     string        `json:"name"`  // the name for the sending host
-	Key      *relay.Public `json:"key,omitempty"`
-	SSHKey   string        `json:"ssh_key,omitempty"`
-	Projects []string      `json:"projects,omitempty"` // projects of the answering host to which the sending host may write
-	Aliases  []string      `json:"aliases,omitempty"`
+	Apply  bool          `json:"apply"` // change the other host; otherwise only query it
+	Name   string        `json:"name"`  // the name for the sending host
+	Key    *relay.Public `json:"key,omitempty"`
+	SSHKey string        `json:"ssh_key,omitempty"`
 }
 
 // Exchanged is the answer to an Exchange.
@@ -193,7 +194,7 @@ func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, ge
 	if !e.Apply {
 		return a, nil
 	}
-	h := relay.Host{Name: e.Name, Carrier: relay.SSH, Projects: e.Projects, Aliases: e.Aliases, Key: *e.Key}
+	h := relay.Host{Name: e.Name, Carrier: relay.SSH, Projects: anyName, Aliases: anyName, Key: *e.Key}
 	if a.Known != "" {
 		h.Name, h.Dest = a.Known, before.Dest // keep the destination, because this host may connect, too
 	}

@@ -3,7 +3,6 @@ package nats
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"reflect"
 	"strings"
 	"testing"
@@ -130,35 +129,6 @@ func TestTheServerLearnsNoSecret(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %s in\n%s", want, text)
 		}
-	}
-}
-
-// A hub that takes connections and says nothing, as one that was stopped, keeps no host from ending.
-func TestRunEndsThoughTheHubSaysNothing(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	h, seeds := hub(t)
-	a := h.Access("laptop", seeds["laptop"])
-	a.URL = "nats://" + l.Addr().String()
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() {
-		ended <- New(Config{Access: a, Peers: func() []string { return nil }, Now: time.Now}).Run(ctx, nil)
-	}()
-	if _, err := l.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	stop()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(5 * time.Second): // half of the time that c2c relay stop waits
-		t.Error("it does not end")
 	}
 }
 

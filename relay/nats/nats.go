@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ const (
 	lastPause  = 30 * time.Second
 	goodbye    = time.Second // how long the last acknowledgements may take to leave this host
 
-	connectTime = 10 * time.Second
+	connectTime = 10 * time.Second // if the hub says nothing, Run also needs so long to end
 )
 
 // Config configures a Carrier.
@@ -173,7 +172,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 		c.linked(cmp.Or(err, errors.New("the link to the hub was lost")).Error())
 	}
 	opts = append(opts, client.PingInterval(pingEvery), client.MaxPingsOutstanding(1), client.MaxReconnects(-1), client.ReconnectBufSize(-1),
-		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(connectTime), client.SetCustomDialer(&dialer{ctx, c}),
+		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(connectTime),
 		client.ConnectHandler(up), client.ReconnectHandler(up),
 		client.DisconnectErrHandler(lost), client.ReconnectErrHandler(lost),
 		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) { c.complained(err) }))
@@ -201,27 +200,6 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	c.mu.Unlock()
 	conn.FlushTimeout(goodbye)
 	return nil
-}
-
-// dialer connects to the hub. When ctx ends, it closes the connection, unless the hub has accepted this host. This is necessary because the
-// NATS client holds its own lock while it waits for the hub, so the client itself cannot be closed then.
-type dialer struct {
-	ctx context.Context
-	*Carrier
-}
-
-func (d *dialer) Dial(network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: connectTime}).DialContext(d.ctx, network, address)
-	if err == nil {
-		context.AfterFunc(d.ctx, func() {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			if !d.up {
-				conn.Close()
-			}
-		})
-	}
-	return conn, err
 }
 
 // pauseOf returns the time until the next attempt to connect. The time is random, so that hosts that have lost the hub at the same time do
