@@ -102,9 +102,6 @@ func CheckDest(dest string) error {
 	return nil
 }
 
-// maxAllowed is the greatest length of a host's list of aliases, and of its list of projects.
-const maxAllowed = 256
-
 // check returns an error if h cannot be a row of the list.
 func (h Host) check() error {
 	if err := CheckName(h.Name); err != nil {
@@ -119,8 +116,6 @@ func (h Host) check() error {
 		return fmt.Errorf("host %q: ssh %.80q needs the carrier %q", h.Name, h.Dest, SSH)
 	case h.Dest != "" && CheckDest(h.Dest) != nil:
 		return fmt.Errorf("host %q: %w", h.Name, CheckDest(h.Dest))
-	case len(h.Aliases) > maxAllowed || len(h.Projects) > maxAllowed:
-		return fmt.Errorf("host %q: at most %d aliases and %[2]d projects", h.Name, maxAllowed)
 	}
 	for _, a := range h.Aliases {
 		if err := mail.CheckAlias(strings.TrimPrefix(a, "#")); a != AnyName && err != nil { // #review is a room

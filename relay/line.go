@@ -312,9 +312,6 @@ func (r *Relay) parseReceipt(h header, sealed []byte) (receipt, error) {
 	if err := json.Unmarshal(body, &rc.refused); err != nil || len(rc.refused) > maxRefused {
 		return rc, fmt.Errorf("%w: its refusals are invalid", errForeign)
 	}
-	for i := range rc.refused {
-		rc.refused[i].Why = rc.refused[i].Why.known()
-	}
 	return rc, nil
 }
 

@@ -14,6 +14,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -106,24 +107,31 @@ type Post interface {
 type Reason string
 
 const (
-	Stored    Reason = ""          // not refused
-	Unknown   Reason = "unknown"   // no such alias
-	Forbidden Reason = "forbidden" // the sending host may not write to the alias
-	Full      Reason = "full"      // the mailbox is full
-	Invalid   Reason = "invalid"   // no mailbox could keep the message
-	Taken     Reason = "taken"     // the sender has used the id for another message
-	Expired   Reason = "expired"   // the message had expired when it arrived
-	Blocked   Reason = "blocked"   // a directory or a foreign file is where a file of the mailbox belongs
-	NoRoom    Reason = "no room"   // no such room
-	NoMember  Reason = "no member" // the sender is not in the room, or may not join the room
-	NoPost    Reason = "no post"   // the room does not take this post
+	Stored    Reason = "" // not refused
+	Unknown   Reason = "unknown"
+	Forbidden Reason = "forbidden"
+	Full      Reason = "full"
+	Invalid   Reason = "invalid"
+	Taken     Reason = "taken"
+	Expired   Reason = "expired"
+	Blocked   Reason = "blocked"
+	NoRoom    Reason = "no room"
+	NoMember  Reason = "no member"
+	NoPost    Reason = "no post"
 )
 
-// known returns r if it is one of the reasons above, otherwise Invalid: a peer may send any word.
-func (r Reason) known() Reason {
-	switch r {
-	case Unknown, Forbidden, Full, Invalid, Taken, Expired, Blocked, NoRoom, NoMember, NoPost:
-		return r
-	}
-	return Invalid
+var reasons = map[Reason]string{
+	Unknown:   "no session there has this alias",
+	Forbidden: "that host does not let this one write to it; its person may allow that with c2c relay allow",
+	Full:      "the mailbox of that session is full",
+	Invalid:   "that host's mailboxes cannot store a message of this form",
+	Taken:     "the mailbox there has another message with this id",
+	Expired:   "the message had expired when it arrived",
+	Blocked:   "on that host, something else is in the place of the mailbox's files",
+	NoRoom:    "that host has no such room",
+	NoMember:  "the session is not in that room, or was not invited to it",
+	NoPost:    "the room does not take the post: the post that it answers may be gone, or it wakes all without a reason",
 }
+
+// Text explains a reason to the sender of the message. A peer may send any word as a reason.
+func (r Reason) Text() string { return cmp.Or(reasons[r], reasons[Invalid]) }

@@ -423,20 +423,6 @@ func (p *post) deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	return relay.Stored, err
 }
 
-// whyRefused has the text of each reason, for the notice to the sender.
-var whyRefused = map[relay.Reason]string{
-	relay.Unknown:   "no session there has this alias",
-	relay.Forbidden: "that host does not let this one write to it; its person may allow that with c2c relay allow",
-	relay.Full:      "the mailbox of that session is full",
-	relay.Invalid:   "that host's mailboxes cannot store a message of this form",
-	relay.Taken:     "the mailbox there has another message with this id",
-	relay.Expired:   "the message had expired when it arrived",
-	relay.Blocked:   "on that host, something else is in the place of the mailbox's files",
-	relay.NoRoom:    "that host has no such room",
-	relay.NoMember:  "the session is not in that room, or was not invited to it",
-	relay.NoPost:    "the room does not take the post: the post that it answers may be gone, or it wakes all without a reason",
-}
-
 // Refused implements relay.Post.
 func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why relay.Reason) error {
 	ctx, end := context.WithTimeout(ctx, sessions.KeepWait)
@@ -453,7 +439,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		}
 		m.Content = words // the notice quotes m.Content, so put the sender's own words there
 	}
-	err := broker.TellRefused(ctx, p.b, m, whyRefused[why])
+	err := broker.TellRefused(ctx, p.b, m, why.Text())
 	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter still exists. So return no error: the
 	// relay then goes on with its other messages.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {

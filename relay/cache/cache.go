@@ -264,23 +264,10 @@ func ReadHeardReports(root *atomicfile.Dir, peer string) (all HeardReports, err 
 
 // Of returns the states of a message, oldest first.
 func (r HeardReports) Of(id string) (found []HeardState) {
-	if id == "" {
-		return nil
-	}
 	for _, data := range r {
-		for {
-			at := bytes.Index(data, []byte(id))
-			if at < 0 {
-				break
-			}
-			begin, line := bytes.LastIndexByte(data[:at], '\n')+1, data
-			if end := bytes.IndexByte(data[at:], '\n'); end >= 0 {
-				line, data = data[begin:at+end], data[at+end:]
-			} else {
-				line, data = data[begin:], nil
-			}
+		for line := range bytes.Lines(data) {
 			var s HeardState
-			if json.Unmarshal(line, &s) == nil && s.ID == id && s.Valid() {
+			if bytes.Contains(line, []byte(id)) && json.Unmarshal(line, &s) == nil && s.ID == id && s.Valid() {
 				found = append(found, s)
 			}
 		}

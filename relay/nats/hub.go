@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,20 +57,12 @@ func (h Hub) Check() error {
 	if h.CA != "" && (len(h.CA) > MaxAccess/4 || !x509.NewCertPool().AppendCertsFromPEM([]byte(h.CA))) {
 		return fmt.Errorf("ca: not a certificate in PEM of at most %d bytes", MaxAccess/4)
 	}
-	keys := []string{h.Owner}
-	var names []string
 	for _, m := range h.Hosts {
 		if err := relay.CheckName(m.Name); err != nil {
 			return err
 		}
-		if slices.Contains(names, m.Name) || slices.Contains(keys, m.Key) {
-			return fmt.Errorf("host %q is in the list twice", m.Name)
-		}
-		names, keys = append(names, m.Name), append(keys, m.Key)
-	}
-	for _, k := range keys {
-		if !nkeys.IsValidPublicUserKey(k) {
-			return fmt.Errorf("%.80q is not a public nkey of a user", k)
+		if !nkeys.IsValidPublicUserKey(m.Key) {
+			return fmt.Errorf("%.80q is not a public nkey of a user", m.Key)
 		}
 	}
 	return nil

@@ -26,10 +26,11 @@ import (
 )
 
 const (
-	firstPause = time.Second // the pause after ssh has failed once; it doubles up to lastPause
-	lastPause  = 5 * time.Minute
-	greetTime  = 45 * time.Second // how long both ends may take to prove their keys; ssh itself gives up after 15 s
-	queue      = 16               // the most packets that wait to be written to a link; then Send waits
+	firstPause  = time.Second // the pause after ssh has failed once; it doubles up to lastPause
+	lastPause   = 5 * time.Minute
+	acceptPause = 10 * time.Second // the pause after an incoming link could not be accepted
+	greetTime   = 45 * time.Second // how long both ends may take to prove their keys; ssh itself gives up after 15 s
+	queue       = 16               // the most packets that wait to be written to a link; then Send waits
 )
 
 // Config configures a Carrier.
@@ -243,22 +244,19 @@ func (c *Carrier) failed(peer string, err error) {
 	c.cfg.Changed()
 }
 
-// accept accepts incoming links until the listener is closed. After any other error, such as too many open files, it tries again.
+// accept accepts incoming links until the listener is closed. After any other error, such as too
+// many open files, it tries again.
 func (c *Carrier) accept(ctx context.Context) {
-	pause := firstPause
 	for {
 		conn, err := c.cfg.Listener.Accept()
 		if err != nil {
-			if ctx.Err() == nil {
-				c.cfg.Log.Error("no link from another host was accepted", "err", err)
-			}
-			if errors.Is(err, net.ErrClosed) || !wait(ctx, pause, nil) {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			pause = min(2*pause, lastPause)
+			c.cfg.Log.Error("no link from another host was accepted", "err", err)
+			wait(ctx, acceptPause, nil)
 			continue
 		}
-		pause = firstPause
 		c.tasks.Go(func() {
 			if _, err := c.serve(ctx, conn, "", false); err != nil && ctx.Err() == nil {
 				c.cfg.Log.Warn("a link from another host ended", "err", err)
