@@ -103,32 +103,20 @@ func ReadKey(dir *atomicfile.Dir) (*Key, error) {
 }
 
 func parseKey(data []byte) (*Key, error) {
-	var sign ed25519.PrivateKey
-	var open *age.HybridIdentity
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		switch seed, ok := strings.CutPrefix(line, signs); {
-		case line == "" || line[0] == '#':
-		case ok && sign == nil:
-			raw, err := base64.StdEncoding.Strict().DecodeString(seed)
-			if err != nil || len(raw) != ed25519.SeedSize {
-				return nil, errors.New("the signing half is not an ed25519 seed") // do not print it: it is secret
-			}
-			sign = ed25519.NewKeyFromSeed(raw)
-		case open == nil:
-			identity, err := age.ParseHybridIdentity(line)
-			if err != nil {
-				return nil, errors.New("the decrypting half is not a hybrid identity of age")
-			}
-			open = identity
-		default:
-			return nil, errors.New("it has more than one key")
-		}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n") // see text
+	if len(lines) != 3 {
+		return nil, errors.New("it has not the three lines of a key")
 	}
-	if sign == nil || open == nil {
-		return nil, errors.New("half of the key is missing")
+	seed, ok := strings.CutPrefix(lines[1], signs)
+	raw, err := base64.StdEncoding.Strict().DecodeString(seed)
+	if !ok || err != nil || len(raw) != ed25519.SeedSize {
+		return nil, errors.New("the signing half is not an ed25519 seed") // do not print it: it is secret
 	}
-	return newKey(sign, open), nil
+	open, err := age.ParseHybridIdentity(lines[2])
+	if err != nil {
+		return nil, errors.New("the decrypting half is not a hybrid identity of age")
+	}
+	return newKey(ed25519.NewKeyFromSeed(raw), open), nil
 }
 
 // readPrivate reads a file that no other user may read.

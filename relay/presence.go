@@ -96,8 +96,8 @@ func (l *line) lastHeard() time.Time {
 	return l.seen.at
 }
 
-// Announce sends the present sessions to all peers. Their field Active says how many seconds ago they were active. Call Announce only when
-// something has changed: each call costs a packet for each peer.
+// Announce sends the present sessions to all peers. Call it only when something has changed: each
+// call costs a packet for each peer.
 func (r *Relay) Announce(sessions []cache.HeardSession) {
 	sessions = slices.Clone(sessions[:min(len(sessions), cache.MaxSessions)])
 	r.mu.Lock()
@@ -226,9 +226,6 @@ func (l *line) hello(h header, sealed []byte) error {
 		return err
 	}
 	now := mail.Seconds(l.Now())
-	for i := range there {
-		there[i].Active = ago(now, there[i].Active)
-	}
 	isNew, isAnew := false, false
 	err := l.change(func(host *cache.HeardHost) {
 		isNew, isAnew = h.epoch > host.Run || h.epoch == host.Run && h.number > host.Serial, h.epoch > host.Run

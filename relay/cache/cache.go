@@ -50,10 +50,9 @@ type HeardHost struct {
 
 // Session is one session of a paired host.
 type HeardSession struct {
-	Alias  string  `json:"alias"`
-	Client string  `json:"client,omitempty"`
-	State  string  `json:"state,omitempty"`
-	Active float64 `json:"active,omitempty"` // when it was last active; in a hello: how many seconds ago that was
+	Alias  string `json:"alias"`
+	Client string `json:"client,omitempty"`
+	State  string `json:"state,omitempty"`
 }
 
 const directory = "relay"
