@@ -95,10 +95,8 @@ func (r *roots) Link(peer string, up bool) {
 	}
 }
 
-const (
-	inUse    = 14 * 24 * time.Hour // how long a root counts as in use after its last change
-	mostOpen = 32                  // mayOpen returns false if so many roots are open
-)
+// inUse is how long a root counts as in use after its last change.
+const inUse = 14 * 24 * time.Hour
 
 // endReplaced ends the relays of open roots that were removed or replaced: all writes to such a root are lost, and its sessions may be in
 // another root. If areKnown is set, it also ends the relays of roots whose project has another name now: such a relay holds locks in the
@@ -173,39 +171,22 @@ type rights struct {
 	project string
 }
 
-func (r rights) of(name string) (host relay.Host, ok bool) {
-	i := slices.IndexFunc(r.list, func(h relay.Host) bool { return h.Name == name })
-	if i < 0 {
-		return host, false
-	}
-	return r.list[i], true
-}
-
 // Paired implements copies.Rights.
 func (r rights) Paired(name string) bool {
-	_, ok := r.of(name)
-	return ok
+	return slices.ContainsFunc(r.list, func(h relay.Host) bool { return h.Name == name })
 }
 
 // MayReach implements copies.Rights.
 func (r rights) MayReach(name, room string) bool {
-	host, _ := r.of(name)
-	return host.MayReach(r.project, "#"+room)
+	return slices.ContainsFunc(r.list, func(h relay.Host) bool { return h.Name == name && h.MayReach(r.project, "#"+room) })
 }
 
-// mayOpen reports whether to open a root that has no mail for other hosts. It returns true if a host may reach the root's sessions, the
-// root is in use, and not too many roots are open.
+// mayOpen reports whether to open a root that has no mail for other hosts: if a host may reach its
+// sessions, and it is in use.
 func (r *roots) mayOpen(here project.Root, list []relay.Host) bool {
-	if !slices.ContainsFunc(list, func(h relay.Host) bool { return h.MayReachProject(here.Name) }) {
-		return false
-	}
-	r.mu.Lock()
-	full := len(r.open) >= mostOpen
-	r.mu.Unlock()
-	return !full && slices.ContainsFunc([]string{here.Path, filepath.Join(here.Path, sessions.RegistryFileName)}, func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && r.h.Now().Sub(info.ModTime()) < inUse
-	})
+	info, err := os.Stat(here.Path)
+	return err == nil && r.h.Now().Sub(info.ModTime()) < inUse &&
+		slices.ContainsFunc(list, func(h relay.Host) bool { return h.MayReachProject(here.Name) })
 }
 
 // isShared reports whether a root that is not open has a room with members on other machines, so that posts may wait there. A member on
