@@ -445,22 +445,6 @@ func TestTwoProjectsWithOneAliasGetTheirOwnMail(t *testing.T) {
 	}
 }
 
-func TestLargeBodiesArriveWhole(t *testing.T) {
-	laptop, devbox := twoMachines(t)
-	here, there := laptop.project("site", "amber"), devbox.project("site", "birch")
-	laptop.run()
-	devbox.run()
-	const size = 256 << 10
-	for i := range 8 {
-		laptop.send(here, "amber", "birch@devbox", strings.Repeat(string(rune('a'+i)), size), mail.Message{})
-	}
-	for i, m := range devbox.arrives(there, "birch", 8) {
-		if m.Content != strings.Repeat(string(rune('a'+i)), size) {
-			t.Errorf("message %d has %d bytes, %.10q", i, len(m.Content), m.Content)
-		}
-	}
-}
-
 func TestARefusedMessageHoldsUpNoOther(t *testing.T) {
 	laptop, devbox := twoMachines(t)
 	here, there := laptop.project("site", "amber"), devbox.project("site", "birch", "elm", "full")
