@@ -26,7 +26,7 @@ type phase int
 
 const (
 	away    phase = iota // there is no link: mail waits
-	fresh                // there is a new link, or the project was just opened there: the next step begins anew
+	fresh                // a new link, or the project is there now: the next step begins anew
 	sending              // frames go out until the window is full
 	absent               // the peer does not have this project: the sender only asks now and then
 	barred               // the peer no longer accepts packets of this host: nothing goes out
@@ -153,7 +153,7 @@ func (s *sender) run(ctx context.Context) error {
 		mail, now := s.mail, s.phaseNow()
 		switch {
 		case err != nil:
-			if said != err.Error() { // log it only once: if a lock stays held, the same error comes every few seconds
+			if said != err.Error() { // a lock that stays held gives the same error every few seconds
 				said = err.Error()
 				s.l.Log.Warn("mail for a host waits", "host", s.l.peer, "err", err)
 			}
@@ -162,7 +162,7 @@ func (s *sender) run(ctx context.Context) error {
 			timer.Reset(s.pause)
 			if errors.Is(err, atomicfile.ErrLockTimeout) {
 				timer.Reset(min(s.pause, lockedWait))
-				mail = nil // when the step stopped waiting for the lock, it closed the lock file, and that looks like new mail
+				mail = nil // the step has closed the lock file, and that looks like new mail
 			}
 		case s.sent > 0 && now != away && now != barred:
 			timer.Reset(s.pause)
@@ -200,7 +200,7 @@ func (s *sender) step(ctx context.Context, asks bool) error {
 	}
 	now := s.phaseNow()
 	if now == fresh {
-		now = s.move(onBegin) // first: a link that is made meanwhile makes the next step begin anew
+		now = s.move(onBegin) // before relink: a link that is made meanwhile needs another relink
 		s.relink()
 		asks = s.sent > 0
 		if s.noted.absent { // a new link says nothing about the project
@@ -251,7 +251,7 @@ func (s *sender) sendAll(ctx context.Context, peer Peer, now phase, asks bool) e
 // relink begins anew, with short pauses, because the peer may answer now. Frames that the carrier
 // has lost are sent again at once: the peer may sleep, and then it reports no gap.
 func (s *sender) relink() {
-	if hub := s.l.Way(s.l.peer).Hub; hub != s.hub { // the new carrier knows nothing of the frames that the former one had
+	if hub := s.l.Way(s.l.peer).Hub; hub != s.hub { // the new carrier knows nothing of earlier frames
 		s.hub, s.sent = hub, 0
 	}
 	if carrier, ok := s.l.Carrier.(Loser); ok {
