@@ -41,6 +41,9 @@ var ErrRelayStopped = errors.New("the relay was stopped")
 // "c2cd relay want" prints SaysStopped if a person has stopped the relay.
 const SaysStopped = "stopped\n"
 
+// WantTime is how long "c2cd relay want" waits for a relay that starts: less than its caller waits.
+const WantTime = proc.MaxTime - time.Second
+
 // hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list of package relay. If other
 // machines do not know the root's project by name, the function also returns ErrNoProjectName.
 func hostsOf(getenv func(string) string, root string) func() ([]string, error) {

@@ -214,7 +214,7 @@ func TestHostsAreListedWithWhatWaitsForThem(t *testing.T) {
 	w, birch := paired(t)
 	w.send(birch, "amber@mini", "hi")
 	seen := mail.Seconds(w.clock.Add(-time.Hour))
-	err := cache.ChangeHeard(t.Context(), w.Dir(), "devbox", func(h *cache.HeardHost) {
+	err := cache.ChangeHeard(w.Dir(), "devbox", func(h *cache.HeardHost) {
 		h.Seen, h.Sessions = seen, []cache.HeardSession{{Alias: "amber", State: "idle"}}
 	})
 	if err != nil {

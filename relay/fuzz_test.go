@@ -17,7 +17,6 @@ type openPeers struct{ key ed25519.PrivateKey }
 func (p openPeers) Key() ed25519.PublicKey                { return p.key.Public().(ed25519.PublicKey) }
 func (p openPeers) Sign(data []byte) []byte               { return ed25519.Sign(p.key, data) }
 func (p openPeers) Open(sealed []byte) ([]byte, error)    { return sealed, nil }
-func (p openPeers) Names() []string                       { return []string{"devbox"} }
 func (p openPeers) Peer(string) (Peer, bool)              { return openPeer{p.Key()}, true }
 func (p openPeers) PeerOf(ed25519.PublicKey) (Peer, bool) { return openPeer{p.Key()}, true }
 

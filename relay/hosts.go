@@ -84,8 +84,7 @@ func CheckName(name string) error { return mail.CheckHost(name) }
 func HostNameOf(machine string) string {
 	label, _, _ := strings.Cut(strings.ToLower(machine), ".")
 	name := strings.Map(func(c rune) rune {
-		switch {
-		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
 			return c
 		}
 		return '-'
@@ -103,9 +102,6 @@ func CheckDest(dest string) error {
 	return nil
 }
 
-// maxAllowed is the greatest length of a host's list of aliases, and of its list of projects.
-const maxAllowed = 256
-
 // check returns an error if h cannot be a row of the list.
 func (h Host) check() error {
 	if err := CheckName(h.Name); err != nil {
@@ -120,8 +116,6 @@ func (h Host) check() error {
 		return fmt.Errorf("host %q: ssh %.80q needs the carrier %q", h.Name, h.Dest, SSH)
 	case h.Dest != "" && CheckDest(h.Dest) != nil:
 		return fmt.Errorf("host %q: %w", h.Name, CheckDest(h.Dest))
-	case len(h.Aliases) > maxAllowed || len(h.Projects) > maxAllowed:
-		return fmt.Errorf("host %q: at most %d aliases and %[2]d projects", h.Name, maxAllowed)
 	}
 	for _, a := range h.Aliases {
 		if err := mail.CheckAlias(strings.TrimPrefix(a, "#")); a != AnyName && err != nil { // #review is a room
@@ -138,12 +132,8 @@ func (h Host) check() error {
 
 // CheckProjectName returns an error if s cannot be the name of a project.
 func CheckProjectName(s string) error {
-	ok := len(s) > 0 && len(s) <= 64 && s[0] != '-' && s[0] != '.'
-	for _, c := range []byte(s) {
-		ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0)
-	}
-	if !ok {
-		return fmt.Errorf("project %.80q: use 1 to 64 of A-Z a-z 0-9 . _ -", s)
+	if len(s) > maxProject || !mail.ValidName(s) {
+		return fmt.Errorf("project %.80q: use 1 to %d of A-Z a-z 0-9 . _ -, first a letter or a digit", s, maxProject)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -146,11 +145,6 @@ func TestOnlyTheHostOpensWhatWasSealedForIt(t *testing.T) {
 			}
 		}
 	}
-	signature := a.key.Sign(plain)
-	if !a.key.Public().Verify(plain, signature) || b.key.Public().Verify(plain, signature) || a.key.Public().Verify(plain[1:], signature) ||
-		(Public{}).Verify(plain, signature) {
-		t.Error("a signature is taken for another one")
-	}
 }
 
 func TestADamagedKeyIsNotReplaced(t *testing.T) {
@@ -285,12 +279,12 @@ func TestADamagedListLetsNobodyIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := string(whole[strings.Index(string(whole), "\n{")+1 : strings.LastIndex(string(whole), "\n]")])
+	row := string(whole[strings.Index(string(whole), "[")+1 : strings.LastIndex(string(whole), "]")])
 	for what, text := range map[string]string{
 		"empty": "", "cut": string(whole[:len(whole)-10]), "an array": "[]", "twice": `{"hosts":[` + row + "," + row + "]}",
 		"no key":    `{"hosts":[{"name":"devbox","carrier":"ssh"}]}`,
-		"an option": strings.Replace(string(whole), `"carrier":"ssh"`, `"carrier":"ssh","ssh":"-oProxyCommand=x"`, 1),
-		"a carrier": strings.Replace(string(whole), `"carrier":"ssh"`, `"carrier":"pigeon"`, 1),
+		"an option": strings.Replace(string(whole), `"carrier": "ssh"`, `"carrier": "ssh","ssh":"-oProxyCommand=x"`, 1),
+		"a carrier": strings.Replace(string(whole), `"carrier": "ssh"`, `"carrier": "pigeon"`, 1),
 		"large":     `{"hosts":[]}` + strings.Repeat(" ", maxList),
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -323,7 +317,7 @@ func TestFiveHundredHostsFitIntoTheList(t *testing.T) {
 	for range 500 {
 		c.Hosts = append(c.Hosts, h)
 	}
-	if data, err := c.format(); err != nil || len(data) > maxList {
+	if data, err := formatList(c); err != nil || len(data) > maxList {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 }
@@ -398,17 +392,6 @@ func TestAnInvitationIsBurntByOneWrongAnswerAndByAnHour(t *testing.T) {
 	}
 }
 
-func TestInvitationsThatNobodyAnswersAreBounded(t *testing.T) {
-	a := newMachine(t)
-	var err error
-	for n := 0; n <= maxInvitations && err == nil; n++ {
-		_, err = a.Invite(context.Background(), a.key, "laptop", "", Host{Carrier: SSH}, false)
-	}
-	if !errors.Is(err, ErrFull) {
-		t.Error(err)
-	}
-}
-
 func TestAProjectHasOneNameAndOneRoot(t *testing.T) {
 	a := newMachine(t)
 	for _, p := range []NamedProject{{"site", "/a"}, {"site", "/b"}, {"shop", "/b"}} {
@@ -453,7 +436,7 @@ func FuzzParseList(f *testing.F) {
 		f.Fatal(err)
 	}
 	c := content{[]NamedProject{{"site", "/a"}}, []Host{{Name: "devbox", Carrier: SSH, Dest: "me@devbox", Key: k.Public(), Aliases: []string{AnyName}}}}
-	whole, err := c.format()
+	whole, err := formatList(c)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -464,7 +447,7 @@ func FuzzParseList(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text, err := c.format()
+		text, err := formatList(c)
 		if err != nil {
 			t.Fatal(err)
 		}

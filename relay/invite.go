@@ -21,7 +21,6 @@ import (
 
 const (
 	invitationFile  = "invitations.json"
-	maxInvitations  = 16 // the most invitations that are open at the same time
 	invitationBytes = 20 // the length of an invitation's secret: 160 bits
 	invitationTag   = "c2c-invitation:"
 	answerTag       = "c2c-answer:"
@@ -68,7 +67,7 @@ type kept struct {
 
 // Invite makes an invitation and writes it to disk. The argument name is the name of this host, and address is its address. The host that
 // answers gets the name, carrier and rights of h. If h has no name, that host gets the name in its answer. If unattended, the proof in the
-// answer is enough to pair, without a person. Errors: ErrFull.
+// answer is enough to pair, without a person.
 func (l *HostList) Invite(ctx context.Context, key *Key, name, address string, h Host, unattended bool) (Invitation, error) {
 	i := Invitation{Number: strings.ToLower(rand.Text()[:16]), Secret: make([]byte, invitationBytes), Name: name, Carrier: h.Carrier,
 		Address: address, Expires: mail.Seconds(l.now().Add(InvitationTime)), Key: key.Public()}
@@ -85,9 +84,6 @@ func (l *HostList) Invite(ctx context.Context, key *Key, name, address string, h
 		all, err := l.readInvitations()
 		if err != nil {
 			return err
-		}
-		if len(all) >= maxInvitations {
-			return fmt.Errorf("invite: %d invitations are open: %w", len(all), ErrFull)
 		}
 		return l.writeInvitations(append(all, kept{i.Number, i.Secret, i.Expires, h.Name, h.Carrier, h.Projects, h.Aliases, unattended}))
 	})

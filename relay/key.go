@@ -103,32 +103,20 @@ func ReadKey(dir *atomicfile.Dir) (*Key, error) {
 }
 
 func parseKey(data []byte) (*Key, error) {
-	var sign ed25519.PrivateKey
-	var open *age.HybridIdentity
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		switch seed, ok := strings.CutPrefix(line, signs); {
-		case line == "" || line[0] == '#':
-		case ok && sign == nil:
-			raw, err := base64.StdEncoding.Strict().DecodeString(seed)
-			if err != nil || len(raw) != ed25519.SeedSize {
-				return nil, errors.New("the signing half is not an ed25519 seed") // do not print it: it is secret
-			}
-			sign = ed25519.NewKeyFromSeed(raw)
-		case open == nil:
-			identity, err := age.ParseHybridIdentity(line)
-			if err != nil {
-				return nil, errors.New("the decrypting half is not a hybrid identity of age")
-			}
-			open = identity
-		default:
-			return nil, errors.New("it has more than one key")
-		}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n") // see text
+	if len(lines) != 3 {
+		return nil, errors.New("it has not the three lines of a key")
 	}
-	if sign == nil || open == nil {
-		return nil, errors.New("half of the key is missing")
+	seed, ok := strings.CutPrefix(lines[1], signs)
+	raw, err := base64.StdEncoding.Strict().DecodeString(seed)
+	if !ok || err != nil || len(raw) != ed25519.SeedSize {
+		return nil, errors.New("the signing half is not an ed25519 seed") // do not print it: it is secret
 	}
-	return newKey(sign, open), nil
+	open, err := age.ParseHybridIdentity(lines[2])
+	if err != nil {
+		return nil, errors.New("the decrypting half is not a hybrid identity of age")
+	}
+	return newKey(ed25519.NewKeyFromSeed(raw), open), nil
 }
 
 // readPrivate reads a file that no other user may read.
@@ -182,24 +170,16 @@ func (p Public) ID() string { return p.id }
 // SigningKey returns the part of the public key that verifies signatures. Packets name a host by this part.
 func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
 
-// Fingerprint returns the ID in the form that people compare.
-func (p Public) Fingerprint() string { return Fingerprint(p.id) }
-
-// Fingerprint formats an ID so that people can compare it: in groups of four characters.
-func Fingerprint(id string) string {
+// Fingerprint returns the ID in the form that people compare: in groups of four characters.
+func (p Public) Fingerprint() string {
 	var b strings.Builder
-	for i, c := range id {
+	for i, c := range p.id {
 		if i > 0 && i%4 == 0 {
 			b.WriteByte('-')
 		}
 		b.WriteRune(c)
 	}
 	return b.String()
-}
-
-// Verify reports whether signature is the host's signature of data.
-func (p Public) Verify(data, signature []byte) bool {
-	return len(p.sign) == ed25519.PublicKeySize && ed25519.Verify(p.sign, data, signature)
 }
 
 // Seal encrypts plain so that only the host can decrypt it. The result does not prove who has sealed it.

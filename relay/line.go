@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 	"c2c/relay/cache"
 )
@@ -197,7 +198,7 @@ func (r *Relay) Link(peer string, up bool) {
 // Look makes the relay look for new mail in the outbox for a peer. Look waits for no lock.
 func (r *Relay) Look(peer string) {
 	if l := r.lineOf(peer); l != nil {
-		l.out.look()
+		poke(l.out.mail)
 	}
 }
 
@@ -276,6 +277,7 @@ type receipt struct {
 	attempt uint32
 	state   state
 	refused []refusal
+	hello   bool // this is no receipt: a hello of the peer for this project has come
 }
 
 // answer sends a receipt for a frame. If there is no link to the peer, answer returns nil: the peer will ask for the receipt again.
@@ -310,9 +312,6 @@ func (r *Relay) parseReceipt(h header, sealed []byte) (receipt, error) {
 	if err := json.Unmarshal(body, &rc.refused); err != nil || len(rc.refused) > maxRefused {
 		return rc, fmt.Errorf("%w: its refusals are invalid", errForeign)
 	}
-	for i := range rc.refused {
-		rc.refused[i].Why = rc.refused[i].Why.known()
-	}
 	return rc, nil
 }
 
@@ -330,9 +329,7 @@ func (l *line) tell(words string) {
 		return
 	}
 	l.Log.Warn("trouble with a host", "host", l.peer, "what", words)
-	ctx, end := brief(context.Background())
-	defer end()
-	if err := cache.SetTrouble(ctx, l.Root, l.peer, words, now); err != nil {
+	if err := l.change(func(h *cache.HeardHost) { h.Trouble, h.TroubleAt = words, mail.Seconds(now) }); err != nil {
 		l.Log.Warn("trouble with a host is not shown", "host", l.peer, "err", err)
 	}
 }

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -47,7 +46,8 @@ type content struct {
 
 // Open returns the list in a directory. The caller closes dir. The function now is the clock.
 func OpenHosts(dir *atomicfile.Dir, now func() time.Time) *HostList {
-	return &HostList{dir, now, &atomicfile.PrivateFile[content]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parseList, Format: content.format, Full: ErrFull,
+	return &HostList{dir, now, &atomicfile.PrivateFile[content]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList,
+		Parse: parseList, Format: formatList, Full: ErrFull,
 		Damaged: func(err error) error { return damaged(dir, listFile, err) }}}
 }
 
@@ -98,6 +98,12 @@ func parseList(data []byte) (content, error) {
 		return content{}, err
 	}
 	return c, c.check()
+}
+
+// formatList makes a file that a person can read.
+func formatList(c content) ([]byte, error) {
+	data, err := json.MarshalIndent(c, "", " ")
+	return append(data, '\n'), err
 }
 
 // check returns an error if a row is invalid, or if two rows have the same name or key.
@@ -227,31 +233,4 @@ func (l *HostList) change(ctx context.Context, edit func(*content) error) error 
 		}
 		return c.check()
 	})
-}
-
-// format puts each host on its own line, so that a person can read the file.
-func (c content) format() ([]byte, error) {
-	projects, err := json.Marshal(c.Projects)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	b.WriteString("{")
-	if len(c.Projects) > 0 {
-		fmt.Fprintf(&b, "\"projects\": %s,\n", projects)
-	}
-	b.WriteString("\"hosts\": [")
-	for i, h := range c.Hosts {
-		line, err := json.Marshal(h)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
-		b.Write(line)
-	}
-	b.WriteString("\n]}\n")
-	return b.Bytes(), nil
 }

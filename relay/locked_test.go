@@ -211,38 +211,6 @@ func known(t *testing.T, h *relaytest.Host, peer string) []cache.HeardSession {
 	return host.Sessions
 }
 
-// What could not be recorded while another process held the lock of the record is recorded later: no receipt tells the peer of it.
-func TestAHostIsKnownAfterTheLockOfItsRecordWasHeld(t *testing.T) {
-	_, a, b := pair(t, 1)
-	dir, err := a.Root().Sub(relay.Directory, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	lock, err := atomicfile.Acquire(t.Context(), dir, "devbox.seen.lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Start()
-	b.Start()
-	b.Relay.Announce([]cache.HeardSession{{Alias: "birch"}})
-	sent := 0
-	sendAnother := func() {
-		b.Send("laptop", message("oak", "cedar", sent))
-		relaytest.Await(t, a, b, func() bool { return b.Drained("laptop") })
-		sent++
-	}
-	sendAnother()
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
-	for len(known(t, a, "devbox")) == 0 {
-		sendAnother()
-	}
-	a.Stop()
-	b.Stop()
-}
-
 // Each message is large, so that the leases of the outbox fill the window. A part of the first lease is stored.
 func TestALargeOutboxBehindALockedMailboxCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,14 +16,6 @@ func (p *paired) Key() ed25519.PublicKey             { return p.key.Public().Sig
 func (p *paired) Sign(data []byte) []byte            { return p.key.Sign(data) }
 func (p *paired) Open(sealed []byte) ([]byte, error) { return p.key.Open(sealed, MaxPacket) }
 
-func (p *paired) Names() (names []string) {
-	all, _ := p.list.All()
-	for _, h := range all {
-		names = append(names, h.Name)
-	}
-	return names
-}
-
 func (p *paired) Peer(name string) (Peer, bool) {
 	h, err := p.list.ByName(name)
 	return pairedHost{h}, err == nil

@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"c2c/inbox/mail"
-	"c2c/internal/atomicfile"
 	"c2c/relay/cache"
 )
 
@@ -42,6 +40,7 @@ type sentState struct {
 
 // contact records when a peer was last heard.
 type contact struct {
+	file      sync.Mutex // held while the record of the peer is replaced
 	mu        sync.Mutex
 	at, noted time.Time // when the peer was last heard, and the time that was last written to the cache
 	asked     time.Time // the time of the first question since the peer was last heard
@@ -60,14 +59,12 @@ func (l *line) heard(kind Kind) {
 	l.seen.mu.Unlock()
 	l.out.heard(now)
 	if !wasAsked.IsZero() {
-		l.out.look() // the link may be shown as dead: show it again
+		poke(l.out.news) // the link may be shown as dead: show it again
 	}
 	if !due || kind == Hello {
 		return
 	}
-	ctx, end := brief(context.Background())
-	defer end()
-	if err := cache.ChangeHeard(ctx, l.Root, l.peer, func(h *cache.HeardHost) { h.Seen = mail.Seconds(now) }); err != nil {
+	if err := l.change(func(h *cache.HeardHost) { h.Seen = mail.Seconds(now) }); err != nil {
 		l.Log.Warn("the contact with a host was not recorded", "host", l.peer, "err", err)
 	}
 }
@@ -99,8 +96,8 @@ func (l *line) lastHeard() time.Time {
 	return l.seen.at
 }
 
-// Announce sends the present sessions to all peers. Their field Active says how many seconds ago they were active. Call Announce only when
-// something has changed: each call costs a packet for each peer.
+// Announce sends the present sessions to all peers. Call it only when something has changed: each
+// call costs a packet for each peer.
 func (r *Relay) Announce(sessions []cache.HeardSession) {
 	sessions = slices.Clone(sessions[:min(len(sessions), cache.MaxSessions)])
 	r.mu.Lock()
@@ -134,7 +131,7 @@ func (s *sender) announce(sessions []cache.HeardSession) {
 	s.mu.Lock()
 	s.sessions, s.told = sessions, false
 	s.mu.Unlock()
-	s.look()
+	poke(s.news)
 }
 
 func (s *sender) report(states []cache.HeardState) {
@@ -142,7 +139,7 @@ func (s *sender) report(states []cache.HeardState) {
 	s.states = append(s.states, states...)
 	s.states = slices.Clone(s.states[max(len(s.states)-mostStates, 0):])
 	s.mu.Unlock()
-	s.look()
+	poke(s.news)
 }
 
 // heard forgets the sent states that the peer must have, because a packet of the peer came after them.
@@ -152,8 +149,11 @@ func (s *sender) heard(now time.Time) {
 	s.mu.Unlock()
 }
 
-// repeat makes the sender send the states in unsure again. The caller holds mu.
+// repeat makes the sender send the sessions again on a new link, and the states in unsure.
 func (s *sender) repeat(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = false
 	var again []cache.HeardState
 	for _, u := range s.unsure {
 		u.At += max(0, now.Sub(u.at).Seconds())
@@ -219,54 +219,39 @@ func (s *sender) sendJSON(ctx context.Context, peer Peer, kind Kind, what any) e
 	return s.l.Carrier.Send(ctx, s.l.peer, packet)
 }
 
-// hello is what a peer has said of its sessions.
-type hello struct {
-	run, serial uint64
-	sessions    []cache.HeardSession
-	at          float64 // when it came
-}
-
-// hello records the sessions of a peer. If the record is locked for long, the sender records them later: no receipt confirms a hello, so
-// the peer does not send it again.
+// hello records the sessions of a peer.
 func (l *line) hello(h header, sealed []byte) error {
-	said := hello{run: h.epoch, serial: h.number, at: mail.Seconds(l.Now())}
-	if err := l.unsealJSON(h, sealed, &said.sessions); err != nil {
+	var there []cache.HeardSession
+	if err := l.unsealJSON(h, sealed, &there); err != nil {
 		return err
 	}
-	for i := range said.sessions {
-		said.sessions[i].Active = ago(said.at, said.sessions[i].Active)
-	}
-	return l.record(context.Background(), said)
-}
-
-func (l *line) record(ctx context.Context, said hello) error {
+	now := mail.Seconds(l.Now())
 	isNew, isAnew := false, false
-	ctx, end := brief(ctx)
-	defer end()
-	err := cache.ChangeHeard(ctx, l.Root, l.peer, func(host *cache.HeardHost) {
-		isNew, isAnew = said.run > host.Run || said.run == host.Run && said.serial > host.Serial, said.run > host.Run
-		host.Seen = max(host.Seen, said.at)
+	err := l.change(func(host *cache.HeardHost) {
+		isNew, isAnew = h.epoch > host.Run || h.epoch == host.Run && h.number > host.Serial, h.epoch > host.Run
+		host.Seen = max(host.Seen, now)
 		if isNew {
-			host.Run, host.Serial, host.Sessions, host.Absent = said.run, said.serial, said.sessions, false
+			host.Run, host.Serial, host.Sessions, host.Absent = h.epoch, h.number, there, false
 		}
 	})
-	switch {
-	case errors.Is(err, atomicfile.ErrLockTimeout):
-		l.out.tryLater(said)
-	case err == nil && isNew:
-		l.out.isThere(isAnew)
+	if err != nil || !isNew {
+		return err
 	}
-	return err
+	if isAnew { // the peer's relay was restarted, and may not know our sessions
+		l.out.mu.Lock()
+		l.out.told = false
+		l.out.mu.Unlock()
+	}
+	l.out.receipt(receipt{hello: true})
+	return nil
 }
 
-// tryLater keeps a hello for the next step, unless the sender has a newer one already.
-func (s *sender) tryLater(said hello) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.late == nil || said.run > s.late.run || said.run == s.late.run && said.serial > s.late.serial {
-		s.late = &said
-	}
-	s.look()
+// change changes what is recorded of the peer. Only this process does, because it has the lock of
+// the peer.
+func (l *line) change(change func(h *cache.HeardHost)) error {
+	l.seen.file.Lock()
+	defer l.seen.file.Unlock()
+	return cache.ChangeHeard(l.Root, l.peer, change)
 }
 
 // states records the states of messages at a peer.
@@ -303,11 +288,12 @@ const deadAfter = time.Minute
 // shownLink is the part of a peer's state that c2c list shows.
 type shownLink struct{ up, hub, dials, absent bool }
 
-// noteLink records for c2c list whether there is a link to a peer, and whether the peer lacks this project. If the record is locked, the
-// next step tries again.
-func (s *sender) noteLink(ctx context.Context, up bool) {
+// noteLink records for c2c list whether there is a link to a peer, and whether the peer lacks this
+// project.
+func (s *sender) noteLink(now phase) {
 	way := s.l.Way(s.l.peer)
-	link := shownLink{up, way.Hub, way.Dials, s.absent}
+	up := now != away && (way.Hub || !s.l.isSilent())
+	link := shownLink{up, way.Hub, way.Dials, now == absent || now != sending && s.noted.absent}
 	if s.noted == link {
 		return
 	}
@@ -319,20 +305,14 @@ func (s *sender) noteLink(ctx context.Context, up bool) {
 	case s.noted.up && s.noted.dials && now.Add(-deadAfter).After(at):
 		at = now.Add(-deadAfter) // the peer answered ssh at least until then
 	}
-	ctx, end := brief(ctx)
-	defer end()
-	err := cache.ChangeHeard(ctx, s.l.Root, s.l.peer, func(h *cache.HeardHost) {
+	s.noted = link
+	err := s.l.change(func(h *cache.HeardHost) {
 		h.Linked, h.Hub, h.Dials, h.Absent = up, way.Hub, way.Dials, link.absent
 		if !at.IsZero() {
 			h.Seen = max(h.Seen, mail.Seconds(at))
 		}
 	})
-	if errors.Is(err, atomicfile.ErrLockTimeout) {
-		s.locked = true
-		return
-	}
-	s.noted = link
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil {
 		s.l.Log.Warn("the state of a host was not recorded", "host", s.l.peer, "err", err)
 	}
 }

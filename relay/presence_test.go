@@ -77,7 +77,7 @@ func TestAHostThatNeverAnsweredWasNotSeen(t *testing.T) {
 		_, a, _ := pair(t, 1)
 		a.Way = func(string) relay.Way { return relay.Way{Dials: true} }
 		for _, seen := range []float64{0, mail.Seconds(time.Now().Add(-72 * time.Hour))} {
-			if err := cache.ChangeHeard(t.Context(), a.Root(), "devbox", func(h *cache.HeardHost) { h.Linked, h.Dials, h.Seen = seen > 0, seen > 0, seen }); err != nil {
+			if err := cache.ChangeHeard(a.Root(), "devbox", func(h *cache.HeardHost) { h.Linked, h.Dials, h.Seen = seen > 0, seen > 0, seen }); err != nil {
 				t.Fatal(err)
 			}
 			a.Start()

@@ -14,9 +14,11 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"time"
 
 	"c2c/inbox/mail"
 )
@@ -39,13 +41,23 @@ type Carrier interface {
 	Run(ctx context.Context, h Handler) error
 }
 
+// LinkStatus is the state of the link to one host, for people.
+type LinkStatus struct {
+	Peer  string    `json:"host"`
+	Dest  string    `json:"ssh,omitempty"` // ssh destination; "" for a host that connects to this one, or has a hub
+	Hub   string    `json:"hub,omitempty"` // the hub's address, for a host that is reached through a hub
+	Up    bool      `json:"up"`            // with a hub: the hub stores mail for the host, even while the host is off
+	Since time.Time `json:"since,omitzero"`
+	Error string    `json:"error,omitempty"` // why there is no link
+}
+
 // A Loser is a Carrier that notices which packets it has lost.
 type Loser interface {
 	// Lost returns the first frame of a project that is lost, of those that the carrier has taken for a peer since the last call.
 	Lost(peer, project string) FrameID
 }
 
-// A Handler takes a carrier's packets. *Relay and *Switch are handlers.
+// A Handler takes a carrier's packets, such as a *Relay.
 type Handler interface {
 	// Packet takes a packet of any host; the packet itself proves its sender. Several goroutines may call Packet at once. After a nil error
 	// the carrier may forget the packet. After an error, a carrier that keeps packets offers it again.
@@ -62,7 +74,6 @@ type Peers interface {
 	Key() ed25519.PublicKey             // this host's public key, which names the host in packets
 	Sign(data []byte) []byte            // signs data as this host
 	Open(sealed []byte) ([]byte, error) // decrypts data that was sealed for this host
-	Names() []string                    // the names of all paired hosts, as this host calls them
 	Peer(name string) (Peer, bool)      // finds a paired host by name, even if it is revoked
 	PeerOf(key ed25519.PublicKey) (Peer, bool)
 }
@@ -96,24 +107,31 @@ type Post interface {
 type Reason string
 
 const (
-	Stored    Reason = ""          // not refused
-	Unknown   Reason = "unknown"   // no such alias
-	Forbidden Reason = "forbidden" // the sending host may not write to the alias
-	Full      Reason = "full"      // the mailbox is full
-	Invalid   Reason = "invalid"   // no mailbox could keep the message
-	Taken     Reason = "taken"     // the sender has used the id for another message
-	Expired   Reason = "expired"   // the message had expired when it arrived
-	Blocked   Reason = "blocked"   // a directory or a foreign file is where a file of the mailbox belongs
-	NoRoom    Reason = "no room"   // no such room
-	NoMember  Reason = "no member" // the sender is not in the room, or may not join the room
-	NoPost    Reason = "no post"   // the room does not take this post
+	Stored    Reason = "" // not refused
+	Unknown   Reason = "unknown"
+	Forbidden Reason = "forbidden"
+	Full      Reason = "full"
+	Invalid   Reason = "invalid"
+	Taken     Reason = "taken"
+	Expired   Reason = "expired"
+	Blocked   Reason = "blocked"
+	NoRoom    Reason = "no room"
+	NoMember  Reason = "no member"
+	NoPost    Reason = "no post"
 )
 
-// known returns r if it is one of the reasons above, otherwise Invalid: a peer may send any word.
-func (r Reason) known() Reason {
-	switch r {
-	case Unknown, Forbidden, Full, Invalid, Taken, Expired, Blocked, NoRoom, NoMember, NoPost:
-		return r
-	}
-	return Invalid
+var reasons = map[Reason]string{
+	Unknown:   "no session there has this alias",
+	Forbidden: "that host does not let this one write to it; its person may allow that with c2c relay allow",
+	Full:      "the mailbox of that session is full",
+	Invalid:   "that host's mailboxes cannot store a message of this form",
+	Taken:     "the mailbox there has another message with this id",
+	Expired:   "the message had expired when it arrived",
+	Blocked:   "on that host, something else is in the place of the mailbox's files",
+	NoRoom:    "that host has no such room",
+	NoMember:  "the session is not in that room, or was not invited to it",
+	NoPost:    "the room does not take the post: the post that it answers may be gone, or it wakes all without a reason",
 }
+
+// Text explains a reason to the sender of the message. A peer may send any word as a reason.
+func (r Reason) Text() string { return cmp.Or(reasons[r], reasons[Invalid]) }

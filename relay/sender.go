@@ -21,83 +21,120 @@ const (
 	mostWaiting = 256              // the most receipts that wait until the method run handles them
 )
 
-// sender sends the outbox of one peer. The lock mu guards the fields between mu and outbox; those from outbox on belong to the method run.
+// phase is what a sender may do. The table transitions says how one phase follows another.
+type phase int
+
+const (
+	away    phase = iota // there is no link: mail waits
+	fresh                // a new link, or the project is there now: the next step begins anew
+	sending              // frames go out until the window is full
+	absent               // the peer does not have this project: the sender only asks now and then
+	barred               // the peer no longer accepts packets of this host: nothing goes out
+)
+
+// event is what may end a phase.
+type event int
+
+const (
+	onLink    event = iota // a new link was made
+	onLoss                 // the carrier has reported the end of the link
+	onAway                 // the carrier has taken no packet, because there is no link
+	onBegin                // a step has begun anew
+	onHello                // a hello of the peer for this project has come
+	onStored               // a receipt: the peer has the project
+	onLack                 // a receipt: the peer does not have the project
+	onRefusal              // a receipt: the peer has revoked this host
+)
+
+// transitions has the next phase for each event that ends a phase. Other events change nothing. So
+// a link that was made while a step failed on the one before is not lost: fresh ignores onAway.
+var transitions = map[phase]map[event]phase{
+	away:    {onLink: fresh},
+	fresh:   {onLoss: away, onBegin: sending},
+	sending: {onLink: fresh, onLoss: away, onAway: away, onLack: absent, onRefusal: barred},
+	absent:  {onLink: fresh, onLoss: away, onAway: away, onHello: fresh, onStored: sending, onRefusal: barred},
+	barred:  {onLink: fresh, onLoss: away},
+}
+
+// sender sends the outbox of one peer. The lock mu guards the fields between mu and outbox; those
+// from outbox on belong to the method run.
 type sender struct {
 	l    *line
-	wake chan struct{}
+	mail chan struct{} // signals that mail may wait in the outbox
+	news chan struct{} // signals everything else that the next step must handle
 
 	mu       sync.Mutex
-	up       bool   // there is a link
-	relinked bool   // a new link was made since the last step
-	there    bool   // a hello of the peer for this project has come since the last step
-	wasUp    bool   // there was a link at the last step
-	late     *hello // the newest hello that could not be recorded, because another process holds the lock of the record
-	receipts []receipt
+	phase    phase
+	receipts []receipt // receipts and hellos, in the order in which they came
 	hellos
 
 	outbox
 	noted   shownLink     // what was last recorded for c2c list
-	locked  bool          // the last step could not record something, or not read the outbox, because another process holds a lock
-	absent  bool          // the peer does not have this project: only ask now and then, until a hello for the project comes
-	attempt uint32        // see header
 	hub     bool          // Way.Hub at the last new link
-	best    confirmation  // the most that the peer's receipts have confirmed; restart resets the field stored, but not this field
+	attempt uint32        // see header
+	best    confirmation  // the most that receipts have confirmed; restart resets stored, but not this
 	quick   int           // how many immediate resends since the last progress
 	pause   time.Duration // the time until the next question
-	asks    bool          // the pause is over, so ask for a receipt
-	barred  bool          // the peer no longer accepts packets of this host
-	knocked stamp         // the time and size of the outbox's file when the method knock last looked at it
+	knocked stamp         // of the outbox's file when the method knock last looked at it
 }
 
 // confirmation says that the peer has stored or refused the messages of an epoch up to a number.
 type confirmation struct{ epoch, number uint64 }
 
 func (s *sender) open(l *line) error {
-	s.l, s.wake, s.pause = l, make(chan struct{}, 1), firstPause
+	s.l, s.mail, s.news, s.pause = l, make(chan struct{}, 1), make(chan struct{}, 1), firstPause
 	host, err := cache.HeardFrom(l.Root, l.peer) // after a kill, Linked may be wrong; nobody knows since when, so dials stays false
 	if err != nil {
 		l.Log.Warn("the state of a host was not read", "host", l.peer, "err", err)
 	}
-	s.noted, s.absent = shownLink{up: host.Linked, hub: host.Hub, absent: host.Absent}, host.Absent
+	s.noted = shownLink{up: host.Linked, hub: host.Hub, absent: host.Absent}
 	return s.outbox.open(l)
 }
 
-func (s *sender) linked(up bool) {
+// move changes the phase after an event, and returns the new one.
+func (s *sender) move(e event) phase {
 	s.mu.Lock()
-	s.relinked = s.relinked || up
-	s.up, s.told = up, s.told && !up
-	if up {
+	defer s.mu.Unlock()
+	if next, ok := transitions[s.phase][e]; ok {
+		s.phase = next
+	}
+	return s.phase
+}
+
+func (s *sender) phaseNow() phase {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase
+}
+
+func (s *sender) isUp() bool { return s.phaseNow() != away }
+
+func (s *sender) linked(up bool) {
+	if !up {
+		s.move(onLoss)
+	} else {
+		s.move(onLink)
 		s.repeat(s.l.Now())
 	}
-	s.mu.Unlock()
-	s.look()
+	poke(s.news)
 }
 
-// isThere records that a hello of the peer for this project has come. If anew is set, the peer's relay was restarted, and may not know our
-// sessions.
-func (s *sender) isThere(anew bool) {
-	s.mu.Lock()
-	s.there = true
-	s.told = s.told && !anew
-	s.mu.Unlock()
-	s.look()
-}
-
-func (s *sender) look() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// receipt queues a receipt. If there are too many, it drops the oldest: each receipt also says what the earlier ones said.
+// receipt queues a receipt. If there are too many, it drops the oldest: each receipt also says what
+// the earlier ones said.
 func (s *sender) receipt(rc receipt) {
 	s.mu.Lock()
 	if s.receipts = append(s.receipts, rc); len(s.receipts) > mostWaiting {
 		s.receipts = s.receipts[1:]
 	}
 	s.mu.Unlock()
-	s.look()
+	poke(s.news)
+}
+
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // run sends mail until ctx ends. It returns an error only if a test stops the relay.
@@ -105,138 +142,116 @@ func (s *sender) run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer s.release()
-	for said := ""; ; {
-		err := s.step(ctx)
-		if err == nil {
-			said = ""
-		}
-		switch {
-		case ctx.Err() != nil:
+	for asks, said := false, ""; ; {
+		err := s.step(ctx, asks)
+		if ctx.Err() != nil {
 			return nil
-		case errors.As(err, new(*stopped)):
+		}
+		if errors.As(err, new(*stopped)) {
 			return err
+		}
+		mail, now := s.mail, s.phaseNow()
+		switch {
 		case err != nil:
-			if said != err.Error() { // log it only once: if a lock stays held, the same error comes every few seconds
+			if said != err.Error() { // a lock that stays held gives the same error every few seconds
 				said = err.Error()
 				s.l.Log.Warn("mail for a host waits", "host", s.l.peer, "err", err)
 			}
 			s.restart()
 			s.slower()
-			s.locked = s.locked || errors.Is(err, atomicfile.ErrLockTimeout)
 			timer.Reset(s.pause)
-		case s.sent > 0 && s.isUp() && !s.barred:
+			if errors.Is(err, atomicfile.ErrLockTimeout) {
+				timer.Reset(min(s.pause, lockedWait))
+				mail = nil // the step has closed the lock file, and that looks like new mail
+			}
+		case s.sent > 0 && now != away && now != barred:
 			timer.Reset(s.pause)
-		case s.locked:
-			s.slower()
-		default: // there is nothing to ask for, or nobody to ask, so no timer is needed: mail, a receipt or a link wakes the sender
+		default: // there is nothing to ask for, or nobody to ask, so no timer is needed
 			timer.Stop()
 		}
-		if s.locked {
-			timer.Reset(min(s.pause, lockedWait))
+		if err == nil {
+			said = ""
 		}
-		if s.await(ctx, timer) != nil {
-			return nil
-		}
-	}
-}
-
-// await waits until there is something to do. After a step that has met a held lock, await ignores new mail: when the step stopped waiting
-// for the lock, it closed the lock file, and that looks like new mail.
-func (s *sender) await(ctx context.Context, timer *time.Timer) error {
-	for {
+		asks = false
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.wake:
-			if !s.locked || s.hasNews() {
-				return nil
-			}
-		case <-timer.C:
-			s.asks = true
 			return nil
+		case <-mail:
+		case <-s.news:
+		case <-timer.C:
+			asks = true
 		}
 	}
-}
-
-// hasNews reports whether the other goroutines have left something for the next step, beside mail in the outbox.
-func (s *sender) hasNews() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.receipts) > 0 || s.relinked || s.there || s.up != s.wasUp || s.up && (s.sessions != nil && !s.told || len(s.states) > 0)
-}
-
-func (s *sender) isUp() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.up
 }
 
 func (s *sender) slower() { s.pause = min(2*s.pause, longestWait) }
 
-// step handles new receipts and links, and sends as much as it may.
-func (s *sender) step(ctx context.Context) error {
+// step handles new receipts and links, and sends as much as it may. If asks is set, the pause is
+// over, and it asks the peer for a receipt.
+func (s *sender) step(ctx context.Context, asks bool) error {
 	s.mu.Lock()
-	receipts, up, relinked, there, late := s.receipts, s.up, s.relinked, s.there, s.late
-	s.receipts, s.relinked, s.there, s.late = nil, false, false, nil
-	s.wasUp, s.locked = up, false
+	receipts := s.receipts
+	s.receipts = nil
 	s.mu.Unlock()
-	if late != nil {
-		s.locked = s.l.record(ctx, *late) != nil
-	}
 	for _, rc := range receipts {
 		if err := s.settle(ctx, rc); err != nil {
 			return err
 		}
 	}
-	if there && s.absent {
-		s.absent = false
-		s.tryAnew()
-	}
-	s.noteLink(ctx, up && (s.l.Way(s.l.peer).Hub || !s.l.isSilent()))
-	if relinked {
+	now := s.phaseNow()
+	if now == fresh {
+		now = s.move(onBegin) // before relink: a link that is made meanwhile needs another relink
 		s.relink()
+		asks = s.sent > 0
+		if s.noted.absent { // a new link says nothing about the project
+			now = s.move(onLack)
+		}
 	}
+	s.noteLink(now)
 	peer, ok := s.l.Peers.Peer(s.l.peer)
-	if !ok || peer.Revoked() || s.barred {
-		s.asks = false
+	if !ok || peer.Revoked() || now == barred {
 		return nil
 	}
-	var err error
-	if up {
-		err = s.sendBeside(ctx, peer) // before anything that waits for the lock of the outbox
-	}
-	if err == nil {
-		err = s.beginFirst(ctx)
-	}
-	if !up {
-		s.asks = false
-		if err == nil {
-			err = s.knock(ctx, peer)
+	if now == away {
+		if err := s.beginFirst(ctx); err != nil {
+			return err
 		}
-		return err
+		return s.knock(ctx, peer)
 	}
-	if err == nil && (!s.absent || s.sent == 0) {
-		err = s.fill(ctx, peer)
-	}
-	if err == nil && s.asks {
-		s.asks, s.quick = false, min(s.quick, quickMost-1)
-		s.slower()
-		s.l.hasAsked()
-		err = s.ask(ctx, peer)
-	}
+	err := s.sendAll(ctx, peer, now, asks)
 	if errors.Is(err, ErrAway) {
-		s.mu.Lock()
-		s.up = s.relinked // false, unless there is a new link
-		s.mu.Unlock()
+		s.move(onAway)
 		return nil
 	}
 	return err
 }
 
-// relink begins with a new link. Frames that the carrier has lost are sent again at once: the peer may sleep, and then it reports no gap.
+// sendAll sends what a step may send over the link.
+func (s *sender) sendAll(ctx context.Context, peer Peer, now phase, asks bool) error {
+	if err := s.sendBeside(ctx, peer); err != nil { // before anything that waits for the lock of the outbox
+		return err
+	}
+	if err := s.beginFirst(ctx); err != nil {
+		return err
+	}
+	if now == sending || s.sent == 0 {
+		if err := s.fill(ctx, peer); err != nil {
+			return err
+		}
+	}
+	if !asks {
+		return nil
+	}
+	s.quick = min(s.quick, quickMost-1)
+	s.slower()
+	s.l.hasAsked()
+	return s.ask(ctx, peer)
+}
+
+// relink begins anew, with short pauses, because the peer may answer now. Frames that the carrier
+// has lost are sent again at once: the peer may sleep, and then it reports no gap.
 func (s *sender) relink() {
-	s.barred = false
-	if hub := s.l.Way(s.l.peer).Hub; hub != s.hub { // the new carrier knows nothing of the frames that the former one had
+	if hub := s.l.Way(s.l.peer).Hub; hub != s.hub { // the new carrier knows nothing of earlier frames
 		s.hub, s.sent = hub, 0
 	}
 	if carrier, ok := s.l.Carrier.(Loser); ok {
@@ -246,33 +261,33 @@ func (s *sender) relink() {
 			s.sent = i
 		}
 	}
-	s.tryAnew()
-}
-
-// tryAnew begins with short pauses again, because the peer may answer now.
-func (s *sender) tryAnew() {
 	s.attempt++
-	s.quick, s.pause, s.asks = 0, firstPause, s.sent > 0
+	s.quick, s.pause = 0, firstPause
 }
 
-// settle handles a receipt.
+// settle handles a receipt, or a hello.
 func (s *sender) settle(ctx context.Context, rc receipt) error {
+	if rc.hello {
+		s.noted.absent = false // the method record has recorded that
+		s.move(onHello)
+		return nil
+	}
 	if rc.about != s.head.Epoch || rc.about == 0 {
 		return nil // the receipt answers no frame of the present epoch
 	}
 	switch rc.state {
 	case revoked:
-		s.barred = true
+		s.move(onRefusal)
 		s.l.tell("it takes no mail of this host any more")
 		return nil
 	case noProject:
 		if rc.attempt == s.attempt { // otherwise it is an older receipt that comes late
-			s.absent = true
+			s.move(onLack)
 			s.pause = longestWait
 		}
 		return nil
 	}
-	s.absent = false
+	s.move(onStored)
 	switch {
 	case rc.state == newer && rc.epoch <= s.head.Epoch:
 		return nil

@@ -111,8 +111,7 @@ asks once. A line in ~/.ssh/authorized_keys there lets a key of c2c start
 "c2cd relay --stdio", and nothing else. Each machine may then write to all
 sessions of the other one; --aliases and --projects allow less here.
 `,
-		Options: []Option{hostAs, hostName, aliases, projects,
-			{Name: "print", Short: "print the line of authorized_keys, do not write it"}, yes, dryRun, asJSON},
+		Options:  []Option{hostAs, hostName, aliases, projects, yes, dryRun, asJSON},
 		Examples: []string{"c2c relay add me@devbox", "c2c relay add me@devbox --aliases birch --projects this"}},
 	{Name: "relay pair", Args: "[text]", Short: "pair without ssh, by two texts",
 		Long: `Without a text it prints an invitation, good for an hour and for one answer. The
@@ -123,11 +122,11 @@ nobody. Without --ssh, mail goes through a hub. With --yes the answer is taken
 without asking, and a new machine gives it without asking: pair TEXT --yes.
 `,
 		Options: []Option{hostAs, hostName, aliases, projects,
-			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun, asJSON},
+			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun},
 		Examples: []string{"c2c relay pair --ssh me@laptop", "c2c relay pair -"}},
 	{Name: "relay allow", Args: "<host>", Short: "change what a machine may write to",
 		Long:     "An option that is missing leaves its list as it is.\n",
-		Options:  []Option{aliases, projects, asJSON},
+		Options:  []Option{aliases, projects},
 		Examples: []string{"c2c relay allow devbox --aliases birch,elm --projects this", "c2c relay allow devbox --aliases -"}},
 	{Name: "relay list", Short: "show the paired machines, and what each may write to",
 		Options: []Option{asJSON}, Examples: []string{"c2c relay list"}},
@@ -139,13 +138,13 @@ when it was last heard; and how much mail waits for it, in all projects.
 		Options: []Option{asJSON}, Examples: []string{"c2c relay status"}},
 	{Name: "relay revoke", Args: "<host>", Short: "refuse the mail of a machine from now on",
 		Long:    "c2c remembers its key for that, and removes its line from authorized_keys.\n",
-		Options: []Option{dryRun, asJSON}, Examples: []string{"c2c relay revoke devbox"}},
+		Options: []Option{dryRun}, Examples: []string{"c2c relay revoke devbox"}},
 	{Name: "relay remove", Args: "<host>", Short: "forget a machine",
 		Long:    "c2c removes its line from authorized_keys. That machine keeps its own list.\n",
-		Options: []Option{dryRun, asJSON}, Examples: []string{"c2c relay remove devbox"}},
+		Options: []Option{dryRun}, Examples: []string{"c2c relay remove devbox"}},
 	{Name: "relay project", Args: "<name>", Short: "name a project without a remote for other machines",
-		Long:    "Run it in the directory of the project, with the same name on each machine.\n",
-		Options: []Option{asJSON}, Examples: []string{"c2c relay project notes"}},
+		Long:     "Run it in the directory of the project, with the same name on each machine.\n",
+		Examples: []string{"c2c relay project notes"}},
 	{Name: "relay hub", Args: "<fleet> | <verb> [words]", Short: "have mail go through a nats-server",
 		Long: `Writes ./c2c-hub-FLEET: a configuration for each server, written once and then
 yours; hosts.conf, which it includes; a file for each host. Again with more
@@ -157,7 +156,7 @@ after a change of hosts. c2c starts no server, and none of this pairs machines.
 			{Name: "hosts", Value: "names", Short: "the hosts of the fleet, with commas"},
 			{Name: "listen", Value: "address", Short: "where it listens; default 127.0.0.1:4222"},
 			{Name: "url", Value: "url", Short: "what hosts use, if not --listen; a cluster: one a server"},
-			{Name: "ca", Value: "file", Short: "your own certificates, by which hosts know the hub"}, yes, dryRun, asJSON},
+			{Name: "ca", Value: "file", Short: "your own certificates, by which hosts know the hub"}, yes},
 		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub join host-laptop.json"}},
 	{Name: "relay start", Short: "start the relay", Examples: []string{"c2c relay start"}},
 	{Name: "relay stop", Short: "end the relay; mail waits until c2c relay start", Examples: []string{"c2c relay stop"}},

@@ -24,11 +24,8 @@ const remoteExchange = `sh -c 'PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/b
 
 const (
 	exchangeTime = 5 * time.Minute  // how long ssh may ask for a password, and the other host may take to answer
-	answerTime   = 30 * time.Second // how long this host may take to answer another host
+	linkWait     = 10 * time.Second // how long add waits for the first link
 )
-
-// linkWait is how long add waits for the first link.
-const linkWait = 10 * time.Second
 
 // add pairs this machine with a machine that ssh reaches. It connects there twice, with the person's own ssh keys: to query the machine,
 // and to exchange the hosts' keys.
@@ -41,17 +38,17 @@ func (c *call) add(ctx context.Context, dest string) error {
 		return err
 	}
 	if projects == nil {
-		projects = []string{relay.AnyName}
+		projects = anyName
 	}
 	if aliases == nil {
-		aliases = []string{relay.AnyName}
+		aliases = anyName
 	}
 	key, err := relay.LoadKey(ctx, c.r.Dir)
 	if err != nil {
 		return err
 	}
 	public := key.Public()
-	e := Exchange{Name: cmp.Or(*c.name, machineName()), Key: &public, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}, Print: *c.print}
+	e := Exchange{Name: cmp.Or(*c.name, machineName()), Key: &public}
 	if err := relay.CheckName(e.Name); err != nil {
 		return fmt.Errorf("%w: --name: %w", cli.ErrUsage, err)
 	}
@@ -72,9 +69,6 @@ func (c *call) add(ctx context.Context, dest string) error {
 		return cli.WithHint(err, "give the host another name here: c2c relay add --as NAME")
 	}
 	c.showPlan(h, e, there)
-	if *c.print {
-		return c.finishPrint(ctx, dest, e, h, there)
-	}
 	if *c.dry {
 		return nil
 	}
@@ -159,27 +153,9 @@ func (c *call) showPlan(h relay.Host, e Exchange, there Exchanged) {
 		out = c.Stderr
 	}
 	fmt.Fprintf(out, "this machine: %s, key %s\n%s: key %s\n\n", e.Name, e.Key.Fingerprint(), h.Name, there.Key.Fingerprint())
-	if !*c.print {
-		fmt.Fprintf(out, "on %s, into ~/.ssh/authorized_keys:\n  %s\n", h.Name, there.Line)
-	}
-	fmt.Fprintf(out, "on %s: %s may write to %s\n", h.Name, cmp.Or(there.Known, e.Name), reaches(e.Projects, e.Aliases))
+	fmt.Fprintf(out, "on %s, into ~/.ssh/authorized_keys:\n  %s\n", h.Name, there.Line)
+	fmt.Fprintf(out, "on %s: %s may write to %s\n", h.Name, cmp.Or(there.Known, e.Name), reaches(anyName, anyName))
 	fmt.Fprintf(out, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
-}
-
-// finishPrint ends add --print. It prints the line for authorized_keys, which a person must add, and then does the rest of the pairing.
-func (c *call) finishPrint(ctx context.Context, dest string, e Exchange, h relay.Host, there Exchanged) error {
-	fmt.Fprintf(c.Stdout, "\nput this line into ~/.ssh/authorized_keys on %s:\n%s\n", h.Name, there.Line)
-	if *c.dry {
-		return nil
-	}
-	if ok, err := c.confirm("Do everything else?"); err != nil || !ok {
-		return errors.Join(err, errors.New("nothing was changed"))
-	}
-	e.Apply = true
-	if _, err := c.exchange(ctx, dest, e); err != nil {
-		return err
-	}
-	return c.paired(ctx, h)
 }
 
 // exchange runs c2c on the other host, with the person's own ssh keys.
@@ -292,9 +268,6 @@ func (c *call) invite(ctx context.Context, key *relay.Key) error {
 	if err != nil {
 		return err
 	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{"invitation": i.String(), "fingerprint": i.Key.Fingerprint(), "expires_in_s": int(relay.InvitationTime.Seconds())})
-	}
 	fmt.Fprintf(c.Stderr, "key of this machine: %s\nWithin an hour, run on the other machine: c2c relay pair INVITATION, with the line below. Then run here: c2c relay pair ANSWER, with the line it prints.\n", i.Key.Fingerprint())
 	if *c.yes {
 		fmt.Fprintln(c.Stderr, "c2c: hint: the line is a secret: whoever has it can pair a machine with this one, and nobody is asked")
@@ -342,9 +315,6 @@ func (c *call) takeInvitation(ctx context.Context, key *relay.Key, text string) 
 	}
 	if _, _, err := c.r.Start(ctx, c.Environ); err != nil { // the relay tries to connect until the inviter has accepted the answer
 		return fmt.Errorf("start the relay: %w", err)
-	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{"answer": answer.String(), "host": h.Name, "fingerprint": answer.Key.Fingerprint()})
 	}
 	fmt.Fprintf(c.Stderr, "key of this machine: %s\nOn %s, run: c2c relay pair ANSWER, with the line below:\n", answer.Key.Fingerprint(), h.Name)
 	fmt.Fprintln(c.Stdout, answer)

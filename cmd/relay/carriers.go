@@ -11,7 +11,6 @@ import (
 
 	"c2c/relay"
 	"c2c/relay/nats"
-	"c2c/relay/ssh"
 )
 
 // hubFile is a file with a nats.Access: the address of this host's hub, and the key to use it.
@@ -19,8 +18,7 @@ const hubFile = "hub.json"
 
 // Link is the state of the link to one host, for c2c relay status.
 type Link struct {
-	ssh.Status
-	Hub string `json:"hub,omitempty"` // the hub's address, for a host that is reached through a hub
+	relay.LinkStatus
 
 	// Only c2c relay status sets the following fields. They are about all projects together.
 	SeenAt    time.Time `json:"last_seen_at,omitzero"`
@@ -167,16 +165,14 @@ func (h *Host) openHub(changed func()) *nats.Carrier {
 // links returns the state of the link to each host.
 func (h *Host) links() []Link {
 	all := []Link{}
-	for _, st := range h.ssh.Status() {
-		if h.carrier.kind(st.Peer) == relay.SSH {
-			all = append(all, Link{Status: st})
-		}
-	}
+	states := h.ssh.Status()
 	if h.nats != nil {
-		for _, st := range h.nats.Status() {
-			if host, err := h.list.ByName(st.Peer); err == nil && host.Revoked == 0 {
-				all = append(all, Link{Status: ssh.Status{Peer: st.Peer, Up: st.Up, Since: st.Since, Error: st.Error}, Hub: st.Hub})
-			}
+		states = append(states, h.nats.Status()...)
+	}
+	for _, st := range states {
+		host, err := h.list.ByName(st.Peer)
+		if err == nil && host.Revoked == 0 && (host.Carrier == relay.NATS) == (st.Hub != "") {
+			all = append(all, Link{LinkStatus: st})
 		}
 	}
 	return all

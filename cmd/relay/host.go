@@ -6,7 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"sync"
 	"time"
 
@@ -80,7 +80,7 @@ func (h *Host) Run(ctx context.Context) error {
 		if h.nats = h.openHub(cfg.Changed); h.nats != nil {
 			h.carrier.ways[relay.NATS] = h.nats
 		}
-		h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]string{}, alone: map[string]time.Time{}}
+		h.roots = &roots{h: h, open: map[string]*root{}, up: map[string]bool{}, failed: map[string]string{}, alone: map[string]time.Time{}}
 		h.changes = watch.NewChanges()
 		defer h.changes.Close()
 		var tasks sync.WaitGroup
@@ -112,37 +112,13 @@ func (h *Host) watch(ctx context.Context) {
 	var last []relay.Host
 	h.changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
 		list, err := h.list.All()
-		if err == nil {
-			if !same(list, last) {
-				h.carrier.reload()
-			}
-			if !sameRights(list, last) {
-				h.roots.retell()
-			}
+		if err == nil && !reflect.DeepEqual(list, last) {
+			h.carrier.reload()
+			h.roots.retell()
 			last = list
 		}
 		files, again := h.roots.look(ctx, list, err == nil)
 		return append(files, filepath.Join(h.Dir.Path(), wantedFile), h.list.Changed()), again, nil
-	})
-}
-
-// same reports whether two lists are equal in all fields that a carrier uses.
-func same(a, b []relay.Host) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Dest != b[i].Dest || a[i].Carrier != b[i].Carrier || a[i].Revoked != b[i].Revoked || a[i].Key.ID() != b[i].Key.ID() {
-			return false
-		}
-	}
-	return true
-}
-
-// sameRights reports whether two lists have the same hosts with the same rights.
-func sameRights(a, b []relay.Host) bool {
-	return slices.EqualFunc(a, b, func(a, b relay.Host) bool {
-		return a.Name == b.Name && slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Projects, b.Projects)
 	})
 }
 

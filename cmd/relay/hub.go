@@ -16,15 +16,13 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/internal/atomicfile"
+	"c2c/internal/format"
 	"c2c/relay"
 	"c2c/relay/nats"
 )
 
-// The files of a hub's owner. The owner has a directory for each hub.
-const (
-	hubStreams = "streams.json"
-	hubOwner   = "owner.json"
-)
+// hubOwner is the file with the Access of a hub's owner, who has a directory for each hub.
+const hubOwner = "owner.json"
 
 func hubHost(name string) string { return "host-" + name + ".json" }
 
@@ -50,47 +48,32 @@ func (c *call) path(name string) string {
 	return filepath.Join(c.Cwd, name)
 }
 
-// writeHub writes the files that the servers of a hub need, and a file for each host. If the hub exists, it adds hosts, or removes one. A
-// server's configuration belongs to the owner of the hub: once it is there, c2c does not change it.
+// writeHub writes the files that the servers of a hub need, and a file for each host. If the hub
+// exists, it adds hosts, or removes one. A server's configuration belongs to the owner of the hub:
+// once it is there, c2c does not change it.
 func (c *call) writeHub(path, fleet, remove string) error {
-	open := atomicfile.Create
-	if remove != "" {
-		open = atomicfile.Open
-	} else if err := relay.CheckName(fleet); err != nil {
-		return fmt.Errorf("%w: fleet: %w", cli.ErrUsage, err)
+	hub, seeds, err := c.planHub(path, fleet, remove)
+	if err != nil {
+		return err
 	}
-	dir, err := open(path)
+	data, err := json.MarshalIndent(hub, "", " ")
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{hubFile: append(data, '\n'), nats.HostsFile: []byte(hub.HostsConfig())}
+	configs := hub.ServerConfig(path, seeds[""])
+	for name, text := range configs {
+		if _, err := os.Lstat(filepath.Join(path, name)); errors.Is(err, fs.ErrNotExist) {
+			files[name] = []byte(text)
+		} else if err != nil {
+			return err
+		}
+	}
+	dir, err := atomicfile.Create(path)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	hub, seeds, err := c.planHub(dir, fleet, remove)
-	if err != nil {
-		return err
-	}
-	files := map[string]string{nats.HostsFile: hub.HostsConfig()}
-	var servers, old []string
-	for name, text := range hub.ServerConfig(path, seeds[""]) {
-		servers = append(servers, name)
-		there, err := os.ReadFile(filepath.Join(path, name))
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && seeds[""] == "":
-			return fmt.Errorf("write %s: %s is missing: put it back", name, filepath.Join(path, hubOwner))
-		case errors.Is(err, fs.ErrNotExist):
-			files[name] = text
-		case err != nil:
-			return err
-		case !strings.Contains(string(there), nats.HostsFile):
-			old = append(old, name)
-		}
-	}
-	slices.Sort(servers)
-	if *c.dry {
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			fmt.Fprintf(c.Stdout, "# %s:\n%s\n", filepath.Join(path, name), files[name])
-		}
-		return nil
-	}
 	// Write the secrets first: the hub could never accept a host whose secret is lost.
 	for name, seed := range seeds {
 		text, err := hub.Access(name, seed).Text()
@@ -105,38 +88,20 @@ func (c *call) writeHub(path, fleet, remove string) error {
 			return err
 		}
 	}
-	streams, err := mergeStreams(dir, hub.Streams(), remove)
-	if err != nil {
-		return err
-	}
-	for file, what := range map[string]any{hubStreams: streams, hubFile: hub} {
-		data, err := json.MarshalIndent(what, "", " ")
-		if err == nil {
-			err = dir.Replace(file, append(data, '\n'))
-		}
-		if err != nil {
-			return err
-		}
-	}
 	for name, text := range files {
-		if err := dir.Replace(name, []byte(text)); err != nil {
+		if err := dir.Replace(name, text); err != nil {
 			return err
 		}
 	}
-	for _, name := range old {
-		fmt.Fprintf(c.Stderr, "c2c: hint: %s does not include %s, so the hub does not learn of its hosts: write include %[2]q in place of users: [...], and check that %[2]s has only the hosts that you want\n", name, nats.HostsFile)
-	}
-	if err := dir.Remove(hubHost(remove)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.UnlessAbsent(dir.Remove(hubHost(remove))); err != nil {
 		return err
 	}
-	return c.printHub(path, servers, hub)
+	c.printHub(path, slices.Sorted(maps.Keys(configs)), hub)
+	return nil
 }
 
 // printHub prints the next steps for the owner of a hub.
-func (c *call) printHub(path string, servers []string, hub nats.Hub) error {
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{"directory": path, "hub": hub})
-	}
+func (c *call) printHub(path string, servers []string, hub nats.Hub) {
 	fmt.Fprintf(c.Stdout, "%s is written; nothing was started. Start each server with its file and %s, or let it read them again (nats-server --signal reload); then make the streams:\n", path, nats.HostsFile)
 	for _, name := range servers {
 		fmt.Fprintf(c.Stdout, "  nats-server -c %s\n", filepath.Join(path, name))
@@ -148,27 +113,32 @@ func (c *call) printHub(path string, servers []string, hub nats.Hub) error {
 	if host, _, _ := net.SplitHostPort(hub.Listen); !net.ParseIP(host).IsLoopback() && strings.HasPrefix(hub.URL, "nats:") {
 		fmt.Fprintf(c.Stderr, "c2c: hint: without TLS, others in the network see which hosts write to each other; %s says where a certificate goes\n", servers[0])
 	}
-	return nil
 }
 
 // planHub returns the hub as it will be, and the known seeds by host; the owner's seed has the key "".
-func (c *call) planHub(dir *atomicfile.Dir, fleet, remove string) (hub nats.Hub, seeds map[string]string, err error) {
+func (c *call) planHub(path, fleet, remove string) (hub nats.Hub, seeds map[string]string, err error) {
 	seeds = map[string]string{}
-	data, err := dir.ReadIf(hubFile)
+	hub, err = readHub(path)
 	switch {
-	case err != nil:
-		return hub, nil, err
-	case data != nil:
-		if err := json.Unmarshal(data, &hub); err != nil {
-			return hub, nil, fmt.Errorf("read %s: %w", filepath.Join(dir.Path(), hubFile), err)
-		}
-		if *c.listen != "" {
-			return hub, nil, fmt.Errorf("%w: --listen is for a new hub: change listen in the configuration of the server, which is yours", cli.ErrUsage)
-		}
-	default:
+	case errors.Is(err, fs.ErrNotExist) && remove == "":
 		hub.Fleet = fleet
 		if seeds[""], hub.Owner, err = nats.NewSeed(); err != nil {
 			return hub, nil, err
+		}
+	case err != nil:
+		return hub, nil, err
+	case *c.listen != "":
+		return hub, nil, fmt.Errorf("%w: --listen is for a new hub: change listen in the configuration of the server, which is yours", cli.ErrUsage)
+	default: // write the files of the owner and the hosts again, because they have the hub's address
+		owner, err := readAccess(filepath.Join(path, hubOwner))
+		if err != nil {
+			return hub, nil, err
+		}
+		seeds[""] = owner.Seed
+		for _, m := range hub.Hosts {
+			if a, err := readAccess(filepath.Join(path, hubHost(m.Name))); err == nil && m.Name != remove { // the owner may have deleted it
+				seeds[m.Name] = a.Seed
+			}
 		}
 	}
 	hub.Listen = cmp.Or(*c.listen, hub.Listen, "127.0.0.1:4222")
@@ -183,17 +153,8 @@ func (c *call) planHub(dir *atomicfile.Dir, fleet, remove string) (hub nats.Hub,
 			return hub, nil, err
 		}
 	}
-	if a, err := readAccess(dir, hubOwner); err == nil && seeds[""] == "" { // write the owner's file again, because it has the hub's address
-		seeds[""] = a.Seed
-	}
-	for _, m := range hub.Hosts { // do not write a host's file again if the owner has deleted it
-		if a, err := readAccess(dir, hubHost(m.Name)); err == nil {
-			seeds[m.Name] = a.Seed
-		}
-	}
-	for _, name := range strings.Split(*c.members, ",") {
-		name = strings.TrimSpace(name)
-		if name == "" || slices.ContainsFunc(hub.Hosts, func(m nats.Member) bool { return m.Name == name }) {
+	for _, name := range words(*c.members) {
+		if slices.ContainsFunc(hub.Hosts, func(m nats.Member) bool { return m.Name == name }) {
 			continue
 		}
 		seed, public, err := nats.NewSeed()
@@ -212,73 +173,44 @@ func (c *call) planHub(dir *atomicfile.Dir, fleet, remove string) (hub nats.Hub,
 	return hub, seeds, nil
 }
 
-func readAccess(dir *atomicfile.Dir, name string) (nats.Access, error) {
-	data, err := dir.ReadMost(name, nats.MaxAccess)
+func readHub(path string) (hub nats.Hub, err error) {
+	path = filepath.Join(path, hubFile)
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &hub)
+	}
+	if err != nil {
+		return hub, fmt.Errorf("read %s: %w", path, err)
+	}
+	return hub, nil
+}
+
+func readAccess(path string) (nats.Access, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nats.Access{}, err
 	}
 	a, err := nats.ParseAccess(data)
 	if err != nil {
-		return a, fmt.Errorf("read %s: %w", filepath.Join(dir.Path(), name), err)
+		return a, fmt.Errorf("read %s: %w", path, err)
 	}
 	return a, nil
 }
 
-// mergeStreams returns the streams in the file, in which the owner may have changed sizes, and the streams of new hosts, without the
-// stream of a removed host.
-func mergeStreams(dir *atomicfile.Dir, all []nats.Stream, removed string) ([]nats.Stream, error) {
-	there, err := readStreams(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	there = slices.DeleteFunc(there, func(t nats.Stream) bool { return t.Config.Name == nats.StreamName(removed) })
-	for _, s := range all {
-		if !slices.ContainsFunc(there, func(t nats.Stream) bool { return t.Config.Name == s.Config.Name }) {
-			there = append(there, s)
-		}
-	}
-	return there, nil
-}
-
-func readStreams(dir *atomicfile.Dir) (all []nats.Stream, err error) {
-	data, err := dir.ReadMost(hubStreams, 4<<20)
-	if err == nil {
-		err = json.Unmarshal(data, &all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(dir.Path(), hubStreams), err)
-	}
-	return all, nil
-}
-
 // makeStreams makes the streams at a running hub.
 func (c *call) makeStreams(ctx context.Context, path string) error {
-	dir, err := atomicfile.Open(path)
+	owner, err := readAccess(filepath.Join(path, hubOwner))
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	owner, err := readAccess(dir, hubOwner)
+	hub, err := readHub(path)
 	if err != nil {
 		return err
 	}
-	all, err := readStreams(dir)
-	if err != nil {
+	if err := nats.MakeStreams(ctx, owner, hub.Streams()); err != nil {
 		return err
 	}
-	if !*c.dry {
-		if err := nats.MakeStreams(ctx, owner, all); err != nil {
-			return err
-		}
-	}
-	names := []string{}
-	for _, s := range all {
-		names = append(names, s.Config.Name)
-	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{"hub": owner.URL, "streams": names})
-	}
-	fmt.Fprintf(c.Stdout, "%s has the streams %s\n", owner.URL, strings.Join(names, ", "))
+	fmt.Fprintf(c.Stdout, "%s has the streams of its %s\n", owner.URL, format.Count(len(hub.Hosts), "host", "hosts"))
 	return nil
 }
 
@@ -293,12 +225,7 @@ func (r *Relay) restart(ctx context.Context, env []string) error {
 
 // joinHub makes mail for the paired hosts of a fleet go through the fleet's hub.
 func (c *call) joinHub(ctx context.Context, path string) error {
-	from, err := atomicfile.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	a, err := readAccess(from, filepath.Base(path))
+	a, err := readAccess(path)
 	if err != nil {
 		return err
 	}
@@ -317,12 +244,7 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 			change, names = append(change, h), append(names, h.Name)
 		}
 	}
-	if !*c.asJSON {
-		fmt.Fprintf(c.Stdout, "this machine is %s at the hub %s of the fleet %s\nmail goes through it to: %s\n", a.Host, a.URL, a.Fleet, cmp.Or(strings.Join(names, ", "), "no host that is paired yet"))
-	}
-	if *c.dry {
-		return nil
-	}
+	fmt.Fprintf(c.Stdout, "this machine is %s at the hub %s of the fleet %s\nmail goes through it to: %s\n", a.Host, a.URL, a.Fleet, cmp.Or(strings.Join(names, ", "), "no host that is paired yet"))
 	if ok, err := c.confirm("Do this?"); err != nil || !ok {
 		return errors.Join(err, errors.New("nothing was changed"))
 	}
@@ -342,9 +264,6 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 		fmt.Fprintf(c.Stderr, "c2c: hint: %v\n", err)
 	} else if err != nil {
 		return fmt.Errorf("the hub is recorded, but the relay does not start: %w", err)
-	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{"hub": a.URL, "fleet": a.Fleet, "host": a.Host, "hosts": names})
 	}
 	fmt.Fprintln(c.Stdout, "done; c2c relay status shows the link to each host")
 	return nil

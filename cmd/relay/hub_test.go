@@ -76,11 +76,16 @@ func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 // person runs c2c relay as a person does.
 func person(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
+	return personAt(t.Context(), t, home, args...)
+}
+
+func personAt(ctx context.Context, t *testing.T, home string, args ...string) (string, error) {
+	t.Helper()
 	verb, _ := cli.Find("relay")
 	var out bytes.Buffer
-	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Log: slog.New(slog.DiscardHandler),
+	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Environ: []string{"HOME=" + home}, Log: slog.New(slog.DiscardHandler),
 		Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Person: func(context.Context, string) error { return nil }}
-	err := Run(t.Context(), p, verb, args)
+	err := Run(ctx, p, verb, args)
 	return out.String(), err
 }
 
@@ -105,6 +110,8 @@ func TestAHubIsWrittenAndGrows(t *testing.T) {
 	}
 	if out, err := person(t, home, "hub", "team"); err == nil {
 		t.Errorf("a hub without hosts: %s", out)
+	} else if _, err := os.Stat(dir); err == nil {
+		t.Error("nothing was to be written, but the directory is there")
 	}
 	first := write("--hosts", "laptop,devbox", "--listen", "127.0.0.1:4999")
 	if err := os.Remove(filepath.Join(dir, hubHost("devbox"))); err != nil { // it was given to its host
@@ -114,7 +121,7 @@ func TestAHubIsWrittenAndGrows(t *testing.T) {
 	if len(second.Hosts) != 3 || !slices.Equal(second.Hosts[:2], first.Hosts) || second.Owner != first.Owner || second.URL != "nats://127.0.0.1:4999" {
 		t.Errorf("%+v became %+v", first, second)
 	}
-	for name, there := range map[string]bool{hubConfig: true, nats.HostsFile: true, hubStreams: true, hubOwner: true, hubHost("laptop"): true, hubHost("other"): true, hubHost("devbox"): false} {
+	for name, there := range map[string]bool{hubConfig: true, nats.HostsFile: true, hubOwner: true, hubHost("laptop"): true, hubHost("other"): true, hubHost("devbox"): false} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if there != (err == nil) {
 			t.Errorf("%s: %v", name, err)
@@ -164,7 +171,7 @@ func TestTheServersConfigurationBelongsToTheOwner(t *testing.T) {
 	if now := read(hubConfig); now != config {
 		t.Errorf("the configuration of the server was changed:\n%s", now)
 	}
-	for _, name := range []string{nats.HostsFile, hubStreams, hubFile, hubHost("laptop")} {
+	for _, name := range []string{nats.HostsFile, hubFile, hubHost("laptop")} {
 		if text := read(name); strings.Contains(text, "lost") || !strings.Contains(text, "other") {
 			t.Errorf("%s:\n%s", name, text)
 		}
@@ -176,13 +183,6 @@ func TestTheServersConfigurationBelongsToTheOwner(t *testing.T) {
 		if out, err := person(t, home, append([]string{"hub"}, wrong...)...); err == nil {
 			t.Errorf("%q: %s", wrong, out)
 		}
-	}
-	// An older c2c wrote the hosts into the configuration itself.
-	if err := os.WriteFile(filepath.Join(dir, hubConfig), []byte("accounts { C2C { users: [] } }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out := do("team", "--hosts", "new"); !strings.Contains(out, `write include "hosts.conf" in place of users`) {
-		t.Errorf("it says nothing of the include that is missing:\n%s", out)
 	}
 }
 

@@ -2,46 +2,40 @@ package relay
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"c2c/inbox/mail"
-	"c2c/internal/atomicfile"
 )
 
 // Leftovers returns lines for a person: which parts of the mail between machines c2c uninstall leaves, and how to remove them.
 func Leftovers(getenv func(string) string) (lines []string) {
+	r, err := Open(getenv, false)
+	if err != nil || r.Dir == nil {
+		return nil
+	}
+	defer r.Close()
 	say := func(format string, args ...any) {
 		lines = append(lines, mail.Visible(fmt.Sprintf(format, args...), ""))
 	}
-	r, err := Open(getenv, false)
-	if r == nil || err == nil && r.Dir == nil {
-		return nil
-	}
-	if err != nil {
-		say("what this machine knows of paired machines cannot be read, and stays: %v", err)
-		return lines
-	}
-	defer r.Close()
 	var names []string
 	all, err := r.Hosts(time.Now).All()
 	for _, h := range all {
 		names = append(names, h.Name)
 	}
 	if err != nil {
-		say("the list of paired machines cannot be read, and stays: %v", err)
+		say("the list of paired machines stays: %v", err)
 	} else if len(names) > 0 {
 		say("paired machines stay, with the keys and the mail for them: %s; c2c relay remove NAME forgets a machine, and removes its line from authorized_keys", strings.Join(names, ", "))
 	}
 	path := AuthorizedKeys(getenv)
-	data, err := atomicfile.ReadForeign(path, maxAuthKey)
+	data, err := readAuthorized(path)
 	if n := strings.Count(string(data), " "+mark("")); err == nil && n > 0 {
 		say("lines of c2c in %s stay: %d; each lets one machine start c2cd relay --stdio", path, n)
 	}
 	unit := filepath.Join(getenv("HOME"), ".config", "systemd", "user", "c2c-relay.service")
-	if _, err := os.Lstat(unit); err == nil {
+	if isThere(unit) {
 		say("%s stays: systemctl --user disable --now c2c-relay, and delete it", unit)
 	}
 	if pid, err := r.PID(); err == nil && pid != 0 {

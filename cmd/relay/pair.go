@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,21 +80,19 @@ func AuthorizedKeys(getenv func(string) string) string {
 	return filepath.Join(getenv("HOME"), ".ssh", "authorized_keys")
 }
 
-// ownFile is the first line of an authorized_keys that Authorize has made. If no other line is left, c2c removes such a file.
-const ownFile = "# made by c2c, which removes this file when it removes the last key\n"
-
-// Authorize writes a line into authorized_keys. It replaces an older line of the same host.
+// Authorize writes a line into authorized_keys, unless it is there. It replaces an older line of the
+// same host.
 func Authorize(path, line string, host relay.Public) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = editAuthorized(path, func(lines []string) []string {
-			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-				lines = []string{ownFile}
+			if slices.Contains(lines, line+"\n") { // a person may have put it there
+				return lines
 			}
 			return append(without(lines, host.ID()), line+"\n")
 		})
 	}
-	return cli.WithHint(err, "let this user write "+path+", and pair again; or pair by c2c relay add --print, which leaves that file to you")
+	return cli.WithHint(err, "let this user write "+path+"; or put the line that c2c relay add --dry-run shows into it yourself; then pair again")
 }
 
 // Unauthorize removes the line of a host from authorized_keys. removed is true if there was such a line.
@@ -129,7 +128,7 @@ func editAuthorized(path string, edit func(lines []string) []string) error {
 		lines[n-1] += "\n"
 	}
 	after := strings.Join(edit(lines), "")
-	if after == string(data) || after == "" && len(data) == 0 {
+	if after == string(data) {
 		return nil
 	}
 	check := func() error {
@@ -137,12 +136,6 @@ func editAuthorized(path string, edit func(lines []string) []string) error {
 			return err
 		}
 		return fmt.Errorf("edit %s: another program has changed it meanwhile; run this again", path)
-	}
-	if after == ownFile {
-		if err := check(); err != nil {
-			return err
-		}
-		return os.Remove(path)
 	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil {
@@ -157,15 +150,15 @@ func readAuthorized(path string) ([]byte, error) {
 	return data, atomicfile.UnlessAbsent(err)
 }
 
+// anyName allows all projects, or all aliases: the machines that c2c relay add pairs have one owner.
+var anyName = []string{relay.AnyName}
+
 // Exchange is the request that `c2c relay add` sends to c2c on the other host, through ssh.
 type Exchange struct {
-	Apply    bool          `json:"apply"` // change the other host; otherwise only query it
-	Name     string        `json:"name"`  // the name for the sending host
-	Key      *relay.Public `json:"key,omitempty"`
-	SSHKey   string        `json:"ssh_key,omitempty"`
-	Projects []string      `json:"projects,omitempty"` // projects of the answering host to which the sending host may write
-	Aliases  []string      `json:"aliases,omitempty"`
-	Print    bool          `json:"print,omitempty"` // do not edit authorized_keys, because a person will
+	Apply  bool          `json:"apply"` // change the other host; otherwise only query it
+	Name   string        `json:"name"`  // the name for the sending host
+	Key    *relay.Public `json:"key,omitempty"`
+	SSHKey string        `json:"ssh_key,omitempty"`
 }
 
 // Exchanged is the answer to an Exchange.
@@ -192,27 +185,21 @@ func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, ge
 		return a, err
 	}
 	list := r.Hosts(now)
-	if h, err := list.ByID(e.Key.ID()); err == nil {
-		a.Known = h.Name
+	before, err := list.ByID(e.Key.ID())
+	if err == nil {
+		a.Known = before.Name
 	} else if !errors.Is(err, relay.ErrUnknown) {
 		return a, err
 	}
 	if !e.Apply {
 		return a, nil
 	}
-	h := relay.Host{Name: e.Name, Carrier: relay.SSH, Projects: e.Projects, Aliases: e.Aliases, Key: *e.Key}
+	h := relay.Host{Name: e.Name, Carrier: relay.SSH, Projects: anyName, Aliases: anyName, Key: *e.Key}
 	if a.Known != "" {
-		h.Name = a.Known
-	}
-	before, err := list.ByID(e.Key.ID())
-	if err == nil {
-		h.Dest = before.Dest // keep the destination, because this host may connect, too
+		h.Name, h.Dest = a.Known, before.Dest // keep the destination, because this host may connect, too
 	}
 	if _, err := list.Add(ctx, h); err != nil {
 		return a, err
-	}
-	if e.Print {
-		return a, nil
 	}
 	return a, Authorize(AuthorizedKeys(getenv), a.Line, *e.Key)
 }

@@ -68,7 +68,7 @@ func TestAuthorizedKeysKeepsTheLinesOfOthers(t *testing.T) {
 	if err := os.WriteFile(path, []byte(lineOf(a, "/old/c2cd")+"\n"+own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []relay.Public{b, a} {
+	for _, p := range []relay.Public{b, a, b} { // the line that is there stays in its place
 		if err := Authorize(path, lineOf(p, "/new/c2cd"), p); err != nil {
 			t.Fatal(err)
 		}
@@ -80,58 +80,6 @@ func TestAuthorizedKeysKeepsTheLinesOfOthers(t *testing.T) {
 		}
 	}
 	holds(own, lineOf(a, "/new/c2cd"))
-}
-
-func TestAuthorizedKeysThatC2CHasMadeGoesWithItsLastLine(t *testing.T) {
-	path := filepath.Join(t.TempDir(), ".ssh", "authorized_keys")
-	a, b := public(t), public(t)
-	authorize := func(p relay.Public) {
-		t.Helper()
-		line, err := AuthorizedLine("/usr/bin/c2cd", sshKey, p)
-		if err == nil {
-			err = Authorize(path, line, p)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	leaves := func(p relay.Public, want bool) string {
-		t.Helper()
-		if was, err := Unauthorize(path, p.ID()); err != nil || !was {
-			t.Fatalf("%v, %v", was, err)
-		}
-		data, err := os.ReadFile(path)
-		if (err == nil) != want {
-			t.Errorf("it is there: %v, want %v: %q", err == nil, want, data)
-		}
-		return string(data)
-	}
-	authorize(a)
-	authorize(b)
-	leaves(a, true)
-	leaves(b, false)
-
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	authorize(a)
-	leaves(a, true) // a person has made it
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-
-	authorize(a)
-	own := "ssh-rsa AAAAB3 me@desk\n"
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, append(data, own...), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left := leaves(a, true); !strings.HasSuffix(left, own) {
-		t.Errorf("it has %q", left)
-	}
 }
 
 func TestAuthorizedKeysThatCannotBeWrittenIsToldAsSuch(t *testing.T) {

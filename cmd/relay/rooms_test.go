@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -378,26 +377,6 @@ func TestAPostThatDoesNotRingIsNoMessageToAnotherMachine(t *testing.T) {
 	}
 }
 
-// An older c2c does not know what #review means.
-func TestAWishToJoinThatAnOlderProgramRefusesSaysWhatToDo(t *testing.T) {
-	laptop, _ := twoMachines(t)
-	here := laptop.project("site", "birch")
-	if _, err := rooms.Join(t.Context(), here, laptop.session(here, "birch"), "review@devbox", false); err != nil {
-		t.Fatal(err)
-	}
-	p := &post{b: here, h: &Host{Log: slog.New(slog.DiscardHandler)}}
-	if err := p.Refused(t.Context(), "devbox", laptop.waitingFor(here, "devbox")[0], relay.Invalid); err != nil {
-		t.Fatal(err)
-	}
-	got := laptop.waiting(here, "birch")
-	if len(got) != 1 || !strings.Contains(got[0].Content, "upgrade it") || !strings.Contains(got[0].Content, "c2c rooms join review@devbox") || strings.Contains(got[0].Content, "{") {
-		t.Errorf("%+v", got)
-	}
-	if _, err := rooms.StoreOf(here.Registry).Open("review@devbox"); !errors.Is(err, rooms.ErrNoRoom) {
-		t.Error(err)
-	}
-}
-
 // A machine that is not paired any more gets no posts, and its sessions are no members.
 func TestAMachineThatIsNotPairedAnyMoreLosesItsMembers(t *testing.T) {
 	laptop, devbox := twoMachines(t)
@@ -512,19 +491,11 @@ func (h *Host) lookOnce(t *testing.T) {
 
 // A post changes no file that makes a root look used, and may be the first thing that happens there after a restart of the relay.
 func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
-	for what, prepare := range map[string]func(m *machine, h *Host, root string) error{
-		"one that is used now": func(*machine, *Host, string) error { return nil },
-		"one that was idle for weeks": func(_ *machine, h *Host, root string) error {
+	for what, prepare := range map[string]func(h *Host, root string) error{
+		"one that is used now": func(*Host, string) error { return nil },
+		"one that was idle for weeks": func(h *Host, root string) error {
 			old := h.Now().Add(-2 * inUse)
-			return errors.Join(os.Chtimes(filepath.Join(root, sessions.RegistryFileName), old, old), os.Chtimes(root, old, old))
-		},
-		"one too many": func(m *machine, h *Host, _ string) (err error) {
-			for i := range mostOpen {
-				name := fmt.Sprint(i)
-				_, failed := h.roots.get(project.Root{Path: m.project(name).Root(), Name: name})
-				err = errors.Join(err, failed)
-			}
-			return err
+			return os.Chtimes(root, old, old)
 		},
 	} {
 		_, devbox := twoMachines(t)
@@ -540,7 +511,7 @@ func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
 		}
 		devbox.post(home, "amber", "review", "one", mail.Message{})
 		h := devbox.still()
-		if err := prepare(devbox, h, home.Root()); err != nil {
+		if err := prepare(h, home.Root()); err != nil {
 			t.Fatal(err)
 		}
 		h.lookOnce(t)
@@ -611,25 +582,6 @@ func TestARootThatCouldNotBeOpenedIsOpenedAtALaterLook(t *testing.T) {
 	if h.roots.at("site") == nil {
 		t.Error("the root is not relayed")
 	}
-}
-
-// The relay of a root cannot begin: look must not go on with a root that is closed.
-func TestARootWhoseRelayCannotBeginIsNotOpen(t *testing.T) {
-	_, devbox := twoMachines(t)
-	home := devbox.project("site", "amber")
-	h := devbox.still()
-	other, err := relay.Open(relay.Config{Root: home.Dir(), Project: "site", Peers: h.peers, Carrier: h.carrier})
-	if err == nil {
-		err = h.roots.relay.Add(other)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	open, err := h.roots.get(project.Root{Name: "site", Path: home.Root()})
-	if err == nil || open != nil || h.roots.at("site") != nil {
-		t.Errorf("%v, open: %v", err, open != nil)
-	}
-	h.lookOnce(t)
 }
 
 // The next machine with its name may be another one. No relay runs.

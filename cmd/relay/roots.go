@@ -23,8 +23,7 @@ import (
 
 // roots holds the open roots, which exchange mail with other machines. It passes a carrier's packets to the relays of these roots.
 type roots struct {
-	h     *Host
-	relay relay.Switch
+	h *Host
 
 	opening sync.Mutex // held while a root is opened or closed
 
@@ -33,6 +32,7 @@ type roots struct {
 
 	mu   sync.Mutex
 	open map[string]*root // by the name of the project
+	up   map[string]bool  // the hosts that have a link; a root that is opened later learns of it, too
 }
 
 // root is an open root.
@@ -75,7 +75,7 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 		r.h.changes.Recheck()
 		return errReplaced
 	}
-	return r.relay.Packet(ctx, packet)
+	return open.relay.Packet(ctx, packet)
 }
 
 // errReplaced means that a packet came for a root whose relay ends, see endReplaced. The sender gets no answer, so it asks again later,
@@ -84,16 +84,19 @@ var errReplaced = errors.New("the root was removed or replaced, or its project g
 
 // Link implements relay.Handler.
 func (r *roots) Link(peer string, up bool) {
-	r.relay.Link(peer, up)
+	r.mu.Lock()
+	r.up[peer] = up
+	for _, open := range r.open {
+		open.relay.Link(peer, up)
+	}
+	r.mu.Unlock()
 	if up {
 		r.h.changes.Recheck() // the host may not know of all sessions and states
 	}
 }
 
-const (
-	inUse    = 14 * 24 * time.Hour // how long a root counts as in use after its last change
-	mostOpen = 32                  // mayOpen returns false if so many roots are open
-)
+// inUse is how long a root counts as in use after its last change.
+const inUse = 14 * 24 * time.Hour
 
 // endReplaced ends the relays of open roots that were removed or replaced: all writes to such a root are lost, and its sessions may be in
 // another root. If areKnown is set, it also ends the relays of roots whose project has another name now: such a relay holds locks in the
@@ -168,39 +171,22 @@ type rights struct {
 	project string
 }
 
-func (r rights) of(name string) (host relay.Host, ok bool) {
-	i := slices.IndexFunc(r.list, func(h relay.Host) bool { return h.Name == name })
-	if i < 0 {
-		return host, false
-	}
-	return r.list[i], true
-}
-
 // Paired implements copies.Rights.
 func (r rights) Paired(name string) bool {
-	_, ok := r.of(name)
-	return ok
+	return slices.ContainsFunc(r.list, func(h relay.Host) bool { return h.Name == name })
 }
 
 // MayReach implements copies.Rights.
 func (r rights) MayReach(name, room string) bool {
-	host, _ := r.of(name)
-	return host.MayReach(r.project, "#"+room)
+	return slices.ContainsFunc(r.list, func(h relay.Host) bool { return h.Name == name && h.MayReach(r.project, "#"+room) })
 }
 
-// mayOpen reports whether to open a root that has no mail for other hosts. It returns true if a host may reach the root's sessions, the
-// root is in use, and not too many roots are open.
+// mayOpen reports whether to open a root that has no mail for other hosts: if a host may reach its
+// sessions, and it is in use.
 func (r *roots) mayOpen(here project.Root, list []relay.Host) bool {
-	if !slices.ContainsFunc(list, func(h relay.Host) bool { return h.MayReachProject(here.Name) }) {
-		return false
-	}
-	r.mu.Lock()
-	full := len(r.open) >= mostOpen
-	r.mu.Unlock()
-	return !full && slices.ContainsFunc([]string{here.Path, filepath.Join(here.Path, sessions.RegistryFileName)}, func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && r.h.Now().Sub(info.ModTime()) < inUse
-	})
+	info, err := os.Stat(here.Path)
+	return err == nil && r.h.Now().Sub(info.ModTime()) < inUse &&
+		slices.ContainsFunc(list, func(h relay.Host) bool { return h.MayReachProject(here.Name) })
 }
 
 // isShared reports whether a root that is not open has a room with members on other machines, so that posts may wait there. A member on
@@ -337,13 +323,14 @@ func (r *roots) begin(open *root) error {
 		}
 	}()
 	open.relay, open.stop = one, func() { cancel(); <-ended; open.close() }
-	if err := r.relay.Add(one); err != nil {
-		open.stop()
-		return err
-	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.open[open.name] = open
-	r.mu.Unlock()
+	for peer, up := range r.up {
+		if up {
+			one.Link(peer, true)
+		}
+	}
 	return nil
 }
 
@@ -361,7 +348,6 @@ func (r *roots) end(name string) {
 	delete(r.open, name)
 	r.mu.Unlock()
 	if open != nil {
-		r.relay.Remove(open.relay)
 		open.busy.Lock()
 		defer open.busy.Unlock()
 		open.stop()
@@ -418,20 +404,6 @@ func (p *post) deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	return relay.Stored, err
 }
 
-// whyRefused has the text of each reason, for the notice to the sender.
-var whyRefused = map[relay.Reason]string{
-	relay.Unknown:   "no session there has this alias",
-	relay.Forbidden: "that host does not let this one write to it; its person may allow that with c2c relay allow",
-	relay.Full:      "the mailbox of that session is full",
-	relay.Invalid:   "that host's mailboxes cannot store a message of this form",
-	relay.Taken:     "the mailbox there has another message with this id",
-	relay.Expired:   "the message had expired when it arrived",
-	relay.Blocked:   "on that host, something else is in the place of the mailbox's files",
-	relay.NoRoom:    "that host has no such room",
-	relay.NoMember:  "the session is not in that room, or was not invited to it",
-	relay.NoPost:    "the room does not take the post: the post that it answers may be gone, or it wakes all without a reason",
-}
-
 // Refused implements relay.Post.
 func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why relay.Reason) error {
 	ctx, end := context.WithTimeout(ctx, sessions.KeepWait)
@@ -448,14 +420,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		}
 		m.Content = words // the notice quotes m.Content, so put the sender's own words there
 	}
-	text, ok := whyRefused[why]
-	switch {
-	case strings.HasPrefix(m.To, "#") && why == relay.Invalid:
-		text = "c2c on that host is older, and has no rooms for other machines: upgrade it"
-	case !ok:
-		text = string(why)
-	}
-	err := broker.TellRefused(ctx, p.b, m, text)
+	err := broker.TellRefused(ctx, p.b, m, why.Text())
 	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter still exists. So return no error: the
 	// relay then goes on with its other messages.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {

@@ -8,8 +8,8 @@ import (
 	"c2c/broker"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
+	"c2c/relay"
 	"c2c/relay/cache"
-	"c2c/relay/ssh"
 )
 
 // A laptop that has connected to this machine sleeps. Its connection looks as if it still stood, for hours.
@@ -42,7 +42,7 @@ func TestStatusAndListAgreeAboutAMachineThatSleeps(t *testing.T) {
 		{true, 10 * time.Minute, "laptop is linked; last seen 10 min ago", "linked for 12 min; last seen 10 min ago"},
 		{false, time.Minute, "laptop was last seen 1 min ago", "not linked for 1 min; last seen 1 min ago"},
 	} {
-		if err := cache.ChangeHeard(t.Context(), root, "laptop", func(h *cache.HeardHost) { h.Linked, h.Seen = c.linked, mail.Seconds(now.Add(-c.seen)) }); err != nil {
+		if err := cache.ChangeHeard(root, "laptop", func(h *cache.HeardHost) { h.Linked, h.Seen = c.linked, mail.Seconds(now.Add(-c.seen)) }); err != nil {
 			t.Fatal(err)
 		}
 		h, err := cache.HeardFrom(root, "laptop")
@@ -52,7 +52,7 @@ func TestStatusAndListAgreeAboutAMachineThatSleeps(t *testing.T) {
 		if got := broker.HostSentence(h, now); got != c.list {
 			t.Errorf("list says %q, want %q", got, c.list)
 		}
-		links := []Link{{Status: ssh.Status{Peer: "laptop", Up: true, Since: now.Add(-12 * time.Minute)}}}
+		links := []Link{{LinkStatus: relay.LinkStatus{Peer: "laptop", Up: true, Since: now.Add(-12 * time.Minute)}}}
 		if err := addFactsOf(root, links); err != nil {
 			t.Fatal(err)
 		}

@@ -111,19 +111,15 @@ func (f *followed) write(some []*arrived) {
 	if len(some) == 0 {
 		return
 	}
-	if err := f.dir.Log(followedFile, f.lines(some)); err != nil {
+	if err := f.dir.Log(followedFile, linesOf(some)); err != nil {
 		f.b.Log.Warn("messages are not followed after a restart", "err", err)
 	}
 	f.size += len(some)
 }
 
-func (f *followed) lines(some []*arrived) (lines []byte) {
+func linesOf(some []*arrived) (lines []byte) {
 	for _, a := range some {
-		line, err := json.Marshal(a)
-		if err != nil {
-			f.b.Log.Warn("a message is not followed after a restart", "message_id", a.ID, "err", err)
-			continue
-		}
+		line, _ := json.Marshal(a) // it has only texts, so this never fails
 		lines = append(append(lines, line...), '\n')
 	}
 	return lines
@@ -135,7 +131,7 @@ func (f *followed) shorten() {
 	if f.size <= 2*len(f.all)+mostFollowed {
 		return
 	}
-	if err := f.dir.Write(followedFile, f.lines(f.all)); err != nil {
+	if err := f.dir.Write(followedFile, linesOf(f.all)); err != nil {
 		f.b.Log.Warn("a file was not shortened", "file", followedFile, "err", err)
 		return
 	}
@@ -180,7 +176,7 @@ func (f *followed) look(ctx context.Context, linked func(peer string) bool) (new
 				if !st.At.IsZero() {
 					ago = max(0, f.b.Now().Sub(st.At).Seconds())
 				}
-				news[a.Peer] = append(news[a.Peer], cache.HeardState{ID: a.ID, Session: localSession(a.Peer, a.From), What: st.State, By: st.By, At: ago})
+				news[a.Peer] = append(news[a.Peer], cache.HeardState{ID: a.ID, Session: strings.TrimPrefix(a.From, "r-"+a.Peer+"."), What: st.State, By: st.By, At: ago})
 			}
 			if a.Over = !there || st.State == sessions.Read; a.Over {
 				over = append(over, a)
@@ -236,12 +232,6 @@ func (f *followed) find(ctx context.Context, sid string, some []*arrived) ([]bro
 		}
 	}
 	return all, nil
-}
-
-// localSession returns the sending host's own id for the session, or a hash if this id was too long.
-func localSession(peer, from string) string {
-	sid, _ := strings.CutPrefix(from, "r-"+peer+".")
-	return sid
 }
 
 // markOf returns a text that changes whenever one of the files changes.

@@ -29,6 +29,10 @@ import (
 const asSSH = "C2C_TEST_AS_SSH"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "relay" { // a relay that a test has started: it is never ready
+		os.ReadFile(filepath.Join(os.Getenv("HOME"), "ends"))
+		os.Exit(0)
+	}
 	if os.Getenv(asSSH) == "" {
 		os.Exit(m.Run())
 	}
@@ -437,22 +441,6 @@ func TestTwoProjectsWithOneAliasGetTheirOwnMail(t *testing.T) {
 			if want := fmt.Sprint(name, " ", i); m.Content != want || m.From != "amber@laptop" {
 				t.Errorf("%q from %s, want %q", m.Content, m.From, want)
 			}
-		}
-	}
-}
-
-func TestLargeBodiesArriveWhole(t *testing.T) {
-	laptop, devbox := twoMachines(t)
-	here, there := laptop.project("site", "amber"), devbox.project("site", "birch")
-	laptop.run()
-	devbox.run()
-	const size = 256 << 10
-	for i := range 8 {
-		laptop.send(here, "amber", "birch@devbox", strings.Repeat(string(rune('a'+i)), size), mail.Message{})
-	}
-	for i, m := range devbox.arrives(there, "birch", 8) {
-		if m.Content != strings.Repeat(string(rune('a'+i)), size) {
-			t.Errorf("message %d has %d bytes, %.10q", i, len(m.Content), m.Content)
 		}
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"c2c/internal/format"
 	"c2c/project"
 	"c2c/relay"
-	"c2c/relay/ssh"
 	"c2c/rooms"
 	"c2c/sessions/callers"
 )
@@ -51,7 +50,7 @@ type call struct {
 	in                               *bufio.Reader // reads the typed lines
 	as, name, projects, aliases, ssh *string
 	members, listen, url, ca         *string
-	print, yes, dry, unit, asJSON    *bool
+	yes, dry, unit, asJSON           *bool
 }
 
 // Run runs c2c relay. The arguments args are the words and options that follow the word relay.
@@ -111,7 +110,7 @@ func (p Program) bind(own cli.Verb) *call {
 		return new(bool)
 	}
 	return &call{Program: p, Flags: f, in: bufio.NewReader(p.Stdin), as: text("as"), name: text("name"), projects: text("projects"), aliases: text("aliases"),
-		members: text("hosts"), listen: text("listen"), url: text("url"), ca: text("ca"), ssh: text("ssh"), print: flag("print"), yes: flag("yes"), dry: flag("dry-run"), unit: flag("unit"), asJSON: flag("json")}
+		members: text("hosts"), listen: text("listen"), url: text("url"), ca: text("ca"), ssh: text("ssh"), yes: flag("yes"), dry: flag("dry-run"), unit: flag("unit"), asJSON: flag("json")}
 }
 
 // inside runs the verbs that only ssh and c2c call.
@@ -128,15 +127,19 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 	case "--stdio":
 		return true, r.Stdio(ctx, p.Environ, os.Stdin, os.Stdout)
 	case "want":
-		if err = r.Want(ctx, p.Environ); errors.Is(err, ErrStopped) {
+		ctx, cancel := context.WithTimeout(ctx, broker.WantTime)
+		defer cancel()
+		err = r.Want(ctx, p.Environ)
+		switch {
+		case errors.Is(err, ErrStopped):
 			_, err = io.WriteString(p.Stdout, broker.SaysStopped)
+		case errors.Is(err, context.DeadlineExceeded): // the relay goes on starting
+			err = nil
 		}
 		return true, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("it took longer than %s", answerTime))
-	defer cancel()
-	e, err := readExchange(ctx, p.Stdin)
-	if err != nil {
+	var e Exchange
+	if err := json.NewDecoder(io.LimitReader(p.Stdin, 64<<10)).Decode(&e); err != nil {
 		return true, fmt.Errorf("read the request of the other host: %w", err)
 	}
 	a, err := r.Answer(ctx, e, p.c2cd(), machineName(), p.Getenv, time.Now)
@@ -144,28 +147,6 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 		return true, err
 	}
 	return true, json.NewEncoder(p.Stdout).Encode(a)
-}
-
-// readExchange reads the request of another host. After an error a goroutine may still read, until the process ends.
-func readExchange(ctx context.Context, r io.Reader) (Exchange, error) {
-	read := make(chan Exchange, 1)
-	failed := make(chan error, 1)
-	go func() {
-		var e Exchange
-		if err := json.NewDecoder(io.LimitReader(r, 64<<10)).Decode(&e); err != nil {
-			failed <- err
-		} else {
-			read <- e
-		}
-	}()
-	select {
-	case e := <-read:
-		return e, nil
-	case err := <-failed:
-		return Exchange{}, err
-	case <-ctx.Done():
-		return Exchange{}, context.Cause(ctx)
-	}
 }
 
 func (p Program) c2cd() string {
@@ -261,21 +242,7 @@ func (c *call) stop(ctx context.Context) error {
 
 // allowed returns the lists in --projects and --aliases; a list is nil if its option is missing.
 func (c *call) allowed() (projects, aliases []string, err error) {
-	list := func(text string) (all []string) {
-		for _, word := range strings.Split(text, ",") {
-			if word = strings.TrimSpace(word); word != "" {
-				all = append(all, word)
-			}
-		}
-		return all
-	}
-	if *c.aliases != "" {
-		aliases = list(*c.aliases)
-	}
-	if *c.projects == "" {
-		return nil, aliases, nil
-	}
-	for _, p := range list(*c.projects) {
+	for _, p := range words(*c.projects) {
 		if p == "this" {
 			if p, err = c.projectHere(); err != nil {
 				return nil, nil, err
@@ -283,7 +250,17 @@ func (c *call) allowed() (projects, aliases []string, err error) {
 		}
 		projects = append(projects, p)
 	}
-	return projects, aliases, nil
+	return projects, words(*c.aliases), nil
+}
+
+// words splits a text at its commas.
+func words(text string) (all []string) {
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			all = append(all, word)
+		}
+	}
+	return all
 }
 
 // projectHere returns the name that other hosts use for this directory's project.
@@ -320,9 +297,6 @@ func (c *call) allow(ctx context.Context, host string) error {
 	h, err := c.hosts().Allow(ctx, host, none(projects), none(aliases))
 	if err != nil {
 		return err
-	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, shownHost(h))
 	}
 	fmt.Fprintf(c.Stdout, "%s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
 	return nil
@@ -362,9 +336,6 @@ func (c *call) nameProject(ctx context.Context, name string) error {
 	if err := c.hosts().NameProject(ctx, relay.NamedProject{Name: name, Root: path}); err != nil {
 		return err
 	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, relay.NamedProject{Name: name, Root: path})
-	}
 	fmt.Fprintf(c.Stdout, "this project is %s for other machines; give it the same name there\n", name)
 	return nil
 }
@@ -401,12 +372,9 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	if err != nil {
 		return err
 	}
-	link := []Link{{Status: ssh.Status{Peer: name}}}
+	link := []Link{{LinkStatus: relay.LinkStatus{Peer: name}}}
 	if err := c.r.addFacts(c.hosts(), link); err != nil {
 		fmt.Fprintf(c.Stderr, "c2c: how many messages wait for %s is not known: %v\n", name, err)
-	}
-	if *c.asJSON {
-		return cli.JSON(c.Stdout, map[string]any{does: name, "authorized_keys": was, "waiting_count": link[0].Waiting})
 	}
 	fmt.Fprintf(c.Stdout, "%s is %s: c2c refuses its mail, and sends it none\n", name, does)
 	if n := link[0].Waiting; n > 0 {

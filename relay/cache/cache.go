@@ -2,7 +2,7 @@
 // files. The program c2c links this package, so the package must import nothing large. For each peer (paired host), the directory relay
 // below the root has:
 //
-//	<peer>.seen.json   a Host; <peer>.seen.lock is held while the file is replaced
+//	<peer>.seen.json   a HeardHost
 //	<peer>.states.log  a line for each State; rotated to <peer>.states.old
 //
 // Another machine has sent the content of these files. Therefore this package limits its size, and removes control characters.
@@ -10,7 +10,6 @@ package cache
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -29,7 +27,7 @@ import (
 const (
 	MaxSessions = 500
 	maxFile     = 256 << 10
-	maxStates   = 3 * maxFile // a log of an older version may be larger than maxFile: it was rotated only after a whole packet was added
+	maxStates   = 3 * maxFile // a file has at most maxFile, or the states of one packet
 	maxWord     = 64
 	maxTrouble  = 300
 )
@@ -52,10 +50,9 @@ type HeardHost struct {
 
 // Session is one session of a paired host.
 type HeardSession struct {
-	Alias  string  `json:"alias"`
-	Client string  `json:"client,omitempty"`
-	State  string  `json:"state,omitempty"`
-	Active float64 `json:"active,omitempty"` // when it was last active; in a hello: how many seconds ago that was
+	Alias  string `json:"alias"`
+	Client string `json:"client,omitempty"`
+	State  string `json:"state,omitempty"`
 }
 
 const directory = "relay"
@@ -175,26 +172,24 @@ func word(s string, limit int) string {
 	return mail.Visible(strings.ToValidUTF8(s[:min(len(s), limit)], ""), "")
 }
 
-// Change reads the report of a peer, changes it and writes it back. Any number of processes may call it at once.
-func ChangeHeard(ctx context.Context, root *atomicfile.Dir, peer string, change func(h *HeardHost)) error {
+// ChangeHeard changes the report of a peer. Only the process that relays for this root and peer may
+// call it, in one goroutine at a time.
+func ChangeHeard(root *atomicfile.Dir, peer string, change func(h *HeardHost)) error {
 	dir, err := root.Sub(directory, true)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	err = atomicfile.WithLock(ctx, dir, peer+".seen.lock", func() error {
-		h, err := get(dir, peer)
-		if err != nil {
-			return err
-		}
-		change(&h)
-		h.tidy()
-		data, err := json.Marshal(h)
-		if err != nil {
-			return err
-		}
-		return dir.Replace(peer+".seen.json", append(data, '\n'))
-	})
+	h, err := get(dir, peer)
+	if err != nil {
+		return err
+	}
+	change(&h)
+	h.tidy()
+	data, err := json.Marshal(h)
+	if err == nil {
+		err = dir.Replace(peer+".seen.json", append(data, '\n'))
+	}
 	if err != nil {
 		return fmt.Errorf("store the report of host %q: %w", peer, err)
 	}
@@ -268,31 +263,13 @@ func ReadHeardReports(root *atomicfile.Dir, peer string) (all HeardReports, err 
 
 // Of returns the states of a message, oldest first.
 func (r HeardReports) Of(id string) (found []HeardState) {
-	if id == "" {
-		return nil
-	}
 	for _, data := range r {
-		for {
-			at := bytes.Index(data, []byte(id))
-			if at < 0 {
-				break
-			}
-			begin, line := bytes.LastIndexByte(data[:at], '\n')+1, data
-			if end := bytes.IndexByte(data[at:], '\n'); end >= 0 {
-				line, data = data[begin:at+end], data[at+end:]
-			} else {
-				line, data = data[begin:], nil
-			}
+		for line := range bytes.Lines(data) {
 			var s HeardState
-			if json.Unmarshal(line, &s) == nil && s.ID == id && s.Valid() {
+			if bytes.Contains(line, []byte(id)) && json.Unmarshal(line, &s) == nil && s.ID == id && s.Valid() {
 				found = append(found, s)
 			}
 		}
 	}
 	return found
-}
-
-// SetTrouble records a trouble that people should know about.
-func SetTrouble(ctx context.Context, root *atomicfile.Dir, peer, words string, now time.Time) error {
-	return ChangeHeard(ctx, root, peer, func(h *HeardHost) { h.Trouble, h.TroubleAt = words, mail.Seconds(now) })
 }

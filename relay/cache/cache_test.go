@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 	"unicode"
 
 	"c2c/internal/atomicfile"
@@ -33,29 +31,6 @@ func TestOfAHostThatWasNeverHeardNothingIsKnown(t *testing.T) {
 	}
 	if found, err := statesOf(root, "devbox", "1"); err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v", found, err)
-	}
-}
-
-func TestChangesFromSeveralSidesAreAllKept(t *testing.T) {
-	root := open(t)
-	var writers sync.WaitGroup
-	for i := range 8 {
-		writers.Go(func() {
-			err := cache.ChangeHeard(t.Context(), root, "devbox", func(h *cache.HeardHost) {
-				h.Sessions = append(h.Sessions, cache.HeardSession{Alias: fmt.Sprint("birch", i)})
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	writers.Wait()
-	if err := cache.SetTrouble(t.Context(), root, "devbox", "it was restored", time.Unix(5, 0)); err != nil {
-		t.Fatal(err)
-	}
-	h, err := cache.HeardFrom(root, "devbox")
-	if err != nil || len(h.Sessions) != 8 || h.Trouble != "it was restored" || h.TroubleAt != 5 {
-		t.Errorf("%+v, %v", h, err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,20 +57,12 @@ func (h Hub) Check() error {
 	if h.CA != "" && (len(h.CA) > MaxAccess/4 || !x509.NewCertPool().AppendCertsFromPEM([]byte(h.CA))) {
 		return fmt.Errorf("ca: not a certificate in PEM of at most %d bytes", MaxAccess/4)
 	}
-	keys := []string{h.Owner}
-	var names []string
 	for _, m := range h.Hosts {
 		if err := relay.CheckName(m.Name); err != nil {
 			return err
 		}
-		if slices.Contains(names, m.Name) || slices.Contains(keys, m.Key) {
-			return fmt.Errorf("host %q is in the list twice", m.Name)
-		}
-		names, keys = append(names, m.Name), append(keys, m.Key)
-	}
-	for _, k := range keys {
-		if !nkeys.IsValidPublicUserKey(k) {
-			return fmt.Errorf("%.80q is not a public nkey of a user", k)
+		if !nkeys.IsValidPublicUserKey(m.Key) {
+			return fmt.Errorf("%.80q is not a public nkey of a user", m.Key)
 		}
 	}
 	return nil
@@ -192,8 +183,8 @@ func user(key string, publish []string, inbox string) string {
 
 // Stream describes the stream of one host, and the consumer of that stream, in JetStream's form.
 type Stream struct {
-	Config   StreamConfig   `json:"stream"`
-	Consumer ConsumerConfig `json:"consumer"`
+	Config   StreamConfig
+	Consumer ConsumerConfig
 }
 
 // StreamConfig is JetStream's configuration of a stream, as far as c2c uses it. Times are in nanoseconds.
@@ -221,7 +212,7 @@ type ConsumerConfig struct {
 	MaxAckPending int           `json:"max_ack_pending"`
 }
 
-// Streams returns the streams that the hub must have. The owner may change their sizes and times. If a stream is full, the mail waits on
+// Streams returns the streams that the hub must have. If a stream is full, the mail waits on
 // the sending host. If the hub drops a packet because of its age, the sending host still has the mail.
 func (h Hub) Streams() (all []Stream) {
 	// The server refuses a stream if its disk could not hold all streams when full. So all streams together get at most about 16 GiB.

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,25 +39,16 @@ const (
 	lastPause  = 30 * time.Second
 	goodbye    = time.Second // how long the last acknowledgements may take to leave this host
 
-	connectTime = 10 * time.Second
+	connectTime = 10 * time.Second // if the hub says nothing, Run also needs so long to end
 )
 
 // Config configures a Carrier.
 type Config struct {
 	Access  Access          // what this host needs to use the hub
 	Peers   func() []string // returns the hosts to carry packets to, by their names at the hub; Reload calls it again
-	Changed func()          // if set, called when a Status has changed; it must not call the Carrier
+	Changed func()          // if set, called when the result of Status has changed; it must not call the Carrier
 	Log     *slog.Logger
 	Now     func() time.Time
-}
-
-// Status is the state of the link to one host. Up means that the hub stores mail for the host, even while the host is off.
-type Status struct {
-	Peer  string    `json:"host"`
-	Hub   string    `json:"hub"`
-	Up    bool      `json:"up"`
-	Since time.Time `json:"since,omitzero"`
-	Error string    `json:"error,omitempty"`
 }
 
 // Carrier carries packets through a hub. It is a relay.Carrier.
@@ -77,7 +67,7 @@ type Carrier struct {
 
 // way is the link to one host. The Carrier's lock mu guards its fields.
 type way struct {
-	Status
+	relay.LinkStatus
 	refused bool          // the hub has refused a packet with messages, and has stored none since
 	serial  int           // the number of the connection that the handler was last told of
 	retry   time.Time     // the link stays down until this time
@@ -182,7 +172,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 		c.linked(cmp.Or(err, errors.New("the link to the hub was lost")).Error())
 	}
 	opts = append(opts, client.PingInterval(pingEvery), client.MaxPingsOutstanding(1), client.MaxReconnects(-1), client.ReconnectBufSize(-1),
-		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(connectTime), client.SetCustomDialer(&dialer{ctx, c}),
+		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(connectTime),
 		client.ConnectHandler(up), client.ReconnectHandler(up),
 		client.DisconnectErrHandler(lost), client.ReconnectErrHandler(lost),
 		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) { c.complained(err) }))
@@ -212,27 +202,6 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	return nil
 }
 
-// dialer connects to the hub. When ctx ends, it closes the connection, unless the hub has accepted this host. This is necessary because the
-// NATS client holds its own lock while it waits for the hub, so the client itself cannot be closed then.
-type dialer struct {
-	ctx context.Context
-	*Carrier
-}
-
-func (d *dialer) Dial(network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: connectTime}).DialContext(d.ctx, network, address)
-	if err == nil {
-		context.AfterFunc(d.ctx, func() {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			if !d.up {
-				conn.Close()
-			}
-		})
-	}
-	return conn, err
-}
-
 // pauseOf returns the time until the next attempt to connect. The time is random, so that hosts that have lost the hub at the same time do
 // not come back at the same time.
 func (c *Carrier) pauseOf(attempts int) time.Duration {
@@ -256,11 +225,11 @@ func (c *Carrier) linked(err string) {
 func (c *Carrier) Reload() { poke(c.changed) }
 
 // Status returns the state of the link to each host, sorted by name.
-func (c *Carrier) Status() (all []Status) {
+func (c *Carrier) Status() (all []relay.LinkStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range c.ways {
-		st := w.Status
+		st := w.LinkStatus
 		st.Up = st.Up && st.Error == ""
 		if !c.up {
 			st.Error = c.whyNot()
@@ -268,7 +237,7 @@ func (c *Carrier) Status() (all []Status) {
 		st.Error = cmp.Or(st.Error, c.unread)
 		all = append(all, st)
 	}
-	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Peer, b.Peer) })
+	slices.SortFunc(all, func(a, b relay.LinkStatus) int { return cmp.Compare(a.Peer, b.Peer) })
 	return all
 }
 
@@ -320,7 +289,7 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	c.mu.Lock()
 	for _, peer := range peers {
 		if c.ways[peer] == nil {
-			c.ways[peer] = &way{Status: Status{Peer: peer, Hub: c.cfg.Access.URL}, pause: firstPause, unstored: map[int]relay.Label{}, lost: map[string]relay.FrameID{}}
+			c.ways[peer] = &way{LinkStatus: relay.LinkStatus{Peer: peer, Hub: c.cfg.Access.URL}, pause: firstPause, unstored: map[int]relay.Label{}, lost: map[string]relay.FrameID{}}
 		}
 	}
 	now := c.cfg.Now()

@@ -19,7 +19,6 @@ const (
 	mostQueued = 256              // the most packets and status messages that wait for the method run
 
 	lastDelay = 5 * time.Minute // if a packet was not taken, the longest time until the hub sends it again
-	mostTries = 30              // after so many tries the hub drops a packet; the sender repeats the mail until it has a receipt
 )
 
 // receiver takes the packets of this host from the hub, one by one.
@@ -45,7 +44,6 @@ func (r *receiver) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.giveBack()
 			return
 		case <-r.fresh:
 			r.asked, r.pause = 0, firstPause
@@ -132,26 +130,10 @@ func (r *receiver) packet(ctx context.Context, m *client.Msg) {
 			tries = meta.NumDelivered
 		}
 		delay := min(firstPause<<min(tries-1, 10), lastDelay)
-		if answer = `-NAK {"delay": ` + strconv.FormatInt(int64(delay), 10) + "}"; tries >= mostTries {
-			answer = "+TERM"
-		}
+		answer = `-NAK {"delay": ` + strconv.FormatInt(int64(delay), 10) + "}"
 		r.cfg.Log.Warn("a packet was not taken", "hub", r.cfg.Access.URL, "try", tries, "err", err)
 	}
 	if err := r.conn.Publish(m.Reply, []byte(answer)); err != nil {
 		r.cfg.Log.Debug("a packet comes again", "err", err)
-	}
-}
-
-// giveBack rejects the packets that still wait here. So the hub sends them again as soon as this host is back.
-func (r *receiver) giveBack() {
-	for {
-		select {
-		case m := <-r.msgs:
-			if m.Reply != "" {
-				r.conn.Publish(m.Reply, []byte("-NAK")) // if this answer is lost, the packet also comes again, but later
-			}
-		default:
-			return
-		}
 	}
 }

@@ -69,7 +69,7 @@ func brief(text string) string {
 	case strings.Contains(text, hostKey):
 		return hostKey + ": connect to it once with ssh by hand, which shows why, and check that it is the right machine"
 	case isDenied && strings.Contains(methods, "publickey"):
-		return denied + methods + "): the line of c2c is missing in ~/.ssh/authorized_keys there, or sshd reads another file (sshd -T | grep authorizedkeys), or others may write to that folder; c2c relay add --print prints the line"
+		return denied + methods + "): the line of c2c is missing in ~/.ssh/authorized_keys there, or sshd reads another file (sshd -T | grep authorizedkeys), or others may write to that folder; c2c relay add --dry-run shows the line"
 	case isDenied:
 		return denied + methods + "): sshd there takes no keys, and nobody can type a password here: set PubkeyAuthentication yes there, or use c2c relay pair"
 	}

@@ -26,10 +26,11 @@ import (
 )
 
 const (
-	firstPause = time.Second // the pause after ssh has failed once; it doubles up to lastPause
-	lastPause  = 5 * time.Minute
-	greetTime  = 45 * time.Second // how long both ends may take to prove their keys; ssh itself gives up after 15 s
-	queue      = 16               // the most packets that wait to be written to a link; then Send waits
+	firstPause  = time.Second // the pause after ssh has failed once; it doubles up to lastPause
+	lastPause   = 5 * time.Minute
+	acceptPause = 10 * time.Second // the pause after an incoming link could not be accepted
+	greetTime   = 45 * time.Second // how long both ends may take to prove their keys; ssh itself gives up after 15 s
+	queue       = 16               // the most packets that wait to be written to a link; then Send waits
 )
 
 // Config configures a Carrier.
@@ -39,22 +40,13 @@ type Config struct {
 	Program  string        // the path of ssh; "": ssh in the PATH
 	Identity string        // the file with the key for ssh; "": ssh chooses a key
 	Listener net.Listener  // the socket for incoming links, which Run closes; nil: there are none
-	Changed  func()        // if set, called when a Status has changed; it must not call the Carrier
+	Changed  func()        // if set, called when the result of Status has changed; it must not call the Carrier
 	Log      *slog.Logger
 	Now      func() time.Time
 }
 
 // Dial is a host with its ssh destination.
 type Dial struct{ Peer, Dest string }
-
-// Status is the state of the connection to one host.
-type Status struct {
-	Peer  string    `json:"host"`
-	Dest  string    `json:"ssh,omitempty"` // "" for a host that connects to this one
-	Up    bool      `json:"up"`
-	Since time.Time `json:"since,omitzero"`
-	Error string    `json:"error,omitempty"` // why there is no link: the last output of ssh
-}
 
 // Carrier carries packets through ssh. It is a relay.Carrier.
 type Carrier struct {
@@ -73,10 +65,10 @@ type Carrier struct {
 
 // way has the links to one host, and their state. The Carrier's lock mu guards its fields.
 type way struct {
-	links  []*link // at most one dialled and one accepted; the newest is last
-	status Status
-	kick   chan struct{} // signals a packet to send
-	stop   func()        // ends the method dial; nil: this machine does not dial the host
+	links  []*link          // at most one dialled and one accepted; the newest is last
+	status relay.LinkStatus // its Error is the last output of ssh
+	kick   chan struct{}    // signals a packet to send
+	stop   func()           // ends the method dial; nil: this machine does not dial the host
 }
 
 // New makes a Carrier that does nothing until Run.
@@ -187,14 +179,14 @@ func (c *Carrier) Reload() {
 func (c *Carrier) way(peer string) *way {
 	w := c.ways[peer]
 	if w == nil {
-		w = &way{kick: make(chan struct{}, 1), status: Status{Peer: peer}}
+		w = &way{kick: make(chan struct{}, 1), status: relay.LinkStatus{Peer: peer}}
 		c.ways[peer] = w
 	}
 	return w
 }
 
 // Status returns the state of each host that this host dials, or that has connected, sorted by name.
-func (c *Carrier) Status() (all []Status) {
+func (c *Carrier) Status() (all []relay.LinkStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, w := range c.ways {
@@ -202,7 +194,7 @@ func (c *Carrier) Status() (all []Status) {
 			all = append(all, w.status)
 		}
 	}
-	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Peer, b.Peer) })
+	slices.SortFunc(all, func(a, b relay.LinkStatus) int { return cmp.Compare(a.Peer, b.Peer) })
 	return all
 }
 
@@ -252,22 +244,19 @@ func (c *Carrier) failed(peer string, err error) {
 	c.cfg.Changed()
 }
 
-// accept accepts incoming links until the listener is closed. After any other error, such as too many open files, it tries again.
+// accept accepts incoming links until the listener is closed. After any other error, such as too
+// many open files, it tries again.
 func (c *Carrier) accept(ctx context.Context) {
-	pause := firstPause
 	for {
 		conn, err := c.cfg.Listener.Accept()
 		if err != nil {
-			if ctx.Err() == nil {
-				c.cfg.Log.Error("no link from another host was accepted", "err", err)
-			}
-			if errors.Is(err, net.ErrClosed) || !wait(ctx, pause, nil) {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			pause = min(2*pause, lastPause)
+			c.cfg.Log.Error("no link from another host was accepted", "err", err)
+			wait(ctx, acceptPause, nil)
 			continue
 		}
-		pause = firstPause
 		c.tasks.Go(func() {
 			if _, err := c.serve(ctx, conn, "", false); err != nil && ctx.Err() == nil {
 				c.cfg.Log.Warn("a link from another host ended", "err", err)

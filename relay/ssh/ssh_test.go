@@ -66,7 +66,6 @@ func (p *peer) MayReach(project, alias string) bool { return true }
 func (m *machine) Key() ed25519.PublicKey             { return m.key.Public().(ed25519.PublicKey) }
 func (m *machine) Sign(data []byte) []byte            { return ed25519.Sign(m.key, data) }
 func (m *machine) Open(sealed []byte) ([]byte, error) { return sealed, nil }
-func (m *machine) Names() []string                    { return nil }
 func (m *machine) Peer(name string) (relay.Peer, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

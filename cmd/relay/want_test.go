@@ -1,0 +1,33 @@
+package relay
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The relay needs more time than the c2c that has put mail into an outbox waits.
+func TestARelayThatStartsSlowlyIsNoTrouble(t *testing.T) {
+	home := t.TempDir()
+	r, err := Open(func(name string) string { return map[string]string{"HOME": home}[name] }, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	ends := filepath.Join(home, "ends") // the relay waits until something is written there
+	if err := syscall.Mkfifo(ends, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	out, err := personAt(ctx, t, home, "want")
+	if err != nil || out != "" {
+		t.Errorf("%v: %s", err, out)
+	}
+	if err := os.WriteFile(ends, nil, 0); err != nil {
+		t.Error(err)
+	}
+}
