@@ -190,15 +190,6 @@ func MayRead(r *Room, s sessions.Session) error {
 	return IsMember(r, s)
 }
 
-// Rename renames a room. Its members stay members, and keep how far they have read.
-func Rename(ctx context.Context, reg *sessions.Registry, s sessions.Session, old, name string) error {
-	if err := StoreOf(reg).Rename(ctx, old, name); err != nil {
-		return err
-	}
-	reg.Events.Record(ctx, "room_rename", "room_id", old, "to", name, "alias", s.Alias)
-	return nil
-}
-
 // News finds the posts that are new to a session in its rooms.
 func NewsFor(ctx context.Context, reg *sessions.Registry, s sessions.Session, onlyOpen bool) (News, error) {
 	if !s.Facts.InRooms {

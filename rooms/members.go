@@ -251,7 +251,7 @@ func ForgetHostIn(ctx context.Context, root, host string) error {
 			continue
 		}
 		ctx, end := context.WithTimeout(ctx, 2*time.Second) // a suspended process may hold the lock for days
-		r, oerr := st.OpenOrGone(ctx, name)
+		r, oerr := st.Open(name)
 		if oerr == nil {
 			err = errors.Join(err, ForgetHost(ctx, r, host), r.Close())
 		} else if !errors.Is(oerr, ErrNoRoom) {
@@ -383,7 +383,6 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 type own struct {
 	sids   []string     // the sessions that have joined with this program
 	levels []Level      // the level of each session in sids
-	former []string     // the former names of the room
 	extra  []mail.Field // other fields: those of rooms with members on several machines (see copies.go), and those of later versions
 }
 
@@ -443,8 +442,6 @@ func (r *Room) own() (o own, err error) {
 				o.sids, o.levels = append(o.sids, sid), append(o.levels, Level(level))
 				return nil
 			})
-		case "former_names":
-			o.former, err = fields.Texts(value)
 		default:
 			o.extra = append(o.extra, mail.Field{Name: name, Value: slices.Clone(value)})
 		}
@@ -464,8 +461,7 @@ func (o own) format() []byte {
 		b = append(fields.AppendText(append(b, '\n'), sid), ':')
 		b = fields.AppendText(b, string(o.levels[i]))
 	}
-	b = appendTexts(append(b, "},\n\"former_names\":"...), o.former)
-	return append(appendExtra(b, o.extra), "}\n"...)
+	return append(appendExtra(append(b, '}'), o.extra), "}\n"...)
 }
 
 // changeOwn edits c2c.json. It renames a damaged file; then all members have the level quiet.
@@ -485,7 +481,7 @@ func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 		before := string(o.format())
 		edit(&o)
 		after := o.format()
-		if string(after) == before && len(o.sids)+len(o.former) > 0 {
+		if string(after) == before && len(o.sids) > 0 {
 			return nil
 		}
 		return r.dir.Replace(ownName, after)

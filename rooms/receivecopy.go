@@ -96,11 +96,8 @@ func arrived(op RoomOp, m mail.Message) (arrival, error) {
 	return arrival{p, op.NamesOwn, op.Own}, err
 }
 
-// setList gives the copy the present name of its room, and the home's list of members.
+// setList gives the copy the home's list of members.
 func setList(ctx context.Context, st Store, peer, room string, op RoomOp) error {
-	if err := st.FollowName(ctx, peer, room, op.Former); err != nil {
-		return err
-	}
 	r, err := st.Open(room + "@" + peer)
 	if err != nil {
 		return err

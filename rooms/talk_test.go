@@ -195,23 +195,6 @@ func TestNoPostTakesTheIDOfAnother(t *testing.T) {
 	w.draft(birch, Draft{Room: "review", Message: mail.Message{ID: "mine", Content: "Two."}})
 }
 
-// A message from a room can be answered when the room has another name since.
-func TestAnAnswerFollowsARenamedRoom(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	amber, birch := w.session("amber"), w.session("birch")
-	w.join("review", amber, birch)
-	w.post(amber, "@birch, look.")
-	got := w.waiting(birch.ID)[0]
-	if err := Rename(t.Context(), w.Registry, amber, "review", "board"); err != nil {
-		t.Fatal(err)
-	}
-	r, err := ReplyToPost(t.Context(), w.Broker, birch, got, Draft{Message: mail.Message{Content: "Done."}})
-	if err != nil || r.Room != "board" || !slices.Equal(r.Wakes, []string{"amber"}) {
-		t.Errorf("%+v %v", r, err)
-	}
-}
-
 // A post promises nothing that a room cannot do.
 func TestAWishThatARoomCannotFulfilIsRefused(t *testing.T) {
 	t.Parallel()
@@ -955,21 +938,5 @@ func TestTheCostOfAPostIsKnownBeforeItIsMade(t *testing.T) {
 	}
 	if _, err := Cost(t.Context(), w.Broker, w.session("dune"), d); !errors.Is(err, ErrNotMember) {
 		t.Errorf("%v", err)
-	}
-}
-
-// A session that was shown a post answers it by its id, although the room got another name meanwhile.
-func TestAPostOfARenamedRoomIsAnswered(t *testing.T) {
-	w := newWorld(t)
-	amber, birch := w.session("amber"), w.session("birch")
-	w.join("review", amber, birch)
-	one := w.post(amber, "one")
-	w.news(birch)
-	if err := Rename(t.Context(), w.Registry, amber, "review", "board"); err != nil {
-		t.Fatal(err)
-	}
-	m, err := Received(w.Registry, w.now(birch), one.ID)
-	if err != nil || m.To != "birch#board" {
-		t.Errorf("%q, %v", m.To, err)
 	}
 }

@@ -214,7 +214,7 @@ it again if it comes back within 10 minutes.
 }
 
 var together = []Verb{
-	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Second: "room", Short: "rooms, in which several sessions read and write",
+	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level archive send", Second: "room", Short: "rooms, in which several sessions read and write",
 		Long: `A post (c2c send '#NAME' TEXT) wakes members that it names (@birch), with --wake
 all; a reply wakes the author. All else comes in a digest with the next turn.
 
@@ -224,7 +224,7 @@ all; a reply wakes the author. All else comes in a digest with the next turn.
   invite NAME ALIAS ...      make sessions members, and tell them
   level NAME LEVEL           what comes by itself: open (each post while you
                              work), quiet (what names you; a digest), muted
-  rename NAME NEW; archive NAME   close it, and keep its files
+  archive NAME               close it, and keep its files
 `,
 		Options: []Option{
 			{Name: "private", Short: "create: only its members read and invite"},

@@ -59,13 +59,12 @@ var verbs = map[string]struct {
 	"search":  {"WORDS", 1 << 10, (*call).search},
 	"invite":  {"ROOM ALIAS ...", 1 << 10, (*call).invite},
 	"level":   {"ROOM LEVEL", 2, (*call).level},
-	"rename":  {"ROOM NAME", 2, (*call).rename},
 	"archive": {"ROOM", 1, (*call).archive},
 	"send":    {"ROOM", 1 << 10, (*call).send},
 }
 
 // sample replaces the names in the field takes by examples.
-var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "NAME", "board", "WORDS", "build")
+var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "WORDS", "build")
 
 // Run runs c2c rooms.
 func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) error {
@@ -85,7 +84,7 @@ func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) err
 	c.words, c.limit, c.old = words[1:], *limit, *old
 	takes := strings.Fields(strings.TrimSuffix(verb.takes, " ..."))
 	for i, word := range c.words[:min(len(c.words), len(takes))] {
-		if i == 0 && words[0] != "search" || words[0] == "rename" {
+		if i == 0 && words[0] != "search" {
 			c.words[i] = strings.TrimPrefix(word, "#")
 		}
 	}
@@ -132,10 +131,8 @@ func IsNoRoom(err error) bool { return errors.Is(err, rooms.ErrNoRoom) }
 
 func hinted(err error, words ...string) error {
 	switch {
-	case errors.Is(err, rooms.ErrNotMember):
+	case errors.Is(err, rooms.ErrNotMember), errors.Is(err, rooms.ErrExists):
 		return cli.WithHint(err, "c2c rooms join "+words[0]+" joins it")
-	case errors.Is(err, rooms.ErrExists): // the words end with the new name
-		return cli.WithHint(err, "c2c rooms join "+words[len(words)-1]+" joins it")
 	case errors.Is(err, rooms.ErrNoRoom):
 		return cli.WithHint(err, "c2c rooms list shows all rooms; c2c rooms create NAME makes one")
 	}
@@ -367,16 +364,6 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": r.Name, "level": c.words[1]}, func() { c.printf("%s is %s now\n", r.Name, c.words[1]) })
 }
 
-func (c *call) rename(ctx context.Context, s sessions.Session) error {
-	if err := c.isMember(s); err != nil && !s.IsProvenPerson() { // a person may rename and archive any room
-		return err
-	}
-	if err := rooms.Rename(ctx, c.b.Registry, s, c.words[0], c.words[1]); err != nil {
-		return err
-	}
-	return c.show(map[string]any{"ok": true, "room_id": c.words[1], "was": c.words[0]}, func() { c.printf("%s is called %s now\n", c.words[0], c.words[1]) })
-}
-
 func (c *call) isMember(s sessions.Session) error {
 	r, err := c.open()
 	if err == nil {
@@ -384,7 +371,7 @@ func (c *call) isMember(s sessions.Session) error {
 		err = rooms.IsMember(r, s)
 	}
 	if errors.Is(err, rooms.ErrNotMember) { // leave does not print these words
-		err = fmt.Errorf("%w; only a member, or a person at a terminal, may rename or archive it", err)
+		err = fmt.Errorf("%w; only a member, or a person at a terminal, may archive it", err)
 	}
 	return err
 }
