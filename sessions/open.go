@@ -48,15 +48,6 @@ type Registry struct {
 	Paired      func() (hosts []string, err error) // the machines that are paired with this one; nil: not known
 }
 
-// OpenOther opens another root, with the same clock, processes and log.
-func (reg *Registry) OpenOther(path string) (*Registry, error) {
-	other, err := Open(Config{Root: path, Now: reg.Now, Log: reg.Log, Awaited: reg.awaited, Held: reg.held})
-	if err == nil {
-		other.Processes = reg.Processes
-	}
-	return other, err
-}
-
 // Open opens the root, and makes it if there is none.
 func Open(cfg Config) (*Registry, error) {
 	root, err := atomicfile.Create(cfg.Root)

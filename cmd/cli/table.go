@@ -262,10 +262,10 @@ c2c could ring it when it was asked, and degraded if not.
 a root for each spelling of the remote's URL; c2c doctor says if a project has
 several roots. This moves all mail, archives and sessions into the project's
 root. Ids stay. A session gets a new alias if its alias is in use there. All
-sessions of the other root must have ended, and be in no room. Without a
-directory it moves every other known root of this project. Nothing takes the
-roots apart again: only a person at a terminal can run this, and the root of
-another project is refused.
+sessions of the other root must have ended, and its rooms must be archived.
+Without a directory it moves every other known root of this project. Nothing
+takes the roots apart again: only a person at a terminal can run this, and the
+root of another project is refused.
 `,
 		Options:  []Option{dryRun, asJSON},
 		Examples: []string{"c2c migrate-root --dry-run"}},
