@@ -78,9 +78,6 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 			levels[row.SID()] = e.Level
 		}
 	}
-	if len(sessions.FormatRegistry(rows)) > maxMembers {
-		return errFull(r, len(rows)) // before c2c.json is changed: refused lists must not fill it
-	}
 	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
 	here := func(sid string) bool { return !IsOn(host, sid) }
 	fresh = slices.DeleteFunc(fresh, func(sid string) bool { return !here(sid) })

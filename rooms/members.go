@@ -73,8 +73,8 @@ func (r *Room) rows() ([]sessions.Row, error) {
 	return rows, nil
 }
 
-// maxMembers is the size of the largest file that the OCaml c2c reads. It treats a larger file as empty.
-const maxMembers = sessions.MaxRegistryBytes
+// maxMembers bounds the size of members.json and of meta.json.
+const maxMembers = 1 << 20
 
 // change edits members.json under its lock. Inlined, it would be in the programs once for each caller, with 1 kB each; so would changeOwn.
 //

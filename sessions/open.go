@@ -65,7 +65,6 @@ func Open(cfg Config) (*Registry, error) {
 	reg.Events = OpenEventLog(root, reg.Now, reg.Log)
 	reg.Facts, reg.Locks, reg.Due = OpenFacts(root, reg.Now, reg.Log), LocksOf(root), DueOf(root, reg.Now, reg.Log)
 	reg.RegistryFile = OpenRegistry(root, reg.Now, reg.Log, reg.Events)
-	reg.Forget = reg.forget
 	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg.Log, reg.Events}}
 	return reg, nil
 }
