@@ -236,7 +236,7 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 		} else {
 			op.NamesOwn = append(op.NamesOwn, m.SID)
 		}
-		if !p.all && !p.shows[m.SID] {
+		if !p.all {
 			p.receipt.Sends = append(p.receipt.Sends, m.alias)
 		}
 	}

@@ -339,20 +339,11 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 
 // MessageID returns the id of the message that brings the post to a machine. A post from before the machine's join may have been sent to a
 // former copy, and an outbox accepts an id only once. Therefore such a post gets a new id with each join.
-func (s Sent) MessageID(p Post, room string) string {
-	id := p.SharedID(room)
+func (s Sent) MessageID(p Post) string {
 	if p.end <= s.Old && s.Join != "" {
-		id = s.Join + "-" + mail.ShortSession(id)
+		return s.Join + "-" + mail.ShortSession(p.ID)
 	}
-	return id
-}
-
-// SharedID returns the id of the post on all machines. A post of the OCaml c2c has no id, so it gets one that is made from its place.
-func (p Post) SharedID(room string) string {
-	if p.ID != "" {
-		return p.ID
-	}
-	return "place-" + mail.ShortSession(room+" "+p.From+" "+strconv.FormatInt(p.end, 10))
+	return p.ID
 }
 
 // Fields of c2c.json for rooms with members on several machines.

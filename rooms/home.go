@@ -167,6 +167,9 @@ func (h *Home) sendTo(ctx context.Context, r *Room, s Sent) error {
 func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) error {
 	msgs := make([]mail.Message, 0, len(posts))
 	for _, p := range posts {
+		if p.ID == "" {
+			continue // written by another program: no message can have it
+		}
 		m, err := copyOf(p, r.Name, s)
 		if err != nil {
 			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", p.ID, "err", err)
@@ -191,13 +194,13 @@ func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) err
 
 // copyOf makes the message that brings a post to the copy on a machine. For the same post, each call makes the same message.
 func copyOf(p Post, room string, s Sent) (mail.Message, error) {
-	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, s.MessageID(p, room)
+	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, s.MessageID(p)
 	for _, sid := range p.To {
 		if own, there := SessionOn(host, sid); there {
 			op.NamesOwn = append(op.NamesOwn, own)
 		}
 	}
-	p.ID, p.To = p.SharedID(room), nil
+	p.To = nil
 	if own, there := SessionOn(host, p.Session); there {
 		p.Session, op.Own = own, true
 	}

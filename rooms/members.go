@@ -36,7 +36,6 @@ type Member struct {
 	Joined time.Time
 	Level  Level
 	Wish   string // for a member on another machine: the id of the message by which it has asked to join
-	Ours   bool   // the member uses this program, which shows it new posts; other members use the OCaml c2c, and need a copy of each post
 }
 
 // Members lists the members, in the order in which they joined. It leaves out damaged rows.
@@ -51,8 +50,8 @@ func (r *Room) Members() ([]Member, error) {
 	}
 	var all []Member
 	for _, row := range rows {
-		level, ours := own.level(row.SID())
-		all = append(all, Member{row.SID(), row.Alias(), mail.FromSeconds(row.Number("joined_at")), level, row.Text(wishField), ours})
+		level, _ := own.level(row.SID())
+		all = append(all, Member{row.SID(), row.Alias(), mail.FromSeconds(row.Number("joined_at")), level, row.Text(wishField)})
 	}
 	return all, nil
 }

@@ -59,8 +59,7 @@ const underWay = time.Minute
 const maxNews = 50
 
 // News finds the posts that are new to a session. It leaves out the session's own posts, posts that the session got as messages, and rooms
-// that the session has muted. It also leaves out posts of the OCaml c2c, which puts a copy into each mailbox. The method Seen then records
-// that the session has seen the posts.
+// that the session has muted. The method Seen then records that the session has seen the posts.
 func (st Store) News(sid string, ask Ask) (News, error) {
 	n := News{st: st, sid: sid, looked: st.Now(), part: ask.OnlyOpen}
 	all, err := st.places(sid)
@@ -98,7 +97,7 @@ func (n *News) look(p place, ask Ask) error {
 	if err != nil {
 		return err
 	}
-	if sessions.FindSID(rows, n.sid) < 0 { // the OCaml c2c has removed the session
+	if sessions.FindSID(rows, n.sid) < 0 { // a kill came before the session had left, or its place is that of an archived room
 		n.moved = append(n.moved, moved{room: p.room, left: true})
 		return nil
 	}
@@ -119,7 +118,7 @@ func (n *News) look(p place, ask Ask) error {
 	news := empty
 	_, err = h.posts(from, end, func(post Post) bool {
 		named := slices.Contains(post.To, n.sid)
-		if post.ID == "" || post.Session == n.sid || named && ask.Had != nil && ask.Had(post.ID) {
+		if post.Session == n.sid || named && ask.Had != nil && ask.Had(post.ID) {
 			return true
 		}
 		if age := n.looked.Sub(post.Time()); named && age.Abs() < underWay { // it comes as a message at any moment: end before it

@@ -41,6 +41,17 @@ var (
 	ErrPrivate   = errors.New("the room is for invited members")
 )
 
+// HintFor says what a person does after an error that concerns a room; "" for other errors.
+func HintFor(err error, room string) string {
+	switch {
+	case errors.Is(err, ErrNotMember), errors.Is(err, ErrExists):
+		return "c2c rooms join " + room + " joins it"
+	case errors.Is(err, ErrNoRoom):
+		return "c2c rooms list shows all rooms; c2c rooms create NAME makes one"
+	}
+	return ""
+}
+
 // maxRooms limits the number of rooms in a root, because the hook script of each member looks at all histories.
 const maxRooms = 500
 
@@ -201,11 +212,8 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 			return err
 		}
 		defer parent.Close()
-		if info, err := parent.Stat(name); err == nil {
-			// If the OCaml c2c has left an empty directory, make the room there.
-			if !info.IsDir() || !empty(parent, name) {
-				return fmt.Errorf("create room %q: %w", name, ErrExists)
-			}
+		if _, err := parent.Stat(name); err == nil {
+			return fmt.Errorf("create room %q: %w", name, ErrExists)
 		}
 		meta := Meta{Private: private, By: strings.ToLower(by)}
 		if private {
@@ -255,21 +263,6 @@ func furnish(parent *atomicfile.Dir, name string, meta Meta) error {
 	}
 	parent.RemoveDir(unfinished)
 	return err
-}
-
-// empty reports whether a room's directory has no members.json and no history, so that no process has used it.
-func empty(parent *atomicfile.Dir, name string) bool {
-	dir, err := parent.Sub(name, false)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	for _, file := range []string{membersName, historyName} {
-		if _, err := dir.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-	return true
 }
 
 // OpenOrCreate opens a room. If there is none, it makes a public room.

@@ -214,13 +214,13 @@ it again if it comes back within 10 minutes.
 }
 
 var together = []Verb{
-	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level archive send", Second: "room", Short: "rooms, in which several sessions read and write",
+	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history invite level archive send", Second: "room", Short: "rooms, in which several sessions read and write",
 		Long: `A post (c2c send '#NAME' TEXT) wakes members that it names (@birch), with --wake
 all; a reply wakes the author. All else comes in a digest with the next turn.
 
   create, join, leave NAME   NAME@HOST is a room of a paired machine
   list; members, history NAME   all rooms; who is in one, and its posts
-  send NAME TEXT; search WORDS   post; find posts in all rooms
+  send NAME TEXT             post
   invite NAME ALIAS ...      make sessions members, and tell them
   level NAME LEVEL           what comes by itself: open (each post while you
                              work), quiet (what names you; a digest), muted
@@ -229,7 +229,7 @@ all; a reply wakes the author. All else comes in a digest with the next turn.
 		Options: []Option{
 			{Name: "private", Short: "create: only its members read and invite"},
 			{Name: "history", Value: "number", Default: "0", Short: "join: show so many old posts"},
-			{Name: "limit", Value: "number", Default: "50", Short: "history, search: at most so many of a room; 0: 1000"},
+			{Name: "limit", Value: "number", Default: "50", Short: "history: at most so many; 0: 1000"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c rooms create review"}},

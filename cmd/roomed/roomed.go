@@ -17,6 +17,7 @@ import (
 	"c2c/internal/format"
 	"c2c/rooms"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // Program has the input, output and environment of the verb.
@@ -56,7 +57,6 @@ var verbs = map[string]struct {
 	"members": {"ROOM", 1, (*call).members},
 	"list":    {"", 0, (*call).list},
 	"history": {"ROOM", 1, (*call).history},
-	"search":  {"WORDS", 1 << 10, (*call).search},
 	"invite":  {"ROOM ALIAS ...", 1 << 10, (*call).invite},
 	"level":   {"ROOM LEVEL", 2, (*call).level},
 	"archive": {"ROOM", 1, (*call).archive},
@@ -64,7 +64,7 @@ var verbs = map[string]struct {
 }
 
 // sample replaces the names in the field takes by examples.
-var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "WORDS", "build")
+var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet")
 
 // Run runs c2c rooms.
 func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) error {
@@ -83,10 +83,8 @@ func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) err
 	verb, known := verbs[words[0]]
 	c.words, c.limit, c.old = words[1:], *limit, *old
 	takes := strings.Fields(strings.TrimSuffix(verb.takes, " ..."))
-	for i, word := range c.words[:min(len(c.words), len(takes))] {
-		if i == 0 && words[0] != "search" {
-			c.words[i] = strings.TrimPrefix(word, "#")
-		}
+	if len(c.words) > 0 {
+		c.words[0] = strings.TrimPrefix(c.words[0], "#")
 	}
 	as := strings.TrimSpace(words[0] + " " + verb.takes)
 	usage := func(problem string) error {
@@ -111,7 +109,7 @@ func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) err
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	s, err := c.acting(ctx)
-	reads := slices.Contains([]string{"list", "members", "history", "search"}, words[0]) // these work without a session
+	reads := slices.Contains([]string{"list", "members", "history"}, words[0]) // these work without a session
 	if err != nil && !(reads && errors.Is(err, sessions.ErrNoCaller)) {
 		return err
 	}
@@ -123,21 +121,11 @@ func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) err
 			return cli.WithHint(err, fmt.Sprintf("the room stands first: c2c rooms invite %s %s", room, strings.Join(c.words[:last], " ")))
 		}
 	}
-	return hinted(err, c.words...)
+	return cli.WithHint(err, rooms.HintFor(err, strings.Join(c.words[:min(1, len(c.words))], "")))
 }
 
 // IsNoRoom reports whether err means that no room has the typed name.
 func IsNoRoom(err error) bool { return errors.Is(err, rooms.ErrNoRoom) }
-
-func hinted(err error, words ...string) error {
-	switch {
-	case errors.Is(err, rooms.ErrNotMember), errors.Is(err, rooms.ErrExists):
-		return cli.WithHint(err, "c2c rooms join "+words[0]+" joins it")
-	case errors.Is(err, rooms.ErrNoRoom):
-		return cli.WithHint(err, "c2c rooms list shows all rooms; c2c rooms create NAME makes one")
-	}
-	return err
-}
 
 func (c *call) printf(format string, words ...any) { cli.Printf(c.Stdout, format, words...) }
 
@@ -399,4 +387,14 @@ func (c *call) send(ctx context.Context, s sessions.Session) error {
 		return err
 	}
 	return c.show(r, func() { c.printf("%s\n", r.String()) })
+}
+
+// acting finds the caller's session, or makes one.
+func (c *call) acting(ctx context.Context) (sessions.Session, error) {
+	caller := callers.Caller{Explicit: c.session, Getenv: c.Getenv, User: callers.UserHere(c.Getenv, c.Stdin)}
+	s, err := callers.Resolve(ctx, c.b.Registry, caller)
+	if errors.Is(err, sessions.ErrNoSession) && c.session == "" {
+		s, err = c.b.Attach(ctx, caller)
+	}
+	return s, err
 }
