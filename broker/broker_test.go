@@ -2,7 +2,6 @@ package broker_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -155,19 +154,6 @@ func TestADamagedRegistryIsKeptReportedAndCostsOnlyItsBadRows(t *testing.T) {
 		if kept := w.aside(registryFile); len(kept) != 1 {
 			t.Errorf("%q: damaged again: %q", text, kept)
 		}
-	}
-}
-
-func TestRegistryStaysBelowTheOriginalsLimit(t *testing.T) {
-	w := newWorld(t)
-	w.writeRegistry(`[{"session_id":"s1","alias":"amber","role":"` + strings.Repeat("x", registryMax-100) + `"}]`)
-	before := w.file(registryFile)
-	_, err := w.Attach(context.Background(), callers.Caller{Client: "gem"})
-	if !errors.Is(err, sessions.ErrRegistryFull) {
-		t.Errorf("error %v, want ErrRegistryFull", err)
-	}
-	if w.file(registryFile) != before {
-		t.Error("the registry was changed")
 	}
 }
 

@@ -63,27 +63,7 @@ func CheckRoot(ctx context.Context, reg *sessions.Registry, wakes func(client st
 	found = append(found, checkMods(all)...)
 	// Warnings come first.
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Status > found[j].Status })
-	return append(append(damaged, checkSpace(reg, all)...), found...)
-}
-
-// warnFull is the percentage of the registry's size at which Check begins to warn.
-const warnFull = 70
-
-// checkSpace warns before the registry is full. c2c removes ended sessions by itself, but not those for which mail waits.
-func checkSpace(reg *sessions.Registry, all []sessions.Session) []format.Finding {
-	info, err := reg.Dir().Stat(sessions.RegistryFileName)
-	if err != nil || info.Size()*100 < sessions.MaxRegistryBytes*warnFull {
-		return nil // without a file there are no sessions, and if the file cannot be read, Check has already said so
-	}
-	waits := 0
-	for _, s := range all {
-		if s.State == sessions.Absent && reg.HasMail(s.ID) {
-			waits++
-		}
-	}
-	return []format.Finding{{Status: format.Warning, Part: "registry", Path: filepath.Join(reg.Root(), sessions.RegistryFileName),
-		Detail: fmt.Sprintf("it is %d %% full (%d sessions, of which %d have ended and have not read their mail); when it is full, a new session gets no mailbox: %s",
-			info.Size()*100/sessions.MaxRegistryBytes, len(all), waits, sessions.RegistryFullHint)}}
+	return append(damaged, found...)
 }
 
 // checkMods lists the running sessions in which a mod of ours was seen, and those in which none was. A missing mod is not a problem: the

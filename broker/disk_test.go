@@ -32,7 +32,6 @@ const mover = inbox.ByMover
 
 // Limits and times that the broker promises.
 const (
-	registryMax   = 65536 // bytes, as the OCaml c2c
 	logMax        = 10 << 20
 	logKeep       = 5
 	closedMax     = 1 << 20

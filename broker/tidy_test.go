@@ -124,14 +124,14 @@ func TestASessionWithMailStaysForYears(t *testing.T) {
 	}
 }
 
-// The row was forgotten because there was no room; what c2c has told the session stays for its return.
+// The row was forgotten because there are many; what c2c has told the session stays for its return.
 func TestANoticeStaysForAMonth(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]string{2: "something", 31: ""} {
 		w, birch := unused(t, 0)
 		w.notice(birch, "something")
 		w.pass(time.Duration(days) * 24 * time.Hour)
-		w.forgets(birch.ID)
+		w.crowd()
 		w.tidied()
 		if want == "" {
 			w.wantMail(birch.ID)

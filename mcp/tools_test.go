@@ -300,21 +300,6 @@ func TestAClientThatCallsItselfHumanIsNoPerson(t *testing.T) {
 	}
 }
 
-func TestASessionWithoutAMailboxIsToldSo(t *testing.T) {
-	root := filepath.Join(t.TempDir(), "broker")
-	row := fmt.Sprintf(`{"session_id":"s","alias":"s","role":%q}`, strings.Repeat("x", 65400))
-	if err := os.Mkdir(root, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "registry.json"), []byte("[\n"+row+"\n]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	texts, isError := testClient{t: t, root: root, name: "gem"}.call("poll_inbox", "{}")
-	if !isError || !strings.Contains(strings.Join(texts, ""), "this session has no mailbox: tell your user") || !strings.Contains(strings.Join(texts, ""), "c2c sweep") {
-		t.Errorf("error %v: %s", isError, texts)
-	}
-}
-
 // An error would make the model send its answer again.
 func TestAnAnswerThatIsSentIsNoErrorIfNobodyIsToldThatItIsDone(t *testing.T) {
 	amber, birch := pair(t)

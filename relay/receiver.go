@@ -227,8 +227,7 @@ type group struct {
 	msgs  []*incoming
 }
 
-// ofRooms is the queue of all messages about rooms, even of different rooms: a room may have been renamed, and another room may have got
-// its old name.
+// ofRooms is the queue of all messages about rooms, even of different rooms.
 const ofRooms = "#"
 
 // groups returns the messages that may be delivered. It refuses those that their sender may not send.

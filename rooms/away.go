@@ -36,7 +36,6 @@ type RoomOp struct {
 	// Fields of an Op to a machine with a copy.
 	Post    json.RawMessage `json:"post,omitempty"`    // only in DoCopy: a line of the history
 	Own     bool            `json:"own,omitempty"`     // only in DoCopy: the author is on the receiving machine
-	Former  []string        `json:"former,omitempty"`  // only in DoList: the former names of the room
 	Private bool            `json:"private,omitempty"` // only in DoList
 	Members []Entry         `json:"members,omitempty"` // only in DoList
 }
@@ -182,7 +181,7 @@ func ArchiveRoom(ctx context.Context, b *broker.Broker, name string) (path strin
 		return "", err
 	}
 	for _, host := range hosts {
-		if err := CloseCopy(ctx, b, host.Name, host.Host); err != nil { // the machine will learn it when one of its members posts
+		if err := CloseCopy(ctx, b, name, host.Host); err != nil { // the machine will learn it when one of its members posts
 			b.Log.Warn("a machine is not told that a room is closed", "room", name, "host", host.Host, "err", err)
 		}
 	}
@@ -237,7 +236,7 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 		} else {
 			op.NamesOwn = append(op.NamesOwn, m.SID)
 		}
-		if !p.all && !p.shows[m.SID] {
+		if !p.all {
 			p.receipt.Sends = append(p.receipt.Sends, m.alias)
 		}
 	}

@@ -21,7 +21,6 @@ import (
 // Sent records how much of a room was sent to another machine with members.
 type Sent struct {
 	Host string
-	Name string // the room's name, as the machine knows it
 	Read int64  // the place in the history up to which the posts were sent
 	List string // a hash of the list of members that was sent last; "": none was sent
 	// Join is a unique word for the join with which this record began. Old is the end of the history at that time: posts up to Old may have
@@ -82,7 +81,7 @@ func (r *Room) Hosts() (all []Sent, err error) {
 		if !far || !IsOn(host, row.SID()) || slices.ContainsFunc(all, is) {
 			continue
 		}
-		s := Sent{Host: host, Name: r.Name}
+		s := Sent{Host: host}
 		if k := slices.IndexFunc(o.hosts(), is); k >= 0 {
 			s = o.hosts()[k]
 		} else if s.Read, err = r.placeBefore(backlog); err != nil {
@@ -163,7 +162,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 		if i := slices.IndexFunc(all, func(s Sent) bool { return s.Host == host }); i >= 0 {
 			all[i].List = "" // send the list again, because the machine may have lost its copy
 		} else {
-			all = append(all, Sent{Host: host, Name: r.Name, Read: begin, Join: mail.NewID(r.st.Now())[:13], Old: end})
+			all = append(all, Sent{Host: host, Read: begin, Join: mail.NewID(r.st.Now())[:13], Old: end})
 		}
 		o.setHosts(all)
 	})
@@ -303,15 +302,6 @@ func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 	})
 }
 
-// Former returns the former names of the room.
-func (r *Room) Former() ([]string, error) {
-	o, err := r.own()
-	if errors.Is(err, errDamaged) {
-		return nil, nil
-	}
-	return o.former, err
-}
-
 // maxPart is the number of bytes of a history that After reads, unless the next post alone is longer.
 const maxPart = 512 << 10
 
@@ -349,20 +339,11 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 
 // MessageID returns the id of the message that brings the post to a machine. A post from before the machine's join may have been sent to a
 // former copy, and an outbox accepts an id only once. Therefore such a post gets a new id with each join.
-func (s Sent) MessageID(p Post, room string) string {
-	id := p.SharedID(room)
+func (s Sent) MessageID(p Post) string {
 	if p.end <= s.Old && s.Join != "" {
-		id = s.Join + "-" + mail.ShortSession(id)
+		return s.Join + "-" + mail.ShortSession(p.ID)
 	}
-	return id
-}
-
-// SharedID returns the id of the post on all machines. A post of the OCaml c2c has no id, so it gets one that is made from its place.
-func (p Post) SharedID(room string) string {
-	if p.ID != "" {
-		return p.ID
-	}
-	return "place-" + mail.ShortSession(room+" "+p.From+" "+strconv.FormatInt(p.end, 10))
+	return p.ID
 }
 
 // Fields of c2c.json for rooms with members on several machines.
@@ -396,8 +377,6 @@ func (o own) hosts() (all []Sent) {
 				s.Read, err = strconv.ParseInt(string(value), 10, 64)
 			case "list":
 				s.List, err = fields.Text(value)
-			case "name":
-				s.Name, err = fields.Text(value)
 			case "join":
 				s.Join, err = fields.Text(value)
 			case "old":
@@ -422,8 +401,7 @@ func (o *own) setHosts(all []Sent) {
 		b = append(b, "{,"[min(i, 1)], '\n') // a brace before the first one, a comma before the others
 		b = append(fields.AppendText(b, s.Host), `:{"read":`...)
 		b = append(strconv.AppendInt(b, s.Read, 10), `,"list":`...)
-		b = append(fields.AppendText(b, s.List), `,"name":`...)
-		b = append(fields.AppendText(b, s.Name), `,"join":`...)
+		b = append(fields.AppendText(b, s.List), `,"join":`...)
 		b = append(fields.AppendText(b, s.Join), `,"old":`...)
 		b = append(strconv.AppendInt(b, s.Old, 10), '}')
 	}

@@ -289,13 +289,9 @@ func TestAHostileHomeReachesOnlyItsOwnCopies(t *testing.T) {
 			t.Errorf("%+v: %v: it must be left out, so that other mail goes on", bad, err)
 		}
 	}
-	many := RoomOp{Do: DoList}
-	for i := range 2000 {
-		many.Members = append(many.Members, Entry{Alias: fmt.Sprint("agent-", i), SID: fmt.Sprint("s-", i)})
-	}
 	stranger := RoomOp{Do: DoList, Members: []Entry{{Alias: "elm", SID: "s-elm", Own: true}, {Alias: "birch", SID: "s-birch", Own: true}, {Alias: "c2c notice\n", SID: "s-x", Level: "loud"}}}
 	laptop.session("elm")
-	for _, op := range []RoomOp{many, stranger, {Do: "format"}} {
+	for _, op := range []RoomOp{stranger, {Do: "format"}} {
 		if err := laptop.receive("devbox", hostile(op, "#review"), false); err != nil {
 			t.Error(err)
 		}
@@ -390,11 +386,8 @@ func TestAMachineThatMayNotReachARoomAnyMoreLosesItsMembersThere(t *testing.T) {
 	laptop.carry(devbox, false)
 	devbox.carry(laptop, false)
 	devbox.only = "review"
-	if err := Rename(t.Context(), devbox.Registry, devbox.session("amber"), "review", "lounge"); err != nil { // it is the same room
-		t.Fatal(err)
-	}
 	devbox.post("amber", "board", "secret")
-	devbox.post("amber", "lounge", "hello")
+	devbox.post("amber", "review", "hello")
 	devbox.carry(laptop, false)
 	if got := devbox.members("board"); !slices.Equal(got, []string{"amber"}) {
 		t.Errorf("members: %q", got)
@@ -402,7 +395,7 @@ func TestAMachineThatMayNotReachARoomAnyMoreLosesItsMembersThere(t *testing.T) {
 	if _, err := StoreOf(laptop.Registry).Open("board@devbox"); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("its copy: %v", err)
 	}
-	if got := laptop.posts("lounge@devbox"); !slices.Equal(got, []string{"hello"}) {
+	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"hello"}) {
 		t.Errorf("posts of the other copy: %q", got)
 	}
 	devbox.only = ""

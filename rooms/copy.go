@@ -78,9 +78,6 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 			levels[row.SID()] = e.Level
 		}
 	}
-	if len(sessions.FormatRegistry(rows)) > maxMembers {
-		return errFull(r, len(rows)) // before c2c.json is changed: refused lists must not fill it
-	}
 	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
 	here := func(sid string) bool { return !IsOn(host, sid) }
 	fresh = slices.DeleteFunc(fresh, func(sid string) bool { return !here(sid) })
@@ -313,79 +310,4 @@ func ParsePost(line []byte, text string) (Post, error) {
 		err = p.Check()
 	}
 	return p, err
-}
-
-// FollowName gives a copy the present name of its room. The argument former has the former names that the home knows. Sessions may have
-// asked to join by different names of the room; then there are several copies. The copy with members takes over the sessions of the other
-// copies.
-func (st Store) FollowName(ctx context.Context, host, room string, former []string) error {
-	name := room + "@" + host
-	if err := CheckName(name); err != nil {
-		return err
-	}
-	names, real := []string{name}, ""
-	for _, old := range slices.Backward(former[max(0, len(former)-maxFormer):]) {
-		names = append(names, old+"@"+host)
-	}
-	var there []string // the newest name first
-	for _, one := range names {
-		r, err := st.Open(one)
-		if errors.Is(err, ErrNoRoom) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		here, err := membersHere(r)
-		r.Close()
-		if err != nil {
-			return err
-		}
-		there = append(there, one)
-		if real == "" && len(here) > 0 {
-			real = one
-		}
-	}
-	if len(there) == 0 {
-		return fmt.Errorf("%w %q", ErrNoRoom, name)
-	}
-	real = cmp.Or(real, there[0])
-	for _, other := range there {
-		if other == real {
-			continue
-		}
-		if err := st.merge(ctx, other, real); err != nil {
-			return err
-		}
-	}
-	if real == name {
-		return nil
-	}
-	return st.rename(ctx, real, name)
-}
-
-// merge moves the sessions of one copy to another copy of the same room, where they count as sessions that have asked. Then it archives the
-// first copy.
-func (st Store) merge(ctx context.Context, from, to string) error {
-	into, err := st.Open(to)
-	if err != nil {
-		return err
-	}
-	defer into.Close()
-	return st.archiveIf(ctx, from, func(r *Room) (bool, error) {
-		asked, err := r.Asked()
-		here, herr := membersHere(r)
-		has, rerr := into.rows()
-		if err := errors.Join(err, herr, rerr); err != nil {
-			return false, err
-		}
-		return true, into.changeOwn(ctx, func(o *own) {
-			for _, a := range append(asked, here...) {
-				if sessions.FindSID(has, a.SID) < 0 {
-					o.forget(a.SID)
-					o.setAsked(append(o.asked(), a))
-				}
-			}
-		})
-	})
 }

@@ -75,9 +75,6 @@ func count(last []Post) (wakes int, stopped string, woke time.Time) {
 		if p.Person {
 			break
 		}
-		if p.ID == "" {
-			continue // a post of the OCaml c2c has no count
-		}
 		if !counted {
 			wakes, stopped, counted = p.Wakes, p.Stopped, true
 		}

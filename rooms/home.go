@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -23,9 +24,8 @@ import (
 type Home struct {
 	b     *broker.Broker
 	known map[string]string // key: a room with members on other machines; value: what the method mark returned at the last Look; "": look again
-	order []string          // the keys of known. Renamed rooms first: their copies must learn the new name before another room uses the old one
 	said  map[string]string // key: a room; value: the last logged error, so that Look does not log it again
-	stale atomic.Bool       // the fields known and order must be filled again
+	stale atomic.Bool       // the field known must be filled again
 }
 
 // NewHome returns the Home of a root.
@@ -46,33 +46,21 @@ type CopyRights interface {
 }
 
 // Look puts the news of the rooms into the outboxes, and returns the directories to watch for more. Members on a machine that may not be in
-// a room lose their membership. Look logs errors; the next Look tries again. If the result soon is set, rooms got other names all the time,
-// so Look has left out some: then the caller must call Look again in a moment.
-func (h *Home) Look(ctx context.Context, rights CopyRights) (dirs []string, soon bool) {
+// a room lose their membership. Look logs errors; the next Look tries again.
+func (h *Home) Look(ctx context.Context, rights CopyRights) (dirs []string) {
 	st := StoreOf(h.b.Registry)
-	for range 8 {
-		if h.stale.Swap(false) {
-			h.find(st)
-		}
-		if dirs, soon = h.lookOnce(ctx, st, rights); !soon {
-			return dirs, false
-		}
-		h.stale.Store(true)
+	if h.stale.Swap(false) {
+		h.find(st)
 	}
-	return dirs, true
-}
-
-// If a room was archived or renamed meanwhile, lookOnce stops at this room, leaves out the later ones, and sets the result gone.
-func (h *Home) lookOnce(ctx context.Context, st Store, rights CopyRights) (dirs []string, gone bool) {
-	for _, name := range h.order {
-		seen := h.known[name]
+	for _, name := range slices.Sorted(maps.Keys(h.known)) {
 		r, err := st.Open(name)
 		if errors.Is(err, ErrNoRoom) {
-			return dirs, true
+			delete(h.known, name) // it was archived
+			continue
 		}
 		if err == nil {
 			dirs = append(dirs, r.Path())
-			if mark := h.mark(r, rights); mark != seen {
+			if mark := h.mark(r, rights); mark != h.known[name] {
 				h.known[name] = "" // after an error, the next Look tries again
 				limit, end := context.WithTimeout(ctx, lockTime)
 				if err = h.sendNew(limit, r, rights); err == nil {
@@ -88,7 +76,7 @@ func (h *Home) lookOnce(ctx context.Context, st Store, rights CopyRights) (dirs 
 			h.b.Log.Warn("posts in a room wait here for other machines", "room", name, "err", err)
 		}
 	}
-	return dirs, false
+	return dirs
 }
 
 // lockTime is how long Look waits for the locks of a room. The wait is limited because a suspended process may hold a lock, and the other
@@ -102,27 +90,17 @@ func (h *Home) mark(r *Room, rights CopyRights) (mark string) {
 		return "unreadable"
 	}
 	for _, s := range hosts {
-		mark += fmt.Sprintln(s.Host, s.Read, rights.Paired(s.Host), mayBeIn(r, s.Host, rights))
+		mark += fmt.Sprintln(s.Host, s.Read, rights.Paired(s.Host), rights.MayReach(s.Host, r.Name))
 	}
 	at, size, _ := h.b.Dir().TimeOf(sessions.RegistryFileName)
 	return mark + fmt.Sprintln(at, size) + Stamp(r)
 }
 
-// find fills the fields known and order again.
+// find fills the field known again.
 func (h *Home) find(st Store) {
-	for range 8 { // if a room gets another name meanwhile, it may be missed: try again
-		if h.findOnce(st) {
-			return
-		}
-	}
-	h.stale.Store(true)
-}
-
-// findOnce returns false if a room was renamed or archived meanwhile.
-func (h *Home) findOnce(st Store) bool {
-	h.known, h.order = map[string]string{}, nil
+	h.known = map[string]string{}
 	if !st.Any() {
-		return true
+		return
 	}
 	names, err := st.Names()
 	if err != nil {
@@ -131,18 +109,11 @@ func (h *Home) findOnce(st Store) bool {
 	}
 	for _, name := range names {
 		sent, err := st.HostsOf(name)
-		switch {
-		case errors.Is(err, ErrNoRoom):
-			return false
-		case err != nil: // the room may have members on other machines, so Look tries again to read it
-			h.known[name], h.order = "", append(h.order, name)
-		case slices.ContainsFunc(sent, func(s Sent) bool { return s.Name != name }):
-			h.known[name], h.order = "", slices.Insert(h.order, 0, name)
-		case len(sent) > 0:
-			h.known[name], h.order = "", append(h.order, name)
+		unread := err != nil && !errors.Is(err, ErrNoRoom)
+		if unread || len(sent) > 0 { // an unread room may have members on other machines, so Look tries again to read it
+			h.known[name] = ""
 		}
 	}
-	return true
 }
 
 // sendNew sends each machine the posts and the list of members that it does not have yet.
@@ -156,8 +127,8 @@ func (h *Home) sendNew(ctx context.Context, r *Room, rights CopyRights) error {
 		switch {
 		case !rights.Paired(s.Host):
 			errs = append(errs, ForgetHost(ctx, r, s.Host))
-		case !mayBeIn(r, s.Host, rights):
-			err := CloseCopy(ctx, h.b, s.Name, s.Host)
+		case !rights.MayReach(s.Host, r.Name):
+			err := CloseCopy(ctx, h.b, r.Name, s.Host)
 			if err == nil {
 				err = r.DropHost(ctx, s.Host, math.MaxFloat64)
 			}
@@ -169,22 +140,7 @@ func (h *Home) sendNew(ctx context.Context, r *Room, rights CopyRights) error {
 	return errors.Join(errs...)
 }
 
-// mayBeIn reports whether sessions of a machine may be in a room, under its present name or a former one.
-func mayBeIn(r *Room, host string, rights CopyRights) bool {
-	may := func(name string) bool { return rights.MayReach(host, name) }
-	if may(r.Name) {
-		return true
-	}
-	former, err := r.Former()
-	return err != nil || slices.ContainsFunc(former, may)
-}
-
 func (h *Home) sendTo(ctx context.Context, r *Room, s Sent) error {
-	if s.Name != r.Name { // send the list first, because the posts go to the new name
-		if err := h.sendList(ctx, r, &s); err != nil {
-			return err
-		}
-	}
 	for {
 		posts, end, err := r.After(s.Read)
 		if err != nil || end == s.Read {
@@ -211,6 +167,9 @@ func (h *Home) sendTo(ctx context.Context, r *Room, s Sent) error {
 func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) error {
 	msgs := make([]mail.Message, 0, len(posts))
 	for _, p := range posts {
+		if p.ID == "" {
+			continue // written by another program: no message can have it
+		}
 		m, err := copyOf(p, r.Name, s)
 		if err != nil {
 			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", p.ID, "err", err)
@@ -235,13 +194,13 @@ func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) err
 
 // copyOf makes the message that brings a post to the copy on a machine. For the same post, each call makes the same message.
 func copyOf(p Post, room string, s Sent) (mail.Message, error) {
-	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, s.MessageID(p, room)
+	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, s.MessageID(p)
 	for _, sid := range p.To {
 		if own, there := SessionOn(host, sid); there {
 			op.NamesOwn = append(op.NamesOwn, own)
 		}
 	}
-	p.ID, p.To = p.SharedID(room), nil
+	p.To = nil
 	if own, there := SessionOn(host, p.Session); there {
 		p.Session, op.Own = own, true
 	}
@@ -267,11 +226,11 @@ func (h *Home) sendList(ctx context.Context, r *Room, s *Sent) error {
 		return err
 	}
 	sum := sha256.Sum256([]byte(m.Content))
-	if text := hex.EncodeToString(sum[:8]); text != s.List || s.Name != r.Name {
+	if text := hex.EncodeToString(sum[:8]); text != s.List {
 		m.ID = mail.NewID(h.b.Now())
 		if err = ToCopies(ctx, h.b, s.Host, m); err == nil {
 			was := *s
-			s.List, s.Name = text, r.Name
+			s.List = text
 			err = r.RecordSent(ctx, was, *s)
 		}
 	}
@@ -285,12 +244,6 @@ func (h *Home) list(ctx context.Context, r *Room, s *Sent) (op RoomOp, err error
 	op.Private = meta.Private
 	if err != nil {
 		h.b.Log.Warn("the settings of a room cannot be read, so another machine is told that it is private", "room", r.Name, "err", err)
-	}
-	if op.Former, err = r.Former(); err != nil {
-		return op, err
-	}
-	if s.Name != r.Name && !slices.Contains(op.Former, s.Name) { // the copy still has this name, although another room has it now
-		op.Former = append(op.Former, s.Name)
 	}
 	members, err := r.Members()
 	if err != nil {

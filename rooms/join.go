@@ -84,37 +84,11 @@ func Leave(ctx context.Context, b *broker.Broker, s sessions.Session, name strin
 	return setInRooms(ctx, reg, s, false)
 }
 
-// JoinAll joins the rooms in list, the value of JoinVariable. It also joins rooms whose members.json already has the session, because the
-// OCaml c2c writes only this file. It continues after an error.
+// JoinAll joins the rooms in list, the value of JoinVariable. It continues after an error.
 func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list string) error {
-	reg := b.Registry
 	var errs []error
 	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' }) {
 		_, err := Join(ctx, b, s, name, true)
-		errs = append(errs, err)
-	}
-	st := StoreOf(reg)
-	if !st.Any() {
-		return errors.Join(errs...)
-	}
-	has, err := st.Of(s.ID)
-	errs = append(errs, err)
-	names, err := st.Names()
-	errs = append(errs, err)
-	for _, name := range names {
-		if slices.Contains(has, name) {
-			continue
-		}
-		r, err := st.Open(name)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		members, err := r.Members()
-		r.Close()
-		if slices.ContainsFunc(members, func(m Member) bool { return m.SID == s.ID }) {
-			_, err = Join(ctx, b, s, name, false)
-		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -124,7 +98,7 @@ func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list str
 const orTool = "(or with the tool join_room, if you have it)"
 
 // Invite makes a session of this root a member of a room, and tells the session by a message that does not wake it. The result in is true if
-// the session is a member now; the receipt has no id if it was one before. To a session of another machine or of the OCaml c2c, and in a room
+// the session is a member now; the receipt has no id if it was one before. To a session of another machine, and in a room
 // of another machine, Invite only sends an invitation.
 func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, alias string) (sent broker.Receipt, in bool, err error) {
 	r, err := StoreOf(b.Registry).Open(name)
@@ -150,11 +124,11 @@ func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, 
 	s := b.Session(row)
 	meta, err := r.Meta()
 	_, host := HostOf(r.Name)
-	in = host == "" && s.Facts.OnDisk()
+	in = host == ""
 	switch {
 	case err == nil && host != "" && meta.Private:
 		err = fmt.Errorf("room %q: %w", r.Name, ErrElsewhere)
-	case err == nil && host == "" && (meta.Private || !in):
+	case err == nil && in && meta.Private:
 		err = r.Invite(ctx, s.Alias)
 	}
 	m := mail.Message{To: s.Alias, Content: fmt.Sprintf("You are invited to the room %[1]s. Join it with: c2c rooms join %[1]s "+orTool+". Posts there wake you only when they name or answer you.", r.Name)}
@@ -188,15 +162,6 @@ func MayRead(r *Room, s sessions.Session) error {
 		return err
 	}
 	return IsMember(r, s)
-}
-
-// Rename renames a room. Its members stay members, and keep how far they have read.
-func Rename(ctx context.Context, reg *sessions.Registry, s sessions.Session, old, name string) error {
-	if err := StoreOf(reg).Rename(ctx, old, name); err != nil {
-		return err
-	}
-	reg.Events.Record(ctx, "room_rename", "room_id", old, "to", name, "alias", s.Alias)
-	return nil
 }
 
 // News finds the posts that are new to a session in its rooms.

@@ -85,23 +85,12 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrPost, err)
 	}
-	for tried := ""; ; {
-		now, err := inRoom(ctx, b, peer, name, m, op, o)
-		if !errors.Is(err, ErrNoRoom) || now == "" || now == tried {
-			return lasting(err)
-		}
-		tried = now // the room may have got another name during the try: try again
-	}
-}
-
-// inRoom is one try of atHome. The result now is the room's present name. It is "" if there is no such room.
-func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op RoomOp, o CopyOptions) (now string, err error) {
-	r, err := StoreOf(b.Registry).OpenOrGone(ctx, name)
+	r, err := StoreOf(b.Registry).Open(name)
 	if err != nil {
-		return "", err
+		return lasting(err)
 	}
 	defer r.Close()
-	return r.Name, carryOut(ctx, b, peer, r, m, op, o)
+	return lasting(carryOut(ctx, b, peer, r, m, op, o))
 }
 
 // carryOut does in the room what a session of another machine has asked for.

@@ -36,7 +36,6 @@ type Member struct {
 	Joined time.Time
 	Level  Level
 	Wish   string // for a member on another machine: the id of the message by which it has asked to join
-	Ours   bool   // the member uses this program, which shows it new posts; other members use the OCaml c2c, and need a copy of each post
 }
 
 // Members lists the members, in the order in which they joined. It leaves out damaged rows.
@@ -51,8 +50,8 @@ func (r *Room) Members() ([]Member, error) {
 	}
 	var all []Member
 	for _, row := range rows {
-		level, ours := own.level(row.SID())
-		all = append(all, Member{row.SID(), row.Alias(), mail.FromSeconds(row.Number("joined_at")), level, row.Text(wishField), ours})
+		level, _ := own.level(row.SID())
+		all = append(all, Member{row.SID(), row.Alias(), mail.FromSeconds(row.Number("joined_at")), level, row.Text(wishField)})
 	}
 	return all, nil
 }
@@ -73,8 +72,8 @@ func (r *Room) rows() ([]sessions.Row, error) {
 	return rows, nil
 }
 
-// maxMembers is the size of the largest file that the OCaml c2c reads. It treats a larger file as empty.
-const maxMembers = sessions.MaxRegistryBytes
+// maxMembers bounds the size of members.json and of meta.json.
+const maxMembers = 1 << 20
 
 // change edits members.json under its lock. Inlined, it would be in the programs once for each caller, with 1 kB each; so would changeOwn.
 //
@@ -251,7 +250,7 @@ func ForgetHostIn(ctx context.Context, root, host string) error {
 			continue
 		}
 		ctx, end := context.WithTimeout(ctx, 2*time.Second) // a suspended process may hold the lock for days
-		r, oerr := st.OpenOrGone(ctx, name)
+		r, oerr := st.Open(name)
 		if oerr == nil {
 			err = errors.Join(err, ForgetHost(ctx, r, host), r.Close())
 		} else if !errors.Is(oerr, ErrNoRoom) {
@@ -383,7 +382,6 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 type own struct {
 	sids   []string     // the sessions that have joined with this program
 	levels []Level      // the level of each session in sids
-	former []string     // the former names of the room
 	extra  []mail.Field // other fields: those of rooms with members on several machines (see copies.go), and those of later versions
 }
 
@@ -443,8 +441,6 @@ func (r *Room) own() (o own, err error) {
 				o.sids, o.levels = append(o.sids, sid), append(o.levels, Level(level))
 				return nil
 			})
-		case "former_names":
-			o.former, err = fields.Texts(value)
 		default:
 			o.extra = append(o.extra, mail.Field{Name: name, Value: slices.Clone(value)})
 		}
@@ -464,8 +460,7 @@ func (o own) format() []byte {
 		b = append(fields.AppendText(append(b, '\n'), sid), ':')
 		b = fields.AppendText(b, string(o.levels[i]))
 	}
-	b = appendTexts(append(b, "},\n\"former_names\":"...), o.former)
-	return append(appendExtra(b, o.extra), "}\n"...)
+	return append(appendExtra(append(b, '}'), o.extra), "}\n"...)
 }
 
 // changeOwn edits c2c.json. It renames a damaged file; then all members have the level quiet.
@@ -485,7 +480,7 @@ func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 		before := string(o.format())
 		edit(&o)
 		after := o.format()
-		if string(after) == before && len(o.sids)+len(o.former) > 0 {
+		if string(after) == before && len(o.sids) > 0 {
 			return nil
 		}
 		return r.dir.Replace(ownName, after)

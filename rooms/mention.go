@@ -63,63 +63,34 @@ func joins(c rune) bool {
 	return unicode.IsUpper(c) || unicode.IsLower(c) || unicode.IsTitle(c) || unicode.IsMark(c) || unicode.IsNumber(c) || c == '.' || c == '_' || c == '-'
 }
 
-// prose returns a Markdown text without its code and its quotes. It may treat more text as code than Markdown does, but never less.
+// prose returns a Markdown text without its blocks of code, code between backticks, and quotes.
 func prose(text string) string {
 	var out, paragraph strings.Builder
 	flush := func() {
-		out.WriteString(withoutSpans(paragraph.String()))
+		out.WriteString(withoutTicks(paragraph.String()))
 		out.WriteByte('\n')
 		paragraph.Reset()
 	}
-	fence, blank, indented := "", true, false
+	fence := ""
 	for line := range strings.Lines(text) {
-		rest := strings.TrimLeft(line, " \t")
-		bare := strings.TrimRight(rest, " \t\r\n")
-		if fence != "" {
+		bare := strings.TrimSpace(line)
+		switch {
+		case fence != "":
 			if strings.HasPrefix(bare, fence) && strings.Trim(bare, fence[:1]) == "" {
 				fence = ""
 			}
-			continue
-		}
-		if fence = fenceOf(unlisted(rest)); fence != "" {
-			flush()
-			blank, indented = true, false
-			continue
-		}
-		deep := len(line)-len(rest) >= 4 || strings.HasPrefix(line, "\t")
-		switch {
-		case bare == "":
-			flush()
-			blank = true
-			continue
-		case deep && (blank || indented):
-			flush()
-			indented = true
-			continue
-		case strings.HasPrefix(unlisted(rest), ">"):
+		case bare == "", strings.HasPrefix(bare, ">"):
 			flush()
 		default:
-			paragraph.WriteString(line)
+			if fence = fenceOf(bare); fence != "" {
+				flush()
+			} else {
+				paragraph.WriteString(line)
+			}
 		}
-		blank, indented = false, false
 	}
 	flush()
 	return out.String()
-}
-
-// unlisted drops the marks of list items at the beginning of a text.
-func unlisted(s string) string {
-	for {
-		rest := strings.TrimLeft(s, "0123456789")
-		switch {
-		case len(s) > 1 && strings.IndexByte("-*+", s[0]) >= 0 && (s[1] == ' ' || s[1] == '\t'):
-			s = strings.TrimLeft(s[2:], " \t")
-		case len(rest) < len(s) && len(rest) > 1 && (rest[0] == '.' || rest[0] == ')') && (rest[1] == ' ' || rest[1] == '\t'):
-			s = strings.TrimLeft(rest[2:], " \t")
-		default:
-			return s
-		}
-	}
 }
 
 // fenceOf returns the marks of a line that begins a block of code, such as ```. For any other line it returns "".
@@ -133,26 +104,11 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// withoutSpans replaces code between backticks, and between the tags code and pre, by a blank.
-func withoutSpans(s string) string {
-	if strings.IndexByte(s, '`') >= 0 {
-		s = withoutTicks(s)
-	}
-	for _, tag := range []string{"code", "pre"} {
-		s = withoutTag(s, tag)
-	}
-	return s
-}
-
+// withoutTicks replaces code between backticks by a blank.
 func withoutTicks(s string) string {
 	var b strings.Builder
 	none := map[int]bool{} // lengths of runs of backticks that do not occur in the rest of s
 	for i := 0; i < len(s); {
-		if s[i] == '\\' && i+1 < len(s) && s[i+1] == '`' {
-			b.WriteString("\\ ")
-			i += 2
-			continue
-		}
 		if s[i] != '`' {
 			b.WriteByte(s[i])
 			i++
@@ -184,25 +140,3 @@ func withoutTicks(s string) string {
 
 // run returns how many backticks a text begins with.
 func run(s string) int { return len(s) - len(strings.TrimLeft(s, "`")) }
-
-func withoutTag(s, tag string) string {
-	lower := strings.ToLower(s)
-	if len(lower) != len(s) || !strings.Contains(lower, "<"+tag) {
-		return s
-	}
-	var b strings.Builder
-	for at := 0; ; {
-		i := strings.Index(lower[at:], "<"+tag)
-		if i < 0 {
-			b.WriteString(s[at:])
-			return b.String()
-		}
-		b.WriteString(s[at : at+i])
-		b.WriteByte(' ')
-		end := strings.Index(lower[at+i:], "</"+tag)
-		if end < 0 {
-			return b.String()
-		}
-		at += i + end + len("</"+tag)
-	}
-}

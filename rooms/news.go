@@ -46,8 +46,9 @@ type RoomNews struct {
 
 // moved is a change of the session's place in a room.
 type moved struct {
-	was, now string // the room's name in the file of places, and its present name; now is "" if the session is not in the room any more
-	read     int64  // the new place
+	room string
+	read int64 // the new place
+	left bool  // the session is not in the room any more
 }
 
 // A post that names the session normally comes as a message. After underWay without that message, its author was killed between the two
@@ -58,8 +59,7 @@ const underWay = time.Minute
 const maxNews = 50
 
 // News finds the posts that are new to a session. It leaves out the session's own posts, posts that the session got as messages, and rooms
-// that the session has muted. It also leaves out posts of the OCaml c2c, which puts a copy into each mailbox. The method Seen then records
-// that the session has seen the posts.
+// that the session has muted. The method Seen then records that the session has seen the posts.
 func (st Store) News(sid string, ask Ask) (News, error) {
 	n := News{st: st, sid: sid, looked: st.Now(), part: ask.OnlyOpen}
 	all, err := st.places(sid)
@@ -76,33 +76,29 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 }
 
 func (n *News) look(p place, ask Ask) error {
-	r, err := n.st.OpenPresent(p.room)
+	r, err := n.st.Open(p.room)
 	switch {
 	case errors.Is(err, ErrNoRoom):
-		n.moved = append(n.moved, moved{was: p.room})
-		return nil
-	case errors.Is(err, errUnsure):
-		n.part = true // the next look decides
+		n.moved = append(n.moved, moved{room: p.room, left: true})
 		return nil
 	case err != nil:
 		return err
 	}
 	defer r.Close()
-	name := r.Name
 	h, err := r.history()
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	if h.size == p.read && name == p.room {
+	if h.size == p.read {
 		return nil
 	}
 	rows, err := r.rows()
 	if err != nil {
 		return err
 	}
-	if sessions.FindSID(rows, n.sid) < 0 { // the OCaml c2c has removed the session
-		n.moved = append(n.moved, moved{was: p.room})
+	if sessions.FindSID(rows, n.sid) < 0 { // a kill came before the session had left, or its place is that of an archived room
+		n.moved = append(n.moved, moved{room: p.room, left: true})
 		return nil
 	}
 	own, _ := r.own()
@@ -118,11 +114,11 @@ func (n *News) look(p place, ask Ask) error {
 		p.read = end
 	}
 	from := max(p.read, end-maxRead)
-	empty := RoomNews{Room: name, More: from > p.read}
+	empty := RoomNews{Room: p.room, More: from > p.read}
 	news := empty
 	_, err = h.posts(from, end, func(post Post) bool {
 		named := slices.Contains(post.To, n.sid)
-		if post.ID == "" || post.Session == n.sid || named && ask.Had != nil && ask.Had(post.ID) {
+		if post.Session == n.sid || named && ask.Had != nil && ask.Had(post.ID) {
 			return true
 		}
 		if age := n.looked.Sub(post.Time()); named && age.Abs() < underWay { // it comes as a message at any moment: end before it
@@ -135,7 +131,7 @@ func (n *News) look(p place, ask Ask) error {
 		}
 		return true
 	})
-	n.moved = append(n.moved, moved{p.room, name, end})
+	n.moved = append(n.moved, moved{room: p.room, read: end})
 	if news.Count > 0 {
 		n.add(news)
 	}
@@ -156,7 +152,7 @@ func (n *News) add(news RoomNews) {
 func (n News) Until(room string, place int64) News {
 	n.part = true
 	n.Rooms = slices.DeleteFunc(slices.Clone(n.Rooms), func(r RoomNews) bool { return r.Room != room })
-	n.moved = slices.DeleteFunc(slices.Clone(n.moved), func(m moved) bool { return m.now != room && m.now != "" })
+	n.moved = slices.DeleteFunc(slices.Clone(n.moved), func(m moved) bool { return m.room != room && !m.left })
 	for i := range n.moved {
 		n.moved[i].read = min(n.moved[i].read, place)
 	}
@@ -189,16 +185,15 @@ func (n News) Seen(ctx context.Context) error {
 func (n News) edit(all []place) []place {
 	all = slices.Clone(all)
 	for _, m := range n.moved {
-		i := slices.IndexFunc(all, func(p place) bool { return p.room == m.was })
+		i := slices.IndexFunc(all, func(p place) bool { return p.room == m.room })
 		switch {
-		case i < 0, slices.Contains(n.left, m.now):
-		case m.now == "":
-			if !n.hasJoined(m.was) {
+		case i < 0, slices.Contains(n.left, m.room):
+		case m.left:
+			if !n.hasJoined(m.room) {
 				all = slices.Delete(all, i, i+1)
 			}
 		default:
-			all[i] = place{m.now, max(all[i].read, m.read)}
-			if m.now == m.was && m.read < all[i].read && n.anew(m) {
+			if m.read > all[i].read || n.anew(m) {
 				all[i].read = m.read
 			}
 		}
@@ -208,13 +203,12 @@ func (n News) edit(all []place) []place {
 
 // OnlyGone reports whether News found no posts, but found that some rooms are gone.
 func (n News) OnlyGone() bool {
-	return len(n.Rooms) == 0 && slices.ContainsFunc(n.moved, func(m moved) bool { return m.now == "" })
+	return len(n.Rooms) == 0 && slices.ContainsFunc(n.moved, func(m moved) bool { return m.left })
 }
 
-// hasJoined reports whether the session is in the room that has this name now, or had it before. The session may have joined since News
-// looked.
+// hasJoined reports whether the session is in a room. It may have joined since News looked.
 func (n News) hasJoined(name string) bool {
-	r, err := n.st.OpenPresent(name)
+	r, err := n.st.Open(name)
 	if err != nil {
 		return !errors.Is(err, ErrNoRoom)
 	}
@@ -225,7 +219,7 @@ func (n News) hasJoined(name string) bool {
 
 // anew reports whether a room's history has been replaced by a new one: it ends at the place m.read, although the session has read further.
 func (n News) anew(m moved) bool {
-	r, err := n.st.Open(m.now)
+	r, err := n.st.Open(m.room)
 	if err != nil {
 		return false
 	}

@@ -135,41 +135,6 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 	})
 }
 
-// settle writes the present name of a renamed room into its members' files of places, and removes the name old from its former names. Then
-// another room can get this name.
-func (st Store) settle(ctx context.Context, old string) error {
-	name, err := st.Renamed(old)
-	if name == "" {
-		return err
-	}
-	r, err := st.Open(name)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	rows, err := r.rows()
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		sid := row.SID()
-		if all, err := st.places(sid); err == nil && !slices.ContainsFunc(all, func(p place) bool { return p.room == old }) {
-			continue
-		}
-		if err := st.changePlaces(ctx, sid, time.Time{}, func(all []place) []place {
-			for i := range all {
-				if all[i].room == old {
-					all[i].room = name
-				}
-			}
-			return all
-		}); err != nil {
-			return err
-		}
-	}
-	return r.changeOwn(ctx, func(o *own) { o.former = slices.DeleteFunc(o.former, func(s string) bool { return s == old }) })
-}
-
 func (st Store) leave(ctx context.Context, sid, room string) error {
 	err := st.changePlaces(ctx, sid, time.Time{}, func(all []place) []place {
 		return slices.DeleteFunc(all, func(p place) bool { return p.room == room })
@@ -200,9 +165,9 @@ func (st Store) markOpen(ctx context.Context, sid string) error {
 	})
 }
 
-// levelIn returns a session's level in the room that has this name now, or had it before.
+// levelIn returns a session's level in a room.
 func (st Store) levelIn(name, sid string) (Level, error) {
-	r, err := st.OpenPresent(name)
+	r, err := st.Open(name)
 	if errors.Is(err, ErrNoRoom) {
 		return Quiet, nil
 	}

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"c2c/broker"
 	"c2c/broker/owed"
-	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
@@ -21,7 +19,6 @@ type copied struct {
 	host    string
 	rows    []sessions.Row
 	members []Member
-	woken   map[string][]string // by the id of a thread's first post: the sessions that recent posts of the thread have woken
 }
 
 // arrival is a post that has come from the home, and the sessions here that it names.
@@ -96,11 +93,8 @@ func arrived(op RoomOp, m mail.Message) (arrival, error) {
 	return arrival{p, op.NamesOwn, op.Own}, err
 }
 
-// setList gives the copy the present name of its room, and the home's list of members.
+// setList gives the copy the home's list of members.
 func setList(ctx context.Context, st Store, peer, room string, op RoomOp) error {
-	if err := st.FollowName(ctx, peer, room, op.Former); err != nil {
-		return err
-	}
 	r, err := st.Open(room + "@" + peer)
 	if err != nil {
 		return err
@@ -115,7 +109,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 	if len(posts) == 0 {
 		return nil, nil
 	}
-	c := &copied{b: b, host: peer, woken: map[string][]string{}}
+	c := &copied{b: b, host: peer}
 	if c.room, err = StoreOf(b.Registry).Open(room + "@" + peer); err != nil {
 		return nil, err
 	}
@@ -141,10 +135,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 	return wakes, c.room.AddCopies(ctx, lines, mayRepeat)
 }
 
-// threadTime is the greatest age of a post by which an agent still counts as woken in the thread.
-const copiesThreadTime = time.Hour
-
-// read reads the members, and finds the sessions that recent posts have woken.
+// read reads the members, and the sessions that have asked to be members.
 func (c *copied) read(ctx context.Context) (err error) {
 	if c.rows, err = c.b.Rows(ctx); err != nil {
 		return err
@@ -157,19 +148,9 @@ func (c *copied) read(ctx context.Context) (err error) {
 		return err
 	}
 	for _, a := range asked {
-		c.members = append(c.members, Member{SID: a.SID, Alias: a.Alias, Level: Quiet, Ours: true})
+		c.members = append(c.members, Member{SID: a.SID, Alias: a.Alias, Level: Quiet})
 	}
-	since := mail.Seconds(c.b.Now().Add(-copiesThreadTime))
-	_, err = c.room.Last(100, func(p Post) bool {
-		if p.TS > since && len(p.To) > 0 {
-			c.woken[p.Root()] = append(c.woken[p.Root()], p.To...)
-		}
-		return p.TS > since
-	})
-	if inbox.IsBlocked(err) {
-		return nil // AddCopies will return the same error
-	}
-	return err
+	return nil
 }
 
 // adopt turns a post of the home into a post of the copy. It sets the author's alias and session as this machine knows them, and sets To to
@@ -195,22 +176,18 @@ func (c *copied) adopt(p *arrival) {
 	p.From = AliasAt(c.host, p.From)
 }
 
-// give gives a post to the sessions here that it names, and to sessions at work in its thread. If a mailbox does not take the post, the
+// give gives a post to the sessions here that it names. If a mailbox does not take the post, the
 // post stays new to the session in the room. After an error the caller tries again.
 func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error) {
 	for _, m := range c.members {
-		named := slices.Contains(p.To, m.SID)
-		if IsOn(c.host, m.SID) || m.SID == p.Session || m.Level == Muted || !named && !c.isAtWork(p.Post, m.SID) {
+		if IsOn(c.host, m.SID) || m.SID == p.Session || m.Level == Muted || !slices.Contains(p.To, m.SID) {
 			continue
 		}
 		msg := p.Message()
 		if p.Reason != "" {
 			msg.Content += ReasonText(p.Reason)
 		}
-		if !named {
-			msg.Deferrable, msg.TellAfter = true, -1
-		}
-		msg.TellAfter, msg.Due = cmp.Or(msg.TellAfter, -1), owed.NotAsked
+		msg.TellAfter, msg.Due = -1, owed.NotAsked
 		err := broker.ReceiveFromRoom(ctx, c.b, m.SID, c.room.Name, []mail.Message{msg}, true)
 		if err = lasting(err); err != nil && !IsFinal(err) {
 			return wakes, err
@@ -220,18 +197,8 @@ func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error)
 			continue
 		}
 		wakes = append(wakes, Waken{m.SID, msg})
-		c.woken[p.Root()] = append(c.woken[p.Root()], m.SID)
 	}
 	return wakes, nil
-}
-
-// isAtWork reports whether a session was woken in the thread of a post and is still at work.
-func (c *copied) isAtWork(p Post, sid string) bool {
-	if p.InReplyTo == "" || !slices.Contains(c.woken[p.Root()], sid) {
-		return false
-	}
-	i := sessions.FindSID(c.rows, sid)
-	return i >= 0 && !sessions.IsPersonID(sid) && c.b.Prober().Now(c.b.Session(c.rows[i]), false).Does == sessions.Busy
 }
 
 // Refused is called when the other machine has refused the message m about a room for good. The argument isMember means that the sender may

@@ -14,14 +14,7 @@ import (
 // Reply posts the answer to a message that came from a room, and wakes the message's author.
 func ReplyToPost(ctx context.Context, b *broker.Broker, from sessions.Session, answered mail.Message, d Draft) (Receipt, error) {
 	d.Room, d.Message.InReplyTo = mail.RoomOf(answered.To), answered.ID
-	r, err := Publish(ctx, b, from, d)
-	if errors.Is(err, ErrNoRoom) {
-		if now, _ := StoreOf(b.Registry).Renamed(d.Room); now != "" {
-			d.Room = now
-			return Publish(ctx, b, from, d)
-		}
-	}
-	return r, err
+	return Publish(ctx, b, from, d)
 }
 
 // Received finds the post that a session wants to answer, in its rooms. The argument typed is the post's id, or the short form of it.
@@ -29,7 +22,7 @@ func Received(reg *sessions.Registry, s sessions.Session, typed string) (mail.Me
 	st := StoreOf(reg)
 	names, err := st.Of(s.ID)
 	for _, name := range names {
-		r, oerr := st.OpenPresent(name)
+		r, oerr := st.Open(name)
 		if errors.Is(oerr, ErrNoRoom) {
 			continue
 		}

@@ -26,7 +26,7 @@ import (
 const (
 	Directory   = "rooms" // the directory of all rooms, in the root
 	archiveName = "rooms-archived"
-	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived, and while OpenPresent makes sure that a room is gone
+	LockName    = "rooms.lock" // in the root; held while a room is made or archived
 
 	membersName, membersLock = "members.json", "members.lock"
 	historyName, historyLock = "history.jsonl", "history.lock"
@@ -40,6 +40,17 @@ var (
 	ErrNotMember = errors.New("not in the room")
 	ErrPrivate   = errors.New("the room is for invited members")
 )
+
+// HintFor says what a person does after an error that concerns a room; "" for other errors.
+func HintFor(err error, room string) string {
+	switch {
+	case errors.Is(err, ErrNotMember), errors.Is(err, ErrExists):
+		return "c2c rooms join " + room + " joins it"
+	case errors.Is(err, ErrNoRoom):
+		return "c2c rooms list shows all rooms; c2c rooms create NAME makes one"
+	}
+	return ""
+}
 
 // maxRooms limits the number of rooms in a root, because the hook script of each member looks at all histories.
 const maxRooms = 500
@@ -164,69 +175,10 @@ func (st Store) Open(name string) (*Room, error) {
 	return nil, st.unknown(name)
 }
 
-// errUnsure means that a room was not found while a process made, renamed or archived a room: the room may have another name by now.
-var errUnsure = errors.New("a room is being made, renamed or archived; try again")
-
-// OpenPresent opens the room that has this name now, or had it before. It does not wait for locks. It returns ErrNoRoom only if it has
-// looked at all rooms under rooms.lock, which every rename takes. Without the lock, it could miss a room that gets another name at this
-// moment.
-func (st Store) OpenPresent(name string) (*Room, error) {
-	r, err := st.openPresent(name)
-	if !errors.Is(err, ErrNoRoom) || !st.Any() {
-		return r, err
-	}
-	lock, err := atomicfile.OpenLocked(st.Root, LockName)
-	if err != nil {
-		return nil, fmt.Errorf("open room %q: %w", name, err)
-	}
-	defer lock.Release()
-	free, err := lock.Share()
-	if err == nil && !free {
-		err = errUnsure
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open room %q: %w", name, err)
-	}
-	return st.openPresent(name)
-}
-
-// OpenOrGone is like OpenPresent, but waits for the lock.
-func (st Store) OpenOrGone(ctx context.Context, name string) (r *Room, err error) {
-	if r, err = st.OpenPresent(name); !errors.Is(err, errUnsure) {
-		return r, err
-	}
-	lerr := atomicfile.WithLock(ctx, st.Root, LockName, func() error {
-		r, err = st.openPresent(name)
-		return nil
-	})
-	if lerr != nil {
-		return nil, fmt.Errorf("open room %q: %w", name, lerr)
-	}
-	return r, err
-}
-
-func (st Store) openPresent(name string) (*Room, error) {
-	r, err := st.Open(name)
-	if !errors.Is(err, ErrNoRoom) {
-		return r, err
-	}
-	now, rerr := st.Renamed(name)
-	switch {
-	case rerr != nil && now == "":
-		return nil, fmt.Errorf("open room %q: %w", name, rerr)
-	case now == "":
-		return nil, err
-	}
-	return st.Open(now)
-}
-
-// unknown makes the error for a missing room. Perhaps the room was renamed, or the name is mistyped.
+// unknown makes the error for a missing room. Perhaps the name is mistyped.
 func (st Store) unknown(name string) error {
 	if _, host := HostOf(name); host != "" {
 		return fmt.Errorf("%w %q: c2c rooms join asks %s to let you in", ErrNoRoom, name, host)
-	}
-	if now, _ := st.Renamed(name); now != "" {
-		return fmt.Errorf("%w %q: it is called %q now", ErrNoRoom, name, now)
 	}
 	names, _ := st.Names()
 	for _, other := range names {
@@ -235,30 +187,6 @@ func (st Store) unknown(name string) error {
 		}
 	}
 	return fmt.Errorf("%w %q", ErrNoRoom, name)
-}
-
-// Renamed returns the present name of a room that had the name old, or "". A room with a damaged c2c.json counts as a room without former
-// names. An error means that some room could not be read; that one may have had the name.
-func (st Store) Renamed(old string) (string, error) {
-	names, err := st.Names()
-	for _, name := range names {
-		r, oerr := st.Open(name)
-		if oerr != nil {
-			if !errors.Is(oerr, ErrNoRoom) {
-				err = errors.Join(err, oerr)
-			}
-			continue
-		}
-		own, oerr := r.own()
-		r.Close()
-		if slices.Contains(own.former, old) {
-			return name, nil
-		}
-		if !errors.Is(oerr, errDamaged) && !atomicfile.IsInTheWay(oerr) {
-			err = errors.Join(err, oerr)
-		}
-	}
-	return "", err
 }
 
 // Close closes the room.
@@ -284,11 +212,8 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 			return err
 		}
 		defer parent.Close()
-		if info, err := parent.Stat(name); err == nil {
-			// If the OCaml c2c has left an empty directory, make the room there.
-			if !info.IsDir() || !empty(parent, name) {
-				return fmt.Errorf("create room %q: %w", name, ErrExists)
-			}
+		if _, err := parent.Stat(name); err == nil {
+			return fmt.Errorf("create room %q: %w", name, ErrExists)
 		}
 		meta := Meta{Private: private, By: strings.ToLower(by)}
 		if private {
@@ -297,9 +222,6 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 		names, err := st.Names()
 		if len(names) >= maxRooms {
 			err = fmt.Errorf("a project has at most %d rooms; c2c rooms archive closes one", maxRooms)
-		}
-		if err == nil {
-			err = st.settle(ctx, name)
 		}
 		if err == nil {
 			err = furnish(parent, name, meta)
@@ -343,21 +265,6 @@ func furnish(parent *atomicfile.Dir, name string, meta Meta) error {
 	return err
 }
 
-// empty reports whether a room's directory has no members.json and no history, so that no process has used it.
-func empty(parent *atomicfile.Dir, name string) bool {
-	dir, err := parent.Sub(name, false)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	for _, file := range []string{membersName, historyName} {
-		if _, err := dir.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-	return true
-}
-
 // OpenOrCreate opens a room. If there is none, it makes a public room.
 func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error) {
 	r, err := st.Open(name)
@@ -370,49 +277,6 @@ func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error
 	}
 	return r, err
 }
-
-// Rename changes the name of a room from old to name. A member's file of places may still have the old name; the member's next News
-// corrects it. So even after a kill between two steps, no member loses its place.
-func (st Store) Rename(ctx context.Context, old, name string) error {
-	if err := errors.Join(checkHere(old), checkHere(name)); err != nil {
-		return err
-	}
-	return st.rename(ctx, old, name)
-}
-
-func (st Store) rename(ctx context.Context, old, name string) error {
-	return atomicfile.WithLock(ctx, st.Root, LockName, func() error {
-		r, err := st.Open(old)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		parent, err := st.parent(false)
-		if err != nil {
-			return err
-		}
-		defer parent.Close()
-		if _, err := parent.Stat(name); err == nil {
-			return fmt.Errorf("rename room %q to %q: %w", old, name, ErrExists)
-		}
-		if err := st.settle(ctx, name); err != nil {
-			return fmt.Errorf("rename room %q to %q: %w", old, name, err)
-		}
-		err = r.changeOwn(ctx, func(o *own) {
-			o.former = append(slices.DeleteFunc(o.former, func(s string) bool { return s == old || s == name }), old)
-			o.former = o.former[max(0, len(o.former)-maxFormer):]
-		})
-		if err == nil {
-			err = errors.Join(parent.Rename(old, name), parent.Sync())
-		}
-		if err != nil {
-			return fmt.Errorf("rename room %q: %w", old, err)
-		}
-		return nil
-	})
-}
-
-const maxFormer = 8
 
 // Archive closes a room: it moves the room's directory, with its files, to the archived rooms. The result path is the new directory.
 func (st Store) Archive(ctx context.Context, name string) (path string, err error) {
@@ -450,7 +314,7 @@ func (st Store) archive(name string) (path string, err error) {
 	return to.Path() + "/" + kept, errors.Join(to.Sync(), parent.Sync())
 }
 
-// gone returns ErrNoRoom if the room was renamed or archived since it was opened.
+// gone returns ErrNoRoom if the room was archived since it was opened.
 func (r *Room) gone() error {
 	replaced, err := r.dir.Replaced()
 	if err != nil {

@@ -176,35 +176,6 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-func TestRenameKeepsPlaces(t *testing.T) {
-	t.Parallel()
-	st := store(t)
-	r := st.must(t, "review")
-	r.join(t, "amber", "birch")
-	r.post(t, "amber", "one")
-	st.take(t, "birch")
-	r.post(t, "amber", "two")
-	st.must(t, "taken")
-	if err := st.Rename(t.Context(), "review", "taken"); !errors.Is(err, ErrExists) {
-		t.Error(err)
-	}
-	if err := st.Rename(t.Context(), "review", "checks"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := st.Open("review"); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), `"checks"`) {
-		t.Error(err)
-	}
-	if err := r.Append(t.Context(), func([]Post) (*Post, error) { return &Post{From: "amber", Content: "late"}, nil }); !errors.Is(err, ErrNoRoom) {
-		t.Error("a post went into a room that has another name now:", err)
-	}
-	if got := st.take(t, "birch"); !slices.Equal(got, []string{"two"}) {
-		t.Errorf("%q", got)
-	}
-	if names, err := st.Of("birch"); err != nil || !slices.Equal(names, []string{"checks"}) {
-		t.Errorf("%q %v", names, err)
-	}
-}
-
 func TestAnArchivedRoomKeepsItsFiles(t *testing.T) {
 	t.Parallel()
 	st := store(t)
@@ -273,46 +244,6 @@ func TestOnlyInvitedMembersJoinAPrivateRoom(t *testing.T) {
 	write(t, filepath.Join(r.Path(), metaName), "half of a fi")
 	if _, err := r.Join(t.Context(), "c1", "cedar", nil); err == nil {
 		t.Error("anybody joins while nobody knows who may")
-	}
-}
-
-// A renamed room keeps its members' places, also when another room gets the old name before they look.
-func TestANewRoomWithTheOldNameTakesNoPlace(t *testing.T) {
-	t.Parallel()
-	for how, get := range map[string]func(Store) error{
-		"create": func(st Store) error {
-			r, err := st.Create(t.Context(), "review", "cedar", false)
-			if err == nil {
-				r.Close()
-			}
-			return err
-		},
-		"rename": func(st Store) error {
-			st.must(t, "other")
-			return st.Rename(t.Context(), "other", "review")
-		},
-	} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			st := store(t)
-			r := st.must(t, "review")
-			r.join(t, "birch", "cedar")
-			r.post(t, "cedar", "one")
-			st.take(t, "birch")
-			r.post(t, "cedar", "two")
-			if err := st.Rename(t.Context(), "review", "old"); err != nil {
-				t.Fatal(err)
-			}
-			if err := get(st); err != nil {
-				t.Fatal(err)
-			}
-			st.must(t, "review").join(t, "birch", "cedar")
-			st.must(t, "old").post(t, "cedar", "three")
-			st.must(t, "review").post(t, "cedar", "four")
-			if got := st.take(t, "birch"); !slices.Equal(got, []string{"two", "three", "four"}) {
-				t.Errorf("%q", got)
-			}
-		})
 	}
 }
 
@@ -466,7 +397,7 @@ func TestAHistoryThatWasMadeAnewIsReadFromThereOn(t *testing.T) {
 	}
 }
 
-// The files are those of clankercode/c2c 0.8.0. Its copies lie in the mailboxes, so its posts are not new a second time.
+// The files are those of clankercode/c2c 0.8.0.
 func TestFilesOfTheOriginalAreReadAndKept(t *testing.T) {
 	t.Parallel()
 	st := store(t)
@@ -484,7 +415,7 @@ func TestFilesOfTheOriginalAreReadAndKept(t *testing.T) {
 	}
 	defer r.Close()
 	members, err := r.Members()
-	if err != nil || len(members) != 2 || members[0].Alias != "storm-beacon" || members[0].Ours || members[0].Level != Quiet {
+	if err != nil || len(members) != 2 || members[0].Alias != "storm-beacon" || members[0].Level != Quiet {
 		t.Fatalf("%+v %v", members, err)
 	}
 	r.join(t, "birch", "amber")
@@ -509,9 +440,9 @@ func TestFilesOfTheOriginalAreReadAndKept(t *testing.T) {
 	if err := json.Unmarshal(after[len(before):], &line); err != nil || line.From != "amber" || line.TS == 0 || line.Content != "from this program" {
 		t.Errorf("%+v %v", line, err)
 	}
-	// The OCaml c2c posts: its line has no id.
-	write(t, filepath.Join(dir, historyName), string(after)+`{"ts":1746512350.5,"from_alias":"storm-beacon","content":"from the OCaml c2c"}`+"\n")
-	if got := st.take(t, "birch"); !slices.Equal(got, []string{"from this program"}) {
+	// Another program posts: its line has no id.
+	write(t, filepath.Join(dir, historyName), string(after)+`{"ts":1746512350.5,"from_alias":"storm-beacon","content":"from another program"}`+"\n")
+	if got := st.take(t, "birch"); !slices.Equal(got, []string{"from this program", "from another program"}) {
 		t.Errorf("%q", got)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, membersName))
@@ -797,51 +728,14 @@ func TestACopyThatCannotBeOpenedIsNotGone(t *testing.T) {
 	if err := errors.Join(os.Rename(path, path+".away"), os.WriteFile(path, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.FollowName(t.Context(), "devbox", "board", []string{"review"}); err == nil || errors.Is(err, ErrNoRoom) {
+	if err := setList(t.Context(), st, "devbox", "review", RoomOp{}); err == nil || errors.Is(err, ErrNoRoom) {
 		t.Error(err)
 	}
 	if err := errors.Join(os.Remove(path), os.Rename(path+".away", path)); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.FollowName(t.Context(), "devbox", "board", []string{"review"}); err != nil {
+	if err := setList(t.Context(), st, "devbox", "review", RoomOp{}); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestARoomIsFoundWhileItGetsOtherNames(t *testing.T) {
-	st := store(t)
-	for n := range 20 {
-		first := fmt.Sprintf("room-%d", n)
-		st.must(t, first).join(t, "birch")
-		renamed := make(chan error, 1)
-		go func() {
-			var err error
-			name := first
-			for i := range 7 { // a room knows eight former names
-				next := fmt.Sprintf("%s-%d", first, i)
-				err = errors.Join(err, st.Rename(t.Context(), name, next))
-				name = next
-			}
-			renamed <- err
-		}()
-		for done := false; !done; {
-			select {
-			case err := <-renamed:
-				if err != nil {
-					t.Fatal(err)
-				}
-				done = true
-			default:
-			}
-			r, err := st.OpenOrGone(t.Context(), first)
-			if err != nil {
-				t.Fatalf("room %d: %v", n, err)
-			}
-			r.Close()
-			if news, err := st.News("birch", Ask{}); err != nil || slices.ContainsFunc(news.moved, func(m moved) bool { return m.now == "" }) {
-				t.Fatalf("room %d: %+v %v", n, news.moved, err)
-			}
-		}
 	}
 }
 
@@ -856,17 +750,6 @@ func openMember(t *testing.T) (st Store, r, other *Room) {
 		t.Fatal(err)
 	}
 	return st, r, other
-}
-
-// A session's file has the former name of a room until its next look. Its level there is no less true meanwhile.
-func TestARenamedRoomKeepsTheMarkOfAnOpenMember(t *testing.T) {
-	st, _, other := openMember(t)
-	if err := st.Rename(t.Context(), "review", "board"); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.SetLevel(t.Context(), "birch", Muted); err != nil || !st.IsOpen("birch") {
-		t.Errorf("%v, open: %v", err, st.IsOpen("birch"))
-	}
 }
 
 // Without the mark a session misses posts, and nothing makes it again; a mark too many costs a look.
@@ -900,66 +783,6 @@ func TestALookBeforeAJoinEndsNoMembership(t *testing.T) {
 	r.post(t, "amber", "two")
 	if got := st.take(t, "birch"); !slices.Equal(got, []string{"two"}) {
 		t.Errorf("%q", got)
-	}
-}
-
-// whileRenamed runs f while a rename of the room is half done: the room has no name, and the lock is held.
-func (r *Room) whileRenamed(t *testing.T, f func()) {
-	t.Helper()
-	lock, err := atomicfile.Acquire(t.Context(), r.st.Root, LockName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	away := filepath.Join(t.TempDir(), "away")
-	if err := os.Rename(r.Path(), away); err != nil {
-		t.Fatal(err)
-	}
-	f()
-	if err := errors.Join(os.Rename(away, r.Path()), lock.Release()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestALookWhileARoomIsRenamedHidesNoPost(t *testing.T) {
-	st := store(t)
-	r := st.must(t, "review")
-	r.join(t, "birch")
-	st.take(t, "birch")
-	r.post(t, "amber", "one")
-	old := time.Now().Add(-time.Hour) // neither file changes in the moment of the look
-	if err := errors.Join(os.Chtimes(filepath.Join(r.Path(), historyName), old, old),
-		os.Chtimes(filepath.Join(st.Root.Path(), sessions.RoomPlaces("birch")), old, old.Add(-time.Hour))); err != nil {
-		t.Fatal(err)
-	}
-	r.whileRenamed(t, func() {
-		n, err := st.News("birch", Ask{})
-		if err == nil {
-			err = n.Seen(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
-	// The hook script starts c2c only if a history is newer than the places of the session.
-	seen, serr := os.Stat(filepath.Join(st.Root.Path(), sessions.RoomPlaces("birch")))
-	history, herr := os.Stat(filepath.Join(r.Path(), historyName))
-	if err := errors.Join(serr, herr); err != nil || !history.ModTime().After(seen.ModTime()) {
-		t.Errorf("the hook script would not look: %v", err)
-	}
-	if got := st.take(t, "birch"); !slices.Equal(got, []string{"one"}) {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestARoomThatIsRenamedKeepsTheMarkOfAnOpenMember(t *testing.T) {
-	st, r, other := openMember(t)
-	r.whileRenamed(t, func() {
-		if err := other.SetLevel(t.Context(), "birch", Muted); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if !st.IsOpen("birch") {
-		t.Error("the mark is gone")
 	}
 }
 

@@ -55,7 +55,7 @@ func searchRooms(reg *sessions.Registry, s sessions.Session, words []string, lim
 // lower case. If the session may not read the room, SearchRoom finds none.
 func SearchRoom(st Store, s sessions.Session, name string, words []string, limit int) ([]Post, error) {
 	r, err := st.Open(name)
-	if errors.Is(err, ErrNoRoom) { // it was renamed just now
+	if errors.Is(err, ErrNoRoom) { // it was archived just now
 		return nil, nil
 	}
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"c2c/broker"
 	"c2c/broker/owed"
@@ -54,10 +53,9 @@ type posting struct {
 	rows    []sessions.Row
 	members []one
 
-	replied Post            // the post that the new post answers; if replied has no id, it answers none
-	all     bool            // the post names all members
-	targets []one           // the members that get the post as a message
-	shows   map[string]bool // the sessions in targets that are at work in the thread: the post does not ring them
+	replied Post  // the post that the new post answers; if replied has no id, it answers none
+	all     bool  // the post names all members
+	targets []one // the members that get the post as a message
 	receipt Receipt
 	post    Post
 	stopped bool
@@ -100,7 +98,7 @@ func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 		switch {
 		case host == "":
 			p.add(to)
-		case !p.all && !p.shows[to.SID]:
+		case !p.all:
 			p.receipt.Sends = append(p.receipt.Sends, to.alias)
 		}
 	}
@@ -109,7 +107,7 @@ func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 
 // begin finds the members to which a post goes. The caller must close p.room.
 func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (p *posting, err error) {
-	p = &posting{b: b, look: b.Prober(), from: from, draft: d, shows: map[string]bool{}}
+	p = &posting{b: b, look: b.Prober(), from: from, draft: d}
 	if err := broker.CheckSender(from, d.Message); err != nil {
 		return nil, err
 	}
@@ -196,7 +194,7 @@ func (p *posting) member(alias string) *one {
 	return &p.members[far]
 }
 
-// findTargets finds the members that get the post as a message: those whom it names or answers, those at work in its thread, or all.
+// findTargets finds the members that get the post as a message: those whom it names or answers, or all.
 func (p *posting) findTargets() error {
 	d := p.draft
 	names, all := p.findNamed()
@@ -241,10 +239,7 @@ func (p *posting) findTargets() error {
 			p.targets = append(p.targets, *m)
 		}
 	}
-	if err := p.checkFar(); err != nil {
-		return err
-	}
-	return p.findAtWork()
+	return p.checkFar()
 }
 
 // findNamed returns the aliases of the members that the text names, and whether it names all members. Names that no member has go into the
@@ -282,43 +277,12 @@ func (p *posting) isTarget(sid string) bool {
 	return slices.ContainsFunc(p.targets, func(m one) bool { return m.SID == sid })
 }
 
-// threadTime is how long an agent counts as woken in a thread after a post there that went to it.
-const threadTime = time.Hour
-
-// findAtWork makes targets of agents that were woken in the thread and are still at work. They see its new posts until they are idle.
-func (p *posting) findAtWork() error {
-	if p.replied.ID == "" {
-		return nil
-	}
-	since := mail.Seconds(p.b.Now().Add(-threadTime))
-	thread, err := p.room.Last(0, func(post Post) bool { return post.Root() == p.replied.Root() && post.TS > since })
-	if err != nil {
-		return err
-	}
-	for _, post := range thread {
-		for _, sid := range post.To {
-			i := slices.IndexFunc(p.members, func(m one) bool { return m.SID == sid })
-			if i < 0 || sid == p.from.ID || p.isTarget(sid) || p.members[i].Level == Muted || !p.atWork(sid) {
-				continue
-			}
-			p.targets = append(p.targets, p.members[i])
-			p.shows[sid] = true
-		}
-	}
-	return nil
-}
-
 // agent returns the session of an agent. If sid is a person's session, or if the session is gone, the result is empty, so it is absent.
 func (p *posting) agent(sid string) (s sessions.Session) {
 	if i := sessions.FindSID(p.rows, sid); i >= 0 && !isPerson(sid) {
 		return p.look.Session(p.rows[i])
 	}
 	return sessions.Session{State: sessions.Absent}
-}
-
-// atWork reports whether a turn of a session runs.
-func (p *posting) atWork(sid string) bool {
-	return p.look.Now(p.agent(sid), false).Does == sessions.Busy
 }
 
 // isWoken reports whether c2c can ring a session for its mail now.
@@ -333,7 +297,7 @@ func (p *posting) isWoken(sid string) bool {
 
 // wakes reports whether the post wakes a target, as far as is known here: only such targets count for the loop guard.
 func (p *posting) wakes(to one) bool {
-	return !p.shows[to.SID] && !isPerson(to.SID) && !p.draft.Message.Deferrable && (to.isAway() || p.isWoken(to.SID))
+	return !isPerson(to.SID) && !p.draft.Message.Deferrable && (to.isAway() || p.isWoken(to.SID))
 }
 
 // isPerson reports whether a session belongs to a person, here or on another machine.
@@ -402,22 +366,18 @@ func (p *posting) deliver(ctx context.Context) {
 	}
 	var notes []string
 	for _, to := range p.targets {
-		one := m
-		if p.shows[to.SID] {
-			one.Deferrable, one.TellAfter, one.Due = true, -1, owed.NotAsked
-		}
 		if to.isAway() { // the relay sends the post to this member's machine
 			p.add(to)
 			continue
 		}
-		r, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, to.SID, one)
+		r, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, to.SID, m)
 		if err != nil {
 			p.receipt.Skipped, p.receipt.Why = append(p.receipt.Skipped, to.alias), append(p.receipt.Why, err)
 			p.b.Log.Warn("a member is not told of a post that names it", "room", p.room.Name, "member", to.SID, "err", err)
 			continue
 		}
 		p.add(to)
-		if r.Note != "" && !p.shows[to.SID] && len(p.targets) <= 3 {
+		if r.Note != "" && len(p.targets) <= 3 {
 			notes = append(notes, to.alias+": "+r.Note)
 		}
 	}
@@ -425,7 +385,6 @@ func (p *posting) deliver(ctx context.Context) {
 		notes = append([]string{p.receipt.Note}, notes...)
 	}
 	p.receipt.Note = strings.Join(notes, "; ")
-	p.copies(ctx)
 	p.wantRelay()
 	if p.stopped {
 		p.tellStopped(ctx)
@@ -438,15 +397,13 @@ func (m one) isAway() bool {
 	return away
 }
 
-// add adds a target to that list of the receipt that fits: Wakes, Waits, Tells, Sends or Shows.
+// add adds a target to that list of the receipt that fits: Wakes, Waits, Tells or Sends.
 func (p *posting) add(to one) {
 	r := &p.receipt
 	list := &r.Waits
 	switch {
 	case to.isAway():
 		list = &r.Sends
-	case p.shows[to.SID]:
-		list = &r.Shows
 	case isPerson(to.SID):
 		list = &r.Tells
 	case p.wakes(to):
@@ -457,19 +414,3 @@ func (p *posting) add(to one) {
 
 // ReasonText returns the text that is added to a post for all members.
 func ReasonText(reason string) string { return "\n\n(To all members, because: " + reason + ")" }
-
-// copies gives the post to the members that use the OCaml c2c, which does not read the history: it expects a copy of each post in each
-// member's mailbox. Such a copy does not ring.
-func (p *posting) copies(ctx context.Context) {
-	for _, m := range p.members {
-		if m.Ours || m.SID == p.from.ID || slices.Contains(p.post.To, m.SID) || p.b.Facts.Of(m.SID).OnDisk() || sessions.FindSID(p.rows, m.SID) < 0 {
-			continue
-		}
-		one := p.draft.Message
-		one.ID, one.TS, one.InReplyTo = p.post.ID, p.post.TS, ""
-		one.Deferrable, one.TellAfter, one.Due = true, -1, owed.NotAsked
-		if _, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, m.SID, one); err != nil {
-			p.b.Log.Warn("a member of a room got no copy of a post", "room", p.room.Name, "member", m.SID, "err", err)
-		}
-	}
-}

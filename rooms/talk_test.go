@@ -2,7 +2,6 @@ package rooms
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -195,23 +194,6 @@ func TestNoPostTakesTheIDOfAnother(t *testing.T) {
 	w.draft(birch, Draft{Room: "review", Message: mail.Message{ID: "mine", Content: "Two."}})
 }
 
-// A message from a room can be answered when the room has another name since.
-func TestAnAnswerFollowsARenamedRoom(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	amber, birch := w.session("amber"), w.session("birch")
-	w.join("review", amber, birch)
-	w.post(amber, "@birch, look.")
-	got := w.waiting(birch.ID)[0]
-	if err := Rename(t.Context(), w.Registry, amber, "review", "board"); err != nil {
-		t.Fatal(err)
-	}
-	r, err := ReplyToPost(t.Context(), w.Broker, birch, got, Draft{Message: mail.Message{Content: "Done."}})
-	if err != nil || r.Room != "board" || !slices.Equal(r.Wakes, []string{"amber"}) {
-		t.Errorf("%+v %v", r, err)
-	}
-}
-
 // A post promises nothing that a room cannot do.
 func TestAWishThatARoomCannotFulfilIsRefused(t *testing.T) {
 	t.Parallel()
@@ -226,11 +208,6 @@ func TestAWishThatARoomCannotFulfilIsRefused(t *testing.T) {
 		for says, m := range all {
 			m.Content = text
 			w.refused(amber, Draft{Room: "review", Message: m}, says)
-			if text == "for all." {
-				if _, done, err := Ambient(t.Context(), w.Registry, amber, "review", m); done || err != nil {
-					t.Errorf("%+v: c2c itself posts it, %v", m, err)
-				}
-			}
 		}
 	}
 	room, err := StoreOf(w.Registry).Open("review")
@@ -522,37 +499,6 @@ func TestAMutedMemberIsNotWoken(t *testing.T) {
 	}
 }
 
-// The thread of a mention is open to the agent until its turn is over.
-func TestAThreadStaysOpenUntilTheAgentIsIdle(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	amber, birch, cedar := w.session("amber"), w.session("birch"), w.session("cedar")
-	w.join("review", amber, birch, cedar)
-	asked := w.post(amber, "@birch, look")
-	w.drain("birch")
-	turn := func(does sessions.State) {
-		t.Helper()
-		if err := w.SetTurn(t.Context(), w.now(birch), does, sessions.ByHook); err != nil {
-			t.Fatal(err)
-		}
-	}
-	turn(sessions.Busy)
-	reply := Draft{Room: "review", Message: mail.Message{Content: "more of it", InReplyTo: asked.ID}}
-	if got := w.draft(cedar, reply).costs(); got != "stored for 2, wakes 1 (amber), shows it to 1 (birch) at work" {
-		t.Error(got)
-	}
-	if got := w.waiting("birch"); len(got) != 1 || !got[0].Deferrable {
-		t.Errorf("%+v", got)
-	}
-	if got := w.post(cedar, "another thread").costs(); got != "stored for 2, wakes 0" {
-		t.Error(got)
-	}
-	turn(sessions.Idle)
-	if got := w.draft(cedar, reply).costs(); got != "stored for 2, wakes 1 (amber)" {
-		t.Error(got)
-	}
-}
-
 func TestARetryWithTheSameIDPostsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -595,7 +541,7 @@ func TestAKillBetweenTheStepsOfAPostLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.session("amber"), w.session("birch")
 	w.join("review", amber, birch)
-	p := &posting{b: w.Broker, look: w.Prober(), from: amber, draft: Draft{Room: "review", Message: mail.Message{Content: "@birch", ID: "m-1"}}, shows: map[string]bool{}, receipt: Receipt{TS: mail.Seconds(w.clock)}}
+	p := &posting{b: w.Broker, look: w.Prober(), from: amber, draft: Draft{Room: "review", Message: mail.Message{Content: "@birch", ID: "m-1"}}, receipt: Receipt{TS: mail.Seconds(w.clock)}}
 	var err error
 	if p.room, err = StoreOf(w.Registry).Open("review"); err != nil {
 		t.Fatal(err)
@@ -715,108 +661,24 @@ func TestAPostThatWakesManyCountsForEach(t *testing.T) {
 	}
 }
 
-// A session of the OCaml c2c has no facts: it looks at no history, so it gets a copy, as from the OCaml c2c.
-func TestAMemberThatUsesTheOriginalGetsACopy(t *testing.T) {
+// A claimed person does not let a stopped room go on.
+func TestOnlyAProvenPersonEndsTheCountOfWakes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	amber := w.session("amber")
-	w.join("lounge", amber)
-	r, err := StoreOf(w.Registry).Open("lounge")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	data, err := os.ReadFile(filepath.Join(r.Path(), "members.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []map[string]any
-	if err := json.Unmarshal(data, &rows); err != nil {
-		t.Fatal(err)
-	}
-	rows = append(rows, map[string]any{"alias": "storm", "session_id": "o-1", "joined_at": 1746512345.5})
-	if data, err = json.Marshal(rows); err == nil {
-		err = os.WriteFile(filepath.Join(r.Path(), "members.json"), data, 0o600)
-	}
-	path := filepath.Join(w.Root(), "registry.json")
-	rowsThere, rerr := os.ReadFile(path)
-	if err = errors.Join(err, rerr); err != nil {
-		t.Fatal(err)
-	}
-	row := `{"session_id":"o-1","alias":"storm","registered_at":1746512345.5}`
-	if err := os.WriteFile(path, []byte(strings.Replace(string(rowsThere), "[\n", "[\n"+row+",\n", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, post := range []func() error{
-		func() error {
-			_, err := Publish(t.Context(), w.Broker, amber, Draft{Room: "lounge", Message: mail.Message{Content: "hello"}})
-			return err
-		},
-		func() error {
-			_, done, err := Ambient(t.Context(), w.Registry, amber, "lounge", mail.Message{Content: "hello"})
-			if done {
-				t.Error("the short way was taken")
-			}
-			return err
-		},
-	} {
-		if err := post(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := w.waiting("o-1"); len(got) != 1 || got[0].To != "storm#lounge" || got[0].Content != "hello" || !got[0].Deferrable {
-		t.Errorf("%+v", got)
-	}
-	// Its server is ours now.
-	if err := w.Facts.Change(t.Context(), "o-1", func(f *sessions.Facts) { f.Alias = "storm" }); err != nil {
-		t.Fatal(err)
-	}
-	storm := w.now(sessions.Session{ID: "o-1"})
-	if err := JoinAll(t.Context(), w.Broker, storm, "other, review"); err != nil {
-		t.Fatal(err)
-	}
-	w.draft(amber, Draft{Room: "lounge", Message: mail.Message{Content: "again"}})
-	if got := w.news(storm); !slices.Equal(got, []string{"again"}) {
-		t.Errorf("%q", got)
-	}
-	if names, err := StoreOf(w.Registry).Of("o-1"); err != nil || strings.Join(names, " ") != "other review lounge" {
-		t.Errorf("%q %v", names, err)
-	}
-}
-
-func TestTheShortWayStoresTheSame(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	amber, birch, cedar := w.session("amber"), w.session("birch"), w.session("cedar")
-	w.join("review", amber, birch)
+	amber, birch, ada := w.session("amber"), w.session("birch"), w.person()
+	w.join("review", amber, birch, ada)
 	w.post(amber, "@birch")
-	r, done, err := Ambient(t.Context(), w.Registry, amber, "review", mail.Message{Content: "hello", Kind: "status"})
-	if err != nil || !done || r.costs() != "stored for 1, wakes 0" {
-		t.Fatalf("%+v %v %v", r, done, err)
-	}
-	if _, _, err := Ambient(t.Context(), w.Registry, cedar, "review", mail.Message{Content: "x"}); !errors.Is(err, ErrNotMember) {
-		t.Error(err)
-	}
-	if _, done, err := Ambient(t.Context(), w.Registry, amber, "review", mail.Message{Content: "pass"}); done || err != nil {
-		t.Error(done, err)
-	}
 	room, err := StoreOf(w.Registry).Open("review")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer room.Close()
-	posts, err := room.Last(0, nil)
-	if err != nil || len(posts) != 2 || posts[1].Wakes != 1 || posts[1].Session != "amber" || posts[1].Kind != "status" {
-		t.Errorf("%+v %v", posts, err)
-	}
-	ada := w.person()
-	w.join("review", ada)
-	for _, known := range []string{mail.ByClaim, mail.ByPerson} { // a claimed person does not let a stopped room go on
+	for _, known := range []string{mail.ByClaim, mail.ByPerson} {
 		ada.KnownBy = known
 		is := known == mail.ByPerson
-		_, done, err := Ambient(t.Context(), w.Registry, ada, "review", mail.Message{Content: "go on"})
-		if posts, perr := room.Last(1, nil); err != nil || perr != nil || !done || posts[0].Person != is || posts[0].Wakes == 1 == is {
-			t.Errorf("%s: %+v %v %v %v", known, posts, done, err, perr)
+		w.draft(ada, Draft{Room: "review", Message: mail.Message{Content: "go on"}})
+		if posts, err := room.Last(1, nil); err != nil || posts[0].Person != is || posts[0].Wakes == 1 == is {
+			t.Errorf("%s: %+v %v", known, posts, err)
 		}
 	}
 }
@@ -955,21 +817,5 @@ func TestTheCostOfAPostIsKnownBeforeItIsMade(t *testing.T) {
 	}
 	if _, err := Cost(t.Context(), w.Broker, w.session("dune"), d); !errors.Is(err, ErrNotMember) {
 		t.Errorf("%v", err)
-	}
-}
-
-// A session that was shown a post answers it by its id, although the room got another name meanwhile.
-func TestAPostOfARenamedRoomIsAnswered(t *testing.T) {
-	w := newWorld(t)
-	amber, birch := w.session("amber"), w.session("birch")
-	w.join("review", amber, birch)
-	one := w.post(amber, "one")
-	w.news(birch)
-	if err := Rename(t.Context(), w.Registry, amber, "review", "board"); err != nil {
-		t.Fatal(err)
-	}
-	m, err := Received(w.Registry, w.now(birch), one.ID)
-	if err != nil || m.To != "birch#board" {
-		t.Errorf("%q, %v", m.To, err)
 	}
 }

@@ -1,7 +1,6 @@
 package rooms
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -35,23 +34,6 @@ func TestTheEndOfARoomEndsNoWishToJoinTheNextOne(t *testing.T) {
 	}
 	if got := laptop.members("review@devbox"); !slices.Contains(got, "birch") {
 		t.Errorf("members of the copy: %q", got)
-	}
-}
-
-// The other machine has not heard of the new name, so its copy still has the former one.
-func TestARoomThatIsRenamedAndOutOfReachAtOnceHasNoCopyLeft(t *testing.T) {
-	t.Parallel()
-	devbox, laptop := two(t)
-	if err := Rename(t.Context(), devbox.Registry, devbox.session("amber"), "review", "board"); err != nil {
-		t.Fatal(err)
-	}
-	devbox.only = "lounge"
-	devbox.carry(laptop, false)
-	if got := devbox.members("board"); !slices.Equal(got, []string{"amber"}) {
-		t.Errorf("members: %q", got)
-	}
-	if _, err := StoreOf(laptop.Registry).Open("review@devbox"); !errors.Is(err, ErrNoRoom) {
-		t.Errorf("the copy: %v", err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -15,35 +14,26 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// LockName is the lock file of the registry. When a process closes this file, the registry may have changed.
+// RegistryLock is the lock file of the registry. When a process closes this file, the registry may have changed.
 const RegistryLock = "registry.json.lock"
 
 const (
 	RegistryFileName = "registry.json"
 
-	// MaxBytes is the size above which the OCaml c2c reads the file as empty and erases it.
-	MaxRegistryBytes = 65536
+	// MaxRegistryBytes is how much c2c reads of the registry of another root.
+	MaxRegistryBytes = 16 << 20
 )
 
-// FullHint is advice for ErrFull.
-const RegistryFullHint = "c2c sweep makes room: it drops the sessions that have ended, and keeps their mail as dead letters"
-
-// ErrFull says that the registry would become larger than MaxBytes.
-var ErrRegistryFull = errors.New("registry is full")
-
-// File is registry.json of an open root. It does not close the root.
+// RegistryFile is registry.json of an open root. It does not close the root.
 type RegistryFile struct {
 	root   *atomicfile.Dir
 	now    func() time.Time
 	log    inbox.Log
 	events *EventLog
-	// Forget removes idle sessions from rows. It is called if the file with rows would have size bytes, which is too large. The argument
-	// before has the rows that are in the file now.
-	Forget func(rows, before []Row, size int) []Row
 	last   lastRows
 }
 
-// OpenFile returns the registry of a root.
+// OpenRegistry returns the registry of a root.
 func OpenRegistry(root *atomicfile.Dir, now func() time.Time, log inbox.Log, events *EventLog) *RegistryFile {
 	return &RegistryFile{root: root, now: now, log: log, events: events}
 }
@@ -77,17 +67,7 @@ func (f *RegistryFile) Change(ctx context.Context, edit func(rows []Row) ([]Row,
 		if err != nil || slices.EqualFunc(rows, before, func(x, y Row) bool { return bytes.Equal(x, y) }) {
 			return err
 		}
-		data := FormatRegistry(rows)
-		if len(data) > MaxRegistryBytes {
-			rows = f.Forget(rows, before, len(data))
-			data = FormatRegistry(rows)
-		}
-		// The OCaml c2c may have written a larger file. Write rows that make it smaller, so that a sweep can shrink it step by step.
-		if len(data) > MaxRegistryBytes && len(data) >= len(FormatRegistry(before)) {
-			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; %s",
-				RegistryFileName, ErrRegistryFull, len(rows), len(data), MaxRegistryBytes, RegistryFullHint)
-		}
-		return f.root.Replace(RegistryFileName, data)
+		return f.root.Replace(RegistryFileName, FormatRegistry(rows))
 	})
 }
 

@@ -1,21 +1,20 @@
 package sessions
 
 import (
-	"bytes"
 	"slices"
 	"sort"
 	"time"
 )
 
 const (
-	// hiddenFor is how long a session in another PID namespace keeps its row in a full registry. Each start of a container makes a new
+	// hiddenFor is how long a session in another PID namespace counts as one that may still run. Each start of a container makes a new
 	// namespace, and c2c in it cannot see the sessions of earlier starts.
 	hiddenFor = 7 * 24 * time.Hour
-	// ForgetAfter is how long an ended session keeps its row while there is room; ForgetSoon is for a registry that is more than half full.
+	// ForgetAfter is how long an ended session keeps its row; ForgetSoon is for a registry with more than crowded rows, which each hook
+	// reads.
 	ForgetAfter = 30 * 24 * time.Hour
 	ForgetSoon  = 24 * time.Hour
-	// crowded is the size above which ForgetSoon applies. c2c doctor warns later, at 70 %: then the only idle rows that are left have mail.
-	crowded = MaxRegistryBytes / 2
+	crowded     = 200
 )
 
 // IdleRow is the row of a session that may be forgotten.
@@ -56,39 +55,18 @@ func (reg *Registry) HasMail(sid string) bool {
 	return err != nil || some
 }
 
-// forget removes idle sessions without mail from a registry of size bytes, until it is three quarters full. The facts of a removed session
-// stay, as after a sweep, because the session may come back. A row that is not in before is new or changed, and stays.
-func (reg *Registry) forget(rows, before []Row, size int) []Row {
-	all := len(rows)
-	for _, one := range reg.Idle(rows) {
-		if size <= MaxRegistryBytes/4*3 {
-			break
-		}
-		i := FindSID(rows, one.SID)
-		unchanged := func(old Row) bool { return bytes.Equal(old, rows[i]) }
-		if i < 0 || !slices.ContainsFunc(before, unchanged) || reg.HasMail(one.SID) {
-			continue
-		}
-		size -= len(rows[i]) + len(",\n")
-		rows = slices.Delete(rows, i, i+1)
-	}
-	reg.Log.Info("registry was full", "forgotten", all-len(rows))
-	return rows
-}
-
-// ForgetIdle removes rows of sessions that have no mail and were unused for long. It does not wait until the registry is full.
+// ForgetIdle removes rows of sessions that have no mail and were unused for long.
 func (reg *Registry) ForgetIdle(rows []Row, idle []IdleRow) []Row {
-	size, now := len(FormatRegistry(rows)), reg.Now()
+	now := reg.Now()
 	for _, one := range idle {
 		unused := now.Sub(one.Last)
-		if unused <= ForgetAfter && (size <= crowded || unused <= ForgetSoon) {
+		if unused <= ForgetAfter && (len(rows) <= crowded || unused <= ForgetSoon) {
 			break // all others were used later
 		}
 		if reg.HasMail(one.SID) {
 			continue
 		}
 		i := FindSID(rows, one.SID)
-		size -= len(rows[i]) + len(",\n")
 		rows = slices.Delete(rows, i, i+1)
 	}
 	return rows

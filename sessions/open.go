@@ -48,15 +48,6 @@ type Registry struct {
 	Paired      func() (hosts []string, err error) // the machines that are paired with this one; nil: not known
 }
 
-// OpenOther opens another root, with the same clock, processes and log.
-func (reg *Registry) OpenOther(path string) (*Registry, error) {
-	other, err := Open(Config{Root: path, Now: reg.Now, Log: reg.Log, Awaited: reg.awaited, Held: reg.held})
-	if err == nil {
-		other.Processes = reg.Processes
-	}
-	return other, err
-}
-
 // Open opens the root, and makes it if there is none.
 func Open(cfg Config) (*Registry, error) {
 	root, err := atomicfile.Create(cfg.Root)
@@ -74,7 +65,6 @@ func Open(cfg Config) (*Registry, error) {
 	reg.Events = OpenEventLog(root, reg.Now, reg.Log)
 	reg.Facts, reg.Locks, reg.Due = OpenFacts(root, reg.Now, reg.Log), LocksOf(root), DueOf(root, reg.Now, reg.Log)
 	reg.RegistryFile = OpenRegistry(root, reg.Now, reg.Log, reg.Events)
-	reg.Forget = reg.forget
 	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg.Log, reg.Events}}
 	return reg, nil
 }

@@ -186,30 +186,6 @@ func (st *FactStore) BindID(client, id, sid string) error {
 	return ids.Replace(name, []byte(sid+"\n"))
 }
 
-// TakeIDs copies the client ids of another root, except ids that belong to a session here already.
-func (st *FactStore) TakeIDs(other *FactStore) error {
-	from, err := other.ids()
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := st.ids()
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	names, err := from.Names()
-	for _, name := range names {
-		if there, rerr := to.ReadIf(name); rerr != nil || there != nil {
-			continue
-		}
-		if data, rerr := from.Read(name); rerr == nil && err == nil {
-			err = to.Replace(name, data)
-		}
-	}
-	return err
-}
-
 // LastChange returns the time of the last write to the facts of a session, or the argument latest if that is later or dir is nil.
 func LastFactsChange(dir *atomicfile.Dir, sid string, latest time.Time) time.Time {
 	if dir == nil {

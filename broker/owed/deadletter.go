@@ -157,51 +157,6 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	})
 }
 
-// TakeDead moves the dead letters of another root into this one, line by line, also lines that do not parse. It leaves out lines that this
-// root has already. The result count is the number of lines that it has added.
-func TakeDead(ctx context.Context, reg, other *sessions.Registry) (count int, err error) {
-	if !callers.MayHaveDeadLetters(other) {
-		return 0, nil
-	}
-	err = other.Locks.With(ctx, DeadLetterLock, func() error {
-		lines, err := ReadDeadLines(other)
-		if err == nil {
-			count, err = addDeadLines(ctx, reg, lines)
-		}
-		if err != nil {
-			return err
-		}
-		return other.Dir().Replace(callers.DeadLetterFile, nil)
-	})
-	return count, err
-}
-
-func addDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
-	err = reg.Locks.With(ctx, DeadLetterLock, func() error {
-		own, err := ReadDeadLines(reg)
-		if err != nil {
-			return err
-		}
-		there := map[string]bool{"": true}
-		for _, line := range own {
-			there[string(bytes.TrimSpace(line))] = true
-		}
-		var added []byte
-		for _, line := range lines {
-			if line = bytes.TrimSpace(line); !there[string(line)] {
-				there[string(line)] = true
-				added = append(append(added, line...), '\n')
-				count++
-			}
-		}
-		if count == 0 {
-			return nil
-		}
-		return reg.Dir().AppendLines(callers.DeadLetterFile, added)
-	})
-	return count, err
-}
-
 // logDead logs one line for each message with a reason, and one line for all swept messages together.
 func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []DeadLetter) {
 	swept := 0

@@ -154,18 +154,10 @@ var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermi
 // showTrouble is for an error after which a person must repair something. Nobody sees a hook's standard error, so showTrouble shows the
 // error in the hook's answer. It returns the cause if a person need not repair anything, or if the answer may not have such a text.
 func (e *event) showTrouble(cause error) error {
-	says := ""
-	switch {
-	case cause == nil || !e.TellsTrouble():
-	case errors.Is(cause, sessions.ErrRegistryFull):
-		says = "this session has no mailbox, so it can"
-	case slices.ContainsFunc(lasting, func(one error) bool { return errors.Is(cause, one) }):
-		says = "something must be repaired, and until then this session can"
-	}
-	if says == "" {
+	if !e.TellsTrouble() || !slices.ContainsFunc(lasting, func(one error) bool { return errors.Is(cause, one) }) {
 		return cause
 	}
-	e.Note = "c2c: " + says + " neither write to other agents nor read what they write: " + cause.Error() + ". Tell your user."
+	e.Note = "c2c: something must be repaired, and until then this session can neither write to other agents nor read what they write: " + cause.Error() + ". Tell your user."
 	return e.showNote()
 }
 

@@ -429,26 +429,7 @@ func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
 	shows(true)
 }
 
-// What a hook says on standard error nobody sees: that a session has no mailbox stands in the answer.
-func TestASessionWithoutAMailboxIsToldSoByItsHook(t *testing.T) {
-	root := scratch(t)
-	mustRun(t, root, "birch", "whoami")
-	row := fmt.Sprintf(`{"session_id":"s","alias":"s","role":%q}`, strings.Repeat("x", 65400))
-	if err := os.WriteFile(filepath.Join(root, "registry.json"), []byte("[\n"+row+"\n]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for client, event := range map[string]string{"claude": "UserPromptSubmit", "gemini": "BeforeAgent", "kimi": "UserPromptSubmit", "copilot": "UserPromptSubmit"} {
-		out, _, code := clientEvent(t, root, client, fmt.Sprintf(`{"hook_event_name":%q,"session_id":"u1","prompt":"go on"}`, event))
-		if code != exitDone || !strings.Contains(out, "this session has no mailbox") || !strings.Contains(out, "c2c sweep") {
-			t.Errorf("%s: exit %d, %s", client, code, out)
-		}
-	}
-	if out, errs, code := claudeEvent(t, root, "Stop"); out != "" || !strings.Contains(errs, "registry is full") || code != exitDone {
-		t.Errorf("at the end of a turn: exit %d, %s, %s", code, out, errs)
-	}
-}
-
-// The same when the root cannot be used, which a person has to repair.
+// What a hook says on standard error nobody sees: that a person has to repair the root stands in the answer.
 func TestASessionWhoseRootCannotBeUsedIsToldSoByItsHook(t *testing.T) {
 	for name, spoil := range map[string]func(root string) error{
 		"the registry is a folder": func(root string) error {

@@ -16,6 +16,7 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
+	"c2c/rooms"
 )
 
 // Exit codes, the same for every verb.
@@ -166,6 +167,9 @@ func (a *app) report(args []string, err error) int {
 		return exitNothing
 	}
 	f := cli.FailureOf(args[0], err).Elsewhere(err, a.elsewhere)
+	if errors.Is(err, rooms.ErrNoRoom) {
+		f.Exit = exitNoAlias
+	}
 	if room, _ := client.ShellRoom(a.getenv, ""); room > 0 {
 		f = f.InShellOf(args[0], err)
 	}

@@ -11,6 +11,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/proc"
+	"c2c/rooms"
 	"c2c/sessions"
 )
 
@@ -26,18 +27,24 @@ func reply(c *call, f *cli.Flags) action {
 			if from, err = c.acting(ctx); err == nil {
 				answered, words, err = c.toAnswer(ctx, from, words, d.file != "")
 			}
-			if room := mail.RoomOf(answered.To); err == nil && room != "" {
-				return postByC2cd(c, "--answer="+room+"/"+answered.ID)
-			}
 			return err
 		})
-		if err == nil {
-			err = d.complete(c, words)
-		}
 		if err != nil {
 			return err
 		}
+		room := mail.RoomOf(answered.To)
+		if err = d.complete(c, words); err != nil {
+			if room != "" {
+				err = cli.WithHint(err, "such as: c2c reply 'Yes.', which posts to the room; c2c help reply shows how")
+			}
+			return err
+		}
 		return c.limited(ctx, func(ctx context.Context) error {
+			if room != "" {
+				c.b.Brief = false // the receipt says whom the post wakes
+				r, err := rooms.ReplyToPost(ctx, c.b, from, answered, rooms.Draft{Message: d.message, Limit: rooms.LimitOf(c.getenv)})
+				return c.posted(room, r, err)
+			}
 			r, err := c.b.Reply(ctx, from, answered, d.message)
 			if err != nil {
 				return err
@@ -74,10 +81,8 @@ func (c *call) sayDone(s sessions.Session) error {
 func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, fromFile bool) (mail.Message, []string, error) {
 	if more := fromFile || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
-		if errors.Is(err, broker.ErrNoMessage) {
-			if s.Facts.InRooms { // the id may be that of a post
-				return mail.Message{}, nil, postByC2cd(c, "--answer=/"+words[0])
-			}
+		if errors.Is(err, broker.ErrNoMessage) && s.Facts.InRooms { // the id may be that of a post
+			m, err = rooms.Received(c.b.Registry, s, words[0])
 		}
 		if errors.Is(err, broker.ErrNoMessage) || err != nil && sessions.CheckID(words[0]) != nil {
 			err = cli.WithHint(fmt.Errorf("message %q: %w", words[0], broker.ErrNoMessage), idAlone("c2c reply %s 'text'", words[0], "c2c reply ID 'text' answers the message with that id; c2c reply 'text', in quotes, answers the last message"))

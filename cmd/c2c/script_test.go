@@ -76,11 +76,8 @@ func (a *app) mainOfC2cd(ctx context.Context, args []string) int {
 		return rare.RunRare(ctx, rare.RareProgram{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: a.lockWait}, v, args[1:])
 	}
 	room := roomed.RoomProgram{Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Open: func() (*broker.Broker, error) { return a.open(false) }, Wait: a.lockWait}
-	switch v.Name {
-	case "rooms":
+	if v.Name == "rooms" {
 		run = func() error { return roomed.RunRooms(ctx, room, v, args[1:]) }
-	case "post":
-		run = func() error { return roomed.PostToRoom(ctx, room, v, args[1:]) }
 	}
 	err := run()
 	if errors.Is(err, cli.ErrHelp) {

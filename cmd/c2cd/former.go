@@ -49,7 +49,7 @@ func Former(getenv func(string) string, cwd string) (all []*FormerRoot) {
 
 // rowsIn reads a registry. The file may belong to another user, so it is not trusted.
 func rowsIn(root string) []sessions.Row {
-	data, err := atomicfile.ReadForeign(filepath.Join(root, sessions.RegistryFileName), 16*sessions.MaxRegistryBytes)
+	data, err := atomicfile.ReadForeign(filepath.Join(root, sessions.RegistryFileName), sessions.MaxRegistryBytes)
 	if err != nil {
 		return nil
 	}

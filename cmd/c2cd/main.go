@@ -145,7 +145,7 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		err = c.verdict(ctx, v.Name == "allow")
 	case "senders":
 		err = c.senders(ctx)
-	case "relay", "rooms", "post":
+	case "relay", "rooms":
 		err = c.together(ctx, v)
 	case "open":
 		err = c.openPage(ctx)

@@ -8,15 +8,11 @@ import (
 	"c2c/cmd/roomed"
 )
 
-// together runs c2c relay, c2c rooms and c2c post.
+// together runs c2c relay and c2c rooms.
 func (c *call) together(ctx context.Context, v cli.Verb) error {
-	run := roomed.RunRooms
-	switch v.Name {
-	case "relay":
+	if v.Name == "relay" {
 		return c.relay(ctx, v)
-	case "post":
-		run = roomed.PostToRoom
 	}
 	open := func() (*broker.Broker, error) { return c.open(c.log) }
-	return run(ctx, roomed.RoomProgram{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Open: open, Wait: lockWait}, v, c.args)
+	return roomed.RunRooms(ctx, roomed.RoomProgram{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Open: open, Wait: lockWait}, v, c.args)
 }

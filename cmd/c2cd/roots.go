@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +12,13 @@ import (
 	"strings"
 
 	"c2c/broker"
+	"c2c/broker/moves"
 	"c2c/cmd/cli"
 	"c2c/internal/format"
-	"c2c/merge"
 	"c2c/project"
+	"c2c/relay/cache"
+	"c2c/rooms"
+	"c2c/sessions"
 	"c2c/sessions/callers"
 )
 
@@ -41,28 +45,28 @@ func (a *call) migrateRoot(ctx context.Context) error {
 	if len(words) > 0 {
 		others = words
 	}
-	merged := []merge.Merged{}
+	taken := []moves.TakenRoot{}
 	for _, other := range others {
 		other = a.rootOf(other)
 		if merr := a.mayMerge(root, other, *dry || slices.Contains(known, other)); merr != nil {
 			err = errors.Join(err, merr)
 			continue
 		}
-		m, merr := a.mergeRoot(ctx, root, other, *dry)
-		if err = errors.Join(err, merr); merr == nil || *asJSON {
-			merged = append(merged, m)
+		t, terr := a.takeRoot(ctx, root, other, *dry)
+		if err = errors.Join(err, terr); terr == nil || *asJSON {
+			taken = append(taken, t)
 		}
 	}
 	if *asJSON {
-		return errors.Join(err, cli.JSON(a.stdout, merged))
+		return errors.Join(err, cli.JSON(a.stdout, taken))
 	}
-	for _, m := range merged {
-		a.printMerged(m, *dry)
+	for _, t := range taken {
+		a.printTaken(t, *dry)
 	}
 	if len(others) == 0 {
 		fmt.Fprintf(a.stdout, "this project has one root: %s\n", root)
 	}
-	if running := new(merge.LiveError); errors.As(err, &running) {
+	if errors.Is(err, moves.ErrRuns) {
 		return cli.WithHint(err, "end them, and run this again")
 	}
 	return err
@@ -89,7 +93,7 @@ func (a *call) mayMerge(root, other string, known bool) error {
 		return nil
 	}
 	if _, err := os.Stat(other); err != nil {
-		return nil // mergeRoot reports this error
+		return nil // takeRoot reports this error
 	}
 	was := "a project that c2c does not know"
 	if folders := project.FoldersOf(other); len(folders) > 0 {
@@ -105,25 +109,54 @@ func (a *call) mayMerge(root, other string, known bool) error {
 	return nil
 }
 
-func (a *call) mergeRoot(ctx context.Context, root, other string, dry bool) (merge.Merged, error) {
-	if _, err := os.Stat(other); err != nil { // a mistyped path must not make a root
-		return merge.Merged{From: other, Into: root}, cli.WithHint(err, "c2c doctor shows the other roots of a project")
+func (a *call) takeRoot(ctx context.Context, root, other string, dry bool) (t moves.TakenRoot, err error) {
+	t.From, t.Into = other, root
+	if _, err := os.Stat(filepath.Dir(other)); err != nil { // a mistyped path must not make a root
+		return t, cli.WithHint(err, "c2c doctor shows the other roots of a project")
 	}
 	b, err := broker.Open(broker.Config{Root: root, Log: a.log})
 	if err != nil {
-		return merge.Merged{From: other, Into: root}, err
+		return t, err
 	}
 	defer b.Close()
-	return merge.MergeRoot(ctx, b.Registry, other, dry)
+	from, err := broker.Open(broker.Config{Root: other, Log: a.log})
+	if err != nil {
+		return t, err
+	}
+	defer from.Close()
+	if err := isUsed(from.Registry); err != nil && !dry {
+		return t, err
+	}
+	return moves.TakeRoot(ctx, b.Registry, from.Registry, dry)
 }
 
-func (a *call) printMerged(m merge.Merged, dry bool) {
+// isUsed returns an error if something else than sessions uses a root.
+func isUsed(reg *sessions.Registry) error {
+	root := reg.Root()
+	if reg.Locks.Held(sessions.WakeLock) {
+		return fmt.Errorf("the wake daemon of %s runs: C2C_MCP_BROKER_ROOT=%[1]s c2c wake stop ends it", root)
+	}
+	relayed, err := cache.IsRelayed(reg.Dir())
+	if err == nil && relayed { // the relay would refuse mail for sessions that have just moved
+		err = fmt.Errorf("the relay carries the mail of %s: end it with c2c relay stop, and start it again afterwards", root)
+	}
+	if err != nil {
+		return err
+	}
+	names, err := rooms.StoreOf(reg).Names()
+	if err == nil && len(names) > 0 { // their members would miss posts
+		err = fmt.Errorf("%s has rooms, which this does not move: %s. Archive each: C2C_MCP_BROKER_ROOT=%[1]s c2c rooms archive %[3]s", root, broker.Few(names), names[0])
+	}
+	return err
+}
+
+func (a *call) printTaken(t moves.TakenRoot, dry bool) {
 	verb := "moved"
 	if dry {
 		verb = "would move"
 	}
-	fmt.Fprintf(a.stdout, "%s from %s\n  to %s:\n", verb, m.From, m.Into)
-	for _, s := range m.Sessions {
+	fmt.Fprintf(a.stdout, "%s from %s\n  to %s:\n", verb, t.From, t.Into)
+	for _, s := range t.Sessions {
 		var words []string
 		if s.Former != "" {
 			words = append(words, "was "+s.Former+", a name that another session has there")
@@ -131,17 +164,8 @@ func (a *call) printMerged(m merge.Merged, dry bool) {
 		if s.Joined {
 			words = append(words, "joins the same session there")
 		}
-		name := s.Alias
-		if name == "" {
-			name = s.ID
-		}
 		words = append(words, format.Count(s.Messages, "message waits", "messages wait"))
-		fmt.Fprintf(a.stdout, "  %-16s %s\n", name, strings.Join(words, "; "))
+		fmt.Fprintf(a.stdout, "  %-16s %s\n", cmp.Or(s.Alias, s.ID), strings.Join(words, "; "))
 	}
-	if m.DeadLetters > 0 {
-		fmt.Fprintf(a.stdout, "  %s\n", format.Count(m.DeadLetters, "dead letter", "dead letters"))
-	}
-	for _, name := range m.Files {
-		fmt.Fprintf(a.stdout, "  kept as %s\n", name)
-	}
+	fmt.Fprintf(a.stdout, "  other files are kept in %s\n", t.Kept)
 }

@@ -12,6 +12,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
+	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -74,6 +75,14 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 	person := func(words string) string {
 		return k.types("cd web; unset C2C_MCP_BROKER_ROOT; HOME=" + home + " c2c migrate-root " + words)
 	}
+	if r, err := rooms.StoreOf(roots["web"].Registry).Create(t.Context(), "review", "amber", false); err != nil || r.Close() != nil {
+		t.Fatal(err)
+	}
+	archive := "C2C_MCP_BROKER_ROOT=" + roots["web"].Root() + " c2c rooms archive review"
+	if out := person(" || true"); !strings.Contains(strings.Join(strings.Fields(out), " "), "has rooms, which this does not move: review. Archive each: "+archive) {
+		t.Errorf("with a room: %s", out)
+	}
+	k.types(archive)
 	dry := run("web", 0, "migrate-root", "--dry-run")
 	if out := run("web", 1, "migrate-root"); !strings.Contains(out, "only a person merges roots, and ") {
 		t.Errorf("no person: %s", out)

@@ -214,22 +214,22 @@ it again if it comes back within 10 minutes.
 }
 
 var together = []Verb{
-	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Second: "room", Short: "rooms, in which several sessions read and write",
+	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history invite level archive send", Second: "room", Short: "rooms, in which several sessions read and write",
 		Long: `A post (c2c send '#NAME' TEXT) wakes members that it names (@birch), with --wake
 all; a reply wakes the author. All else comes in a digest with the next turn.
 
   create, join, leave NAME   NAME@HOST is a room of a paired machine
   list; members, history NAME   all rooms; who is in one, and its posts
-  send NAME TEXT; search WORDS   post; find posts in all rooms
+  send NAME TEXT             post
   invite NAME ALIAS ...      make sessions members, and tell them
   level NAME LEVEL           what comes by itself: open (each post while you
                              work), quiet (what names you; a digest), muted
-  rename NAME NEW; archive NAME   close it, and keep its files
+  archive NAME               close it, and keep its files
 `,
 		Options: []Option{
 			{Name: "private", Short: "create: only its members read and invite"},
 			{Name: "history", Value: "number", Default: "0", Short: "join: show so many old posts"},
-			{Name: "limit", Value: "number", Default: "50", Short: "history, search: at most so many of a room; 0: 1000"},
+			{Name: "limit", Value: "number", Default: "50", Short: "history: at most so many; 0: 1000"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c rooms create review"}},
@@ -262,10 +262,10 @@ c2c could ring it when it was asked, and degraded if not.
 a root for each spelling of the remote's URL; c2c doctor says if a project has
 several roots. This moves all mail, archives and sessions into the project's
 root. Ids stay. A session gets a new alias if its alias is in use there. All
-sessions of the other root must have ended, and be in no room. Without a
-directory it moves every other known root of this project. Nothing takes the
-roots apart again: only a person at a terminal can run this, and the root of
-another project is refused.
+sessions of the other root must have ended, and its rooms must be archived.
+Without a directory it moves every other known root of this project. Nothing
+takes the roots apart again: only a person at a terminal can run this, and the
+root of another project is refused.
 `,
 		Options:  []Option{dryRun, asJSON},
 		Examples: []string{"c2c migrate-root --dry-run"}},

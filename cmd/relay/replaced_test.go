@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"c2c/broker"
+	"c2c/broker/moves"
 	"c2c/inbox/mail"
-	"c2c/merge"
 	"c2c/relay"
+	"c2c/relay/cache"
 	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/wake/watch"
@@ -105,11 +106,14 @@ func TestARootIsMergedOnlyWhenNoRelayHasItOpen(t *testing.T) {
 	devbox.run()
 	laptop.send(here, "amber", "birch@devbox", "before", mail.Message{})
 	devbox.arrives(from, "birch", 1)
-	if got, err := merge.MergeRoot(t.Context(), into.Registry, from.Root(), false); err == nil || len(got.Sessions) > 0 {
-		t.Fatalf("%+v, %v", got, err)
+	if relayed, err := cache.IsRelayed(from.Dir()); err != nil || !relayed { // c2c migrate-root refuses such a root
+		t.Fatal(relayed, err)
 	}
 	devbox.end()
-	if _, err := merge.MergeRoot(t.Context(), into.Registry, from.Root(), false); err != nil {
+	if relayed, err := cache.IsRelayed(from.Dir()); err != nil || relayed {
+		t.Fatal(relayed, err)
+	}
+	if _, err := moves.TakeRoot(t.Context(), into.Registry, from.Registry, false); err != nil {
 		t.Fatal(err)
 	}
 	devbox.run()

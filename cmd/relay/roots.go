@@ -139,11 +139,7 @@ func (r *roots) look(ctx context.Context, list []relay.Host, isKnown bool) (file
 			continue
 		}
 		if isKnown {
-			dirs, soon := open.rooms.Look(ctx, rights{list, open.name}) // before the check for mail, because this may add mail
-			files = append(files, dirs...)
-			if soon {
-				again = time.Second
-			}
+			files = append(files, open.rooms.Look(ctx, rights{list, open.name})...) // before the check for mail, because this may add mail
 		}
 		for _, host := range list {
 			files = open.watched(files, relay.Outbox(host.Name)+".inbox.lock")

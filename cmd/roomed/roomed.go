@@ -17,6 +17,7 @@ import (
 	"c2c/internal/format"
 	"c2c/rooms"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // Program has the input, output and environment of the verb.
@@ -56,16 +57,14 @@ var verbs = map[string]struct {
 	"members": {"ROOM", 1, (*call).members},
 	"list":    {"", 0, (*call).list},
 	"history": {"ROOM", 1, (*call).history},
-	"search":  {"WORDS", 1 << 10, (*call).search},
 	"invite":  {"ROOM ALIAS ...", 1 << 10, (*call).invite},
 	"level":   {"ROOM LEVEL", 2, (*call).level},
-	"rename":  {"ROOM NAME", 2, (*call).rename},
 	"archive": {"ROOM", 1, (*call).archive},
 	"send":    {"ROOM", 1 << 10, (*call).send},
 }
 
 // sample replaces the names in the field takes by examples.
-var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "NAME", "board", "WORDS", "build")
+var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet")
 
 // Run runs c2c rooms.
 func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) error {
@@ -84,10 +83,8 @@ func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) err
 	verb, known := verbs[words[0]]
 	c.words, c.limit, c.old = words[1:], *limit, *old
 	takes := strings.Fields(strings.TrimSuffix(verb.takes, " ..."))
-	for i, word := range c.words[:min(len(c.words), len(takes))] {
-		if i == 0 && words[0] != "search" || words[0] == "rename" {
-			c.words[i] = strings.TrimPrefix(word, "#")
-		}
+	if len(c.words) > 0 {
+		c.words[0] = strings.TrimPrefix(c.words[0], "#")
 	}
 	as := strings.TrimSpace(words[0] + " " + verb.takes)
 	usage := func(problem string) error {
@@ -112,7 +109,7 @@ func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) err
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	s, err := c.acting(ctx)
-	reads := slices.Contains([]string{"list", "members", "history", "search"}, words[0]) // these work without a session
+	reads := slices.Contains([]string{"list", "members", "history"}, words[0]) // these work without a session
 	if err != nil && !(reads && errors.Is(err, sessions.ErrNoCaller)) {
 		return err
 	}
@@ -124,23 +121,11 @@ func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) err
 			return cli.WithHint(err, fmt.Sprintf("the room stands first: c2c rooms invite %s %s", room, strings.Join(c.words[:last], " ")))
 		}
 	}
-	return hinted(err, c.words...)
+	return cli.WithHint(err, rooms.HintFor(err, strings.Join(c.words[:min(1, len(c.words))], "")))
 }
 
 // IsNoRoom reports whether err means that no room has the typed name.
 func IsNoRoom(err error) bool { return errors.Is(err, rooms.ErrNoRoom) }
-
-func hinted(err error, words ...string) error {
-	switch {
-	case errors.Is(err, rooms.ErrNotMember):
-		return cli.WithHint(err, "c2c rooms join "+words[0]+" joins it")
-	case errors.Is(err, rooms.ErrExists): // the words end with the new name
-		return cli.WithHint(err, "c2c rooms join "+words[len(words)-1]+" joins it")
-	case errors.Is(err, rooms.ErrNoRoom):
-		return cli.WithHint(err, "c2c rooms list shows all rooms; c2c rooms create NAME makes one")
-	}
-	return err
-}
 
 func (c *call) printf(format string, words ...any) { cli.Printf(c.Stdout, format, words...) }
 
@@ -367,16 +352,6 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": r.Name, "level": c.words[1]}, func() { c.printf("%s is %s now\n", r.Name, c.words[1]) })
 }
 
-func (c *call) rename(ctx context.Context, s sessions.Session) error {
-	if err := c.isMember(s); err != nil && !s.IsProvenPerson() { // a person may rename and archive any room
-		return err
-	}
-	if err := rooms.Rename(ctx, c.b.Registry, s, c.words[0], c.words[1]); err != nil {
-		return err
-	}
-	return c.show(map[string]any{"ok": true, "room_id": c.words[1], "was": c.words[0]}, func() { c.printf("%s is called %s now\n", c.words[0], c.words[1]) })
-}
-
 func (c *call) isMember(s sessions.Session) error {
 	r, err := c.open()
 	if err == nil {
@@ -384,7 +359,7 @@ func (c *call) isMember(s sessions.Session) error {
 		err = rooms.IsMember(r, s)
 	}
 	if errors.Is(err, rooms.ErrNotMember) { // leave does not print these words
-		err = fmt.Errorf("%w; only a member, or a person at a terminal, may rename or archive it", err)
+		err = fmt.Errorf("%w; only a member, or a person at a terminal, may archive it", err)
 	}
 	return err
 }
@@ -412,4 +387,14 @@ func (c *call) send(ctx context.Context, s sessions.Session) error {
 		return err
 	}
 	return c.show(r, func() { c.printf("%s\n", r.String()) })
+}
+
+// acting finds the caller's session, or makes one.
+func (c *call) acting(ctx context.Context) (sessions.Session, error) {
+	caller := callers.Caller{Explicit: c.session, Getenv: c.Getenv, User: callers.UserHere(c.Getenv, c.Stdin)}
+	s, err := callers.Resolve(ctx, c.b.Registry, caller)
+	if errors.Is(err, sessions.ErrNoSession) && c.session == "" {
+		s, err = c.b.Attach(ctx, caller)
+	}
+	return s, err
 }

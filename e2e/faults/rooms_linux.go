@@ -42,18 +42,6 @@ func rooms() (all []*scenario) {
 		v.must("amber", "c2c", "rooms", "join", "board")
 		v.room("board", []string{"amber"})
 	})
-	add("rooms create, a former name", "amber", "c2c rooms create review", inRoom("amber: c2c rooms rename review board"), func(v *verdict) {
-		v.place.run("amber", "c2c", "rooms", "create", "review")
-		v.must("amber", "c2c", "rooms", "join", "review")
-		v.must("birch", "c2c", "rooms", "join", "review")
-		v.must("amber", "c2c", "send", "#review", "--id", "new", "new")
-		v.news("birch", "old", "new")
-	})
-	add("rooms rename", "amber", "c2c rooms rename review board", inRoom(), func(v *verdict) {
-		v.place.run("amber", "c2c", "rooms", "rename", "review", "board") // fails if the room has this name already
-		v.room("board", []string{"amber", "birch"}, "old")
-		v.news("birch", "old")
-	})
 	add("rooms archive", "amber", "c2c rooms archive review", inRoom(), func(v *verdict) {
 		v.place.run("amber", "c2c", "rooms", "archive", "review")
 		if out := v.must("amber", "c2c", "rooms", "list"); strings.Contains(out, "review") {

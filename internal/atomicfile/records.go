@@ -82,45 +82,6 @@ func (f RecordsFile[T]) ChangeSeldom(ctx context.Context, edit func([]T) ([]T, e
 	return f.Change(ctx, edit) // sets a damaged file aside
 }
 
-// Take moves all entries of a file to the file with the same name in another directory. The entries may be any JSON values. If the process
-// is killed after the first of the two changes, the next Take adds no entry twice, unless the entry was changed meanwhile. If one of the
-// two files is damaged, both stay as they are.
-func TakeRecords(ctx context.Context, to, from *Dir, name, lock string) error {
-	if _, err := from.Stat(name); err != nil {
-		return UnlessAbsent(err)
-	}
-	return WithLock(ctx, from, lock, func() error {
-		return WithLock(ctx, to, lock, func() error { return take(to, from, name) })
-	})
-}
-
-func take(to, from *Dir, name string) error {
-	var lists [2][]json.RawMessage
-	for i, dir := range []*Dir{from, to} {
-		data, err := dir.ReadIf(name)
-		if err != nil {
-			return err
-		}
-		if data != nil && json.Unmarshal(data, &lists[i]) != nil {
-			return nil
-		}
-	}
-	all := lists[1]
-	for _, entry := range lists[0] {
-		if !slices.ContainsFunc(all, func(other json.RawMessage) bool { return string(other) == string(entry) }) {
-			all = append(all, entry)
-		}
-	}
-	data, err := json.MarshalIndent(all, "", "  ")
-	if err == nil {
-		err = to.Replace(name, append(data, '\n'))
-	}
-	if err != nil {
-		return err
-	}
-	return from.Remove(name)
-}
-
 // errDamaged means that the file could be read, but does not contain a list of this kind.
 var errDamaged = errors.New("damaged")
 

@@ -170,8 +170,6 @@ func advice(err error) string {
 		return fmt.Sprintf("%v; did you mean %s? list shows all", err, strings.Join(unknown.Closest, " or "))
 	case errors.As(err, &unknown):
 		return err.Error() + "; call list to see who is there"
-	case errors.Is(err, sessions.ErrRegistryFull):
-		return err.Error() + "; until then this session has no mailbox: tell your user"
 	case errors.Is(err, sessions.ErrNoSession):
 		return err.Error() + "; call register first"
 	case errors.Is(err, broker.ErrNoMessage):

@@ -2,6 +2,7 @@ package live
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"path/filepath"
 	"strings"
@@ -36,7 +37,7 @@ func (v *View) posts(names map[string]bool, list bool) {
 	}
 }
 
-// listRooms finds the rooms, and adds all their names to names. For a renamed room it keeps the place up to which the history was read.
+// listRooms finds the rooms, and adds all their names to names.
 func (v *View) listRooms(names map[string]bool) {
 	store := rooms.Store{Root: v.b.Dir()}
 	all, err := store.Names()
@@ -48,15 +49,7 @@ func (v *View) listRooms(names map[string]bool) {
 	for _, name := range all {
 		there[name], names[name] = true, true
 	}
-	for name, at := range v.rooms {
-		if there[name] {
-			continue
-		}
-		delete(v.rooms, name)
-		if now, _ := store.Renamed(name); now != "" {
-			v.rooms[now] = at
-		}
-	}
+	maps.DeleteFunc(v.rooms, func(name string, _ int64) bool { return !there[name] })
 	for name := range there {
 		if v.files.Watch(filepath.Join(v.b.Root(), rooms.Directory, name)) != nil {
 			v.files.Poll()
@@ -73,7 +66,7 @@ func (v *View) listRooms(names map[string]bool) {
 func (v *View) postsOf(name string, at int64) {
 	r, err := rooms.Store{Root: v.b.Dir()}.Open(name)
 	if errors.Is(err, rooms.ErrNoRoom) {
-		return // the room was archived or renamed: the program that does this then closes the lock file of all rooms, which causes a new list
+		return // the room was archived: the program that does this then closes the lock file of all rooms, which causes a new list
 	}
 	var posts []rooms.Post
 	if err == nil {

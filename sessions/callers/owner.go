@@ -86,6 +86,9 @@ func Point(path, root string, s sessions.Session) error {
 	return dir.WriteUnsynced(name, []byte(text)) // it replaces a FIFO or a link, too; no process survives a power cut
 }
 
+// maxPointer bounds how much of a file in the directory of pointers is read.
+const maxPointer = 64 << 10
+
 // point makes the process of a session that was just bound to it lead to the session, or if the process has many sessions, the client's id.
 // It removes the file of the session's process before, if that has ended. It is not called under the registry's lock, because it only helps:
 // if c2c is killed before, the root of the process is that of its directory.
@@ -109,7 +112,7 @@ func (a *Attachment) point(reg *sessions.Registry) {
 	if !known || shared || a.Caller.Remote {
 		s.Client = ""
 	}
-	old, _ := atomicfile.ReadForeign(path, sessions.MaxRegistryBytes)
+	old, _ := atomicfile.ReadForeign(path, maxPointer)
 	if s.Client != "" || parsePointer(string(old)).start != a.process.Start {
 		err = errors.Join(err, Point(path, reg.Root(), s))
 	}

@@ -16,16 +16,14 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/e2e/need"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/merge"
 	"c2c/project"
-	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/sessions/claims"
 )
 
 // twoRoots is a project with the root of a clone, and one of another clone that an older version has made.
@@ -89,8 +87,22 @@ func (p *twoRoots) bodies(b *broker.Broker, sid string) (waiting, read []string)
 	return waiting, read
 }
 
-func (p *twoRoots) merge(dry bool) (merge.Merged, error) {
-	return merge.MergeRoot(p.t.Context(), p.into.Registry, p.from, dry)
+func (p *twoRoots) take(dry bool) (moves.TakenRoot, error) {
+	return takeRoot(p.t.Context(), p.into.Root(), p.from, dry)
+}
+
+func takeRoot(ctx context.Context, into, from string, dry bool) (t moves.TakenRoot, err error) {
+	b, err := broker.Open(broker.Config{Root: into})
+	if err != nil {
+		return t, err
+	}
+	defer b.Close()
+	old, err := broker.Open(broker.Config{Root: from})
+	if err != nil {
+		return t, err
+	}
+	defer old.Close()
+	return moves.TakeRoot(ctx, b.Registry, old.Registry, dry)
 }
 
 // mergeVariable has the test binary merge a root into another one, and do nothing else.
@@ -115,11 +127,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	runtime.LockOSThread()
-	b, err := broker.Open(broker.Config{Root: into})
-	if err == nil {
-		_, err = merge.MergeRoot(context.Background(), b.Registry, from, false)
-	}
-	if err != nil {
+	if _, err := takeRoot(context.Background(), into, from, false); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -135,8 +143,7 @@ func TestARootWithLiveSessionsIsNotMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.mail(from, sessions.Session{ID: "person-7", Alias: "dana"}, "birch", "hello")
-	var live *merge.LiveError
-	if _, err := p.merge(false); !errors.As(err, &live) || live.Aliases[0] != "birch" {
+	if _, err := p.take(false); !errors.Is(err, moves.ErrRuns) || !strings.Contains(err.Error(), "birch: ") {
 		t.Fatalf("error %v", err)
 	}
 	box, err := from.Mailbox(s.ID)
@@ -226,13 +233,7 @@ func (p *twoRoots) fill() {
 	}
 	write(p.t, filepath.Join(p.from, "rooms", "hall", "history.jsonl"), "{}\n")
 	write(p.t, filepath.Join(p.from, "rooms", "hall", "members.json"), `[{"alias":"amber","session_id":"old-amber","joined_at":1.5}]`)
-	elm, fir := p.shell(from, "elm"), p.shell(from, "fir")
-	if _, now, err := owed.RequestNotice(p.t.Context(), from.Registry, elm, "fir", owed.Done, false); now != nil || err != nil {
-		p.t.Fatal(now, err)
-	}
-	if _, err := claims.Make(p.t.Context(), from.Registry, fir, claims.Wanted{Task: "release"}); err != nil {
-		p.t.Fatal(err)
-	}
+	p.shell(from, "elm")
 }
 
 // shell registers a session that was made in a shell, so that nobody can say whether it has ended.
@@ -263,7 +264,7 @@ func (p *twoRoots) check() {
 	for _, s := range all {
 		aliases[s.ID] = s.Alias
 	}
-	if want := map[string]string{"new-amber": "amber", "old-amber": "amber-2", "both": "dana", "only-old": "birch", "s-elm": "elm", "s-fir": "fir"}; fmt.Sprint(aliases) != fmt.Sprint(want) {
+	if want := map[string]string{"new-amber": "amber", "old-amber": "amber-2", "both": "dana", "only-old": "birch", "s-elm": "elm"}; fmt.Sprint(aliases) != fmt.Sprint(want) {
 		p.t.Errorf("aliases %v, want %v", aliases, want)
 	}
 	for sid, want := range map[string][2][]string{
@@ -283,12 +284,6 @@ func (p *twoRoots) check() {
 	dead, err := owed.DeadLetters(ctx, b.Registry, 0)
 	if err != nil || len(dead) != 2 || dead[0].Message.Content == dead[1].Message.Content {
 		p.t.Errorf("dead letters %v, %v", dead, err)
-	}
-	if asked, err := owed.ListRequests(b.Registry); err != nil || len(asked) != 1 || asked[0].By != "s-elm" || asked[0].SID != "s-fir" {
-		p.t.Errorf("requests for a notice %+v, %v", asked, err)
-	}
-	if claimed, err := claims.List(ctx, b.Registry); err != nil || len(claimed) != 1 || claimed[0].SID != "s-fir" || claimed[0].Task != "release" {
-		p.t.Errorf("claims %+v, %v", claimed, err)
 	}
 	for _, sid := range []string{"old-amber", "only-old"} {
 		if s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: "claude", ClientID: "of-" + sid}); err != nil || s.ID != sid {
@@ -312,43 +307,21 @@ func TestTwoRootsBecomeOne(t *testing.T) {
 			t.Errorf("from %s: %s and %q, %v", clone, root, others, err)
 		}
 	}
-	dry, err := p.merge(true)
+	dry, err := p.take(true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(p.from, "registry.json")); err != nil {
 		t.Fatal("the dry run has moved something:", err)
 	}
-	real, err := p.merge(false)
+	real, err := p.take(false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(dry.Sessions, dry.DeadLetters) != fmt.Sprint(real.Sessions, real.DeadLetters) || len(dry.Files) != len(real.Files) {
+	if fmt.Sprint(dry) != fmt.Sprint(real) {
 		t.Errorf("would move %v, and moved %v", dry, real)
 	}
 	p.check()
-}
-
-// A member of a room would be in no room after a merge, and would not get its unread posts.
-func TestARootWithRoomsInUseIsNotMerged(t *testing.T) {
-	t.Parallel()
-	p := newTwoRoots(t)
-	from := p.broker(p.web)
-	amber := p.shell(from, "amber")
-	if _, err := rooms.Join(t.Context(), from, amber, "review", true); err != nil {
-		t.Fatal(err)
-	}
-	for _, dry := range []bool{true, false} {
-		if got, err := p.merge(dry); err == nil || !strings.Contains(err.Error(), "review") || len(got.Sessions) > 0 {
-			t.Errorf("dry %v: %+v, %v", dry, got, err)
-		}
-	}
-	if _, err := rooms.ArchiveRoom(t.Context(), from, "review"); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := p.merge(false); err != nil || len(got.Sessions) != 1 {
-		t.Errorf("%+v, %v", got, err)
-	}
 }
 
 // A merge that is killed before any change of a name loses nothing and doubles nothing, and the next one goes on.
@@ -421,13 +394,13 @@ func TestMailInAReadersHandsStopsAMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.merge(false); err == nil || !strings.Contains(err.Error(), "uses its mailbox") {
+	if _, err := p.take(false); err == nil || !strings.Contains(err.Error(), "uses its mailbox") {
 		t.Errorf("error %v", err)
 	}
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.merge(false); err != nil {
+	if _, err := p.take(false); err != nil {
 		t.Fatal(err)
 	}
 	if waiting, _ := p.bodies(p.into, s.ID); len(waiting) != 1 {
@@ -445,7 +418,7 @@ func TestWhoStillWritesToAMergedRootIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.merge(false); err != nil {
+	if _, err := p.take(false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := box.Deliver(t.Context(), mail.Message{From: "dana", To: "birch", Content: "late"}); err == nil {
@@ -482,7 +455,7 @@ func TestSendersDuringAMergeLoseNothing(t *testing.T) {
 	<-started
 	var err error
 	for range 100 { // a sender that has just written there is a reason to run it again
-		if _, err = p.merge(false); err == nil {
+		if _, err = p.take(false); err == nil {
 			break
 		}
 	}
@@ -528,7 +501,7 @@ func TestArchivesAreMergedInTheOrderOfTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := p.merge(false); err != nil {
+	if _, err := p.take(false); err != nil {
 		t.Fatal(err)
 	}
 	_, read := p.bodies(p.into, "person-7")
@@ -563,7 +536,7 @@ func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	did, err := p.merge(false)
+	did, err := p.take(false)
 	if err != nil || did.Sessions[0].Alias != "dana" || !did.Sessions[0].Joined {
 		t.Errorf("merged %+v, %v", did.Sessions, err)
 	}
@@ -586,4 +559,32 @@ func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 			t.Errorf("it comes back as %q", facts["alias"])
 		}
 	})
+}
+
+func TestTheLaterAnswerOfASessionInBothRootsCounts(t *testing.T) {
+	t.Parallel()
+	for _, older := range []string{"old root", "new root"} {
+		p := newTwoRoots(t)
+		from := p.broker(p.web)
+		p.member(p.into, "both", "dana")
+		p.member(from, "both", "dana")
+		later := time.Now().Truncate(time.Second)
+		for _, b := range []string{p.into.Root(), p.from} {
+			at := later
+			if (b == p.from) == (older == "old root") {
+				at = later.Add(-time.Hour)
+			}
+			path := filepath.Join(b, sessions.AnsweredName("both"))
+			write(t, path, "")
+			if err := os.Chtimes(path, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := p.take(false); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := sessions.LastAnswer(p.into.Registry, "both"); !got.Equal(later) {
+			t.Errorf("%s is older: last answer %v, want %v", older, got, later)
+		}
+	}
 }

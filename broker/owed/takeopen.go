@@ -1,0 +1,30 @@
+package owed
+
+import (
+	"context"
+	"slices"
+
+	"c2c/internal/atomicfile"
+	"c2c/sessions"
+)
+
+// TakeOpen moves the open records of a session from another root into this one.
+func TakeOpen(ctx context.Context, reg, other *sessions.Registry, sid string) error {
+	from, err := other.SubIfThere(Directory)
+	if err != nil || from == nil {
+		return err
+	}
+	defer from.Close()
+	reg.Due.LookBy(reg.Now())
+	return atomicfile.WithLock(ctx, from, sid+".lock", func() error {
+		records, err := ReadRecords(from, sid)
+		if err != nil {
+			return err
+		}
+		whole := slices.DeleteFunc(records, func(d Record) bool { return d.Half })
+		if err := AddRecords(ctx, reg, sid, true, whole...); err != nil {
+			return err
+		}
+		return atomicfile.UnlessAbsent(from.Remove(sid + Suffix))
+	})
+}
