@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"c2c/broker"
@@ -118,12 +119,8 @@ func (e *event) answer(ctx context.Context) error {
 	if e.Changed() {
 		return e.ringByFile(ctx)
 	}
-	if dropped := e.Dropped(); dropped != nil {
-		byHook := func(r inbox.ArchiveRecord) bool { return r.DrainedBy == sessions.ByHook && dropped(r.Message) }
-		n, err := sessions.PutBack(ctx, e.b.Registry, e.s.ID, byHook)
-		if e.warn(err); n > 0 {
-			e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
-		}
+	if e.MayTellDropped() {
+		e.takeBack(ctx)
 	}
 	if shows, err := e.findAgent(); err != nil || !shows {
 		return err
@@ -132,6 +129,22 @@ func (e *event) answer(ctx context.Context) error {
 		return e.showMail(ctx)
 	}
 	return nil
+}
+
+// takeBack makes mail wait again that a hook brought and the client has dropped since, and puts dropped posts into this answer.
+func (e *event) takeBack(ctx context.Context) {
+	dropped := sync.OnceValue(func() hooks.Dropped {
+		last, _ := sessions.LastAnswer(e.b.Registry, e.s.ID)
+		return e.Dropped(last)
+	})
+	byHook := func(r inbox.ArchiveRecord) bool { return r.DrainedBy == sessions.ByHook && dropped().Has(r.Message) }
+	n, err := sessions.PutBack(ctx, e.b.Registry, e.s.ID, byHook)
+	if e.warn(err); n > 0 {
+		e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
+	}
+	if e.mayHaveNews() && e.ShowsWords() {
+		e.Note = strings.TrimSuffix(dropped().Digests()+"\n"+e.Note, "\n")
+	}
 }
 
 // warn prints an error that must not keep mail back.
