@@ -120,6 +120,40 @@ func TestTheNextSessionOfANameGetsWhatTheLastOneHasNotAnswered(t *testing.T) {
 	w.wantSaid(id, sessions.Read)
 }
 
+// A session whose name and mail another one has taken over has nothing to answer any more: it gets none of that mail again, and nobody is
+// told that it has not read it.
+func TestWhatWasTakenOverIsNotUnreadInTheOldSession(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, id := unanswered(t, mail.Message{})
+	w.ends(31)
+	heir := w.register("maple", callers.Caller{Client: "claude", ClientID: "second", PID: w.starts(32)})
+	if err := sessions.ExpectAnswers(w.Registry, heir.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.wantBack(heir.ID)
+	w.pass(time.Second)
+	w.read(heir.ID)
+	w.pass(time.Second)
+	w.answers(heir.ID)
+	w.wantSaid(id, sessions.Read)
+
+	w.starts(33)
+	for _, client := range []string{"first", "third"} { // it comes back, and begins another conversation
+		if s, err := w.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: client, PID: w.pid(33)}); err != nil || s.ID != birch.ID {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if msgs := w.waiting(birch.ID); len(msgs) > 0 {
+			t.Errorf("it has again %+v", msgs)
+		}
+		k := deadlines.NewChecker(w.Registry)
+		w.look(k)
+		w.pass(time.Hour)
+		w.look(k)
+		w.wantNotices(amber.ID)
+		w.wantSaid(id, sessions.Read)
+	}
+}
+
 // A session that is resumed has the text in its history.
 func TestAResumedSessionGetsNothingTwice(t *testing.T) {
 	t.Parallel()

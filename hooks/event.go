@@ -232,6 +232,11 @@ func (e Event) Inbound(config string, getenv func(string) string) string {
 // Opened reports whether the event only reports that the client has opened the session.
 func (e Event) Opened() bool { return e.protocol.opened == e.Name }
 
+// Begins reports whether the event begins a conversation or a turn.
+func (e Event) Begins() bool {
+	return e.Name == "SessionStart" || e.Name == "BeforeAgent" || e.Name == "UserPromptSubmit" && e.Prompt != ""
+}
+
 // Prompted reports whether the event shows that the person writes in its conversation.
 func (e Event) Prompted() bool { return e.protocol.prompted == e.Name }
 

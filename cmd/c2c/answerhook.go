@@ -79,7 +79,7 @@ func AnswerHook(ctx context.Context, p HookProgram, name string) (err error) {
 	e.pid = e.clientProcess(table)
 	c := callers.Caller{Getenv: p.Getenv}
 	if !e.ByProcess() {
-		c = callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, ByHook: true, Getenv: p.Getenv}
+		c = callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, ByHook: true, Follows: !e.Begins(), Getenv: p.Getenv}
 	}
 	if e.b, err = p.Open(c, e.HookProgram.Cwd, table); err != nil {
 		return e.showTrouble(err)
@@ -90,6 +90,9 @@ func AnswerHook(ctx context.Context, p HookProgram, name string) (err error) {
 	}
 	if err := e.findSession(ctx, c); err != nil || e.s.ID == "" {
 		return e.showTrouble(err)
+	}
+	if c.Follows && e.s.Facts.HasLeft(e.SessionID) {
+		return nil // nobody would read the answer
 	}
 	return e.answer(ctx)
 }
