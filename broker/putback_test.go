@@ -358,6 +358,26 @@ func TestWhatIsUnansweredIsReadOnce(t *testing.T) {
 	w.wantNotices(amber.ID, unread)
 }
 
+// A script may take the mail of a session that has ended. Its model has not seen that mail, and the next session of that name gets it.
+func TestACommandThatTakesTheMailOfAnEndedSessionIsNoReader(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := unanswered(t, mail.Message{})
+	id := w.put(amber, "maple", mail.Message{Content: "more"}).ID
+	w.ends(31)
+	l, err := w.box(birch.ID).Lease(t.Context(), "cli_poll", 1<<30)
+	if err == nil {
+		err = l.Ack(t.Context(), inbox.Handles(l.Messages)...)
+	}
+	st, serr := w.Status(t.Context(), id)
+	if err != nil || serr != nil || st.State != sessions.Handed || !strings.Contains(strings.Join(st.Way, "; "), "by c2c poll-inbox, to whoever ran it, and its model has not answered since") {
+		t.Errorf("%q, %q: %v, %v", st.State, st.Way, err, serr)
+	}
+	next := w.register("maple", callers.Caller{Client: "claude", ClientID: "second", PID: w.starts(32)})
+	if msgs := w.waiting(next.ID); len(msgs) != 2 || msgs[1].ID != id {
+		t.Errorf("there waits %+v", msgs)
+	}
+}
+
 // Of a shell and of a client without hooks nobody reports answers, so what their command or tool has taken is read, for good.
 func TestWhatACommandTakesIsReadAtOnce(t *testing.T) {
 	t.Parallel()
