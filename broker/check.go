@@ -115,7 +115,7 @@ func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Ses
 	return append(found, checkMailboxes(ctx, reg, all)...)
 }
 
-// checkMailboxes reports mail that cannot be read, and foreign files in a mailbox. A reader of the mailbox skips both.
+// checkMailboxes reports mail that cannot be read.
 func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []format.Finding) {
 	sids, err := inbox.Sessions(reg.Dir())
 	for _, sid := range slices.Sorted(maps.Keys(sids)) {
@@ -128,17 +128,12 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 			found = append(found, format.Finding{Status: format.Problem, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".inbox.json"),
 				Detail: "a part of it cannot be read. When its session next reads its mail, it gets the rest, and c2c keeps a copy of the file. To make the session read its mail: " + howToRead(reg, sid, all)})
 		}
-		foreign, ferr := box.ForeignFiles()
-		if derr = errors.Join(derr, ferr); derr != nil {
+		if derr != nil {
 			f := format.Failed("mailbox of "+sid, filepath.Join(reg.Root(), sid+".inbox.json"), derr)
 			if errors.Is(derr, atomicfile.ErrNotOurs) {
 				f.Detail += "; nothing can be sent or read there until it is moved away"
 			}
 			found = append(found, f)
-		}
-		if len(foreign) > 0 {
-			found = append(found, format.Finding{Status: format.Warning, Part: "mailbox of " + sid,
-				Path: filepath.Join(reg.Root(), box.LeaseName()), Detail: errors.Join(foreign...).Error() + "; it is passed over: move it away"})
 		}
 	}
 	if err != nil {

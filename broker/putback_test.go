@@ -120,6 +120,40 @@ func TestTheNextSessionOfANameGetsWhatTheLastOneHasNotAnswered(t *testing.T) {
 	w.wantSaid(id, sessions.Read)
 }
 
+// A session whose name and mail another one has taken over has nothing to answer any more: it gets none of that mail again, and nobody is
+// told that it has not read it.
+func TestWhatWasTakenOverIsNotUnreadInTheOldSession(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, id := unanswered(t, mail.Message{})
+	w.ends(31)
+	heir := w.register("maple", callers.Caller{Client: "claude", ClientID: "second", PID: w.starts(32)})
+	if err := sessions.ExpectAnswers(w.Registry, heir.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.wantBack(heir.ID)
+	w.pass(time.Second)
+	w.read(heir.ID)
+	w.pass(time.Second)
+	w.answers(heir.ID)
+	w.wantSaid(id, sessions.Read)
+
+	w.starts(33)
+	for _, client := range []string{"first", "third"} { // it comes back, and begins another conversation
+		if s, err := w.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: client, PID: w.pid(33)}); err != nil || s.ID != birch.ID {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if msgs := w.waiting(birch.ID); len(msgs) > 0 {
+			t.Errorf("it has again %+v", msgs)
+		}
+		k := deadlines.NewChecker(w.Registry)
+		w.look(k)
+		w.pass(time.Hour)
+		w.look(k)
+		w.wantNotices(amber.ID)
+		w.wantSaid(id, sessions.Read)
+	}
+}
+
 // A session that is resumed has the text in its history.
 func TestAResumedSessionGetsNothingTwice(t *testing.T) {
 	t.Parallel()
@@ -322,6 +356,26 @@ func TestWhatIsUnansweredIsReadOnce(t *testing.T) {
 	destroy(w, birch.ID, w.clock.Add(-23*time.Hour))
 	w.look(deadlines.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, unread)
+}
+
+// A script may take the mail of a session that has ended. Its model has not seen that mail, and the next session of that name gets it.
+func TestACommandThatTakesTheMailOfAnEndedSessionIsNoReader(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := unanswered(t, mail.Message{})
+	id := w.put(amber, "maple", mail.Message{Content: "more"}).ID
+	w.ends(31)
+	l, err := w.box(birch.ID).Lease(t.Context(), "cli_poll", 1<<30)
+	if err == nil {
+		err = l.Ack(t.Context(), inbox.Handles(l.Messages)...)
+	}
+	st, serr := w.Status(t.Context(), id)
+	if err != nil || serr != nil || st.State != sessions.Handed || !strings.Contains(strings.Join(st.Way, "; "), "by c2c poll-inbox, to whoever ran it, and its model has not answered since") {
+		t.Errorf("%q, %q: %v, %v", st.State, st.Way, err, serr)
+	}
+	next := w.register("maple", callers.Caller{Client: "claude", ClientID: "second", PID: w.starts(32)})
+	if msgs := w.waiting(next.ID); len(msgs) != 2 || msgs[1].ID != id {
+		t.Errorf("there waits %+v", msgs)
+	}
 }
 
 // Of a shell and of a client without hooks nobody reports answers, so what their command or tool has taken is read, for good.

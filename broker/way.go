@@ -94,6 +94,8 @@ func handedWords(st MessageStatus, how string) string {
 		return "written to the stream of events of its sender outside, and nothing tells whether anybody has read it"
 	case st.LastRing.Outcome == sessions.Handed:
 		return "handed in part" + how
+	case st.shown && st.By == "cli_poll": // its session may have ended
+		return "handed" + how + ", to whoever ran it, and its model has not answered since"
 	case st.shown:
 		return "handed" + how + ", and its model has not answered since"
 	}

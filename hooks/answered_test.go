@@ -112,20 +112,61 @@ func TestWhatALogHasNoMoreIsDropped(t *testing.T) {
 		}
 		e := event("gemini", "BeforeAgent")
 		e.Transcript = log
-		dropped := e.Dropped()
+		dropped := e.Dropped(time.Time{})
 		for _, is := range []struct {
 			m    mail.Message
 			want bool
 		}{{msg("m1", "one"), tc.m1}, {msg("m2", "two"), tc.m2}} {
-			if got := dropped(is.m); got != is.want {
+			if got := dropped.Has(is.m); got != is.want {
 				t.Errorf("%s: %s is dropped: %v", name, is.m.ID, got)
 			}
 		}
 	}
-	if event("gemini", "AfterAgent").Dropped() != nil {
+	if event("gemini", "AfterAgent").MayTellDropped() {
 		t.Error("the end of a turn brings what was dropped, and begins the turn that failed again")
 	}
-	if event("claude", "Stop").Dropped() != nil {
-		t.Error("Claude Code drops mail")
+	if event("claude", "Stop").MayTellDropped() {
+		t.Error("Claude Code takes a prompt back that it has answered")
+	}
+}
+
+// A prompt that was taken back has nothing behind it but what belongs to it.
+func TestAPromptThatWasTakenBackIsDropped(t *testing.T) {
+	m := msg("m1", "one")
+	quoted, _ := json.Marshal(m.Envelope() + "\n<c2c event=\"room\" room=\"review\">\nhello\n</c2c>")
+	text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(quoted))
+	escaped := strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(text)
+	claude := `{"type":"user","uuid":"p","parentUuid":"a","message":{"content":"do it"}}
+{"type":"attachment","uuid":"h","parentUuid":"p","timestamp":"2026-11-28T08:00:00Z","attachment":{"hookEvent":"UserPromptSubmit","content":[` + text + `]}}
+{"type":"api-request-blob","content":` + text + `}
+`
+	qwen := `{"type":"user","uuid":"p","parentUuid":"a","timestamp":"2026-11-28T08:00:00Z","message":{"parts":[{"text":` + escaped + `}]}}
+{"type":"system","subtype":"file_history_snapshot","uuid":"s","parentUuid":"p"}
+`
+	for name, tc := range map[string]struct {
+		client, log string
+		want        bool
+	}{
+		"Claude Code, taken back":        {"claude", claude, true},
+		"Claude Code, and another one":   {"claude", claude + `{"type":"user","uuid":"q","parentUuid":"a"}`, true},
+		"Claude Code, answered":          {"claude", claude + `{"type":"assistant","uuid":"q","parentUuid":"h"}`, false},
+		"Claude Code, interrupted":       {"claude", claude + `{"type":"user","uuid":"q","parentUuid":"h"}`, false},
+		"Claude Code, after a tool call": {"claude", strings.Replace(claude, "UserPromptSubmit", "PostToolUse", 1), false},
+		"Qwen Code, taken back":          {"qwen", qwen, true},
+		"Qwen Code, and another one":     {"qwen", qwen + `{"type":"user","uuid":"q","parentUuid":"s"}`, true},
+		"Qwen Code, answered":            {"qwen", qwen + `{"type":"assistant","uuid":"q","parentUuid":"s"}`, false},
+		"Qwen Code, failed":              {"qwen", qwen + `{"type":"system","subtype":"ui_telemetry","uuid":"q","parentUuid":"s"}`, false},
+	} {
+		e := event(tc.client, "UserPromptSubmit")
+		e.Prompt, e.Transcript = "next", filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(e.Transcript, []byte(tc.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d := e.Dropped(time.Time{}); !e.MayTellDropped() || d.Has(m) != tc.want || strings.Contains(d.Digests(), "hello") != tc.want {
+			t.Errorf("%s: %v, %q", name, d.Has(m), d.Digests())
+		}
+		if d := e.Dropped(time.Date(2026, 11, 28, 8, 0, 1, 0, time.UTC)); d.Has(m) || d.Digests() != "" {
+			t.Errorf("%s, and its model has answered since", name)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"time"
 	"unicode/utf16"
 
 	"c2c/client"
@@ -28,6 +29,7 @@ func claude() protocol {
 		encode:   context,
 		answered: byTools,
 		hides:    func(e Event) bool { return e.Name != "Stop" },
+		dropped:  claudeDropped,
 		watch:    "SessionStart", change: "FileChanged", script: true,
 		inbound: func(config string, getenv func(string) string) string {
 			if set := client.ClaudeInbound(config, getenv); set != "" {
@@ -36,4 +38,11 @@ func claude() protocol {
 			return ""
 		},
 	}
+}
+
+// claudeDropped divides a log. Its hooks' texts are attachments of the prompt.
+func claudeDropped(log string, answered time.Time) (gone, left []byte) {
+	return takenBack(log, answered,
+		func(r recordLine) bool { return r.Attachment.HookEvent == "UserPromptSubmit" },
+		func(r recordLine) bool { return r.Type == "attachment" })
 }

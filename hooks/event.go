@@ -49,9 +49,8 @@ type protocol struct {
 	often    []string             // events that happen many times in a turn
 	// note returns a sentence of c2c for the model, or ""; nil: there is never such a sentence.
 	note func(e Event) string
-	// dropped returns a function that reports whether the client has removed a message from its record of the session; nil: the
-	// client never removes messages.
-	dropped func(e Event) func(mail.Message) bool
+	// dropped divides the client's record of the session, see Dropped; nil: c2c does not read the record.
+	dropped func(log string, answered time.Time) (gone, left []byte)
 	// failed returns why the session's model gave no answer, or ""; nil: the event StopFailure tells it.
 	failed func(e Event) string
 	// shown returns a function that reports whether the client's record of the session has a message; nil: c2c does not read the
@@ -195,15 +194,6 @@ func (e Event) Holds() func(mail.Message) bool {
 	return nil
 }
 
-// Dropped returns a function that reports whether the client has dropped a message after it got the message: a client may drop
-// messages together with a request that failed or was stopped. Dropped returns nil if this event cannot show that.
-func (e Event) Dropped() func(mail.Message) bool {
-	if e.protocol.dropped == nil || e.Name != "BeforeAgent" || !e.ShowsMail() { // only if its answer brings the mail: nothing rings for it
-		return nil
-	}
-	return e.protocol.dropped(e)
-}
-
 // LeavesMail reports whether the hook should leave the mail to a ringer of the session, which brings the mail right after the
 // event.
 func (e Event) LeavesMail() bool { return e.protocol.leavesMailAt == e.Name }
@@ -241,6 +231,11 @@ func (e Event) Inbound(config string, getenv func(string) string) string {
 
 // Opened reports whether the event only reports that the client has opened the session.
 func (e Event) Opened() bool { return e.protocol.opened == e.Name }
+
+// Begins reports whether the event begins a conversation or a turn.
+func (e Event) Begins() bool {
+	return e.Name == "SessionStart" || e.Name == "BeforeAgent" || e.Name == "UserPromptSubmit" && e.Prompt != ""
+}
 
 // Prompted reports whether the event shows that the person writes in its conversation.
 func (e Event) Prompted() bool { return e.protocol.prompted == e.Name }

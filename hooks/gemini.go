@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"c2c/client"
@@ -58,7 +57,7 @@ func gemini() protocol {
 		},
 		hides:   func(e Event) bool { return e.Name != "AfterAgent" },
 		agent:   geminiAgent,
-		dropped: func(e Event) func(mail.Message) bool { return geminiDropped(e.Transcript) },
+		dropped: geminiDropped,
 		note: func(e Event) string {
 			if e.Name == "BeforeAgent" && geminiForgot(e.Transcript) {
 				return geminiNote
@@ -185,37 +184,21 @@ func geminiAnswered(log string) (at time.Time) {
 	return at
 }
 
-// maxConversation is how many bytes of a log c2c reads to find the remaining conversation. All of it may be in one line.
+// maxConversation is how many bytes of a log c2c reads to find the conversation that is left. All of it may be in one line.
 const maxConversation = 64 << 20
 
-// geminiDropped returns a function that reports whether the client has dropped a message: the log has it, and the remaining
-// conversation does not. The function reads the log at its first call.
-func geminiDropped(log string) func(mail.Message) bool {
-	read := sync.OnceValues(func() (all, left []byte) {
-		all = client.Tail(log, maxConversation)
-		begin := 0
-		for line := range bytes.Lines(all) {
-			var r geminiLine
-			if bytes.Contains(line, []byte(`"$set"`)) && json.Unmarshal(line, &r) == nil && r.Set.Messages != nil {
-				left = all[begin:]
-			}
-			begin += len(line)
+// geminiDropped divides a log: all of it, and the conversation that is left, which the client has written anew.
+func geminiDropped(log string, _ time.Time) (all, left []byte) {
+	text := client.Tail(log, maxConversation)
+	begin := 0
+	for line := range bytes.Lines(text) {
+		var r geminiLine
+		if bytes.Contains(line, []byte(`"$set"`)) && json.Unmarshal(line, &r) == nil && r.Set.Messages != nil {
+			all, left = text, text[begin:]
 		}
-		return all, left
-	})
-	return func(m mail.Message) bool {
-		all, left := read()
-		return left != nil && geminiHas(all, m) && !geminiHas(left, m)
+		begin += len(line)
 	}
-}
-
-// geminiHas reports whether a log has a message. It looks for the beginning of the message's tag, up to the id: once unchanged,
-// and once with the brackets escaped as in a hook's text. No text inside a message can look like such a tag.
-func geminiHas(log []byte, m mail.Message) bool {
-	id := ` id="` + mail.ShortID(m.ID) + `"`
-	tag, _, _ := strings.Cut(m.Envelope(), id)
-	tag = strings.ReplaceAll(tag+id, `"`, `\"`)
-	return bytes.Contains(log, []byte(tag)) || bytes.Contains(log, []byte(strings.ReplaceAll(tag, "<", "&lt;")))
+	return all, left
 }
 
 // geminiForgot reports whether mail came in the last turn of a log, and the client has dropped that turn.

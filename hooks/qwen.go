@@ -53,6 +53,7 @@ func qwen() protocol {
 			read := sync.OnceValue(func() []string { return client.QwenNotes(client.Tail(e.Transcript, maxTail)) })
 			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }
 		},
+		dropped:    qwenDropped,
 		encode:     blockOrContext,
 		beforeTool: "PreToolUse",
 		editors:    []string{"write_file", "edit"},
@@ -65,6 +66,13 @@ func qwen() protocol {
 		},
 		tellsPersonAt: "Stop", // the client shows systemMessage only at this event
 	}
+}
+
+// qwenDropped divides a log. A prompt has its hooks' texts in its own line, and snapshots follow it.
+func qwenDropped(log string, answered time.Time) (gone, left []byte) {
+	return takenBack(log, answered,
+		func(r recordLine) bool { return r.Type == "user" },
+		func(r recordLine) bool { return strings.HasSuffix(r.Subtype, "_snapshot") })
 }
 
 // maxTail is how much of a session's record c2c reads, in bytes.

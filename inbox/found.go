@@ -1,8 +1,6 @@
 package inbox
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -81,10 +79,7 @@ func (r *row) peek(mf *mailFile, holds func([]byte) bool, buf *[]byte) (err erro
 	} else {
 		mf.free, *buf, err = r.loadSome(mf, holds, *buf)
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) {
-		return nil
-	}
-	return err
+	return atomicfile.UnlessAbsent(err)
 }
 
 // peekInbox returns the inbox in the form of a file that no reader has leased.

@@ -122,9 +122,6 @@ const reread = 64 << 10
 func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
 	free, err := l.box.load(mf, true)
 	switch {
-	case errors.Is(err, errForeign):
-		l.box.log.Warn("a file in the mailbox was skipped", "session", l.box.sid, "err", err)
-		return nil
 	case errors.Is(err, fs.ErrNotExist): // a reader has acked all of it just now
 		return nil
 	case err != nil || !free:

@@ -2,9 +2,7 @@ package inbox
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -145,33 +143,20 @@ func (r *row) numbered(yield func(*mailFile, error) bool) {
 	}
 }
 
-// errForeign says that a mail file's name belongs to something else: a directory, a FIFO, a link, another user's file, or a file that is
-// too large. We leave that where it is, and read the other files.
-var errForeign = errors.New("not a mail file of ours")
-
 func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
 	f, err := mf.dir.OpenHandle(mf.name(), flag)
-	if errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("%w: %w", errForeign, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if f.Size() > atomicfile.MaxFile {
+	if err == nil && f.Size() > atomicfile.MaxFile {
 		f.Close()
-		return nil, fmt.Errorf("%w: %q: %w: %d bytes", errForeign, f.Name(), atomicfile.ErrTooLarge, f.Size())
+		return nil, fmt.Errorf("%q: %w: %d bytes", f.Name(), atomicfile.ErrTooLarge, f.Size())
 	}
-	return f, nil
+	return f, err
 }
 
 // isFree reports whether no reader has the file leased. If the file does not exist, it was acked just now, and isFree returns false.
 func (mf *mailFile) isFree() (bool, error) {
 	f, err := mf.open(os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) {
-		return false, nil
-	}
 	if err != nil {
-		return false, err
+		return false, atomicfile.UnlessAbsent(err)
 	}
 	defer f.Close()
 	return atomicfile.FreeFile(f)

@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,33 +62,6 @@ func (r *row) Used() (some bool, err error) {
 		return err
 	})
 	return some, err
-}
-
-// Empty reports whether the mailbox holds nothing: no mail waits, and no reader has any leased. It takes the lock. Files with
-// foreign names do not count.
-func (r *row) Empty(ctx context.Context) (bool, error) {
-	lk, err := r.lockToRead(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer lk.Release()
-	some, err := r.inboxWaits()
-	if err != nil || some {
-		return false, err
-	}
-	for mf, err := range r.numbered {
-		if err != nil {
-			return false, err
-		}
-		f, err := mf.open(os.O_RDONLY)
-		if err == nil {
-			f.Close()
-		}
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errForeign) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // Stamp changes whenever the waiting mail changes. A watcher compares stamps, because a closed lock file alone does not mean new mail: the
@@ -176,19 +148,4 @@ func holdsMail(file []byte) bool {
 		}
 	}
 	return damaged
-}
-
-// ForeignFiles returns an error for each foreign file that has the name of a mail file, with the reason.
-func (r *row) ForeignFiles() (found []error, err error) {
-	for mf, err := range r.numbered {
-		if err != nil {
-			return found, err
-		}
-		if f, err := mf.open(os.O_RDONLY); err == nil {
-			f.Close()
-		} else if errors.Is(err, errForeign) {
-			found = append(found, err)
-		}
-	}
-	return found, nil
 }

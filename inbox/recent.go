@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -114,37 +113,14 @@ func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// lastTail is the number of bytes at the end of a file in which LastRead first searches for the last record.
-const lastTail = 4 << 10
-
-// LastRead returns the time at which the last record in the archive file called name was written. It returns the zero time if there is
-// no file, or if the last line has no time.
+// LastRead returns the time of the last record in the archive file called name. It returns the zero time if there is no record, or if it
+// has no time.
 func LastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
-	f, size, err := openSized(dir, name)
-	if err != nil {
-		return at, atomicfile.UnlessAbsent(err)
-	}
-	defer f.Close()
-	for tailSize := int64(lastTail); ; tailSize *= 16 {
-		start := max(0, size-tailSize)
-		tail, err := readBehind(f, start, nil)
-		if err != nil {
-			return at, err
+	_, err = recentIn(dir, name, func(r ArchiveRecord) (more bool) {
+		if r.DrainedAt > 0 {
+			at = mail.FromSeconds(r.DrainedAt)
 		}
-		tail = bytes.TrimRight(tail, "\n")
-		begin := bytes.LastIndexByte(tail, '\n') + 1
-		if begin == 0 && start > 0 && tailSize < maxTail {
-			continue // the last line is longer than the tail
-		}
-		var record struct {
-			At float64 `json:"drained_at"`
-		}
-		if json.Unmarshal(tail[begin:], &record) == nil && record.At > 0 {
-			at = mail.FromSeconds(record.At)
-		}
-		return at, nil
-	}
+		return false
+	})
+	return at, err
 }
-
-// maxTail is the most bytes at the end of a file in which LastRead searches for the last record.
-const maxTail = 1 << 20

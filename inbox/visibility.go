@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -40,59 +39,11 @@ func (m *Mailbox) Withdraw(ctx context.Context, msgs ...mail.Message) error {
 	for _, msg := range msgs {
 		gone[msg.Key()] = true
 	}
-	lk, err := m.lock(ctx)
+	l, err := m.LeaseOnly(ctx, ByMover, func(msg mail.Message) bool { return gone[msg.Key()] })
 	if err != nil {
 		return err
 	}
-	defer lk.Release()
-	err = m.inLease(func(dir *atomicfile.Dir) error { return m.withdrawLeased(ctx, dir, gone) })
-	if err != nil {
-		return err
-	}
-	file, err := m.root.ReadIf(m.inboxName())
-	if err != nil {
-		return err
-	}
-	waiting, damaged := decode(file)
-	nameLegacy(waiting)
-	before := len(waiting)
-	if waiting = slices.DeleteFunc(waiting, func(msg mail.Message) bool { return gone[msg.Key()] }); len(waiting) == before {
-		return m.root.Sync()
-	}
-	if damaged {
-		if err := m.setAside(m.root, m.inboxName()); err != nil {
-			return err
-		}
-	}
-	return m.root.Replace(m.inboxName(), encode(waiting))
-}
-
-// withdrawLeased is Withdraw for the numbered files. The caller holds the lock.
-func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone map[mail.Key]bool) error {
-	files, err := mailFiles(dir)
-	if err != nil {
-		return err
-	}
-	withdrawn := func(msg mail.Message) bool { return gone[msg.Key()] }
-	for _, mf := range files {
-		if mf.done {
-			continue
-		}
-		free, err := m.load(mf, true)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) || err == nil && !free {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(mf.msgs, withdrawn) {
-			err = m.keepRest(ctx, mf, withdrawn)
-		}
-		if err := errors.Join(err, mf.file.Close()); err != nil {
-			return err
-		}
-	}
-	return dir.Sync()
+	return l.Remove(ctx, Handles(l.Messages)...)
 }
 
 // NotifyWatchers makes watchers of the mailbox check it again. Call it when a message in the mailbox becomes ready, see Ready.

@@ -11,6 +11,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/mcp/tools"
+	"c2c/sessions/callers"
 )
 
 // piece is a message, or a part of one, as an answer shows it.
@@ -143,6 +144,32 @@ func TestAPartOfAnotherMessageBeginsAtTheFirst(t *testing.T) {
 	amber.want("send", `{"to_alias":"birch","content":"`+strings.Repeat("y", 30_000)+`","message_id":"m-2"}`)
 	if p, says := poll(); p.Part != 1 || !strings.HasPrefix(p.Content, "y") {
 		t.Errorf("part %d of %.10s, %s", p.Part, p.Content, says)
+	}
+}
+
+// After /clear the model has no part of a message any more.
+func TestANewConversationGetsAMessageFromItsFirstPart(t *testing.T) {
+	amber, birch := pair(t)
+	c := dial(t, amber.config(), amber.name)
+	defer c.close()
+	birch.want("send", `{"to_alias":"amber","content":"`+strings.Repeat("x", 180_000)+`"}`)
+	hand, err := amber.config().Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hand.Close()
+	for _, step := range []struct {
+		conversation string
+		part         int
+	}{{"first", 1}, {"first", 2}, {"second", 1}, {"second", 2}} {
+		if _, err := hand.Attach(t.Context(), callers.Caller{Explicit: "amber", Client: "claude", ClientID: step.conversation}); err != nil {
+			t.Fatal(err)
+		}
+		texts, _ := c.tool("poll_inbox", `{}`, "")
+		if p := pieces(t, texts[0])[0]; p.Part != step.part {
+			t.Errorf("the %s conversation gets part %d, want %d", step.conversation, p.Part, step.part)
+		}
+		c.tool("whoami", `{}`, "") // a call is taken when the mail of the one before was given back
 	}
 }
 

@@ -166,7 +166,7 @@ func (n News) Seen(ctx context.Context) error {
 		return nil
 	}
 	at := n.looked.Add(-2 * atomicfile.ClockTick)
-	if n.part {
+	if n.part || len(n.Rooms) > 0 { // what is shown with a prompt may be taken back with it
 		at = time.Unix(1, 0) // an old time makes the hook script call c2c again
 	}
 	all, err := n.st.places(n.sid)

@@ -54,6 +54,8 @@ type Facts struct {
 	// Left is the client's id of the conversation that the session has left, for example by /clear. What it was handed and has not read
 	// is put back, and then Left is empty.
 	Left string `json:"left,omitempty"`
+	// PutBack is a time in Unix seconds. All that the session was handed until then, and has not read, was put back.
+	PutBack float64 `json:"put_back,omitempty"`
 	// MoveFrom are the sessions whose mail must be moved to this session; the session's own id stands for its dead letters. MoveFrom is
 	// written before the registry changes, and removed after the mail has moved. So after a crash, the next Broker.Attach moves the mail.
 	MoveFrom []string `json:"move_from,omitempty"`
@@ -94,6 +96,12 @@ const maxClientIDs = 16
 func (f *Facts) AddClientID(id string) {
 	ids := append(slices.DeleteFunc(slices.Clone(f.ClientIDs), func(s string) bool { return s == id }), id)
 	f.ClientIDs = ids[max(0, len(ids)-maxClientIDs):]
+}
+
+// HasLeft reports whether the session has left the conversation with this client's id.
+func (f *Facts) HasLeft(id string) bool {
+	i := slices.Index(f.ClientIDs, id)
+	return i >= 0 && i < len(f.ClientIDs)-1
 }
 
 // AddMissing appends to sids each id of added that sids does not have yet.

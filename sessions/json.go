@@ -96,6 +96,8 @@ func (f *Facts) member(name string) any {
 		return &f.Unseen
 	case "left":
 		return &f.Left
+	case "put_back":
+		return &f.PutBack
 	case "move_from":
 		return &f.MoveFrom
 	case "started_by":

@@ -24,9 +24,10 @@ func Unread(reg *Registry, sid string) (unread []inbox.ArchiveRecord, err error)
 	if err != nil {
 		return nil, err
 	}
+	back := reg.Facts.Of(sid).PutBack
 	seen := map[mail.Key]bool{}
 	err = box.Archive().Recent(func(r inbox.ArchiveRecord) (more bool) {
-		if last.After(mail.FromSeconds(r.DrainedAt)) {
+		if r.DrainedAt <= back || last.After(mail.FromSeconds(r.DrainedAt)) {
 			return false
 		}
 		key := mail.Key{Session: r.FromSession, From: r.From, ID: r.ID}
@@ -40,16 +41,23 @@ func Unread(reg *Registry, sid string) (unread []inbox.ArchiveRecord, err error)
 	return unread, err
 }
 
-// PutBack makes unread messages of a session wait again: those that match; nil: all. It returns how many matched.
+// PutBack makes unread messages of a session wait again: those that match; nil: all, for good. It returns how many matched.
 func PutBack(ctx context.Context, reg *Registry, sid string, match func(inbox.ArchiveRecord) bool) (matched int, err error) {
 	unread, err := Unread(reg, sid)
 	if err != nil {
 		return 0, err
 	}
-	box, err := reg.Mailbox(sid)
-	if err != nil {
-		return 0, err
+	all := match == nil
+	unread = slices.DeleteFunc(unread, func(r inbox.ArchiveRecord) bool { return !all && !match(r) })
+	if len(unread) == 0 {
+		return 0, nil
 	}
-	unread = slices.DeleteFunc(unread, func(r inbox.ArchiveRecord) bool { return match != nil && !match(r) })
-	return len(unread), box.PutBack(ctx, unread)
+	box, err := reg.Mailbox(sid)
+	if err == nil {
+		err = box.PutBack(ctx, unread)
+	}
+	if err == nil && all { // from here they may move to another session
+		err = reg.Facts.Change(ctx, sid, func(f *Facts) { f.PutBack = unread[len(unread)-1].DrainedAt })
+	}
+	return len(unread), err
 }

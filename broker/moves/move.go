@@ -59,7 +59,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sess
 		f.MoveFrom = sessions.AddMissing(f.MoveFrom, from...)
 		if done {
 			f.MoveFrom = slices.DeleteFunc(f.MoveFrom, func(sid string) bool {
-				return !slices.Contains(stuck, sid) && !hasMore(ctx, reg, sid)
+				return !slices.Contains(stuck, sid) && !hasMore(reg, sid)
 			})
 		} else {
 			f.MoveFrom = sessions.AddMissing(f.MoveFrom, own.SID())
@@ -97,7 +97,7 @@ func isGone(reg *sessions.Registry, sid string) (bool, error) {
 // hasMore reports whether a mailbox has more mail to move, leased mail included. A sender that read the registry before the move may
 // deliver after it. Then the sender records in the facts that this mail must move, too. The caller of hasMore holds the lock of the facts:
 // a sender that has not recorded yet does so after the caller's change, and any other sender's mail is found here.
-func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
+func hasMore(reg *sessions.Registry, sid string) bool {
 	if gone, err := isGone(reg, sid); err == nil && !gone {
 		return false
 	}
@@ -105,10 +105,8 @@ func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	if err != nil {
 		return true
 	}
-	brief, cancel := context.WithTimeout(ctx, moveWait)
-	defer cancel()
-	empty, err := box.Empty(brief)
-	return err != nil || !empty
+	some, err := box.Used()
+	return err != nil || some
 }
 
 // Forward moves mail that was delivered to the mailbox of sid while the alias of sid went to another session. The new holder of the alias

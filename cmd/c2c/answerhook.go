@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"c2c/broker"
@@ -78,7 +79,7 @@ func AnswerHook(ctx context.Context, p HookProgram, name string) (err error) {
 	e.pid = e.clientProcess(table)
 	c := callers.Caller{Getenv: p.Getenv}
 	if !e.ByProcess() {
-		c = callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, ByHook: true, Getenv: p.Getenv}
+		c = callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, ByHook: true, Follows: !e.Begins(), Getenv: p.Getenv}
 	}
 	if e.b, err = p.Open(c, e.HookProgram.Cwd, table); err != nil {
 		return e.showTrouble(err)
@@ -89,6 +90,9 @@ func AnswerHook(ctx context.Context, p HookProgram, name string) (err error) {
 	}
 	if err := e.findSession(ctx, c); err != nil || e.s.ID == "" {
 		return e.showTrouble(err)
+	}
+	if c.Follows && e.s.Facts.HasLeft(e.SessionID) {
+		return nil // nobody would read the answer
 	}
 	return e.answer(ctx)
 }
@@ -118,12 +122,8 @@ func (e *event) answer(ctx context.Context) error {
 	if e.Changed() {
 		return e.ringByFile(ctx)
 	}
-	if dropped := e.Dropped(); dropped != nil {
-		byHook := func(r inbox.ArchiveRecord) bool { return r.DrainedBy == sessions.ByHook && dropped(r.Message) }
-		n, err := sessions.PutBack(ctx, e.b.Registry, e.s.ID, byHook)
-		if e.warn(err); n > 0 {
-			e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
-		}
+	if e.MayTellDropped() {
+		e.takeBack(ctx)
 	}
 	if shows, err := e.findAgent(); err != nil || !shows {
 		return err
@@ -132,6 +132,22 @@ func (e *event) answer(ctx context.Context) error {
 		return e.showMail(ctx)
 	}
 	return nil
+}
+
+// takeBack makes mail wait again that a hook brought and the client has dropped since, and puts dropped posts into this answer.
+func (e *event) takeBack(ctx context.Context) {
+	dropped := sync.OnceValue(func() hooks.Dropped {
+		last, _ := sessions.LastAnswer(e.b.Registry, e.s.ID)
+		return e.Dropped(last)
+	})
+	byHook := func(r inbox.ArchiveRecord) bool { return r.DrainedBy == sessions.ByHook && dropped().Has(r.Message) }
+	n, err := sessions.PutBack(ctx, e.b.Registry, e.s.ID, byHook)
+	if e.warn(err); n > 0 {
+		e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
+	}
+	if e.mayHaveNews() && e.ShowsWords() {
+		e.Note = strings.TrimSuffix(dropped().Digests()+"\n"+e.Note, "\n")
+	}
 }
 
 // warn prints an error that must not keep mail back.

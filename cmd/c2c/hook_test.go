@@ -482,3 +482,38 @@ func TestAHookTellsOfWork(t *testing.T) {
 		}
 	}
 }
+
+// A hook of the conversation before may come after the first one of the new conversation. Nobody reads what it shows, and it ends nothing.
+func TestALateHookOfAConversationThatHasEndedDoesNothing(t *testing.T) {
+	root := scratch(t)
+	hook := func(id, event string, shows bool) {
+		t.Helper()
+		out, errs, code := clientEvent(t, root, "gemini", fmt.Sprintf(`{"session_id":%q,"hook_event_name":%s}`, id, event))
+		if errs != "" || code != exitDone || strings.Contains(out, "hello") != shows {
+			t.Errorf("%s of %s: exit %d, %s%s", event, id, code, errs, out)
+		}
+	}
+	const start, prompt, tool = `"SessionStart"`, `"BeforeAgent","prompt":"go on"`, `"AfterTool","tool_name":"invoke_agent"`
+	said := func(want string) {
+		t.Helper()
+		if out := mustRun(t, root, "birch", "status", "m1"); !strings.HasPrefix(out, "m1: "+want) {
+			t.Errorf("want %s: %s", want, out)
+		}
+	}
+	hook("u1", start, false)
+	mustRun(t, root, "birch", "send", "amber", "hello", "--id", "m1")
+	hook("u1", prompt, true)
+	hook("u2", start, false)
+	said("queued")
+	hook("u1", tool, false)
+	said("queued")
+	hook("u2", prompt, true)
+	hook("u1", tool, false)
+	said("handed")
+	hook("u2", prompt, false)
+	said("handed")
+	hook("u2", tool, false)
+	said("read")
+	hook("u1", start, false) // it is resumed
+	said("read")
+}

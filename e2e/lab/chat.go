@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -36,7 +37,7 @@ func (m *Model) serveChat(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if ok {
-		streamChat(newStream(w), reply)
+		streamChat(r.Context(), newStream(w), reply)
 	}
 }
 
@@ -59,7 +60,7 @@ func chatItems(body chatBody) []Item {
 	return items
 }
 
-func streamChat(s stream, reply Reply) {
+func streamChat(ctx context.Context, s stream, reply Reply) {
 	id := "chatcmpl-" + nextID()
 	chunk := func(delta map[string]any, reason any) {
 		s.data(map[string]any{
@@ -77,6 +78,7 @@ func streamChat(s stream, reply Reply) {
 		chunk(map[string]any{"tool_calls": []any{c}}, nil)
 		reason = "tool_calls"
 	}
+	reply.rest(ctx)
 	chunk(map[string]any{}, reason)
 	fmt.Fprint(s.w, "data: [DONE]\n\n")
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -38,7 +39,7 @@ func (m *Model) serveMessages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if body.Stream {
-		streamMessage(newStream(w), reply)
+		streamMessage(r.Context(), newStream(w), reply)
 		return
 	}
 	message := messageStart()
@@ -107,7 +108,7 @@ func messageBlocks(reply Reply) ([]map[string]any, string) {
 	return blocks, reason
 }
 
-func streamMessage(s stream, reply Reply) {
+func streamMessage(ctx context.Context, s stream, reply Reply) {
 	s.event("message_start", map[string]any{"message": messageStart()})
 	blocks, reason := messageBlocks(reply)
 	for i, block := range blocks {
@@ -124,6 +125,7 @@ func streamMessage(s stream, reply Reply) {
 		s.event("content_block_delta", map[string]any{"index": i, "delta": delta})
 		s.event("content_block_stop", map[string]any{"index": i})
 	}
+	reply.rest(ctx)
 	s.event("message_delta", map[string]any{
 		"delta": map[string]any{"stop_reason": reason, "stop_sequence": nil},
 		"usage": map[string]any{"output_tokens": 20},

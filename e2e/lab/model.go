@@ -55,6 +55,7 @@ type Reply struct {
 	Text  string
 	Calls []ToolCall
 	Hold  <-chan struct{} // the answer waits until this is closed, so that a test can act before the answer
+	Rest  <-chan struct{} // the end of the answer waits until this is closed: the client has the text, and the turn runs
 	// Status, if set, is an HTTP error to send in place of the answer; Hangup closes the connection without an answer.
 	Status int
 }
@@ -81,6 +82,22 @@ func Call(name string, input any) Reply { return Reply{Calls: []ToolCall{{Name: 
 func (r Reply) After(ch <-chan struct{}) Reply {
 	r.Hold = ch
 	return r
+}
+
+// EndsAfter makes the end of the reply wait until ch is closed; the client gets the text before.
+func (r Reply) EndsAfter(ch <-chan struct{}) Reply {
+	r.Rest = ch
+	return r
+}
+
+// rest waits for the end of a reply.
+func (r Reply) rest(ctx context.Context) {
+	if r.Rest != nil {
+		select {
+		case <-r.Rest:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // NewModel starts a provider. It ends with the test.

@@ -136,12 +136,6 @@ func space(data []byte) []byte {
 	return data
 }
 
-// Span returns the length of the value at the beginning of data.
-func Span(data []byte) int {
-	value, _ := cut(data)
-	return len(value)
-}
-
 // cut splits data after its first value. The result value is empty if data does not begin with a value. It is all of data if the
 // value has no end.
 func cut(data []byte) (value json.RawMessage, rest []byte) {

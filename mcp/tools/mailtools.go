@@ -167,17 +167,20 @@ func (c *toolCall) sendAll(ctx context.Context) (any, error) {
 	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
 }
 
-// progress counts how many parts of a long message a session has got. It is in memory only: after a restart the session
+// progress counts how many parts of a long message a conversation has got. It is in memory only: after a restart the session
 // gets the message from its beginning.
 type progress struct {
-	message mail.Message
-	had     int // number of parts that were written to the client
+	conversation string // the client's id
+	message      mail.Message
+	had          int // number of parts that were written to the client
 }
 
-func (c *toolCall) progressOf(sid string) progress {
-	v, _ := c.progress.Load(sid)
-	was, _ := v.(progress)
-	return was
+func (c *toolCall) progressOf(s sessions.Session) progress {
+	v, _ := c.progress.Load(s.ID)
+	if was, _ := v.(progress); was.conversation == s.ClientID() {
+		return was
+	}
+	return progress{}
 }
 
 func (p progress) isWith(m mail.Message) bool {
@@ -200,7 +203,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	piece, err := c.fillMail(&p, s.ID, l.Messages)
+	piece, err := c.fillMail(&p, s, l.Messages)
 	if err != nil || p.count == 0 {
 		res := p.result()
 		if err = errors.Join(err, l.Release()); err == nil {
@@ -208,7 +211,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 		}
 		return res, err
 	}
-	if err := c.ackOnWritten(ctx, s.ID, toolPollInbox, l, p.count, piece); err != nil {
+	if err := c.ackOnWritten(ctx, s, toolPollInbox, l, p.count, piece); err != nil {
 		return nil, err
 	}
 	res := p.result(piece.sentence(len(l.Messages)-p.count, l.More))
@@ -218,7 +221,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 
 // ackOnWritten acknowledges the first n messages of a lease once the answer is written, and releases the others. If the
 // client has not got the answer, or has got a part of a long message but not the last part, all of them wait again.
-func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
+func (c *toolCall) ackOnWritten(ctx context.Context, s sessions.Session, by string, l *inbox.Lease, n int, piece part) error {
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
@@ -227,17 +230,17 @@ func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Le
 		case err != nil:
 			failed = l.Release() // the mail waits again
 		case piece.N == piece.Of:
-			if slices.ContainsFunc(l.Messages[:n], c.progressOf(sid).isWith) {
-				c.progress.Delete(sid)
+			if slices.ContainsFunc(l.Messages[:n], c.progressOf(s).isWith) {
+				c.progress.Delete(s.ID)
 			}
 			failed = l.Ack(ctx, inbox.Handles(l.Messages[:n])...)
 		default:
-			c.progress.Store(sid, progress{l.Messages[0], piece.N})
+			c.progress.Store(s.ID, progress{s.ClientID(), l.Messages[0], piece.N})
 			ring := wake.Ring{At: time.Now(), Method: by, Outcome: sessions.Handed, Count: 1}.For(l.Messages[0])
-			failed = errors.Join(l.Release(), c.b.Rang(ctx, sid, ring))
+			failed = errors.Join(l.Release(), c.b.Rang(ctx, s.ID, ring))
 		}
 		if failed != nil {
-			c.logFailure(ctx, sid, by, failed)
+			c.logFailure(ctx, s.ID, by, failed)
 		}
 	}
 	if !OnWritten(ctx, written) {
@@ -255,7 +258,7 @@ func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
 
 // fillMail adds as many whole messages as fit, in order. If even the first is too long, it adds the next part of that
 // message.
-func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece part, err error) {
+func (c *toolCall) fillMail(p *page, s sessions.Session, msgs []mail.Message) (piece part, err error) {
 	for _, m := range msgs {
 		m.GuardHops, m.GuardChain = 0, "" // a model has no use for these fields
 		if one, err := ToJSON(m); err != nil || !p.add(one) {
@@ -267,7 +270,7 @@ func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece par
 	}
 	all := Parts(msgs[0], p.room-len("[]"))
 	next := 0
-	if was := c.progressOf(sid); was.isWith(msgs[0]) && was.had < len(all) {
+	if was := c.progressOf(s); was.isWith(msgs[0]) && was.had < len(all) {
 		next = was.had
 	}
 	one, err := ToJSON(all[next])

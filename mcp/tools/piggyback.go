@@ -9,6 +9,7 @@ import (
 	"c2c/client"
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/sessions"
 	"c2c/sessions/callers"
 )
 
@@ -34,7 +35,7 @@ func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolRe
 	if some, err := box.Waiting(); err != nil || !some {
 		return
 	}
-	if err := c.addLeased(ctx, s.ID, box, res); err != nil {
+	if err := c.addLeased(ctx, s, box, res); err != nil {
 		c.logFailure(ctx, s.ID, ByResult, err)
 	}
 }
@@ -44,7 +45,7 @@ func MailPreface(msgs []mail.Message) string {
 	return mail.Preface(msgs) + " It waited for you and is handed over here, as poll_inbox would do it:\n"
 }
 
-func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox, res *mcp.CallToolResult) error {
+func (c *toolCall) addLeased(ctx context.Context, s sessions.Session, box *inbox.Mailbox, res *mcp.CallToolResult) error {
 	room := c.room()
 	for _, content := range res.Content {
 		if text, ok := content.(mcp.TextContent); ok {
@@ -63,7 +64,7 @@ func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox
 		}
 	}
 	if page.count > 0 {
-		if err := c.ackOnWritten(ctx, sid, ByResult, l, page.count, part{}); err != nil {
+		if err := c.ackOnWritten(ctx, s, ByResult, l, page.count, part{}); err != nil {
 			return err
 		}
 		res.Content = append(res.Content, mcp.NewTextContent(preface+page.text.String()+"]"))

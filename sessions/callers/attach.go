@@ -27,7 +27,7 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	s = reg.Session(rows[i])
 	s.KnownBy = KnownBy(reg, rows, s, c)
 	same := (c.PID == 0 || s.Process == c.PID) && (c.Client == "" || s.Client == c.Client) &&
-		(c.ClientID == "" || s.ClientID() == c.ClientID) && (c.Alias == "" || s.Facts.Named) &&
+		(c.ClientID == "" || s.ClientID() == c.ClientID || c.Follows && s.Facts.HasLeft(c.ClientID)) && (c.Alias == "" || s.Facts.Named) &&
 		(c.Transport == "" || s.Facts.Transport == c.Transport)
 	return s, same && s.Facts.OnDisk() && !s.HasMailToMove()
 }
@@ -232,7 +232,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		f.MoveFrom = sessions.AddMissing(f.MoveFrom, a.moveFrom...)
 		f.Client = cmp.Or(a.client, f.Client)
 		f.Started = a.id == "" && (f.Started || a.Caller.Start != "")
-		if a.id != "" {
+		if a.id != "" && !(a.Caller.Follows && f.HasLeft(a.id)) {
 			if n := len(f.ClientIDs); n > 0 && f.ClientIDs[n-1] != a.id {
 				f.Left = f.ClientIDs[n-1]
 			}

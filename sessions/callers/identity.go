@@ -40,6 +40,9 @@ type Caller struct {
 	// ByHook means that a hook has found PID in a variable, which any program may set, or as its parent, which may have adopted the hook. No
 	// session is bound to such a process unless it is above us and no adopter (see processes.Adopts).
 	ByHook bool
+	// Follows means that this call of a hook begins neither a conversation nor a turn. If the session has left the conversation ClientID, the
+	// hook is late, and the session stays in its present conversation.
+	Follows bool
 	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, for
 	// example if c2c cannot see the client's process.
 	Last string
