@@ -1,10 +1,14 @@
 package client
 
+func init() { register(copilot(), copilotGuide) }
+
 // copilot is GitHub Copilot CLI. It starts an MCP server for each session, also after /clear, so the variable SessionEnv is always right
 // in that server.
 func copilot() Profile {
 	return Profile{
 		Name:          "copilot",
+		Place:         4,
+		Hooks:         true,
 		Aliases:       []string{"copilot-cli", "github-copilot"},
 		Info:          "copilot-cli",
 		AliasPrefix:   "copilot",
@@ -29,7 +33,7 @@ func copilot() Profile {
 
 func copilotGuide() Guide {
 	return Guide{
-		Client: "copilot", Title: "GitHub Copilot CLI", Package: "@github/copilot", Tested: "1.0.102", Date: "2026-11-21",
+		Title: "GitHub Copilot CLI", Package: "@github/copilot", Tested: "1.0.102", Date: "2026-11-21",
 		Active:  "c2c's extension, after the command that runs, with the next step of the turn",
 		Idle:    "c2c's extension, at once",
 		Last:    "the tool `poll_inbox`",

@@ -15,9 +15,11 @@ import (
 // Claude is Claude Code's name in package client.
 const Claude = "claude"
 
+func init() { register(Claude, claude()) }
+
 // claude configures Claude Code: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
-	return setup{name: Claude, files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn,
+	return setup{files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn,
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 

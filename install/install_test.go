@@ -397,20 +397,19 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 		b := newBox(t)
 		b.write("home/.claude/settings.json", "{\"a\": 1}\n", 0o600)
 		b.write("home/.codex/config.toml", "a = 1\n", 0o600)
-		b.write("home/.claude/hooks/other.sh", "x", 0o600)
-		b.write("home/.claude/skills/c2c/hooks/other", "x", 0o600)
-		b.write("home/.claude/skills/c2c/.claude-plugin/other", "x", 0o600)
-		b.write("home/.claude/skills/c2c/skills/c2c/other", "x", 0o600)
-		b.write("home/.codex/skills/c2c/other", "x", 0o600)
-		b.write("home/.config/opencode/plugins/other.ts", "x", 0o600)
-		b.write("home/.copilot/extensions/c2c/other.txt", "x", 0o600)
 		b.write("home/.copilot/hooks/other.json", "{}", 0o600)
 		// Nothing tells who has set the flag, so it stays.
 		b.write("home/.copilot/settings.json", "{\"enabledFeatureFlags\": {\"EXTENSIONS\": true}}\n", 0o600)
-		b.write("home/.qwen/other", "x", 0o600)
-		b.write("home/.cursor/other", "x", 0o600)
 		b.write("home/.kimi-code/config.toml", "a = 1\n", 0o600)
-		b.write("home/.gemini/other", "x", 0o600)
+		_, targets, err := findSetup(client, b.o)
+		for _, target := range targets {
+			below, rerr := filepath.Rel(b.dir, target.path)
+			err = errors.Join(err, rerr)
+			b.write(filepath.Join(filepath.Dir(below), "mine"), "x", 0o600) // nothing tells who has made an empty folder
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		before := b.tree()
 		b.install(client)
 		if err := os.RemoveAll(b.path("home/.local")); err != nil {
