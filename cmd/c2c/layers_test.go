@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -154,27 +153,6 @@ func TestEveryPackageBelowWakeIsAnAdapterOrServesThem(t *testing.T) {
 	for _, row := range layers {
 		if _, isBelow := strings.CutPrefix(row.name, "wake/"); isBelow && slices.Contains(adapters, row.name) == slices.Contains(besideAdapters, row.name) {
 			t.Errorf("%s must be in one of the lists adapters and besideAdapters", row.name)
-		}
-	}
-}
-
-// A status says by which way a message came.
-func TestEveryMethodHasWordsInStatus(t *testing.T) {
-	methods, err := os.ReadFile("../../wake/method.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	words, err := os.ReadFile("../../broker/way.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := regexp.MustCompile(`(?m)^\t(By[A-Z]\w*)\s+= "`).FindAllStringSubmatch(string(methods), -1)
-	if len(names) == 0 {
-		t.Error("wake/method.go has no method")
-	}
-	for _, name := range names {
-		if !strings.Contains(string(words), "{wake."+name[1]+", ") {
-			t.Errorf("broker/way.go has no words for wake.%s", name[1])
 		}
 	}
 }
