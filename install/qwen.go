@@ -20,7 +20,7 @@ func qwen() setup {
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
-	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // c2c once wrote idle_prompt alone
+	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt"}
 	events := append(at("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure"), notification)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
