@@ -244,21 +244,20 @@ func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Sessi
 // remedy returns what a person can do for a session whose mail waits after the ring r.
 func remedy(reg *sessions.Registry, s sessions.Session, r wake.Ring) string {
 	p, _ := client.Find(s.Client)
+	by := wake.AboutMethod(r.Method)
 	switch {
-	case r.Method == wake.ByChannel:
-		return "a channel needs a client started with c2c start --channel " + s.Client + "; its next prompt brings the mail"
-	case r.Method == wake.ByWire:
-		return "it is tried again; c2c wire-daemon status --alias " + s.Alias + " tells more"
+	case by.Failed != "":
+		return strings.NewReplacer("{client}", s.Client, "{alias}", s.Alias).Replace(by.Failed)
 	case r.Outcome == wake.Rang:
 		return "answer the dialog that is open there; its next prompt brings the mail"
-	case r.Method == wake.ByTerminal:
+	case by.Typed:
 		return "empty its prompt or answer its dialog: it is rung again"
 	case r.Outcome == wake.Held:
 		return "its person can accept or deny the ring there"
 	case r.Outcome == wake.Refused:
 		return "its next prompt or tool call brings the mail"
-	case r.Method == wake.BySocket && r.Outcome == wake.Uncaptured:
-		return "it is rung again; if this stays, c2c doctor checks its hooks"
+	case by.Busy != "" && r.Outcome == wake.Uncaptured:
+		return by.Busy
 	case r.Outcome == wake.Uncaptured:
 		return "answer what it asks there: it is rung again"
 	case p.Resume == "":

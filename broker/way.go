@@ -15,10 +15,8 @@ import (
 	"c2c/wake"
 )
 
-// through has the words for each method of ringing a session or of handing over mail.
+// through has the words for each way of handing over mail that does not ring; wake.About has those of the others.
 var through = format.Pairs{
-	{wake.BySocket, "its messaging socket"}, {wake.ByChannel, "its channel"}, {wake.ByServer, "its app-server"}, {wake.ByQueue, "its queue"},
-	{wake.ByFile, "its file watcher"}, {wake.ByTerminal, "its terminal"}, {wake.ByPlugin, "its plugin"}, {wake.ByWire, "its wire daemon"}, {wake.ByStream, "its event stream"},
 	{sessions.ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
 }
 
@@ -27,7 +25,7 @@ func byMethod(name string) string {
 	if name == "" {
 		return ""
 	}
-	return " by " + cmp.Or(through.Of(name), name)
+	return " by " + cmp.Or(wake.AboutMethod(name).Words, through.Of(name), name)
 }
 
 // Tell completes the status st of the message m: it adds the history of m, why m is not read, and what a person can do about that. The
@@ -88,7 +86,7 @@ func ringCause(r wake.Ring) string {
 // receipt may still come.
 func handedWords(st MessageStatus, how string) string {
 	switch {
-	case st.By == wake.ByTerminal:
+	case wake.AboutMethod(st.By).Typed:
 		return "typed" + how + ", and nothing tells whether the model has it"
 	case st.By == sessions.ByEvents:
 		return "written to the stream of events of its sender outside, and nothing tells whether anybody has read it"
@@ -200,13 +198,10 @@ func unrung(reg *sessions.Registry, s *sessions.Session) (why, do string) {
 
 // sinceTheRing returns why a session has not read yet, although it was rung.
 func sinceTheRing(reg *sessions.Registry, ring wake.Ring) (why, do string) {
-	switch {
-	case reg.Now().Sub(ring.At) <= answerTime:
+	if reg.Now().Sub(ring.At) <= answerTime {
 		return "it has been rung just now", ""
-	case ring.Method == wake.ByStream: // no client that we tested begins a turn for such a ring
-		return "nobody has read since the ring", "its client may ignore that: its next call of a tool brings the message"
 	}
-	return "nobody has read since the ring", "do its hooks run? c2c doctor tells"
+	return "nobody has read since the ring", cmp.Or(wake.AboutMethod(ring.Method).Ignored, "do its hooks run? c2c doctor tells")
 }
 
 // Sender returns a sentence on how c2c knows who wrote the message.

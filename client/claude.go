@@ -5,6 +5,8 @@ import (
 	"strconv"
 )
 
+func init() { register(claude(), claudeGuide) }
+
 // ChannelCapability is the MCP capability of a server that pushes messages into Claude Code's sessions.
 const ChannelCapability = "claude/channel"
 
@@ -14,6 +16,10 @@ const ChannelCapability = "claude/channel"
 func claude() Profile {
 	return Profile{
 		Name:           "claude",
+		Place:          1,
+		Hooks:          true,
+		Prompt:         true,
+		Protocol:       true,
 		Aliases:        []string{"claude-code"},
 		Info:           "claude-code",
 		AliasPrefix:    "claude",
@@ -77,7 +83,7 @@ func ClaudeDoing(config string, pid int, _ string) (d Doing) {
 
 func claudeGuide() Guide {
 	return Guide{
-		Client: "claude", Title: "Claude Code", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Date: "2026-11-21",
+		Title: "Claude Code", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
 		Idle:    "its socket for messages of other sessions; without c2c's MCP server, its own watch of a file",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",

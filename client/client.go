@@ -6,6 +6,7 @@ package client
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,15 @@ type Profile struct {
 	Info string
 	// AliasPrefix begins the aliases that c2c makes for sessions of this client.
 	AliasPrefix string
+	// Place is the client's place in every list, from 1. Without a place it stands after those that
+	// have one.
+	Place int
+
+	// These fields say in which other packages the client has a file, besides install: Hooks in
+	// hooks, Prompt in wake/terminal, and Protocol in a package wake/<name> of its own.
+	Hooks, Prompt, Protocol bool
+
+	guide func() Guide
 
 	// SessionEnv is the variable that holds the client's session id in its child processes, or empty.
 	SessionEnv string
@@ -128,8 +138,25 @@ type Profile struct {
 	ChannelArgs []string
 }
 
-// A new client gets an entry here. c2c checks the clients' variables in this order.
-var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini(), cursor()}
+// profiles are in the order of their places. They have room for some clients more, so that the start
+// of c2c does not move them.
+var profiles = make([]Profile, 0, 12)
+
+// register adds a client to every list. The file of a client calls it in init.
+func register(p Profile, guide func() Guide) {
+	if p.guide = guide; p.Place == 0 {
+		p.Place = math.MaxInt
+	}
+	at := 0
+	for at < len(profiles) && profiles[at].isBefore(&p) {
+		at++
+	}
+	profiles = slices.Insert(profiles, at, p)
+}
+
+func (p *Profile) isBefore(other *Profile) bool {
+	return cmp.Or(cmp.Compare(p.Place, other.Place), cmp.Compare(p.Name, other.Name)) < 0
+}
 
 // All returns all profiles. Callers must not change them.
 func All() []Profile { return profiles }

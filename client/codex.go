@@ -10,12 +10,18 @@ import (
 	"c2c/internal/proc"
 )
 
+func init() { register(codex(), codexGuide) }
+
 // codex is Codex. Its threads (sessions) share a daemon, which has the environment of the terminal that started the daemon. Therefore
 // the variable SessionEnv may name another thread, and only the thread id in an MCP call counts. For the shells of its tools Codex sets
 // the variable at each call.
 func codex() Profile {
 	return Profile{
 		Name:          "codex",
+		Place:         2,
+		Hooks:         true,
+		Prompt:        true,
+		Protocol:      true,
 		Info:          "codex",
 		AliasPrefix:   "codex",
 		InTurn:        "its hook announces the message at the next tool call; its app-server, or without that its hook, brings it when the turn ends",
@@ -103,7 +109,7 @@ func codexOpening(open map[string]bool) (named map[string]bool) {
 
 func codexGuide() Guide {
 	return Guide{
-		Client: "codex", Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
+		Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
 		Active:  "hooks only announce mail, after a tool call and with a prompt, because Codex takes their words for a developer's; the result of any tool of c2c brings the mail, or else its app-server does, after the turn",
 		Idle:    "its app-server (`turn/start`); a session without an app-server through `codex queue`, within ten seconds",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",

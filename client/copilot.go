@@ -1,10 +1,14 @@
 package client
 
+func init() { register(copilot(), copilotGuide) }
+
 // copilot is GitHub Copilot CLI. It starts an MCP server for each session, also after /clear, so the variable SessionEnv is always right
 // in that server.
 func copilot() Profile {
 	return Profile{
 		Name:          "copilot",
+		Place:         4,
+		Hooks:         true,
 		Aliases:       []string{"copilot-cli", "github-copilot"},
 		Info:          "copilot-cli",
 		AliasPrefix:   "copilot",
@@ -29,7 +33,7 @@ func copilot() Profile {
 
 func copilotGuide() Guide {
 	return Guide{
-		Client: "copilot", Title: "GitHub Copilot CLI", Package: "@github/copilot", Tested: "1.0.102", Date: "2026-11-21",
+		Title: "GitHub Copilot CLI", Package: "@github/copilot", Tested: "1.0.102", Date: "2026-11-21",
 		Active:  "c2c's extension, after the command that runs, with the next step of the turn",
 		Idle:    "c2c's extension, at once",
 		Last:    "the tool `poll_inbox`",
@@ -40,8 +44,8 @@ func copilotGuide() Guide {
 		SetUp: "An MCP server in `~/.copilot/mcp-config.json`, an extension in `~/.copilot/extensions/c2c`, hooks in `~/.copilot/hooks/c2c.json`, and the flag " +
 			"`enabledFeatureFlags.EXTENSIONS` in `~/.copilot/settings.json`, unless the file sets it already. All are for all projects.",
 		Quirks: []string{
-			"A hook (`PermissionRequest`) allows c2c's own tools, so Copilot does not ask before its model calls one, unless you install with `--ask`. If c2c was set up by a version without this hook, " +
-				"`c2c uninstall copilot` and a new install add it. Copilot runs hooks before its own rules: on macOS, where c2c cannot see the options of Copilot, the hook wins over `--deny-tool c2c`.",
+			"A hook (`PermissionRequest`) allows c2c's own tools, so Copilot does not ask before its model calls one, unless you install with `--ask`. " +
+				"Copilot runs hooks before its own rules: on macOS, where c2c cannot see the options of Copilot, the hook wins over `--deny-tool c2c`.",
 			"New posts of rooms come with mail that begins a turn. With a prompt a hook only says that there are some: `poll_inbox` shows them.",
 			"The flag applies to all extensions: Copilot then runs every extension that it finds.",
 			"If the flag is `false`, it stays so. Then hooks show mail after a tool call and at the end of a turn, and announce it with a prompt. " +

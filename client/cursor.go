@@ -1,10 +1,14 @@
 package client
 
+func init() { register(cursor(), cursorGuide) }
+
 // cursor is Cursor, the editor and its CLI (cursor-agent). The facts are from its documentation of 2026-11: we could run neither of the
 // two. A tool call does not name the conversation, so each process (a window of the editor, or a CLI) has one mailbox.
 func cursor() Profile {
 	return Profile{
 		Name:        "cursor",
+		Place:       8,
+		Hooks:       true,
 		Program:     "cursor-agent", // the program "cursor" opens the editor and ends
 		Info:        "cursor",
 		AliasPrefix: "cursor",
@@ -18,7 +22,7 @@ func cursor() Profile {
 
 func cursorGuide() Guide {
 	return Guide{
-		Client: "cursor", Title: "Cursor", Date: "2026-11-21",
+		Title: "Cursor", Date: "2026-11-21",
 		Active:  "the result of any tool of c2c; a hook announces mail after other tools, and at the end of a turn",
 		Idle:    "nothing wakes it; over HTTP (`c2c install cursor --http`) a notification on its stream of events: c2c's side is tested, Cursor's is not",
 		Last:    "the tool `poll_inbox`",

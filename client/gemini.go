@@ -1,11 +1,16 @@
 package client
 
+func init() { register(gemini(), geminiGuide) }
+
 // gemini is Gemini CLI. It names the session only to its hooks. So c2c finds the session of the MCP server and of a tool's shell by the
 // client's process, which stays the same after /clear and /resume. The client starts a second process of itself; the second process has
 // the session.
 func gemini() Profile {
 	return Profile{
 		Name:        "gemini",
+		Place:       7,
+		Hooks:       true,
+		Prompt:      true,
 		Aliases:     []string{"gemini-cli"},
 		Info:        "gemini",
 		AliasPrefix: "gemini",
@@ -29,7 +34,7 @@ func gemini() Profile {
 
 func geminiGuide() Guide {
 	return Guide{
-		Client: "gemini", Title: "Gemini CLI", Package: "@google/gemini-cli", Tested: "0.61.0", Date: "2026-11-21",
+		Title: "Gemini CLI", Package: "@google/gemini-cli", Tested: "0.61.0", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
 		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",

@@ -1,9 +1,9 @@
 package client
 
-// Guide holds the facts that people need about a client before they use it with c2c. docs/clients.md is made from the guides. The program
-// c2c does not link them: only c2cd and the tests call Guides.
+// Guide holds the facts that people need about a client before they use it with c2c. docs/clients.md is made from the
+// guides.
 type Guide struct {
-	Client string // Profile.Name
+	Client string // Profile.Name; the guide of a client leaves it out
 	Title  string // the name that its maker uses
 	// Package is the client's npm package, Tested the version that the tests run, Date the day of the measurements. If
 	// Package and Tested are empty, we could not run the client, and all facts are from its documentation.
@@ -17,17 +17,19 @@ type Guide struct {
 	Quirks                              []string // what may surprise a person
 }
 
-// Guides returns all guides in the order of All. A new client gets an entry here, too.
-func Guides() []Guide {
-	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide(), geminiGuide(), cursorGuide()}
+// Guides returns all guides in the order of All.
+func Guides() (all []Guide) {
+	for _, name := range Names() {
+		all = append(all, FindGuide(name))
+	}
+	return all
 }
 
 // FindGuide returns the guide of a client. For an unknown client the guide is empty.
-func FindGuide(name string) (found Guide) {
-	for _, g := range Guides() {
-		if g.Client == name {
-			found = g
-		}
+func FindGuide(name string) (g Guide) {
+	if p, known := Find(name); known {
+		g = p.guide()
+		g.Client = p.Name
 	}
-	return found
+	return g
 }

@@ -1,5 +1,7 @@
 package client
 
+func init() { register(kimi(), kimiGuide) }
+
 // kimi is Kimi Code (npm @moonshot-ai/kimi-code), not the older kimi-cli in Python. Neither a tool call nor the environment of the MCP
 // server names the session. So a window has one mailbox, and its hooks bind the mailbox to the session that the window shows. `kimi web`
 // is one process for many sessions, with one MCP server. There the hooks name the session, and each session has a mailbox. But c2c knows
@@ -7,6 +9,10 @@ package client
 func kimi() Profile {
 	return Profile{
 		Name:           "kimi",
+		Place:          6,
+		Hooks:          true,
+		Prompt:         true,
+		Protocol:       true,
 		Aliases:        []string{"kimi-code", "kimi-cli"},
 		Info:           "kimi",
 		AliasPrefix:    "kimi",
@@ -31,7 +37,7 @@ func kimi() Profile {
 
 func kimiGuide() Guide {
 	return Guide{
-		Client: "kimi", Title: "Kimi Code", Package: "@moonshot-ai/kimi-code", Tested: "2.1.0", Date: "2026-11-21",
+		Title: "Kimi Code", Package: "@moonshot-ai/kimi-code", Tested: "2.1.0", Date: "2026-11-21",
 		Active:  "hooks: with a prompt and at the end of a turn; under `c2c start` a line joins the turn after the current tool call",
 		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); a session of `kimi web` through that server; else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",

@@ -1,10 +1,13 @@
 package client
 
+func init() { register(opencode(), opencodeGuide) }
+
 // opencode is OpenCode. It does not name the session to its MCP server. Our plugin inside OpenCode adds an argument with the session's id
 // to each call, and sets the variable SessionEnv for the shells of tools.
 func opencode() Profile {
 	return Profile{
 		Name:            "opencode",
+		Place:           3,
 		Info:            "opencode",
 		AliasPrefix:     "opencode",
 		InTurn:          "its plugin brings the message with the next step of the turn",
@@ -31,7 +34,7 @@ func opencode() Profile {
 
 func opencodeGuide() Guide {
 	return Guide{
-		Client: "opencode", Title: "OpenCode", Package: "opencode-ai", Tested: "1.18.33", Date: "2026-11-21",
+		Title: "OpenCode", Package: "opencode-ai", Tested: "1.18.33", Date: "2026-11-21",
 		Active:  "c2c's plugin, as a message of its own after the current tool call",
 		Idle:    "c2c's plugin, at once",
 		Last:    "the tool `poll_inbox`",

@@ -1,5 +1,7 @@
 package client
 
+func init() { register(qwen(), qwenGuide) }
+
 // qwen is Qwen Code. Its MCP server has the value of SessionEnv from the server's start, which is out of date after /clear or /resume.
 // The file of the process (SessionFile) is always right. With -p there is no such file, but then there is only one session. For hooks and
 // the shells of tools the client sets SessionEnv at each call. In a hook the variable QWEN_CODE_LAUNCHER_PID names the launcher, not the
@@ -7,6 +9,10 @@ package client
 func qwen() Profile {
 	return Profile{
 		Name:          "qwen",
+		Place:         5,
+		Hooks:         true,
+		Prompt:        true,
+		Protocol:      true,
 		Aliases:       []string{"qwen-code"},
 		Info:          "qwen",
 		AliasPrefix:   "qwen",
@@ -35,7 +41,7 @@ func qwen() Profile {
 
 func qwenGuide() Guide {
 	return Guide{
-		Client: "qwen", Title: "Qwen Code", Package: "@qwen-code/qwen-code", Tested: "0.24.4", Date: "2026-11-21",
+		Title: "Qwen Code", Package: "@qwen-code/qwen-code", Tested: "0.24.4", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
 		Idle:    "its socket for messages of other sessions",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",

@@ -7,6 +7,8 @@ import (
 	"c2c/client"
 )
 
+func init() { register("claude", claude) }
+
 // PluginEnv is a variable that Claude Code and Codex (0.169.0) set for the hooks of a plugin from their marketplace.
 const PluginEnv = "CLAUDE_PLUGIN_ROOT"
 
@@ -16,7 +18,6 @@ const PluginEnv = "CLAUDE_PLUGIN_ROOT"
 // with the next prompt, or never; instead a ringer rings the session then.
 func claude() protocol {
 	return protocol{
-		name:   "claude",
 		limit:  9500,
 		length: func(text string) int { return len(utf16.Encode([]rune(text))) },
 		shows: func(e Event) content {

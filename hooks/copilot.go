@@ -9,6 +9,8 @@ import (
 	"c2c/client"
 )
 
+func init() { register("copilot", copilot) }
+
 // copilot is GitHub Copilot CLI 1.0.102. Events whose names begin with a capital letter have the same fields as Claude
 // Code's, and take the same answers. The model gets the text of PostToolUse after the tool's result, and the reason of Stop
 // as the next prompt. It gets the text of UserPromptSubmit in a system tag. That text is lost if the prompt is the client's
@@ -18,7 +20,6 @@ import (
 // spares the person the question.
 func copilot() protocol {
 	return protocol{
-		name:   "copilot",
 		limit:  9000,
 		length: func(text string) int { return len(text) },
 		shows: func(e Event) content {

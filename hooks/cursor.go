@@ -1,5 +1,7 @@
 package hooks
 
+func init() { register("cursor", cursor) }
+
 // cursor is Cursor, according to its documentation of 2026-11. Cursor sends the answer of a stop hook as the person's next message, and
 // does not document with whose authority the model reads the text of postToolUse. So c2c's hooks only announce mail. A subagent has its
 // own conversation, in which the person never writes. So a tool call announces mail only in the conversation in which the person has
@@ -7,7 +9,6 @@ package hooks
 // process of the window, so c2c finds the session by this process.
 func cursor() protocol {
 	return protocol{
-		name:   "cursor",
 		limit:  8000,
 		length: func(text string) int { return len(text) },
 		shows: func(e Event) content {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/client"
 	"c2c/inbox/mail"
 )
 
@@ -24,7 +25,7 @@ const maxEvent = 16 << 20
 
 // protocol describes the hooks of one client.
 type protocol struct {
-	name   string
+	name   string                // the client's name; the client's file leaves it out
 	limit  int                   // the length of the longest text that one answer can show
 	length func(text string) int // the length of a text as the client counts it
 	shows  func(e Event) content // which part of the waiting mail the answer may contain
@@ -76,17 +77,39 @@ const (
 	bodies          // the texts of messages
 )
 
-// protocols has one line for each client.
-func protocols() []protocol {
-	return []protocol{claude(), codex(), copilot(), qwen(), kimi(), gemini(), cursor()}
+// protocols are the hooks of the clients that have some. This is no map, because a map costs more
+// time at each start of c2c.
+var protocols = make([]registered, 0, 12)
+
+type registered struct {
+	client   string
+	protocol func() protocol
+}
+
+// register adds the hooks of a client. The file of a client calls it in init.
+func register(client string, p func() protocol) {
+	protocols = append(protocols, registered{client, p})
 }
 
 // Clients returns the names of the clients whose hooks c2c knows.
 func Clients() (names []string) {
-	for _, p := range protocols() {
-		names = append(names, p.name)
+	for _, name := range client.Names() {
+		if _, known := protocolOf(name); known {
+			names = append(names, name)
+		}
 	}
 	return names
+}
+
+// protocolOf returns the hooks of a client; known is false if c2c knows none.
+func protocolOf(client string) (p protocol, known bool) {
+	i := slices.IndexFunc(protocols, func(r registered) bool { return r.client == client })
+	if i < 0 {
+		return p, false
+	}
+	p = protocols[i].protocol()
+	p.name = client
+	return p, true
 }
 
 // Event is the event that a client sends to a hook. Fields that a client leaves out are zero.
@@ -153,11 +176,11 @@ func (f *failed) UnmarshalJSON(data []byte) error {
 
 // Parse reads one event of a client.
 func Parse(client string, r io.Reader) (Event, error) {
-	i := slices.Index(Clients(), client)
-	if i < 0 {
+	p, known := protocolOf(client)
+	if !known {
 		return Event{}, fmt.Errorf("client %q has no hooks that c2c knows: give one of %s", client, strings.Join(Clients(), ", "))
 	}
-	e := Event{protocol: protocols()[i]}
+	e := Event{protocol: p}
 	err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&e)
 	if err == nil && e.Name == "" && e.Asks == "" {
 		err = errors.New("it has no hook_event_name")

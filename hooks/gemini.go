@@ -13,6 +13,8 @@ import (
 	"c2c/inbox/mail"
 )
 
+func init() { register("gemini", gemini) }
+
 // gemini is Gemini CLI 0.61.0. The text of AfterTool comes at the end of the tool's result, and that of BeforeAgent after the
 // prompt. Both are in a tag that says that a hook wrote them. The reason of AfterAgent comes as a user message, and the turn
 // continues with another BeforeAgent. If a shell's output and a hook's text are together longer than 40,000 characters, the
@@ -22,7 +24,6 @@ import (
 // only the events after the tool show that the dialog is closed.
 func gemini() protocol {
 	return protocol{
-		name:  "gemini",
 		limit: 20_000,
 		length: func(text string) int {
 			return len(text) + strings.Count(text, "<")*len("lt;") + strings.Count(text, ">")*len("gt;")

@@ -9,13 +9,14 @@ import (
 	"c2c/inbox/mail"
 )
 
+func init() { register("kimi", kimi) }
+
 // kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn. The text of UserPromptSubmit
 // comes as a message before the prompt, in a tag that says that a hook wrote it. The text of any other hook does not reach the
 // model. Stop also runs in subagents. In side questions (/btw) Stop and UserPromptSubmit run. These events do not name the agent.
 // SessionStart runs when a window or the server of `kimi web` makes or opens a session, before its first prompt.
 func kimi() protocol {
 	return protocol{
-		name:   "kimi",
 		limit:  40_000,
 		length: func(text string) int { return len(text) },
 		shows: func(e Event) content {

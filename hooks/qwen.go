@@ -11,6 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
+func init() { register("qwen", qwen) }
+
 // qwen is Qwen Code 0.24.4. It appends a hook's context to the tool's result, or puts it before the prompt, with angle
 // brackets escaped. It cuts a result with its context at 50,000 characters or 2,000 lines. The tool's own result has at most
 // 30,000 characters and 1,000 lines. UserPromptSubmit comes again at each step of a turn, with an empty prompt. The text of a
@@ -20,7 +22,6 @@ import (
 // In a subagent each event has agent_id.
 func qwen() protocol {
 	return protocol{
-		name:  "qwen",
 		limit: 20_000,
 		length: func(text string) (n int) {
 			for line := range strings.Lines(text) {

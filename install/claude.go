@@ -15,9 +15,11 @@ import (
 // Claude is Claude Code's name in package client.
 const Claude = "claude"
 
+func init() { register(Claude, claude()) }
+
 // claude configures Claude Code: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
-	return setup{name: Claude, files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn,
+	return setup{files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn,
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
@@ -94,7 +96,7 @@ func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	switch {
 	case e.ask:
 		return e.withoutRule(path, after, nil)
-	case e.settled(data):
+	case hasOurs(e, data):
 		return after, nil
 	}
 	return confedit.EditJSON(path, after, func(d *confedit.JSON) error {
@@ -106,16 +108,6 @@ func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 			return d.Put([]string{claudeRule}, claudeRules...)
 		}
 		return d.Insert(rules, "", claudeRule)
-	})
-}
-
-// settled reports whether data has hooks from a version of c2c that also writes the rule. Earlier versions wrote another command into the
-// hooks.
-func (e claudeSettings) settled(data []byte) bool {
-	return slices.ContainsFunc(e.events, func(event hookEvent) bool {
-		return slices.ContainsFunc(e.entries(confedit.Member(data, hooksKey, event.name)), func(r entryRef) bool {
-			return hookLine(confedit.Text(r.command)) != confedit.Text(r.command)
-		})
 	})
 }
 

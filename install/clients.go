@@ -4,13 +4,28 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"c2c/client"
 )
 
-// setups returns the setup of every client. A new client gets a line here.
-func setups() []setup {
-	return []setup{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini(), cursor()}
+// registered has the setup of each client by its name.
+var registered = map[string]setup{}
+
+// register adds the setup of a client. The file of a client calls it in init.
+func register(client string, s setup) {
+	s.name = client
+	registered[client] = s
+}
+
+// setups returns all setups, in the order of package client.
+func setups() (all []setup) {
+	for _, name := range client.Names() {
+		if s, there := registered[name]; there {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // Clients returns the name of every client that PlanInstall knows.
@@ -35,8 +50,8 @@ func HookEvents() iter.Seq2[string, string] {
 
 // findSetup returns the setup of a client, and all files that it may edit under o.
 func findSetup(name string, o Options) (s setup, targets []target, err error) {
-	i := slices.Index(Clients(), name)
-	if i < 0 {
+	s, known := registered[name]
+	if !known {
 		return s, nil, fmt.Errorf("plan %q: unknown client, known are %s", name, strings.Join(Clients(), ", "))
 	}
 	for what, path := range map[string]string{"home": o.Home, "binary": o.Binary, "state directory": o.StateDir} {
@@ -44,7 +59,6 @@ func findSetup(name string, o Options) (s setup, targets []target, err error) {
 			return s, nil, fmt.Errorf("plan %s: %s %q is not an absolute path", name, what, path)
 		}
 	}
-	s = setups()[i]
 	for _, t := range s.files(o) {
 		t.client, t.overDaemon = name, s.overHTTP
 		if filepath.IsAbs(t.path) {

@@ -15,9 +15,11 @@ import (
 // Codex is Codex's name in package client.
 const Codex = "codex"
 
+func init() { register(Codex, codex()) }
+
 // codex configures Codex: https://developers.openai.com/codex/config-reference.
 func codex() setup {
-	return setup{name: Codex, files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
+	return setup{files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
 }
 
 // codexFiles returns hooks.json before config.toml. Uninstall edits them in the opposite order: it removes Codex's records about our hooks

@@ -12,10 +12,12 @@ import (
 // Copilot is Copilot CLI's name in package client.
 const Copilot = "copilot"
 
+func init() { register(Copilot, copilot()) }
+
 // copilot configures GitHub Copilot CLI. Copilot's extensions are experimental, and off without a flag. If the person has turned the flag
 // off, only the hooks bring mail, and only while Copilot works.
 func copilot() setup {
-	return setup{name: Copilot, files: copilotFiles, notes: copilotNotes, allows: copilotAllows}
+	return setup{files: copilotFiles, notes: copilotNotes, allows: copilotAllows}
 }
 
 func copilotNotes(o Options) []string {

@@ -9,9 +9,11 @@ import (
 // Cursor is Cursor's name in package client.
 const Cursor = "cursor"
 
+func init() { register(Cursor, cursor()) }
+
 // cursor configures Cursor as the pages "mcp" and "agent/hooks" of Cursor's documentation say.
 func cursor() setup {
-	return setup{name: Cursor, files: cursorFiles, overHTTP: true,
+	return setup{files: cursorFiles, overHTTP: true,
 		notes: func(Options) []string {
 			return []string{"run cursor-agent mcp enable c2c, if you use its CLI (Cursor could not be run in the tests of c2c)"}
 		}}

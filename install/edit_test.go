@@ -27,7 +27,7 @@ func TestAddUpdatesOursInPlace(t *testing.T) {
 			`{"mcpServers": {"c2c": {"command": "/old/c2c", "args": ["mcp"], "env": {"A": "b"}, "alwaysLoad": false}}}`,
 			`{"mcpServers": {"c2c": {"command": "/new/c2c", "args": ["mcp"], "env": {"A": "b"}, "alwaysLoad": false}}}`},
 		{"a comment behind the last comma stays once", claudeServerEditor(o),
-			`{"a": 1, /* b */}`, `{"a": 1, /* b */"mcpServers":{"c2c":{"type":"stdio","command":"/new/c2c","args":["mcp"],"env":{"C2C_MCP_CLIENT_TYPE":"claude"},"alwaysLoad":true}},}`},
+			`{"a": 1, /* b */}`, `{"a": 1, /* b */"mcpServers": {"c2c":{"type":"stdio","command":"/new/c2c","args":["mcp"],"env":{"C2C_MCP_CLIENT_TYPE":"claude"},"alwaysLoad":true}},}`},
 		{"table keeps its settings", codexServer(o),
 			"[mcp_servers.c2c]\n  args = [\"mcp\"]\n  command   =  '/old/c2c'  # here\ntool_timeout_sec = 9\n[mcp_servers.c2c.tools.send]\napproval_mode = \"prompt\"\n",
 			"[mcp_servers.c2c]\n  args = [\"mcp\"]\n  command   =  \"/new/c2c\"  # here\ntool_timeout_sec = 9\n[mcp_servers.c2c.tools.send]\napproval_mode = \"prompt\"\n"},
@@ -238,7 +238,7 @@ for (const to of ["amber", "birch"]) console.log(to, JSON.stringify(await on["se
 func TestALongFileThatIsDamagedIsToldItsLine(t *testing.T) {
 	good := strings.Repeat("[a]\nb = 1\n", 5000)
 	for damage, line := range map[string]int{"oops\n" + good: 1, good + "b = \n" + good: 10_001, good + "[c\n": 10_001} {
-		if _, err := parseTOML("config.toml", []byte(damage)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("line %d,", line)) {
+		if _, err := parseTOML("config.toml", []byte(damage)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("line %d:", line)) {
 			t.Errorf("%v, want line %d", err, line)
 		}
 	}

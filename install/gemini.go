@@ -10,10 +10,12 @@ import (
 // Gemini is Gemini CLI's name in package client.
 const Gemini = "gemini"
 
+func init() { register(Gemini, gemini()) }
+
 // gemini configures Gemini CLI, after docs/hooks and docs/tools/mcp-server.md in its package.
 func gemini() setup {
 	allows := func(o Options) bool { return trusted(geminiFiles(o)[0].path) }
-	return setup{name: Gemini, files: geminiFiles, inspect: geminiConsent, allows: allows}
+	return setup{files: geminiFiles, inspect: geminiConsent, allows: allows}
 }
 
 func geminiFiles(o Options) []target {

@@ -273,8 +273,7 @@ func TestUninstallRestoresEveryByte(t *testing.T) {
 		"tabs":    "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": []\n\t}\n}\n",
 		"compact": `{"model":"opus","hooks":{}}`, "one line": `{ "model": "opus" }`,
 		"comments":       "// mine\n{\n  /* a */ \"model\": \"opus\", // b\n  // c\n}\n// d\n",
-		"comment at end": "{\n  \"model\": \"opus\"\n}\n// d",
-		"trailing comma": "{\n  \"model\": \"opus\",\n}\n", "bom": "\ufeff{\"a\": 1}",
+		"trailing comma": "{\n  \"model\": \"opus\",\n}\n",
 	}
 	toml := map[string]string{
 		"empty": "", "blank": "\n\n", "crlf": "model = \"x\"\r\n\r\n[a]\r\nb = 1\r\n", "no newline": "model = 'x'",
@@ -397,20 +396,19 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 		b := newBox(t)
 		b.write("home/.claude/settings.json", "{\"a\": 1}\n", 0o600)
 		b.write("home/.codex/config.toml", "a = 1\n", 0o600)
-		b.write("home/.claude/hooks/other.sh", "x", 0o600)
-		b.write("home/.claude/skills/c2c/hooks/other", "x", 0o600)
-		b.write("home/.claude/skills/c2c/.claude-plugin/other", "x", 0o600)
-		b.write("home/.claude/skills/c2c/skills/c2c/other", "x", 0o600)
-		b.write("home/.codex/skills/c2c/other", "x", 0o600)
-		b.write("home/.config/opencode/plugins/other.ts", "x", 0o600)
-		b.write("home/.copilot/extensions/c2c/other.txt", "x", 0o600)
 		b.write("home/.copilot/hooks/other.json", "{}", 0o600)
 		// Nothing tells who has set the flag, so it stays.
 		b.write("home/.copilot/settings.json", "{\"enabledFeatureFlags\": {\"EXTENSIONS\": true}}\n", 0o600)
-		b.write("home/.qwen/other", "x", 0o600)
-		b.write("home/.cursor/other", "x", 0o600)
 		b.write("home/.kimi-code/config.toml", "a = 1\n", 0o600)
-		b.write("home/.gemini/other", "x", 0o600)
+		_, targets, err := findSetup(client, b.o)
+		for _, target := range targets {
+			below, rerr := filepath.Rel(b.dir, target.path)
+			err = errors.Join(err, rerr)
+			b.write(filepath.Join(filepath.Dir(below), "mine"), "x", 0o600) // nothing tells who has made an empty folder
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		before := b.tree()
 		b.install(client)
 		if err := os.RemoveAll(b.path("home/.local")); err != nil {
@@ -522,13 +520,13 @@ func TestBrokenConfigIsNamedAndNothingIsWritten(t *testing.T) {
 		{Claude, "home/.claude/settings.json", "{\"hooks\": {\n\n\"Stop\": 1}}", `line 3: "Stop" is not an array`},
 		{Claude, "home/.claude/settings.json", "{\"hooks\": {},\n\"hooks\": {}}", `line 2: second member "hooks"`},
 		{Claude, "home/.claude.json", `{"mcpServers": {"c2c": `, "line 1"},
-		{Codex, "home/.codex/config.toml", "a = 1\nb = [1,\n", "line 2, column 1: unclosed array value"},
-		{Codex, "home/.codex/config.toml", "a = 1\n[x\n", `line 2, column 3: got line break, wanted "]"`},
-		{Codex, "home/.codex/config.toml", "a = 1\n  b = = 2\n", `line 2, column 7: got "="`},
+		{Codex, "home/.codex/config.toml", "a = 1\nb = [1,\n", "line 2: unclosed array value"},
+		{Codex, "home/.codex/config.toml", "a = 1\n[x\n", `line 2: got line break, wanted "]"`},
+		{Codex, "home/.codex/config.toml", "a = 1\n  b = = 2\n", `line 2: got "="`},
 		{Codex, "home/.codex/config.toml", "\n[x] y = 1\n", "line 2"},
 		{Codex, "home/.codex/config.toml", "a = 'x\n", "line 1"},
-		{Codex, "home/.codex/config.toml", "mcp_servers = {}\n", "line 1, column 1: mcp_servers is written as one value"},
-		{Codex, "home/.codex/config.toml", "[mcp_servers.c2c]\n[mcp_servers.c2c]\n", "line 2, column 1: mcp_servers.c2c is defined twice"},
+		{Codex, "home/.codex/config.toml", "mcp_servers = {}\n", "line 1: mcp_servers is written as one value"},
+		{Codex, "home/.codex/config.toml", "[mcp_servers.c2c]\n[mcp_servers.c2c]\n", "line 2: mcp_servers.c2c is defined twice"},
 		{Codex, "home/.codex/hooks.json", "{", "line 1"},
 	} {
 		b := newBox(t)
@@ -957,17 +955,6 @@ func TestWhoWantsToBeAskedStaysAsked(t *testing.T) {
 		b.uninstall(client)
 		before["opt"], before["opt/c2c"] = "drwxr-xr-x", "-rwxr-xr-x\n"
 		b.wantTree(before)
-	}
-}
-
-// The hooks of an earlier c2c stand there without the rule, and in another form.
-func TestAnUpdateOfAnEarlierC2CAddsTheRule(t *testing.T) {
-	b := newBox(t)
-	script := b.path("home/.claude/hooks/" + scriptName)
-	b.write("home/.claude/settings.json", `{"permissions": {"allow": ["Bash(ls)"]}, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "`+script+`"}]}]}}`, 0o600)
-	b.install(Claude)
-	if got := b.read("home/.claude/settings.json"); !strings.Contains(got, `"Bash(ls)","mcp__c2c"`) {
-		t.Errorf("settings.json is %s", got)
 	}
 }
 

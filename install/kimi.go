@@ -5,9 +5,11 @@ import "path/filepath"
 // Kimi is Kimi Code's name in package client.
 const Kimi = "kimi"
 
+func init() { register(Kimi, kimi()) }
+
 // kimi configures Kimi Code.
 func kimi() setup {
-	return setup{name: Kimi, files: kimiFiles}
+	return setup{files: kimiFiles}
 }
 
 func kimiFiles(o Options) []target {

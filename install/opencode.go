@@ -8,9 +8,11 @@ import (
 // OpenCode is OpenCode's name in package client.
 const OpenCode = "opencode"
 
+func init() { register(OpenCode, opencode()) }
+
 // opencode configures OpenCode: https://opencode.ai/docs/plugins and .../mcp-servers.
 func opencode() setup {
-	return setup{name: OpenCode, files: opencodeFiles, inProject: true}
+	return setup{files: opencodeFiles, inProject: true}
 }
 
 //go:embed opencode.ts

@@ -35,6 +35,4 @@ func KeyFiles(name string, o Options) (paths []string, err error) {
 }
 
 // CanHTTP reports whether c2c install can set a client up over HTTP.
-func CanHTTP(name string) bool {
-	return slices.ContainsFunc(setups(), func(s setup) bool { return s.name == name && s.overHTTP })
-}
+func CanHTTP(name string) bool { return registered[name].overHTTP }

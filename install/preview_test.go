@@ -71,7 +71,7 @@ func TestJSONOnOneLineIsShownIndentedAndStaysOnOneLine(t *testing.T) {
 	want := []string{"$BOX/" + file + " stays on one line; it is shown indented here\n", "+  \"mcpServers\": {\n", "!-{", "!+{", "!-  \"ui\"", "!+  \"ui\""}
 	b.wantShort("install", b.plan(Gemini), want...)
 	b.install(Gemini)
-	if text := b.read(file); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"mcpServers":{"c2c":{`) {
+	if text := b.read(file); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"mcpServers": {"c2c":{`) {
 		t.Errorf("it writes\n%s", text)
 	}
 	p, err := PlanUninstall(Gemini, b.o)
@@ -82,7 +82,7 @@ func TestJSONOnOneLineIsShownIndentedAndStaysOnOneLine(t *testing.T) {
 	b.uninstall(Gemini)
 	b.wantTree(before)
 
-	b.write(file, `{"ui":{}} // mine`, 0o600) // with comments no indented form is known
+	b.write(file, `{"ui":{}} // mine`+"\n", 0o600) // with comments no indented form is known
 	b.wantShort("comments", b.plan(Gemini), "!$BOX/"+file+" stays", "-{\"ui\":{}} // mine\n", "+{\"ui\":{},")
 	b.write(file, "{}", 0o600)
 	b.wantShort("an empty object", b.plan(Gemini), "!$BOX/"+file+" stays", "-{}\n", "+{\n")

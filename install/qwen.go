@@ -10,15 +10,17 @@ import (
 // Qwen is Qwen Code's name in package client.
 const Qwen = "qwen"
 
+func init() { register(Qwen, qwen()) }
+
 // qwen configures Qwen Code, after the pages users/features/hooks and mcp of its documentation.
 func qwen() setup {
 	allows := func(o Options) bool { return trusted(qwenFiles(o)[0].path) } // true only in a folder that the person trusts
-	return setup{name: Qwen, files: qwenFiles, inspect: qwenTrust, allows: allows, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
+	return setup{files: qwenFiles, inspect: qwenTrust, allows: allows, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
-	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // c2c once wrote idle_prompt alone
+	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt"}
 	events := append(at("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure"), notification)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),

@@ -14,7 +14,7 @@ import (
 
 // A setup describes how to configure one client. Each client has a file with its setup.
 type setup struct {
-	name string // the client's name, as in package client
+	name string // the client's name, as in package client; the client's file leaves it out
 	// files returns the files that may hold a part of ours, in the order in which c2c writes them: a script comes before the
 	// hook entry that names it.
 	files func(o Options) []target

@@ -3,7 +3,6 @@ package install
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/creachadair/tomledit/parser"
 
@@ -65,7 +64,7 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 		}
 	}
 	// Put our table at the end: in the middle of another table, the keys after our table would become keys of our table.
-	return e.check(path, confedit.AppendTable(d.withoutOurs(), e.table(data)))
+	return e.check(path, confedit.AppendTable(d.withoutOurs(), e.table()))
 }
 
 // check parses the result of add, and returns an error if the client could not load it.
@@ -80,13 +79,12 @@ func (e tomlEditor) check(path string, data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// table returns our table with the line endings of data.
-func (e tomlEditor) table(data []byte) string {
+func (e tomlEditor) table() string {
 	table := "[mcp_servers." + serverName + "]\n"
 	for _, l := range e.lines {
 		table += l.key + " = " + l.value + "\n"
 	}
-	return strings.ReplaceAll(table, "\n", confedit.LineEnd(data))
+	return table
 }
 
 // withCommand returns the text with another command in our table. It leaves the rest of the table as it is, because people may have

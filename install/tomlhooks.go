@@ -3,7 +3,6 @@ package install
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/creachadair/tomledit/parser"
 
@@ -88,7 +87,7 @@ func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 			matcher = "matcher = " + confedit.QuoteTOML(event.matcher) + "\n"
 		}
 		table := fmt.Sprintf("[[%s]]\nevent = %s\n%scommand = %s\ntimeout = %d\n", hooksKey, confedit.QuoteTOML(event.name), matcher, confedit.QuoteTOML(e.command+event.args), hookTimeout)
-		out = confedit.AppendTable(out, strings.ReplaceAll(table, "\n", confedit.LineEnd(data)))
+		out = confedit.AppendTable(out, table)
 	}
 	if _, ours, err = e.tables(path, out); err == nil && len(ours) != len(e.events) {
 		err = fmt.Errorf("parse %s: c2c's tables would be invalid in this file; write hooks as tables [[hooks]], then run again", path)

@@ -21,7 +21,7 @@ const ByEvents = "events"
 // AfterRead returns the state of a message after the receiver's model has answered. The argument reader names the reader that has handed
 // over the whole message. With some readers, the mail may stay unread although the model answers: then the state is Handed, not Read.
 func AfterRead(reader string) string {
-	if reader == wake.ByTerminal || reader == ByEvents {
+	if wake.AboutMethod(reader).Typed || reader == ByEvents {
 		return Handed
 	}
 	return Read

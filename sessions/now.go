@@ -19,7 +19,7 @@ type Now struct {
 
 // followed reports whether a process that rings the session follows its state through the client's server or plugin.
 func (s Session) followed() bool {
-	return s.Facts.TurnBy == wake.ByServer || s.Facts.TurnBy == wake.ByPlugin
+	return wake.AboutMethod(s.Facts.TurnBy).Follows
 }
 
 // ToldByHooks reports whether a session's hooks report what it does.

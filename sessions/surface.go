@@ -15,6 +15,7 @@ const (
 // Surface returns whether mail wakes a session now, and why. Both are "" for a session without a running client.
 func (look Prober) Surface(s Session) (support, why string) {
 	last := s.LastRing
+	by := wake.AboutMethod(last.Method)
 	switch {
 	case s.State == Person || s.State == External || s.State == Remote || s.State == Absent || s.Client == "": // no client to wake
 		return "", ""
@@ -23,11 +24,11 @@ func (look Prober) Surface(s Session) (support, why string) {
 	case look.held(RingLock(s.ID)):
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
 	// The ringers in the next three cases hold the ring lock only while they ring. So the last ring shows whether they reach the session.
-	case (last.Outcome == wake.Rang || last.Method != wake.ByTerminal) && look.HasBell(s):
+	case (last.Outcome == wake.Rang || !by.Typed) && look.HasBell(s):
 		return SurfaceFull, "c2c start rings it"
-	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal && s.Pane != "" && look.held(WakeLock) && !look.lostBell(&s):
+	case last.Outcome == wake.Rang && by.Typed && s.Pane != "" && look.held(WakeLock) && !look.lostBell(&s):
 		return SurfaceFull, "the wake daemon types into its pane"
-	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(WakeLock):
+	case last.Outcome == wake.Rang && by.FromDaemon && look.held(WakeLock):
 		return SurfaceFull, "the wake daemon rings it"
 	case look.lostBell(&s):
 		return SurfaceDegraded, RingerEnded

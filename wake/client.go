@@ -7,7 +7,8 @@ import (
 	"c2c/inbox"
 )
 
-// Client describes how c2c wakes an AI program by that program's own protocol. Each has a package below wake, and a line in package clients.
+// Client describes how c2c wakes an AI program by that program's own protocol. Each has a
+// package below wake with the client's name.
 type Client struct {
 	Name string
 	// Dir returns the working directory of a session that has not called c2c yet. ok is false for a session that is
@@ -26,6 +27,20 @@ type Client struct {
 	// Inject adds a message to the history of a session that is not running, and returns the path of the history. The client shows the
 	// message when a person resumes the session. Inject is nil if c2c cannot write this client's histories.
 	Inject func(History) (path string, err error)
+}
+
+var clients = map[string]Client{}
+
+// Register adds a client. The package of a client calls it in init, and the ringer links that package.
+func Register(c Client) { clients[c.Name] = c }
+
+// FindClient returns a client by its name. For an unknown name it returns a Client that has no method to
+// reach a session.
+func FindClient(name string) (c Client, known bool) {
+	if c, known = clients[name]; known {
+		return c, true
+	}
+	return Client{Name: name, Ways: func(RingContext, Session) (Ways, error) { return Ways{}, nil }}, false
 }
 
 // Start describes a client that c2c is about to start.

@@ -9,9 +9,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The names of methods, as a status shows them.
+// The names of methods, as a status shows them. Each has a row in methods.
 const (
-	BySocket  = "socket"  // Claude Code's messaging socket
+	BySocket  = "socket"  // the client's socket for messages of other sessions
 	ByChannel = "channel" // Claude Code's channel notifications
 	ByServer  = "server"  // Codex's app-server, or the server of kimi web
 	ByQueue   = "queue"   // Codex's own queue
@@ -23,6 +23,57 @@ const (
 	ByWire     = "wire"   // an agent that c2c has started
 	ByStream   = "sse"    // a stream of events that a client of the HTTP daemon has open, or a subscription of MCP 2026-07-28
 )
+
+// methods says what the rest of c2c has to know of each method.
+var methods = [...]About{
+	{Name: BySocket, Words: "its messaging socket", InPrompt: true, Busy: "it is rung again; if this stays, c2c doctor checks its hooks"},
+	{Name: ByChannel, Words: "its channel", InPrompt: true, Failed: "a channel needs a client started with c2c start --channel {client}; its next prompt brings the mail"},
+	{Name: ByServer, Words: "its app-server", Follows: true, FromDaemon: true},
+	{Name: ByQueue, Words: "its queue", FromDaemon: true},
+	{Name: ByFile, Words: "its file watcher"},
+	{Name: ByTerminal, Words: "its terminal", Typed: true},
+	{Name: ByPlugin, Words: "its plugin", Follows: true},
+	{Name: ByWire, Words: "its wire daemon", Failed: "it is tried again; c2c wire-daemon status --alias {alias} tells more"},
+	{Name: ByStream, Words: "its event stream", Ignored: "its client may ignore that: its next call of a tool brings the message"},
+}
+
+// About says what the rest of c2c has to know of a method.
+type About struct {
+	Name  string
+	Words string // how the method is called in c2c status
+	// Typed: the text is typed, so nothing shows whether the model has it, and a ring that works does
+	// not show that another process rings the session.
+	Typed bool
+	// InPrompt: mail that the method carries begins a prompt, and the client's hook sees it there.
+	InPrompt bool
+	// Follows: whoever rings by the method also reports what the session does.
+	Follows bool
+	// FromDaemon: the wake daemon can ring by the method, without a server of ours in the client.
+	FromDaemon bool
+	// What a person should know: whatever the last ring came to; after a ring that nobody has read; after
+	// a ring for which the client had no time. "": nothing that is special to the method.
+	Failed, Ignored, Busy string
+}
+
+// AboutMethod returns the row of a method. For an unknown name, the row has only the name.
+func AboutMethod(name string) About {
+	for _, m := range methods {
+		if m.Name == name {
+			return m
+		}
+	}
+	return About{Name: name}
+}
+
+// MethodsInPrompt returns the names of the methods with InPrompt.
+func MethodsInPrompt() (names []string) {
+	for _, m := range methods {
+		if m.InPrompt {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
 
 // Notice holds what the text of a ring may say: that mail waits, how much, and from whom. A doorbell tells the client nothing else, and
 // never the content of a message.

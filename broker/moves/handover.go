@@ -69,7 +69,7 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 		return err
 	}
 	if h.Holds != nil {
-		if err := box.Receive(ctx, h.Holds, wake.BySocket, wake.ByChannel); err != nil {
+		if err := box.Receive(ctx, h.Holds, wake.MethodsInPrompt()...); err != nil {
 			return err
 		}
 	}

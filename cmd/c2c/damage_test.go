@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,40 +126,6 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 					t.Errorf("%s as %s: the mail is gone: %s", kind, name, out)
 				}
 			}
-		}
-	}
-}
-
-// cp -al makes a backup of hard links: it stops nothing, and stays as it was.
-func TestABackupOfHardLinksStopsNothingAndStays(t *testing.T) {
-	root := scratch(t)
-	mustRun(t, root, "birch", "send", "amber", "one")
-	mustRun(t, root, "amber", "poll-inbox")
-	mustRun(t, root, "birch", "send", "amber", "two")
-	backup := filepath.Join(t.TempDir(), "backup")
-	was := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		to := filepath.Join(backup, strings.TrimPrefix(path, root))
-		if err != nil || e.IsDir() {
-			return errors.Join(err, os.MkdirAll(to, 0o700))
-		}
-		data, err := os.ReadFile(path)
-		was[to] = string(data)
-		return errors.Join(err, os.Link(path, to))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustRun(t, root, "birch", "send", "amber", "three")
-	if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, "two") || !strings.Contains(out, "three") {
-		t.Errorf("read %s", out)
-	}
-	for _, args := range [][]string{{"history"}, {"list"}, {"register", "amber2"}, {"sweep", "--grace", "0s"}} {
-		mustRun(t, root, "amber", args...)
-	}
-	for path, want := range was {
-		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("%s was %q and is %q, %v", path, want, got, err)
 		}
 	}
 }

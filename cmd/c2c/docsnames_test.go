@@ -131,6 +131,9 @@ func TestAddingAClientNamesEveryField(t *testing.T) {
 			}
 			for _, field := range spec.Type.(*ast.StructType).Fields.List {
 				for _, id := range field.Names {
+					if id.Name == "name" || id.Name == "guide" {
+						continue // register fills it
+					}
 					if seen++; !bytes.Contains(page, []byte("`"+id.Name+"`")) {
 						t.Errorf("docs/adding-a-client.md does not name %s of %s in %s", id.Name, name, file)
 					}

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -64,7 +63,7 @@ var layers = []layer{
 	{"relay/cache", "what was last heard of other machines, for c2c list and c2c status",
 		"inbox/mail internal/atomicfile"},
 	{"cmd/ringer", "wakes the sessions of a root while its process lives; chooses the way for each",
-		"broker broker/deadlines broker/owed client inbox inbox/mail internal/atomicfile internal/daemon internal/proc sessions sessions/callers wake wake/claude wake/codex wake/kimi wake/plugin wake/qwen wake/terminal wake/watch"},
+		"broker broker/deadlines broker/owed client inbox inbox/mail internal/atomicfile internal/daemon internal/proc sessions sessions/callers wake wake/<client> wake/plugin wake/terminal wake/watch"},
 	{"install", "plans, shows, applies, undoes and checks edits of the clients' configuration",
 		"client github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff github.com/tailscale/hujson install/confedit internal/atomicfile internal/format internal/proc"},
 	{"install/confedit", "edits the text of other programs' JSON and TOML files, and keeps every other byte",
@@ -91,18 +90,12 @@ var layers = []layer{
 		"client inbox/mail internal/format"},
 	{"wake", "decides when to ring; defines rings, notices and ways to a client (every hook links it)",
 		"inbox inbox/mail"},
-	{"wake/claude", "writes to Claude Code's messaging socket, and to the history of its sessions",
-		"client inbox inbox/mail internal/atomicfile internal/daemon wake wake/socket wake/watch"},
-	{"wake/codex", "speaks with Codex's app-server, and uses its queue",
-		"client github.com/coder/websocket golang.org/x/sys inbox/mail internal/proc wake wake/socket"},
-	{"wake/kimi", "sees whether a turn of Kimi Code runs; calls the REST interface of `kimi web`",
-		"client internal/atomicfile wake wake/socket"},
+	{"wake/<client>", "wakes the sessions of one client by a protocol of its own (Profile.Protocol)",
+		"client github.com/coder/websocket golang.org/x/sys inbox inbox/mail internal/atomicfile internal/daemon internal/proc wake wake/socket wake/watch"},
 	{"wake/terminal", "types into a client's prompt: in a terminal of its own, or in a pane of tmux or screen",
 		"github.com/charmbracelet/x/ansi github.com/creack/pty golang.org/x/sys golang.org/x/term inbox/mail internal/proc wake wake/socket"},
 	{"wake/plugin", "speaks with our plugin inside a client",
 		"inbox/mail wake"},
-	{"wake/qwen", "writes to Qwen Code's socket for messages between sessions",
-		"client inbox inbox/mail internal/atomicfile internal/proc wake wake/socket"},
 	{"wake/socket", "writes to sockets of clients, but not where another user could listen",
 		"internal/proc wake"},
 	{"wake/watch", "watches mailboxes and rings their sessions",
@@ -133,8 +126,13 @@ var layers = []layer{
 		"golang.org/x/sys"},
 }
 
-// layerOf gives the row of a package, nil when it has none.
+// layerOf gives the row of a package, nil when it has none. The package wake/NAME of a client with a
+// protocol of its own has the row wake/<client>.
 func layerOf(pkg string) *layer {
+	name, isBelow := strings.CutPrefix(pkg, "wake/")
+	if p, known := client.Find(name); isBelow && known && p.Protocol {
+		pkg = "wake/<client>"
+	}
 	for i := range layers {
 		if layers[i].name == pkg {
 			return &layers[i]
@@ -144,7 +142,7 @@ func layerOf(pkg string) *layer {
 }
 
 // adapters know one client or one terminal each, and nothing of each other.
-var adapters = []string{"wake/claude", "wake/codex", "wake/kimi", "wake/plugin", "wake/qwen", "wake/terminal", "wake/wire"}
+var adapters = []string{"wake/<client>", "wake/plugin", "wake/terminal", "wake/wire"}
 
 // besideAdapters are the other packages below wake: they serve several adapters.
 var besideAdapters = []string{"wake/socket", "wake/watch"}
@@ -153,27 +151,6 @@ func TestEveryPackageBelowWakeIsAnAdapterOrServesThem(t *testing.T) {
 	for _, row := range layers {
 		if _, isBelow := strings.CutPrefix(row.name, "wake/"); isBelow && slices.Contains(adapters, row.name) == slices.Contains(besideAdapters, row.name) {
 			t.Errorf("%s must be in one of the lists adapters and besideAdapters", row.name)
-		}
-	}
-}
-
-// A status says by which way a message came.
-func TestEveryMethodHasWordsInStatus(t *testing.T) {
-	methods, err := os.ReadFile("../../wake/method.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	words, err := os.ReadFile("../../broker/way.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := regexp.MustCompile(`(?m)^\t(By[A-Z]\w*)\s+= "`).FindAllStringSubmatch(string(methods), -1)
-	if len(names) == 0 {
-		t.Error("wake/method.go has no method")
-	}
-	for _, name := range names {
-		if !strings.Contains(string(words), "{wake."+name[1]+", ") {
-			t.Errorf("broker/way.go has no words for wake.%s", name[1])
 		}
 	}
 }
@@ -232,7 +209,8 @@ func TestLayers(t *testing.T) {
 		for _, name := range s.imports {
 			allowed := standard(name)
 			for _, word := range strings.Fields(row.imports) {
-				allowed = allowed || name == "c2c/"+word || module(word) && below(name, word)
+				ours := layerOf(strings.TrimPrefix(name, "c2c/"))
+				allowed = allowed || name == "c2c/"+word || ours != nil && ours.name == word || module(word) && below(name, word)
 				if module(word) && below(name, word) {
 					if importers[word] == nil {
 						importers[word] = map[string]bool{}
@@ -312,8 +290,7 @@ func below(name, path string) bool { return name == path || strings.HasPrefix(na
 // clientLayers have a file for each client, or a folder.
 var clientLayers = []string{"client", "hooks", "install", "wake", "wake/terminal"}
 
-// docs/adding-a-client.md: what is known of a client stands in its own files. Another file may name it once,
-// in the line that registers it.
+// docs/adding-a-client.md: what is known of a client stands in its own files, and those register it.
 func TestClientsAreNamedInTheirOwnFilesOnly(t *testing.T) {
 	for _, s := range product(t) {
 		for _, name := range client.Names() {
@@ -335,33 +312,27 @@ func ownFile(s source, name string) bool {
 // ofLibraries are names of a library for terminals, which have a cursor.
 var ofLibraries = []string{"ShowCursor", "HideCursor"}
 
-// mentions lists where a file names a client: in text, or in code but for one line of a list. Some clients
-// are called like a thing: a terminal has a cursor. So in text the name counts as the first word, in a path
-// or behind an option, and with a capital letter. A lower-case word inside of a sentence does not.
+// mentions lists where a file names a client, in text or in code. Some clients are called like a thing:
+// a terminal has a cursor. So in text the name counts as the first word, in a path or behind an option,
+// and with a capital letter. A lower-case word inside of a sentence does not.
 func mentions(fset *token.FileSet, file *ast.File, name string) (found []string) {
 	large := "(?:" + strings.ToUpper(name[:1]) + name[1:] + "|" + strings.ToUpper(name) + ")"
 	inText := regexp.MustCompile(`(?:^|[-/.@=:~]|-\w+ )` + name + `(?:\W|$)|\b` + name + `[-/=@:]\w|(?:^|[\W_])` + large + `(?:[\W_]|$)`)
 	inCode := regexp.MustCompile(`^` + name + `(?:[A-Z_\d]|$)|` + large + `(?:[A-Z_\d]|$)`)
-	lines, list := map[int]bool{}, token.NoPos // the end of the list that is looked at
+	add := func(n ast.Node, what string) {
+		found = append(found, "line "+strconv.Itoa(fset.Position(n.Pos()).Line)+": "+what)
+	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		line := 0
-		if n != nil {
-			line = fset.Position(n.Pos()).Line
-		}
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false // TestLayers looks at these
-		case *ast.CompositeLit:
-			list = max(list, n.End())
 		case *ast.BasicLit:
 			if text, _ := strconv.Unquote(n.Value); n.Kind == token.STRING && inText.MatchString(text) {
-				found = append(found, "line "+strconv.Itoa(line)+": "+n.Value)
+				add(n, n.Value)
 			}
 		case *ast.Ident:
-			if inCode.MatchString(n.Name) && !lines[line] && !slices.Contains(ofLibraries, n.Name) {
-				if lines[line] = true; len(lines) > 1 || n.Pos() >= list {
-					found = append(found, "line "+strconv.Itoa(line)+": "+n.Name)
-				}
+			if inCode.MatchString(n.Name) && !slices.Contains(ofLibraries, n.Name) {
+				add(n, n.Name)
 			}
 		}
 		return true
@@ -376,8 +347,7 @@ func TestMentionsAreToldFromOtherWords(t *testing.T) {
 		`_ = "/home/.cursor/mcp.json" + "cursor://open"`:       2,
 		`_ = "CURSOR_API_KEY" + "start Cursor anew"`:           2,
 		`_ = "c2c hook --client cursor" + "cursor resume"`:     2,
-		`_ = []setup{install.Cursor, cursorFiles}`:             0, // the line that registers it
-		"_ = []setup{cursor()}\n_ = isCursor\n_ = cursorFiles": 2,
+		"_ = []setup{cursor()}\n_ = isCursor\n_ = cursorFiles": 3,
 		`if x == Cursor {}`:                                    1,
 		`_ = "no cursor on its screen"`:                        0,
 		`_ = "#{pane_id} #{cursor_x}" + "the precursor"`:       0,

@@ -12,6 +12,7 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/internal/daemon"
+	"c2c/wake/terminal"
 )
 
 // background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that these three have in common.
@@ -99,7 +100,7 @@ func daemonEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
-	return daemon.SafeEnv(os.Environ(), more)
+	return daemon.SafeEnv(os.Environ(), append(more, terminal.PaneEnv()...))
 }
 
 // createsRoot reports whether a daemon's verb may create the root. The other verbs query the daemon, or stop it.

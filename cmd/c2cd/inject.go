@@ -9,7 +9,6 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/cmd/ringer"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -59,7 +58,7 @@ func (a *app) injectInto(ctx context.Context, b *broker.Broker, m mail.Message) 
 		return err
 	}
 	profile, _ := client.Find(s.Client)
-	c, _ := ringer.FindClient(s.Client)
+	c, _ := wake.FindClient(s.Client)
 	if c.Inject == nil || s.ClientID() == "" {
 		return fmt.Errorf("session %q has no history that c2c knows; c2c send works for every session", s.Alias)
 	}

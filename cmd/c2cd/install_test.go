@@ -16,6 +16,7 @@ import (
 	"github.com/creack/pty"
 
 	"c2c/broker"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/install"
 	"c2c/sessions"
@@ -354,14 +355,18 @@ func TestNotesAreNoToDoAndProblemsStandLast(t *testing.T) {
 
 func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}
-	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi, gemini or cursor-agent on PATH, and no directory ~/.claude, ~/.codex, ~/.config/opencode, ~/.copilot, ~/.qwen, ~/.kimi-code, ~/.gemini or ~/.cursor"
+	var programs, dirs []string
+	for _, p := range client.All() {
+		programs, dirs = append(programs, client.ProgramOf(p.Name)), append(dirs, "~/"+p.ConfigDir)
+	}
+	where := "no client found: no " + anyOf(programs) + " on PATH, and no directory " + anyOf(dirs)
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where+"\nc2c: hint: c2c install claude sets it up all the same\n") {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}
 	if code, out, _ := s.run("doctor", "--verbose"); code != 1 || !strings.Contains(out, "problem  clients: "+where+"; install one of them, then run c2c install\n") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
-	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi, gemini, cursor\nc2c: hint: install it, or add its folder to PATH; c2c doctor tells which clients are found\n" {
+	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows "+strings.Join(client.Names(), ", ")+"\nc2c: hint: install it, or add its folder to PATH; c2c doctor tells which clients are found\n" {
 		t.Errorf("start: exit %d, %s", code, errs)
 	}
 	if _, _, errs := s.run("start", "cursor"); !strings.Contains(errs, "cursor-agent is not installed") {

@@ -183,37 +183,6 @@ func TestAnotherUserIsKeptOut(t *testing.T) {
 	}
 }
 
-// A file that was made under such a umask could be read by nobody, and its mailbox would be broken for good.
-func TestAUmaskThatTakesOurOwnRightsAwayBreaksNothing(t *testing.T) {
-	s := newShell(t)
-	credential := new(syscall.Credential)
-	if os.Geteuid() == 0 { // root may read everything, so another user has to try
-		credential.Uid, credential.Gid = 65534, 65534
-		for _, dir := range []string{filepath.Dir(s.home), filepath.Dir(filepath.Dir(s.home)), s.bin, filepath.Dir(s.bin)} {
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if out, err := exec.Command("chown", "-R", "65534:65534", s.home).CombinedOutput(); err != nil {
-			t.Fatal(err, string(out))
-		}
-	}
-	for _, script := range []string{"umask 777; c2c send amber one", "umask 777; c2c register dune --session-id dune; c2c send dune two",
-		"c2c send amber three", "c2c poll-inbox --session-id amber; c2c poll-inbox --session-id dune; c2c history --session-id amber"} {
-		cmd := s.command("set -e; " + script)
-		if os.Geteuid() == 0 {
-			cmd.SysProcAttr.Credential = credential
-		}
-		out, err := cmd.CombinedOutput()
-		if err != nil || strings.Contains(string(out), "permission") {
-			t.Errorf("%s: %v: %s", script, err, out)
-		}
-		if strings.Contains(script, "poll") && (strings.Count(string(out), "one") != 2 || strings.Count(string(out), "two") != 1) {
-			t.Errorf("%s: %s", script, out)
-		}
-	}
-}
-
 // Ctrl-Z stops c2c ask, and fg lets it go on when its time is over.
 func TestAStoppedAskHandsOverTheAnswerThatCameMeanwhile(t *testing.T) {
 	s := newShell(t)

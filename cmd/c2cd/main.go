@@ -169,6 +169,8 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		err = c.stats(ctx)
 	case "handover", "sweep", "prune", "keep":
 		err = rare.RunRare(ctx, rare.RareProgram{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, c.args)
+	default:
+		err = fmt.Errorf("%w: c2cd has no code for the verb %q", errUsage, v.Name)
 	}
 	return status, err
 }

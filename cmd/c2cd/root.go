@@ -13,11 +13,11 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/daemons"
-	"c2c/cmd/ringer"
 	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/wake"
 )
 
 // rootTime bounds the check of a root, because other processes may hold its locks.
@@ -51,7 +51,7 @@ func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
 
 // canWake reports whether c2c can wake sessions of a client.
 func canWake(name string) bool {
-	_, known := ringer.FindClient(name)
+	_, known := wake.FindClient(name)
 	return known
 }
 

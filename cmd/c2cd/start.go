@@ -11,7 +11,6 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/cmd/ringer"
 	"c2c/install"
 	"c2c/internal/proc"
 	"c2c/sessions"
@@ -74,7 +73,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		}
 	}
 	l := a.launcher()
-	if wakes, _ := ringer.FindClient(name); wakes.Begin != nil && *alias != "" {
+	if wakes, _ := wake.FindClient(name); wakes.Begin != nil && *alias != "" {
 		// The client's daemon gives every session the environment of the first terminal, so the environment cannot name this session.
 		args, err := l.Begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
 		if err != nil {

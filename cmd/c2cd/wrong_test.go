@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/client"
 	"c2c/cmd/cli"
+	"c2c/hooks"
 )
 
 var update = flag.Bool("update", false, "write the golden table")
@@ -28,6 +30,7 @@ func TestWrongInputs(t *testing.T) {
 	before := w.tree()
 	var out strings.Builder
 	inputs, after := 0, ""
+	clients := strings.NewReplacer(strings.Join(client.Names(), ", "), "{clients}", strings.Join(hooks.Clients(), ", "), "{clients with hooks}")
 	answers := false // the lines below an input are its answer
 	for line := range strings.Lines(string(table)) {
 		input, is := strings.CutPrefix(strings.TrimSpace(line), "$ ")
@@ -40,7 +43,7 @@ func TestWrongInputs(t *testing.T) {
 			if answers {
 				out.WriteString("\n")
 			}
-			out.WriteString("$ " + input + "\n" + w.answer(input))
+			out.WriteString("$ " + input + "\n" + clients.Replace(w.answer(input)))
 			answers = true
 		case strings.HasPrefix(line, "#") && answers:
 			out.WriteString("\n" + line)

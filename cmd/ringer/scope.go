@@ -43,7 +43,7 @@ type Scope struct {
 // Server returns the scope of an MCP server. The client called name has started the server; pid is the client's process id. The function
 // push makes the server's own method, which is tried first; nil: the server has none. If c2c has no way to wake the client, ok is false.
 func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
-	c, ok := FindClient(name)
+	c, ok := wake.FindClient(name)
 	profile, _ := client.Find(name)
 	scope.byProcess = profile.Open == nil
 	scope.client, scope.process, scope.bell = c, pid, profile.Typed // for others, senders see that from the held ring lock
@@ -101,7 +101,7 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope 
 			if s.Process == 0 {
 				return w, nil
 			}
-			c, _ := FindClient(s.Client)
+			c, _ := wake.FindClient(s.Client)
 			theirs, err := c.Ways(p, s)
 			w.Busy = theirs.Busy
 			return w, err
@@ -217,7 +217,7 @@ func ByDaemon() Scope {
 			return choose(ctx, b, DaemonMayRing)
 		},
 		ways: func(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
-			c, _ := FindClient(s.Client)
+			c, _ := wake.FindClient(s.Client)
 			if w, err = c.Ways(p, s); err != nil || s.Pane == "" {
 				return w, err
 			}
@@ -237,7 +237,7 @@ func ByDaemon() Scope {
 
 // DaemonMayRing reports whether the wake daemon may ring a session.
 func DaemonMayRing(s sessions.Session) bool {
-	c, _ := FindClient(s.Client)
+	c, _ := wake.FindClient(s.Client)
 	return s.Pane != "" || c.NeedsNoServer && len(s.ClientIDs) > 0
 }
 

@@ -15,23 +15,19 @@ import (
 // that it inserts.
 type JSON struct {
 	path    string // for errors
-	src     []byte // the text as it was read, without the byte order mark
+	src     []byte // the text as it was read
 	Root    hujson.Value
 	changed bool
-	newline string
 	unit    string // one level of indentation
-	compact bool   // the whole text is on one line
 }
-
-var utf8BOM = []byte("\xef\xbb\xbf")
 
 // ParseJSON parses data. Empty data counts as an empty object. path is only for errors.
 func ParseJSON(path string, data []byte) (d *JSON, err error) {
-	d = &JSON{path: path, newline: LineEnd(data), unit: "  ", src: bytes.TrimPrefix(data, utf8BOM)}
+	d = &JSON{path: path, unit: "  ", src: data}
 	if len(bytes.TrimSpace(d.src)) == 0 {
-		d.src = []byte("{}" + d.newline)
+		d.src = []byte("{}\n")
 	}
-	if d.Root, err = parseWhole(d.src); err != nil {
+	if d.Root, err = hujson.Parse(bytes.Clone(d.src)); err != nil {
 		return nil, fmt.Errorf("parse %s: %s; correct the file or move it away, then run again",
 			path, strings.TrimPrefix(err.Error(), "hujson: "))
 	}
@@ -42,23 +38,8 @@ func ParseJSON(path string, data []byte) (d *JSON, err error) {
 		if indent := indentOf(*before[0]); indent != "" {
 			d.unit = indent
 		}
-		d.compact = !onLines(before[:len(kids)])
 	}
 	return d, nil
-}
-
-// parseWhole does the same as hujson.Parse, but also accepts a final comment without a line break.
-func parseWhole(data []byte) (hujson.Value, error) {
-	v, err := hujson.Parse(bytes.Clone(data))
-	if err == nil {
-		return v, nil
-	}
-	longer, failed := hujson.Parse(append(bytes.Clone(data), '\n'))
-	if failed != nil {
-		return v, err
-	}
-	longer.AfterExtra = longer.AfterExtra[:len(longer.AfterExtra)-1]
-	return longer, nil
 }
 
 // EditJSON returns data with the changes that the function edit makes. If edit changes nothing, EditJSON returns data itself,
@@ -73,8 +54,6 @@ func EditJSON(path string, data []byte, edit func(d *JSON) error) ([]byte, error
 		return nil, err
 	case !d.changed:
 		return data, nil
-	case bytes.HasPrefix(data, utf8BOM):
-		return slices.Concat(utf8BOM, d.Root.Pack()), nil
 	}
 	return d.Root.Pack(), nil
 }
@@ -143,7 +122,7 @@ func (d *JSON) Put(value any, names ...string) error {
 // Replace puts value in the place of old. If both have the same content, it changes nothing, because the person may have
 // formatted old.
 func (d *JSON) Replace(old *hujson.Value, value any) error {
-	v, err := d.render(value, d.indentAt(old), !d.compact)
+	v, err := d.render(value, d.indentAt(old), true)
 	if err != nil || bytes.Equal(packed(v), packed(*old)) {
 		return err
 	}
@@ -158,14 +137,14 @@ func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	n := len(kids)
 	tail := before[n]
 	comments, white := splitComments(*tail)
-	multi := onLines(before[:n]) || n == 0 && !d.compact
+	multi := onLines(before[:n]) || n == 0
 	indent, lead := d.indentAt(v), hujson.Extra{}
 	if multi {
 		if !endsLine(comments) {
-			lead = hujson.Extra(d.newline)
+			lead = hujson.Extra("\n")
 		}
 		if !lineBreak(white) && (n == 0 || endsLine(comments)) {
-			white = []byte(d.newline + indent)
+			white = []byte("\n" + indent)
 		}
 		indent += d.unit
 		for _, b := range before[:n] {
@@ -188,9 +167,7 @@ func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	lead = slices.Concat(comments, lead)
 	switch v := v.Value.(type) {
 	case *hujson.Object:
-		if multi || !d.compact {
-			fresh.BeforeExtra = hujson.Extra(" ")
-		}
+		fresh.BeforeExtra = hujson.Extra(" ")
 		v.Members = append(v.Members, hujson.ObjectMember{Name: hujson.Value{BeforeExtra: lead, Value: hujson.String(name)}, Value: fresh})
 	case *hujson.Array:
 		fresh.BeforeExtra = lead
@@ -214,7 +191,7 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 	}
 	rest := []byte(*before[i+1])
 	if endsLine(comments) {
-		rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte("\r")), []byte("\n"))
+		rest = bytes.TrimPrefix(rest, []byte("\n"))
 	}
 	if rest = slices.Concat(comments, rest); last == 0 && len(bytes.TrimSpace(rest)) == 0 {
 		rest = nil // v is empty now, so write {} or []
@@ -251,7 +228,7 @@ func (d *JSON) render(v any, indent string, multi bool) (hujson.Value, error) {
 	if err := enc.Encode(v); err != nil {
 		return hujson.Value{}, err
 	}
-	return hujson.Parse(bytes.ReplaceAll(bytes.TrimSpace(buf.Bytes()), []byte("\n"), []byte(d.newline)))
+	return hujson.Parse(bytes.TrimSpace(buf.Bytes()))
 }
 
 // indentAt returns the indentation of the line on which v begins in the original text.
@@ -303,14 +280,6 @@ func splitComments(x hujson.Extra) (comments, white []byte) {
 func indentOf(x []byte) string {
 	line := string(x[bytes.LastIndexByte(x, '\n')+1:])
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-}
-
-// LineEnd returns the line ending that data uses.
-func LineEnd(data []byte) string {
-	if bytes.Contains(data, []byte("\r\n")) {
-		return "\r\n"
-	}
-	return "\n"
 }
 
 func lineBreak(x []byte) bool { return bytes.IndexByte(x, '\n') >= 0 }

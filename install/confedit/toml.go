@@ -36,7 +36,7 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 	d := &TOML{lines: tomlLines(data)}
 	wrong := func(line int, problem string) error {
 		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
-		return fmt.Errorf("parse %s: line %d, column %d: %s; correct the file or move it away, then run again", path, n, column(d.lines[line]), problem)
+		return fmt.Errorf("parse %s: line %d: %s; correct the file or move it away, then run again", path, n, problem)
 	}
 	// Add a line end: without it, the parser takes an unfinished statement at the end for the end of the file.
 	parse := func(lines int) (*tomledit.Document, error) {
@@ -87,24 +87,6 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 	return d, err
 }
 
-// column returns the column at which line stops being valid, counted from 1. If the parser does not name that column, the result is the
-// column at which the text begins.
-func column(line string) int {
-	begin := 1 + len(line) - len(strings.TrimLeft(line, " \t"))
-	_, err := tomledit.Parse(strings.NewReader(line + "\n"))
-	var row, col int
-	if err == nil {
-		return begin
-	}
-	if n, _ := fmt.Sscanf(err.Error(), "at %d:%d:", &row, &col); n == 2 && row == 1 {
-		return min(col+1, len(strings.TrimRight(line, "\r\n"))+1)
-	}
-	if n, _ := fmt.Sscanf(err.Error(), "offset %d:", &col); n == 1 && col < len(line) {
-		return max(begin, col)
-	}
-	return begin
-}
-
 // tomlLines splits data into lines that keep their line ends. A value over several lines stays in one piece.
 func tomlLines(data []byte) (lines []string) {
 	sc, start, depth := scanner.New(bytes.NewReader(data)), 0, 0
@@ -126,12 +108,12 @@ func tomlLines(data []byte) (lines []string) {
 
 // AppendTable adds a table at the end of data, after a blank line.
 func AppendTable(data []byte, table string) []byte {
-	out, nl := bytes.Clone(data), LineEnd(data)
+	out := bytes.Clone(data)
 	if len(out) > 0 {
 		if out[len(out)-1] != '\n' {
-			out = append(out, nl...)
+			out = append(out, '\n')
 		}
-		out = append(out, nl...)
+		out = append(out, '\n')
 	}
 	return append(out, table...)
 }
@@ -142,7 +124,7 @@ func (d *TOML) SetValue(s Statement, value string) {
 	if token, ok := s.Value.(parser.Token); ok {
 		old = strings.Replace(old, token.String(), value, 1)
 	} else {
-		old = " " + value + LineEnd([]byte(old))
+		old = " " + value + "\n"
 	}
 	d.lines[s.line] = key + "=" + old
 }

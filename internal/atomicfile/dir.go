@@ -64,9 +64,6 @@ func Create(path string) (*Dir, error) {
 		return nil, fmt.Errorf("make directory %q: %w", path, err)
 	}
 	err := os.Mkdir(path, 0o700)
-	if err == nil {
-		err = os.Chmod(path, 0o700) // the umask may take our own rights away
-	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("make directory %q: %w", path, errors.Unwrap(err))
 	}

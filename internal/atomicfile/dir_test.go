@@ -143,31 +143,6 @@ func TestWhatIsNotOurFileIsRefused(t *testing.T) {
 	}
 }
 
-// A backup is often made of hard links, and must stay as it is.
-func TestWhatIsWrittenDoesNotChangeAnotherNameOfTheFile(t *testing.T) {
-	for verb, write := range map[string]func(*Dir) error{
-		"append to": func(d *Dir) error { return d.Append("f", []byte(" new")) },
-		"log to":    func(d *Dir) error { return d.Log("f", []byte(" new")) },
-	} {
-		d, path := newDir(t)
-		backup := filepath.Join(t.TempDir(), "f")
-		if err := errors.Join(d.Write("f", []byte("old")), os.Link(filepath.Join(path, "f"), backup)); err != nil {
-			t.Fatal(err)
-		}
-		if data, err := d.Read("f"); err != nil || string(data) != "old" {
-			t.Errorf("read %q, %v", data, err)
-		}
-		err := write(d)
-		data, rerr := d.Read("f")
-		if err != nil || rerr != nil || string(data) != "old new" {
-			t.Errorf("%s it: %v; read %q, %v", verb, err, data, rerr)
-		}
-		if data, err := os.ReadFile(backup); err != nil || string(data) != "old" {
-			t.Errorf("%s it: the backup is %q, %v", verb, data, err)
-		}
-	}
-}
-
 // A new content takes the place of a planted thing, and nothing is written through it.
 func TestWriteGoesThroughNothingPlanted(t *testing.T) {
 	elsewhere, byKind := plants(t)

@@ -31,23 +31,12 @@ func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
 }
 
-// descriptor is openBeneath, but returns a file descriptor instead of an *os.File. A file on which we have no rights at all was made
-// under a umask that took them away: descriptor gives them back.
+// descriptor is openBeneath, but returns a file descriptor instead of an *os.File.
 func (d *beneath) descriptor(name string, flag int) (fd int, err error) {
-	open := func() error {
+	err = retry(func() error {
 		fd, err = unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		return err
-	}
-	if err = retry(open); err == unix.EACCES {
-		mode, st := uint32(0o600), unix.Stat_t{}
-		if flag&unix.O_DIRECTORY != 0 {
-			mode = 0o700
-		}
-		if unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT != unix.S_IFLNK && st.Mode&0o777 == 0 &&
-			unix.Fchmodat(d.fd(), name, mode, 0) == nil { // the kernel lets only the owner do that
-			err = retry(open)
-		}
-	}
+	})
 	return fd, err
 }
 
@@ -113,30 +102,25 @@ func (e *nameError) Unwrap() error { return e.err }
 func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
 
 // Open opens a regular file of ours. With os.O_CREATE it makes a missing file, which no other user may read. The file may have further
-// hard links: backups often consist of hard links, and only we can link a file into a directory of ours.
+// hard links, because only we can link a file into a directory of ours.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
-	f, _, err := d.open(name, flag)
-	return f, err
-}
-
-func (d *Dir) open(name string, flag int) (f *os.File, info fs.FileInfo, err error) {
 	if err := component(name); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	// O_NONBLOCK: if somebody has put a FIFO there, it must not block us. For a regular file the flag has no effect.
-	f, err = d.openBeneath(name, flag|syscall.O_NONBLOCK)
+	f, err := d.openBeneath(name, flag|syscall.O_NONBLOCK)
 	if err != nil {
-		return nil, nil, d.fail("open", name, err)
+		return nil, d.fail("open", name, err)
 	}
-	info, err = f.Stat()
+	info, err := f.Stat()
 	if err == nil && (!info.Mode().IsRegular() || owner(info) != d.uid) {
 		err = notOurs(uint32(info.Sys().(*syscall.Stat_t).Mode), owner(info), d.uid)
 	}
 	if err != nil {
 		f.Close()
-		return nil, nil, d.fail("open", name, err)
+		return nil, d.fail("open", name, err)
 	}
-	return f, info, nil
+	return f, nil
 }
 
 // ClockTick bounds the delay of file times: the time that the kernel gives a file may be so much earlier than the clock that processes

@@ -173,13 +173,6 @@ func (d *Dir) Log(name string, line []byte) error {
 	if err != nil {
 		return err
 	}
-	if st.Nlink > 1 {
-		f.Close()
-		if err := d.replaceByCopy(name); err != nil {
-			return err
-		}
-		return d.Log(name, line)
-	}
 	n, err := f.Write(line)
 	if err != nil && n > 0 {
 		end, serr := unix.Seek(int(f.Fd()), 0, io.SeekCurrent)
@@ -190,28 +183,11 @@ func (d *Dir) Log(name string, line []byte) error {
 	return d.fail("append to", name, errors.Join(err, f.Close()))
 }
 
-// replaceByCopy replaces a file that has further hard links by a copy of it.
-func (d *Dir) replaceByCopy(name string) error {
-	data, err := d.Read(name)
-	if err != nil {
-		return err
-	}
-	return d.Write(name, data)
-}
-
-// The method append opens a file and calls the function write. If the file has further hard links, append first replaces it by a copy,
-// because a further link may be a person's backup, which a write must not change.
+// The method append opens a file and calls the function write.
 func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
-	f, info, err := d.open(name, flag)
+	f, err := d.Open(name, flag)
 	if err != nil {
 		return err
-	}
-	if info.Sys().(*syscall.Stat_t).Nlink > 1 {
-		f.Close()
-		if err := d.replaceByCopy(name); err != nil {
-			return err
-		}
-		return d.append(name, flag, write)
 	}
 	err = write(f)
 	return d.fail("append to", name, errors.Join(err, f.Close()))

@@ -264,7 +264,7 @@ func (d Daemon) openLog() (*os.File, error) {
 // secret key, which would stay in the daemon's memory for weeks.
 func SafeEnv(env, more []string) []string {
 	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
-		"XDG_RUNTIME_DIR", "TMUX_TMPDIR", "SCREENDIR"}, more...)
+		"XDG_RUNTIME_DIR"}, more...)
 	return slices.DeleteFunc(env, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return !slices.Contains(names, name)

@@ -400,7 +400,7 @@ func TestBusyEndsWithItsContext(t *testing.T) {
 		<-over
 	})})
 	defer close(over)
-	ways, err := Client().Ways(wake.RingContext{Config: home}, wake.Session{ID: "thread-1"})
+	ways, err := ways(wake.RingContext{Config: home}, wake.Session{ID: "thread-1"})
 	if err != nil {
 		t.Fatal(err)
 	}

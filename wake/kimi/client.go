@@ -12,8 +12,7 @@ import (
 
 const name = "kimi"
 
-// Client describes how c2c wakes Kimi Code.
-func Client() wake.Client { return wake.Client{Name: name, Ways: ways} }
+func init() { wake.Register(wake.Client{Name: name, Ways: ways}) }
 
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	profile, _ := client.Find(name)

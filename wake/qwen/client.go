@@ -14,9 +14,9 @@ import (
 
 const name = "qwen"
 
-// Client describes how c2c wakes Qwen Code. Only an MCP server that the client has started can use its socket.
-func Client() wake.Client { return wake.Client{Name: name, Ways: ways, Peers: newPeers} }
+func init() { wake.Register(wake.Client{Name: name, Ways: ways, Peers: newPeers}) }
 
+// ways returns Qwen Code's socket, which only an MCP server that the client has started can use.
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	if !p.Inside {
 		return w, nil

@@ -10,8 +10,8 @@ import (
 )
 
 func TestDoorbell(t *testing.T) {
-	for _, kind := range []string{KindTmux, KindScreen} {
-		t.Run(kind, func(t *testing.T) { waketest.Run(t, adapter(kind)) })
+	for _, kind := range paneKinds {
+		t.Run(kind.name, func(t *testing.T) { waketest.Run(t, adapter(kind.name)) })
 	}
 }
 

@@ -75,15 +75,11 @@ func (b *PaneDoorbell) open() (terminal, error) {
 		return nil, fmt.Errorf("%w: pane %.200q: %v", wake.ErrUnreachable, b.Pane.String(), err)
 	}
 	path, err := proc.LookPath(b.Pane.Kind, b.Getenv)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
-	case b.Pane.Kind == KindScreen:
-		return newScreen(path, b.Getenv("SCREENDIR"), b.Pane, b.Process)
-	case b.Pane.Kind == KindTmux:
-		return newTmux(path, b.Pane, b.Process), nil
 	}
-	return nil, fmt.Errorf("%w: c2c types into no pane of %s", wake.ErrUnreachable, b.Pane.Kind)
+	kind, _ := kindOf(b.Pane.Kind)
+	return kind.open(path, b.Getenv, b.Pane, b.Process)
 }
 
 // Idle implements screen.Terminal.

@@ -20,8 +20,8 @@ const sentinel = `<c2c event="message_pending" count="2" from="amber,birch">call
 
 // both runs a test in each kind of pane.
 func both(t *testing.T, test func(t *testing.T, l *lab)) {
-	for _, kind := range []string{KindTmux, KindScreen} {
-		t.Run(kind, func(t *testing.T) { test(t, newLab(t, kind)) })
+	for _, kind := range paneKinds {
+		t.Run(kind.name, func(t *testing.T) { test(t, newLab(t, kind.name)) })
 	}
 }
 

@@ -4,6 +4,8 @@ import "strings"
 
 const gemini = "gemini"
 
+func init() { layouts[gemini] = layout{read: geminiPrompt} }
+
 // geminiHint is the client's text in an empty prompt. It looks like text that a person has typed.
 const geminiHint = "Type your message or @path/to/file"
 

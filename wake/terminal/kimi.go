@@ -7,6 +7,8 @@ import (
 
 const kimi = "kimi"
 
+func init() { layouts[kimi] = layout{read: kimiPrompt, join: "\x13"} }
+
 // kimiPrompt reads the prompt of Kimi Code 2.1.0: a box with the prompt, and below it the directory and how full the context is. It returns
 // an error for a side question (/btw), whose box has another top, for a shell command, which has another sign, and for a menu below the
 // box. During a turn the client draws phases of the moon or moving dots above the box. There it also shows a prompt that its person has

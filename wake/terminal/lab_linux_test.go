@@ -53,14 +53,17 @@ func newLab(t *testing.T, kind string) *lab {
 	}
 	defer ctl.Close()
 	client := []string{os.Args[0], "client", ctl.Addr().String()}
-	if kind == KindTmux {
+	switch kind {
+	default:
+		t.Fatalf("newLab and attach cannot start %s yet", kind)
+	case KindTmux:
 		l.tmux(append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "--"}, client...)...)
 		pid, err := strconv.Atoi(strings.TrimSpace(l.tmux("display-message", "-p", "#{pid}")))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
-	} else {
+	case KindScreen:
 		cmd := exec.Command("screen", append([]string{"-c", "/dev/null", "-D", "-m", "-S", "lab", "--"}, client...)...)
 		cmd.Env = l.env()
 		if err := cmd.Start(); err != nil {

@@ -34,7 +34,7 @@ var letters = &unicode.RangeTable{R16: []unicode.Range16{{'0', '9', 1}, {'A', 'Z
 func TypedMail(client string, m mail.Message) string {
 	var b strings.Builder
 	b.WriteString(mailPreface(m))
-	text, word := m.EscapedEnvelope(), layouts()[client].word
+	text, word := m.EscapedEnvelope(), layouts[client].word
 	for i, r := range text {
 		closes := r == '/' && i > 0 && text[i-1] == '<' // this slash belongs to the last tag of the envelope
 		command := word != "" && strings.EqualFold(text[i:min(i+len(word), len(text))], word)

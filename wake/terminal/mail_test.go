@@ -26,7 +26,7 @@ func FuzzTypedMailIsOneLineWithoutCommands(f *testing.F) {
 	f.Fuzz(func(t *testing.T, from, body string) {
 		m := hostile(body)
 		m.From = from
-		for client := range layouts() {
+		for client := range layouts {
 			line := TypedMail(client, m)
 			if found := typed.FindString(line); found != "" {
 				t.Fatalf("%s: %q in %q", client, found, line)

@@ -3,7 +3,7 @@ package terminal
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,20 +16,51 @@ const (
 	KindScreen = "screen"
 )
 
+// A paneKind is a program with panes that c2c can read and type into. Its file adds it to paneKinds in
+// init; a test in pane_test.go names what is missing there.
+type paneKind struct {
+	name     string // also that of the program
+	variable string // set in every pane
+	sockets  string // the variable with the directory of its sockets, if the program needs it; the wake daemon keeps it
+	here     func(getenv func(string) string) (socket, id string)
+	valid    func(Pane) error // refuses what the program could take for an option, another target or a format
+	open     func(path string, getenv func(string) string, p Pane, process int) (terminal, error)
+}
+
+var paneKinds []paneKind
+
+func kindOf(name string) (kind paneKind, known bool) {
+	i := slices.IndexFunc(paneKinds, func(k paneKind) bool { return k.name == name })
+	if i < 0 {
+		return paneKind{}, false
+	}
+	return paneKinds[i], true
+}
+
+// PaneEnv returns the variables that a process needs to type into panes.
+func PaneEnv() (names []string) {
+	for _, k := range paneKinds {
+		if k.sockets != "" {
+			names = append(names, k.sockets)
+		}
+	}
+	return names
+}
+
 // Pane is a pane of tmux or a window of screen.
 type Pane struct {
-	Kind   string // Tmux or Screen
+	Kind   string // KindTmux or KindScreen
 	Socket string // tmux: the path of its socket; screen: the name of its session, <pid>.<name>
 	ID     string // tmux: %<number>; screen: the number of the window
 }
 
-// Types reports whether c2c knows how a client draws its prompt. Only then can c2c type there.
+// TypesInPane reports whether c2c knows how a client draws its prompt. Only then can c2c type there.
 func TypesInPane(client string) bool { return KnowsPrompt(client) }
 
 // String returns the form that Parse reads: one line, with the socket last.
 func (p Pane) String() string { return p.Kind + ":" + p.ID + ":" + p.Socket }
 
-// Parse returns the pane that String has written. For any other text it returns an error.
+// ParsePane returns the pane that String has written. For any other text it returns an error.
 func ParsePane(s string) (Pane, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	id, socket, _ := strings.Cut(rest, ":")
@@ -40,23 +71,23 @@ func ParsePane(s string) (Pane, error) {
 	return p, nil
 }
 
-// Here returns the pane that this process runs in, from the variables of tmux or screen.
+// PaneHere returns the pane that this process runs in, from the variables of tmux or screen.
 func PaneHere(getenv func(string) string) (Pane, error) {
-	tmux, sty := getenv("TMUX"), getenv("STY")
+	var names, variables, nested []string
 	var p Pane
-	switch {
-	case tmux != "" && sty != "":
-		return Pane{}, errors.New("tmux and screen are nested here: unset TMUX or STY, to choose one")
-	case tmux != "": // <socket>,<pid>,<session>; the path of the socket may have commas, too
-		socket := tmux
-		for range 2 {
-			socket = socket[:max(0, strings.LastIndexByte(socket, ','))]
+	for _, k := range paneKinds {
+		names, variables = append(names, k.name), append(variables, k.variable)
+		if getenv(k.variable) != "" {
+			nested = append(nested, k.variable)
+			p.Kind = k.name
+			p.Socket, p.ID = k.here(getenv)
 		}
-		p = Pane{Kind: KindTmux, Socket: socket, ID: getenv("TMUX_PANE")}
-	case sty != "":
-		p = Pane{Kind: KindScreen, Socket: sty, ID: getenv("WINDOW")}
-	default:
-		return Pane{}, errors.New("neither TMUX nor STY is set: run this inside tmux or screen")
+	}
+	switch {
+	case len(nested) > 1:
+		return Pane{}, fmt.Errorf("one is nested in another here: unset %s, to choose one", strings.Join(nested, " or "))
+	case len(nested) == 0:
+		return Pane{}, fmt.Errorf("neither %s is set: run this inside %s", strings.Join(variables, " nor "), strings.Join(names, " or "))
 	}
 	if err := p.valid(); err != nil {
 		return Pane{}, fmt.Errorf("the pane that the environment names, %.200q: %w", p.String(), err)
@@ -67,32 +98,16 @@ func PaneHere(getenv func(string) string) (Pane, error) {
 // maxSocket is the longest path of a socket that the kernel accepts, in bytes.
 const maxSocket = 107
 
-// valid returns an error if tmux or screen could take the pane's ID or Socket for an option, for another target or for a format.
+// valid returns an error if the program could take the pane's ID or Socket for something else.
 func (p Pane) valid() error {
 	if p.Socket == "" || len(p.Socket) > maxSocket || !utf8.ValidString(p.Socket) || strings.ContainsFunc(p.Socket, unicode.IsControl) {
 		return errors.New("the name of its socket is empty or invalid")
 	}
-	switch p.Kind {
-	case KindTmux:
-		number, found := strings.CutPrefix(p.ID, "%")
-		if !found || !isNumber(number) {
-			return errors.New("the id of a tmux pane is %<number>")
-		}
-		if !filepath.IsAbs(p.Socket) || filepath.Clean(p.Socket) != p.Socket {
-			return errors.New("the socket of tmux must be an absolute path")
-		}
-	case KindScreen:
-		pid, name, _ := strings.Cut(p.Socket, ".")
-		if !isNumber(p.ID) {
-			return errors.New("the id of a screen window is a number")
-		}
-		if !isNumber(pid) || name == "" || strings.Contains(name, "/") {
-			return errors.New("the name of a screen session is <pid>.<name>")
-		}
-	default:
-		return errors.New("it is of neither tmux nor screen")
+	k, known := kindOf(p.Kind)
+	if !known {
+		return errors.New("c2c types into no pane of this kind")
 	}
-	return nil
+	return k.valid(p)
 }
 
 // isNumber reports whether s is a number as a program prints it.

@@ -24,6 +24,14 @@ func TestAPaneIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestEveryKindOfPaneIsComplete(t *testing.T) {
+	for _, k := range paneKinds {
+		if k.name == "" || k.variable == "" || k.here == nil || k.valid == nil || k.open == nil {
+			t.Errorf("the kind %q lacks a field; only sockets may be empty", k.name)
+		}
+	}
+}
+
 func TestADamagedPaneIsRefused(t *testing.T) {
 	for _, s := range []string{
 		"", "tmux", "tmux:%0", "tmux:%0:", "kitty:1:/s", "TMUX:%0:/s", " tmux:%0:/s",
@@ -45,8 +53,8 @@ func TestThePaneThatAProcessRunsIn(t *testing.T) {
 	}{
 		{map[string]string{"TMUX": "/tmp/a,b/default,1234,0", "TMUX_PANE": "%3"}, Pane{KindTmux, "/tmp/a,b/default", "%3"}, ""},
 		{map[string]string{"STY": "1234.pts-0.host", "WINDOW": "2"}, Pane{KindScreen, "1234.pts-0.host", "2"}, ""},
-		{nil, Pane{}, "run this inside tmux or screen"},
-		{map[string]string{"TMUX": "/s,1,0", "TMUX_PANE": "%3", "STY": "1.a", "WINDOW": "2"}, Pane{}, "unset TMUX or STY"},
+		{nil, Pane{}, "run this inside screen or tmux"},
+		{map[string]string{"TMUX": "/s,1,0", "TMUX_PANE": "%3", "STY": "1.a", "WINDOW": "2"}, Pane{}, "unset STY or TMUX"},
 		{map[string]string{"TMUX": "/s,1,0"}, Pane{}, "the id of a tmux pane"},
 		{map[string]string{"TMUX": "x", "TMUX_PANE": "%3"}, Pane{}, "the name of its socket is empty or invalid"},
 		{map[string]string{"STY": "1.a"}, Pane{}, "the id of a screen window is a number"},

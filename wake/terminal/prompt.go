@@ -15,7 +15,7 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 	if !s.pasting {
 		return "", errors.New("it does not read from a prompt of its own")
 	}
-	layout, known := layouts()[client]
+	layout, known := layouts[client]
 	if !known {
 		return "", fmt.Errorf("no prompt of %q is known", client)
 	}
@@ -23,7 +23,7 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 }
 
 // Knows reports whether c2c can read a client's prompt.
-func KnowsPrompt(client string) bool { _, known := layouts()[client]; return known }
+func KnowsPrompt(client string) bool { _, known := layouts[client]; return known }
 
 // JoinPrompt does the same as Prompt, but for a prompt during a turn. It returns an error if no turn runs.
 func JoinPrompt(client string, s *Screen) (draft string, err error) {
@@ -37,7 +37,7 @@ func JoinPrompt(client string, s *Screen) (draft string, err error) {
 }
 
 // JoinKey returns the key that sends the line in a client's prompt into the running turn; "" if there is none.
-func JoinKey(client string) string { return layouts()[client].join }
+func JoinKey(client string) string { return layouts[client].join }
 
 // A layout describes how a client draws its prompt.
 type layout struct {
@@ -46,11 +46,9 @@ type layout struct {
 	word string                        // the beginning of words that act as commands anywhere in a prompt; "": there are none
 }
 
-// layouts returns the layout of each known client, by the client's name.
-func layouts() map[string]layout {
-	return map[string]layout{claude: {read: claudePrompt, word: claudeWord}, codex: {read: codexPrompt}, kimi: {read: kimiPrompt, join: "\x13"},
-		qwen: {read: qwenPrompt}, gemini: {read: geminiPrompt}}
-}
+// layouts has the layout of each client whose prompt c2c can read, by the client's name. The file of a
+// client adds it in init.
+var layouts = map[string]layout{}
 
 // Same reports whether a prompt shows a text and nothing else. Blanks do not count, because a narrow prompt breaks lines.
 func SameText(draft, text string) bool { return squeeze(draft) == squeeze(text) }

@@ -4,6 +4,8 @@ import "strings"
 
 const qwen = "qwen"
 
+func init() { layouts[qwen] = layout{read: qwenPrompt} }
+
 // qwenHint is the client's text in an empty prompt. The client draws this text like typed text, but with more blanks before it.
 const qwenHint = "  Type your message or @path/to/file"
 

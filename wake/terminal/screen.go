@@ -35,6 +35,25 @@ type gnuScreen struct {
 	scrollback int // in lines; -1 before the first answer
 }
 
+func init() {
+	paneKinds = append(paneKinds, paneKind{name: KindScreen, variable: "STY", sockets: "SCREENDIR",
+		here: func(getenv func(string) string) (socket, id string) { return getenv("STY"), getenv("WINDOW") },
+		valid: func(p Pane) error {
+			pid, name, _ := strings.Cut(p.Socket, ".")
+			if !isNumber(p.ID) {
+				return errors.New("the id of a screen window is a number")
+			}
+			if !isNumber(pid) || name == "" || strings.Contains(name, "/") {
+				return errors.New("the name of a screen session is <pid>.<name>")
+			}
+			return nil
+		},
+		open: func(path string, getenv func(string) string, p Pane, process int) (terminal, error) {
+			return newScreen(path, getenv("SCREENDIR"), p, process)
+		},
+	})
+}
+
 func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 	dir, err := os.MkdirTemp("", "c2c-screen-") // 0700
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	profiles "c2c/client"
 )
 
 // recorded replays what a real client drew on a terminal of 120 columns and 40 lines. Of Kimi Code and Qwen Code what was
@@ -88,11 +90,24 @@ func TestADraftOfGeminiMayEndWithAnEmptyLine(t *testing.T) {
 	}
 }
 
+func TestTheProfilesSayWhosePromptIsRead(t *testing.T) {
+	for _, p := range profiles.All() {
+		if layout, known := layouts[p.Name]; p.Prompt != known || known && layout.read == nil {
+			t.Errorf("the profile of %s says Prompt: %v, and wake/terminal/%s.go can read one: %v", p.Name, p.Prompt, p.Name, known)
+		}
+	}
+	for name := range layouts {
+		if _, known := profiles.Find(name); !known {
+			t.Errorf("wake/terminal/%s.go is of no client", name)
+		}
+	}
+}
+
 func TestAnUnknownClientHasNoPrompt(t *testing.T) {
 	if _, err := Prompt("vi", recorded(t, "claude-idle")); err == nil {
 		t.Error("no error")
 	}
-	for client := range layouts() {
+	for client := range layouts {
 		for _, other := range []string{"claude", "codex", "kimi", "qwen"} {
 			if _, err := Prompt(client, recorded(t, other+"-idle")); (err == nil) != (client == other) {
 				t.Errorf("%s as %s: %v", other, client, err)
@@ -239,7 +254,7 @@ func FuzzScreen(f *testing.F) {
 		s.Write(drawn[:len(drawn)/2])
 		s.Resize(cols%100, rows%300)
 		s.Write(drawn[len(drawn)/2:])
-		for client := range layouts() {
+		for client := range layouts {
 			Prompt(client, s)
 		}
 	})

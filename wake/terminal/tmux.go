@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,31 @@ type tmux struct {
 	cmd  command
 	pane Pane
 	pid  int // the client's process
+}
+
+func init() {
+	paneKinds = append(paneKinds, paneKind{name: KindTmux, variable: "TMUX",
+		here: func(getenv func(string) string) (socket, id string) {
+			socket = getenv("TMUX") // <socket>,<pid>,<session>; the path of the socket may have commas, too
+			for range 2 {
+				socket = socket[:max(0, strings.LastIndexByte(socket, ','))]
+			}
+			return socket, getenv("TMUX_PANE")
+		},
+		valid: func(p Pane) error {
+			number, found := strings.CutPrefix(p.ID, "%")
+			if !found || !isNumber(number) {
+				return errors.New("the id of a tmux pane is %<number>")
+			}
+			if !filepath.IsAbs(p.Socket) || filepath.Clean(p.Socket) != p.Socket {
+				return errors.New("the socket of tmux must be an absolute path")
+			}
+			return nil
+		},
+		open: func(path string, _ func(string) string, p Pane, process int) (terminal, error) {
+			return newTmux(path, p, process), nil
+		},
+	})
 }
 
 // newTmux passes no variables to tmux: -S names the server, and -u tells tmux that c2c reads UTF-8.
