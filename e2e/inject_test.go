@@ -20,7 +20,7 @@ func TestClaudeShowsAnInjectedMessageWhenItIsResumed(t *testing.T) {
 	p.CloseInput()
 	p.Wait()
 	id := model.Wait(0).ClaudeSession()
-	inject := []string{"c2c", "inject", "--method", "history", "--from", "birch", aliasOf(t, l, "claude")}
+	inject := []string{"c2c", "inject", "--from", "birch", aliasOf(t, l, "claude")}
 	before := claudeHistory(t, l)
 	for _, body := range []string{"the first body", "the second body"} {
 		if out := l.Run(append(inject, body)...); !strings.Contains(out, "claude --resume "+id) {

@@ -16,13 +16,10 @@ import (
 )
 
 func (a *call) inject(ctx context.Context) error {
-	method, from := a.Text("method"), a.Text("session-id")
+	from := a.Text("session-id")
 	words, err := a.words()
 	if err != nil {
 		return err
-	}
-	if *method != "history" {
-		return fmt.Errorf("%w: --method history is the only method", errUsage)
 	}
 	if len(words) < 2 {
 		return fmt.Errorf("%w: an alias, and the text, or - for standard input", errUsage)

@@ -17,14 +17,12 @@ func TestInjectSaysWhyItCannot(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"amber", "x"}, "--method history"},
-		{[]string{"--method", "pty", "amber", "x"}, "--method history"},
-		{[]string{"--method", "history", "amber", "x"}, "who sends? add --from NAME"},
-		{[]string{"--method", "history", "--from", "birch", "nobody", "x"}, "c2c list shows all"},
-		{[]string{"--method", "history", "--from", "birch", "amber"}, "or - for standard input"},
-		{[]string{"--method", "history", "--from", "birch", "amber", "-"}, "the body is empty"},
-		{[]string{"--method", "history", "--from", "birch", "amber", "two", "words"}, "c2c send works"},
-		{[]string{"--method", "history", "--from", "birch", "amber", strings.Repeat("x", 100_000)}, "c2c send works"},
+		{[]string{"amber", "x"}, "who sends? add --from NAME"},
+		{[]string{"--from", "birch", "nobody", "x"}, "c2c list shows all"},
+		{[]string{"--from", "birch", "amber"}, "or - for standard input"},
+		{[]string{"--from", "birch", "amber", "-"}, "the body is empty"},
+		{[]string{"--from", "birch", "amber", "two", "words"}, "c2c send works"},
+		{[]string{"--from", "birch", "amber", strings.Repeat("x", 100_000)}, "c2c send works"},
 	} {
 		if out, err := k.try(append([]string{"inject"}, tc.args...)...); err == nil || !strings.Contains(out, tc.want) {
 			t.Errorf("%.60q: %v, %s", tc.args, err, out)
@@ -36,7 +34,7 @@ func TestAPersonInjectsAsThemselves(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	k.run("register", "amber", "--session-id", "amber")
-	terminal, err := pty.Start(k.command("inject", "--method", "history", "amber", "x"))
+	terminal, err := pty.Start(k.command("inject", "amber", "x"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,11 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 		// Without a terminal, this process can type nowhere, so it becomes the client.
 		return 0, fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, env))
 	}
-	t, err := terminal.Start(terminal.Config{Argv: argv, Env: env, Dir: l.Cwd, In: os.Stdin, Out: os.Stdout, Client: name})
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	t, err := terminal.Start(terminal.Config{Argv: argv, Leader: self, Env: env, Dir: l.Cwd, In: os.Stdin, Out: os.Stdout, Client: name})
 	if err != nil {
 		return 0, err
 	}

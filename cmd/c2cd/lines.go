@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/fields"
 	"c2c/serve/live"
@@ -22,14 +21,7 @@ type MonitorLines struct {
 	Out  io.Writer
 	JSON bool
 
-	Alias  string // print only the mail of this session; "": print all mail
-	All    bool   // with Alias: also print the mail of other sessions
-	From   string // print only mail of this sender; "": of all senders
-	Self   bool   // with Alias: also print mail that this session has sent
-	Full   bool   // print the whole text of a message, not only its beginning
-	Read   bool   // print messages when they are read, not when they are stored
-	Drains bool   // print when a mailbox becomes empty
-	Sweeps bool   // print when a mailbox is removed
+	Alias string // print only the mail of this session; "": print all mail
 
 	id string // the session of Alias, if it has one
 }
@@ -48,16 +40,11 @@ func (m *MonitorLines) Find(sessions []live.Session) bool {
 // Ready prints an event which says that Lines prints all events from now on.
 func (m *MonitorLines) Ready() error { return m.event("monitor.ready", "") }
 
-// isMine reports whether a message is for the session of Alias. Without an Alias, it is true for each message. It also compares names,
+// isMine reports whether a message is for the session of Alias, and not from it. Without an Alias, it is true for each message. It also compares names,
 // because the mailbox may belong to no session in the list.
 func (m *MonitorLines) isMine(e live.Event) bool {
-	return m.Alias == "" || e.SessionID == cmp.Or(m.id, m.Alias) || strings.EqualFold(e.Message.To, m.Alias)
-}
-
-// wants reports whether Lines prints a message.
-func (m *MonitorLines) wants(e live.Event) bool {
-	return (m.All || m.isMine(e)) && (m.From == "" || strings.EqualFold(e.Message.From, m.From)) &&
-		(m.Self || m.Alias == "" || !strings.EqualFold(e.Message.From, m.Alias))
+	return m.Alias == "" || !strings.EqualFold(e.Message.From, m.Alias) &&
+		(e.SessionID == cmp.Or(m.id, m.Alias) || strings.EqualFold(e.Message.To, m.Alias))
 }
 
 // Tell prints an event, if the options ask for it.
@@ -66,32 +53,24 @@ func (m *MonitorLines) Tell(e live.Event) error {
 	case live.Stored, live.Read, live.Handed, live.Back, live.Dead:
 		return m.mail(e)
 	case live.Posted:
-		if m.others() && (m.From == "" || strings.EqualFold(e.Message.From, m.From)) {
+		if m.Alias == "" {
 			return m.message(e)
 		}
 	case live.Came:
 		return m.session("peer.alive", "🟢  PEER   "+m.name(e)+" ("+e.Why+")", e)
 	case live.Went:
 		return m.session("peer.dead", "🔴  PEER   "+m.name(e)+" ("+cmp.Or(e.Why, "not registered any more")+")", e)
-	case live.Drained:
-		if m.Drains {
-			return m.session("drain", "📤  DRAIN  "+m.name(e)+" (inbox cleared)", e)
-		}
-	case live.Removed:
-		if m.Sweeps {
-			return m.session("sweep", "🗑️  SWEEP  "+m.name(e)+" (inbox deleted)", e)
-		}
 	case live.Damaged:
 		if m.name(e) == "" {
 			return m.event("room.damaged", e.Why, "reason", e.Why)
 		}
 		return m.session("mailbox.damaged", "mailbox of "+m.name(e)+" is damaged: "+e.Why, e)
 	case live.Changed:
-		if m.others() {
+		if m.Alias == "" {
 			return m.session("peer.changed", m.name(e)+" is "+e.Why, e)
 		}
 	case live.Rung, live.NotRung:
-		if m.others() {
+		if m.Alias == "" {
 			return m.session("peer."+e.What, m.name(e)+": "+ringWords(e.Ring), e)
 		}
 	}
@@ -101,16 +80,12 @@ func (m *MonitorLines) Tell(e live.Event) error {
 // mail prints an event of a message. If Lines follows the mail of one session, it prints only new messages: the reader does not need to
 // know what the session does with them.
 func (m *MonitorLines) mail(e live.Event) error {
-	shown := live.Stored // the event at which Lines prints the message itself
-	if m.Read {
-		shown = live.Read
-	}
 	switch {
-	case !m.wants(e):
+	case !m.isMine(e):
 		return nil
-	case e.What == shown:
+	case e.What == live.Stored:
 		return m.message(e)
-	case e.What == live.Stored || !m.others():
+	case m.Alias != "":
 		return nil
 	}
 	text := fmt.Sprintf("%s→%s  %s %s", e.Message.From, e.Message.To, mail.ShortID(e.Message.ID), words[e.What])
@@ -127,9 +102,6 @@ func (m *MonitorLines) mail(e live.Event) error {
 // words has, for each kind of event, the text for a person.
 var words = map[string]string{live.Handed: "handed", live.Back: "waits again", live.Read: "read", live.Dead: "dead letter"}
 
-// others reports whether Lines follows more than the mail of one session.
-func (m *MonitorLines) others() bool { return m.All || m.Alias == "" }
-
 func (m *MonitorLines) name(e live.Event) string { return cmp.Or(e.Alias, e.SessionID) }
 
 func (m *MonitorLines) session(kind, text string, e live.Event) error {
@@ -141,15 +113,12 @@ const snippet = 80
 
 // message prints a message, or a post. The plugin of the OCaml c2c searches the lines for the signs 💬 and 📬.
 func (m *MonitorLines) message(e live.Event) error {
-	kind, isRead := "message", m.Read
+	kind := "message"
 	if e.What == live.Posted {
-		kind, isRead = "room.post", false
+		kind = "room.post"
 	}
 	if m.JSON {
 		line, err := e.Message.MarshalJSON()
-		if isRead && err == nil {
-			line, err = inbox.ArchiveRecord{Message: e.Message, DrainedAt: mail.Seconds(e.At), DrainedBy: e.By, SessionID: e.SessionID}.MarshalJSON()
-		}
 		if err != nil {
 			return err
 		}
@@ -162,12 +131,9 @@ func (m *MonitorLines) message(e live.Event) error {
 			to = "you"
 		}
 	}
-	text := strings.TrimSpace(e.Message.Content)
-	if !m.Full {
-		text = strings.Join(strings.Fields(text), " ")
-		if cut := whole(text, snippet); cut < len(text) {
-			text = text[:cut] + "…"
-		}
+	text := strings.Join(strings.Fields(e.Message.Content), " ")
+	if cut := whole(text, snippet); cut < len(text) {
+		text = text[:cut] + "…"
 	}
 	from := e.Message.From
 	if by := mail.By(e.Message); by == mail.ByOutside || by == mail.ByClaim {

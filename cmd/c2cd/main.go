@@ -26,6 +26,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions/callers"
+	"c2c/wake/terminal"
 )
 
 var errUsage = cli.ErrUsage
@@ -45,6 +46,13 @@ type app struct {
 }
 
 func main() {
+	if len(os.Args) > 2 && os.Args[1] == terminal.LeadVerb {
+		status, err := terminal.Lead(os.Args[2:])
+		if err != nil {
+			status = 1 // the file 3 has the reason
+		}
+		os.Exit(status)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cwd, _ := os.Getwd() // without a working directory, only an absolute root works

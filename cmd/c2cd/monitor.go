@@ -20,23 +20,10 @@ var errGone = errors.New("nobody reads any more")
 
 func (c *call) monitor(ctx context.Context) error {
 	m := MonitorLines{Out: &mail.VisibleWriter{W: c.stdout}}
-	root := c.Text("broker-root")
 	c.TextVar(&m.Alias, "alias")
-	c.TextVar(&m.From, "from")
-	for p, name := range map[*bool]string{&m.JSON: "json", &m.All: "all", &m.Self: "include-self", &m.Full: "full-body", &m.Read: "archive", &m.Drains: "drains", &m.Sweeps: "sweeps"} {
-		c.BoolVar(p, name)
-	}
+	c.BoolVar(&m.JSON, "json")
 	if _, err := c.words(); err != nil {
 		return err
-	}
-	if *root != "" {
-		getenv := c.getenv
-		c.app.getenv = func(name string) string {
-			if name == "C2C_MCP_BROKER_ROOT" {
-				return *root
-			}
-			return getenv(name)
-		}
 	}
 	signal.Ignore(syscall.SIGPIPE) // otherwise the signal would kill this process
 	ctx, stop := context.WithCancelCause(ctx)

@@ -106,14 +106,6 @@ each message changes.
 `,
 		Options: []Option{
 			{Name: "alias", Value: "name", Takes: "alias", Short: "only mail for this session or alias"},
-			{Name: "all", Short: "with --alias: other mail, too"},
-			{Name: "from", Value: "alias", Takes: "alias", Short: "only mail of this sender"},
-			{Name: "include-self", Short: "with --alias: also mail that it has sent"},
-			{Name: "archive", Short: "show a message when it is read, not when it is stored"},
-			{Name: "full-body", Also: "body", Short: "the whole text, not the first 80 bytes of it"},
-			{Name: "drains", Short: "show when a mailbox becomes empty"},
-			{Name: "sweeps", Short: "show when a mailbox is removed"},
-			{Name: "broker-root", Also: "root", Value: "directory", Takes: "file", Short: "another root than this one"},
 			{Name: "json", Short: "print a line of JSON for each event, errors too"},
 		},
 		Examples: []string{"c2c monitor --json | head -n 1"}},
@@ -126,7 +118,8 @@ var sessionList = []Verb{
 	{Name: "start", C2cd: true, Everyday: true, Args: "<client> [-- arguments of the client]", First: "client", Short: "run a client as a session with a name",
 		Long: `A name has the same mailbox each time. The clients are
 {clients}.
-To start another program, type its path, or -- after its name.
+To start another program, type its path, or -- after its name. With --continue
+or --resume after -- the client goes on with the conversation of this name.
 
 With --full-delivery c2c types short mail itself into an empty prompt, while no
 MCP server of c2c runs in the client. Then the client takes a peer's words for
@@ -136,7 +129,6 @@ yours: SECURITY.md tells what c2c does about that.
 			{Name: "alias", Value: "name", Takes: "alias", Short: "the session's name; without it, one is made up"},
 			{Name: "channel", Short: "load c2c as a development channel; the client asks you"},
 			{Name: "full-delivery", Short: "type short mail itself; needs --alias"},
-			{Name: "unattended", Short: "refused: call c2c register --unattended in it"},
 		},
 		Exit:     "once the client runs, its own; else 1 failed, 2 usage",
 		Examples: []string{"c2c start --alias amber {client} -- --resume"}},

@@ -124,9 +124,6 @@ client shows it when the session is resumed. It is no mail: it has no status,
 and is not in c2c history. The file is the client's own; another version may not
 show it. A session that runs is refused: c2c send reaches it.
 `,
-		Options: []Option{
-			{Name: "method", Value: "way", Takes: "history", Short: "how: history is the only one"},
-			asSession,
-		},
-		Examples: []string{"c2c inject --method history --from birch amber 'The build is green.'"}},
+		Options:  []Option{asSession},
+		Examples: []string{"c2c inject --from birch amber 'The build is green.'"}},
 }

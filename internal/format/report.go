@@ -64,18 +64,56 @@ func Print(out io.Writer, report []Finding, verbose bool) {
 	}
 }
 
-// shorten makes a report fit on a screen: if there are many sessions, it names only the first few.
+// shorten makes a report fit on a screen: findings that say the same become one line, and if there are many sessions, it names only the first
+// few.
 func shorten(report []Finding) (lines []Finding) {
 	sessions := 0
+	same := map[Finding][]Finding{} // by a finding without the client and the part
+	factOf := func(f Finding) Finding {
+		return Finding{Status: f.Status, Session: f.Session, Detail: strings.ReplaceAll(f.Detail, "c2c install "+f.Client, "c2c install")}
+	}
 	for _, f := range report {
+		if f.Client != "" && f.Status != OK {
+			same[factOf(f)] = append(same[factOf(f)], f)
+		}
+	}
+	for _, f := range report {
+		fact := factOf(f)
 		if f.Session != "" {
 			if sessions++; sessions == maxSessions+1 {
 				f.Part, f.Detail = "more sessions", "c2c doctor --json shows all of them"
 			} else if sessions > maxSessions {
 				continue
 			}
+		} else if f.Client != "" && f.Status != OK {
+			if same[fact] == nil {
+				continue // a line before has it
+			}
+			f = joined(same[fact])
+			same[fact] = nil
 		}
 		lines = append(lines, f)
 	}
 	return lines
+}
+
+// joined returns one finding for several that say the same of other clients or parts.
+func joined(all []Finding) Finding {
+	one := all[0]
+	var clients, parts []string
+	for _, f := range all {
+		clients, parts = append(clients, f.Client), append(parts, f.Part)
+		if f.Path != one.Path {
+			one.Path = ""
+		}
+	}
+	clients = slices.Compact(clients)
+	if len(clients) > 1 {
+		one.Detail = strings.ReplaceAll(one.Detail, "c2c install "+one.Client, "c2c install")
+	}
+	one.Client, one.Part = strings.Join(clients, ", "), strings.Join(slices.Compact(parts), ", ")
+	if len(clients) > 1 && strings.Contains(one.Part, ", ") {
+		one.Part = "setup"
+	}
+	return one
 }

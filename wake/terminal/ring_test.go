@@ -129,7 +129,7 @@ func sitAtDesk(t *testing.T, limits limits, env ...string) *desk {
 		t.Fatal(err)
 	}
 	d := &desk{person: &person{t: t, tty: tty}, over: make(chan struct{}), entered: bufio.NewScanner(entered)}
-	d.term, err = Start(Config{Argv: []string{os.Args[0]}, Env: append(append(os.Environ(), "C2C_TEST_PTY=client", "C2C_TEST_ENTERED="+fifo), env...),
+	d.term, err = Start(Config{Leader: os.Args[0], Argv: []string{os.Args[0]}, Env: append(append(os.Environ(), "C2C_TEST_PTY=client", "C2C_TEST_ENTERED="+fifo), env...),
 		In: client, Out: client, Client: "claude"})
 	if err != nil {
 		t.Fatal(err)

@@ -4,12 +4,14 @@
 package terminal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -29,6 +31,7 @@ const (
 // Config names the client to run, and where to run it.
 type Config struct {
 	Argv    []string // the path of the program first
+	Leader  string   // the path of a program that calls Lead if its first argument is LeadVerb
 	Env     []string
 	Dir     string
 	In, Out *os.File // the input and output of the person's terminal
@@ -43,6 +46,7 @@ func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 type Terminal struct {
 	in, out *os.File
 	master  *os.File
+	leader  int // see Lead
 	pid     int
 	cooked  *term.State // the state of the person's terminal before Run
 	client  string
@@ -62,7 +66,12 @@ type Terminal struct {
 
 // Start starts the client. The caller must then call Run or Abandon.
 func Start(cfg Config) (*Terminal, error) {
-	cmd := &exec.Cmd{Path: cfg.Argv[0], Args: cfg.Argv, Env: cfg.Env, Dir: cfg.Dir}
+	hear, told, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer hear.Close()
+	cmd := &exec.Cmd{Path: cfg.Leader, Args: append([]string{cfg.Leader, LeadVerb}, cfg.Argv...), Env: cfg.Env, Dir: cfg.Dir, ExtraFiles: []*os.File{told}}
 	size, err := pty.GetsizeFull(cfg.In)
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
@@ -72,17 +81,34 @@ func Start(cfg Config) (*Terminal, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	master, err := pty.StartWithSize(cmd, size)
+	told.Close()
+	pid := 0
+	if err == nil {
+		pid, err = clientOf(hear)
+	}
 	if err != nil {
 		signal.Stop(signals)
 		return nil, fmt.Errorf("start %s in a terminal: %w", cfg.Argv[0], err)
 	}
-	t := &Terminal{in: cfg.In, out: cfg.Out, pid: cmd.Process.Pid, client: cfg.Client, limits: usual, signals: signals,
+	t := &Terminal{in: cfg.In, out: cfg.Out, leader: cmd.Process.Pid, pid: pid, client: cfg.Client, limits: usual, signals: signals,
 		screen: NewScreen(int(size.Rows), int(size.Cols)), drew: make(chan struct{}, 1), keys: make(chan struct{}, 1)}
 	if t.master, err = pollable(master); err != nil {
 		t.Abandon()
 		return nil, err
 	}
 	return t, nil
+}
+
+// clientOf returns the process id of the client that the leader has started.
+func clientOf(leader io.Reader) (pid int, err error) {
+	said, err := io.ReadAll(leader)
+	if err != nil {
+		return 0, err
+	}
+	if pid, err = strconv.Atoi(string(said)); err != nil {
+		return 0, errors.New(cmp.Or(string(said), "the leader of the terminal has ended"))
+	}
+	return pid, nil
 }
 
 // PID returns the client's process id.
@@ -154,7 +180,7 @@ func (t *Terminal) relay() (status int, err error) {
 	// Nothing can stop a read from the person's terminal, so this goroutine ends only with the program.
 	go io.Copy(keyboard{t}, t.in)
 
-	status, err = t.wait()
+	status, err = wait(t.leader, t.suspend)
 	t.mu.Lock()
 	t.ended = true
 	t.mu.Unlock()
@@ -187,36 +213,23 @@ func (t *Terminal) forward(sig syscall.Signal) {
 	unix.Kill(-t.pid, sig)
 }
 
-// wait waits for the client's end. At Ctrl-Z a client stops itself. Then this process stops too, so that the person's shell gets the
-// terminal back; later this process and the client continue together. (The kernel does not stop the client at Ctrl-Z, because a session
-// leader's group counts as an orphan.)
-func (t *Terminal) wait() (status int, err error) {
-	for {
-		var ws unix.WaitStatus
-		if _, err := unix.Wait4(t.pid, &ws, unix.WUNTRACED, nil); err == unix.EINTR {
-			continue
-		} else if err != nil {
-			return 0, fmt.Errorf("wait for the client: %w", err)
-		}
-		switch {
-		case ws.Stopped():
-			t.suspend()
-		case ws.Signaled():
-			return 128 + int(ws.Signal()), nil
-		case ws.Exited():
-			return ws.ExitStatus(), nil
-		}
-	}
-}
+// stopTime is how long suspend waits to be stopped.
+const stopTime = 100 * time.Millisecond
 
+// suspend stops this process after the client has stopped itself at Ctrl-Z, so that the person's shell gets the terminal back. It stops the
+// whole group, because a script may have started c2c. Later this process and the client continue together. Without a shell that could
+// continue them, the kernel drops the signal, and the client continues at once.
 func (t *Terminal) suspend() {
 	goOn := make(chan os.Signal, 1)
 	signal.Notify(goOn, syscall.SIGCONT)
 	defer signal.Stop(goOn)
 	term.Restore(int(t.in.Fd()), t.cooked)
-	unix.Kill(unix.Getpid(), unix.SIGSTOP)
-	<-goOn // wait, because this thread may run on for a moment after the kill
+	unix.Kill(0, unix.SIGTSTP)
+	select {
+	case <-goOn:
+	case <-time.After(stopTime):
+	}
 	term.MakeRaw(int(t.in.Fd()))
 	t.resize() // the window may have another size by now
-	unix.Kill(-t.pid, unix.SIGCONT)
+	unix.Kill(t.leader, unix.SIGCONT)
 }

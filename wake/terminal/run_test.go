@@ -12,13 +12,19 @@ import (
 	"time"
 
 	"github.com/creack/pty"
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
 // The test binary is also the wrapper that a person runs: with C2C_TEST_PTY it
 // runs the rest of its arguments in a terminal of its own.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == LeadVerb {
+		status, err := Lead(os.Args[2:])
+		if err != nil {
+			status = 1
+		}
+		os.Exit(status)
+	}
 	switch os.Getenv("C2C_TEST_PTY") {
 	case "":
 		os.Exit(m.Run())
@@ -26,7 +32,7 @@ func TestMain(m *testing.M) {
 		prompt()
 		os.Exit(0)
 	}
-	t, err := Start(Config{Argv: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Client: "claude"})
+	t, err := Start(Config{Leader: os.Args[0], Argv: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Client: "claude"})
 	status := 99
 	if err == nil {
 		status, err = t.Run()
@@ -50,7 +56,12 @@ type person struct {
 
 func sit(t *testing.T, script string) *person {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "/bin/sh", "-c", script)
+	return sitAt(t, os.Args[0], "/bin/sh", "-c", script)
+}
+
+func sitAt(t *testing.T, argv ...string) *person {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "C2C_TEST_PTY=1")
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 20, Cols: 77})
 	if err != nil {
@@ -153,30 +164,32 @@ func TestCtrlCIsAKeyOfTheClients(t *testing.T) {
 	}
 }
 
-// A client reads Ctrl-Z as a key, restores the screen and stops itself.
-func TestAClientThatStopsItselfStopsTheWrapperToo(t *testing.T) {
-	p := sit(t, `echo ready; read x; kill -STOP $$; read x; echo "got $x"`)
+// suspends is a client that reads Ctrl-Z as a key, restores the screen and stops itself.
+const suspends = `echo ready; read x; kill -TSTP $$; read x; echo "got $x"`
+
+func TestAClientThatStopsItselfGivesTheShellItsTerminal(t *testing.T) {
+	p := sitAt(t, "/bin/sh", "-mc", `"$0" /bin/sh -c "$1"; stty -a; echo "shell has it"; read x; fg`, os.Args[0], suspends)
 	p.see("ready")
 	p.types("\r")
-	var ws unix.WaitStatus
-	if _, err := unix.Wait4(p.cmd.Process.Pid, &ws, unix.WUNTRACED, nil); err != nil || !ws.Stopped() {
-		t.Fatalf("the wrapper is not stopped: %v, %v", ws, err)
+	if mode := p.see("shell has it"); !strings.Contains(mode, " icanon") {
+		t.Errorf("the person's terminal was still raw: %s", mode)
 	}
-	if raw, err := term.MakeRaw(int(p.tty.Fd())); err != nil {
-		t.Fatal(err)
-	} else if before := fmt.Sprint(*raw); before == fmt.Sprint(state(t, p.tty)) {
-		t.Error("the person's terminal was still raw")
-	} else if err := term.Restore(int(p.tty.Fd()), raw); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	p.types("\r")
+	p.see("sh -c") // what fg continues
 	p.types("again\r")
 	p.see("got again")
 	if code := p.exit(); code != 0 {
 		t.Errorf("exit status %d", code)
 	}
+}
+
+// For example in a window of tmux that was opened for c2c start alone.
+func TestAClientThatStopsItselfWithoutAShellGoesOn(t *testing.T) {
+	p := sit(t, suspends)
+	p.see("ready")
+	p.types("\r")
+	p.types("again\r")
+	p.see("got again")
 }
 
 func TestMuchOutputComesWhole(t *testing.T) {
@@ -208,7 +221,7 @@ func TestATerminalThatTakesNothingDoesNotHoldUs(t *testing.T) {
 		_, err = out.Write(make([]byte, 4096))
 	}
 	out.SetWriteDeadline(time.Time{})
-	term, err := Start(Config{Argv: []string{"/bin/sh", "-c", "echo hello; exit 5"}, Env: os.Environ(), In: in, Out: out})
+	term, err := Start(Config{Leader: os.Args[0], Argv: []string{"/bin/sh", "-c", "echo hello; exit 5"}, Env: os.Environ(), In: in, Out: out})
 	if err != nil {
 		t.Fatal(err)
 	}
