@@ -93,20 +93,16 @@ func (s *Server) guard(route Route) http.Handler {
 			s.refuse(w, http.StatusUnauthorized, "key", why)
 			return
 		}
-		conn := connOf(r)
-		if v.Kind != Sender && v.Kind != Anyone && conn.stranger() {
+		if v.Kind != Sender && v.Kind != Anyone && Stranger(r) {
 			s.refuse(w, http.StatusForbidden, "user", "this server is only for programs of the user who runs it")
 			return
-		}
-		if ok {
-			conn.admit()
 		}
 		if !s.fits(w, r, route) {
 			return
 		}
 		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, v))
 		enter := func(r *http.Request, stands bool) (context.Context, func()) {
-			return s.open.enter(r, v, stands, func() int { return ProcessOf(r).PID }, func() bool { return s.isStill(r, v) })
+			return s.open.enter(r, v, stands, func() bool { return s.isStill(r, v) })
 		}
 		if !route.Stream {
 			count := func(r *http.Request) (context.Context, func()) { return enter(r, true) }
@@ -198,7 +194,7 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// refuse answers with a sentence and counts the reason. It ends the connection, to make room for other connections.
+// refuse answers with a sentence and counts the reason. It ends the connection.
 func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	s.counts.refused(reason)
 	h := w.Header()

@@ -36,7 +36,7 @@ import (
 
 // Config has the settings of a Handler.
 type EventsConfig struct {
-	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
+	OpenRoot func(root string) (*serve.OpenRoot, func(), error)
 	// Root returns the root for a program with the tool token.
 	Root func(*http.Request) (string, error)
 	// Decides returns the aliases of the sessions whose permission requests a sender may decide; nil: none.
@@ -88,7 +88,7 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	open, done, err := h.cfg.OpenRoot(r.Context(), root)
+	open, done, err := h.cfg.OpenRoot(root)
 	if err != nil {
 		h.refuse(w, err)
 		return

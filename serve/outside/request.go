@@ -67,7 +67,6 @@ func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) err
 		if err := h.verify(w, r, q); err != nil {
 			return err
 		}
-		serve.Admit(r)
 	default:
 		return refuse(http.StatusForbidden, "this kind of key may not send mail; make one that may: c2c senders allow")
 	}

@@ -45,7 +45,7 @@ const (
 type HooksConfig struct {
 	Senders *SenderList
 	// OpenRoot opens a root, see serve.Server.OpenRoot.
-	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
+	OpenRoot func(root string) (*serve.OpenRoot, func(), error)
 	// Files is the directory for the hashes of accepted signed requests. The caller closes it.
 	Files *atomicfile.Dir
 	Log   *slog.Logger
@@ -151,7 +151,7 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
 	defer cancel()
-	open, done, err := h.cfg.OpenRoot(ctx, q.sender.Root)
+	open, done, err := h.cfg.OpenRoot(q.sender.Root)
 	if err != nil {
 		h.cfg.Log.Warn("the project of a sender outside is not open", "sender", q.sender.Name, "err", err)
 		return said{}, &refusal{http.StatusServiceUnavailable, "the project of this sender cannot be opened now", 60}
