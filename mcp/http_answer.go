@@ -178,7 +178,7 @@ func (s *httpSession) answer(a *answer, q *httpRequest) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.handle(q, notes, turn)
+		s.handle(a.r, q, notes, turn)
 	}()
 	a.await(s, q, notes, done)
 	defer turn.end() // deferred, because net/http survives a panic here, and the session's other calls wait for the turn
@@ -187,8 +187,11 @@ func (s *httpSession) answer(a *answer, q *httpRequest) {
 }
 
 // handle calls the handler of the request.
-func (s *httpSession) handle(q *httpRequest, notes chan mcp.JSONRPCNotification, turn *turn) {
+func (s *httpSession) handle(r *http.Request, q *httpRequest, notes chan mcp.JSONRPCNotification, turn *turn) {
 	ctx := q.ctx
+	if q.Method == string(mcp.MethodToolsList) {
+		ctx = tools.WithRoot(ctx, s.cfg.FindRoot(r))
+	}
 	if q.isCall() {
 		turn.take()
 		ctx = tools.WithTurn(ctx, func() { q.call.yieldTurn(); turn.give() })

@@ -816,6 +816,26 @@ func TestListsOfALaterRevisionAreAnswered(t *testing.T) {
 	}
 }
 
+// The first list comes before the first call, and so before the root is decided.
+func TestToolsForRoomsAreListedOverHTTP(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	lists := func() []string {
+		modern := &httpClient{httpLab: l, process: os.Getpid()}
+		return []string{drain(t, l.dial("codex", os.Getpid()).post(rpcMessage(2, "tools/list", `{}`))), modern.modern("tools/list", "", "")}
+	}
+	for _, list := range lists() {
+		if strings.Contains(list, "send_room") {
+			t.Errorf("without rooms: %s", list)
+		}
+	}
+	l.dial("codex", os.Getpid()).want("join_room", `{"room_id":"review"}`)
+	for _, list := range lists() {
+		if !strings.Contains(list, "send_room") {
+			t.Errorf("with a room: %s", list)
+		}
+	}
+}
+
 // mcp-go writes nothing then. The connection is there, and the client has all of that nothing.
 func TestAnAnswerOfALaterRevisionThatWasNotWrittenDidNotArrive(t *testing.T) {
 	l := newHTTPLab(t, HTTPLimits{})
