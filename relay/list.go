@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -229,29 +228,11 @@ func (l *HostList) change(ctx context.Context, edit func(*content) error) error 
 	})
 }
 
-// format puts each host on its own line, so that a person can read the file.
 func (c content) format() ([]byte, error) {
+	hosts, err := atomicfile.FormatRows(c.Hosts)
+	if err != nil || len(c.Projects) == 0 {
+		return fmt.Appendf(nil, "{\"hosts\": %s}\n", hosts), err
+	}
 	projects, err := json.Marshal(c.Projects)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	b.WriteString("{")
-	if len(c.Projects) > 0 {
-		fmt.Fprintf(&b, "\"projects\": %s,\n", projects)
-	}
-	b.WriteString("\"hosts\": [")
-	for i, h := range c.Hosts {
-		line, err := json.Marshal(h)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
-		b.Write(line)
-	}
-	b.WriteString("\n]}\n")
-	return b.Bytes(), nil
+	return fmt.Appendf(nil, "{\"projects\": %s,\n\"hosts\": %s}\n", projects, hosts), err
 }
