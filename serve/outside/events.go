@@ -14,10 +14,10 @@
 //
 // An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
 // archive, where all other streams read it. The id of an event shows how far its reader has come in the archive, and in the updates of
-// the root's hub (live.Hub). Therefore a reader that reconnects and sends the id (Last-Event-ID) misses nothing. The last part
-// of an id is there only if the reader already has one message after the place in the archive:
+// the root's hub (live.Hub). Therefore a reader that reconnects and sends the id (Last-Event-ID) misses nothing. An id without an event
+// follows when an answer has come into the archive.
 //
-//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of that message>]
+//	<epoch of the hub>.<update of the hub>.<place in the archive>
 //
 // With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels reference, "Full example".
 
@@ -28,6 +28,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"c2c/internal/sse"
@@ -50,7 +51,7 @@ type EventsConfig struct {
 // Handler answers GET /events. Any number of requests may use it at once.
 type Events struct {
 	cfg   EventsConfig
-	turns *mailTurns
+	turns sync.Map // a *turn for each mailbox, by its path
 }
 
 // New makes a Handler.
@@ -64,7 +65,7 @@ func NewEvents(cfg EventsConfig) *Events {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Events{cfg: cfg, turns: newMailTurns()}
+	return &Events{cfg: cfg}
 }
 
 // Routes are the paths of the handler.

@@ -55,7 +55,7 @@ func (h *Events) listen(r *http.Request, v serve.Visitor, open *serve.OpenRoot) 
 		if l.post, err = newSenderMail(l, mail.ExternalPrefix+v.Name); err != nil {
 			return nil, err
 		}
-		if l.at.place, l.post.had = before.place, before.had; !ok {
+		if l.at.place = before.place; !ok {
 			if l.at.place, err = l.post.box.Archive().End(); err != nil {
 				return nil, err
 			}
@@ -123,7 +123,6 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 			}
 			told = changed
 		}
-		wake := l.h.turns.wake()
 		if mail && l.post != nil {
 			if err := l.post.deliver(ctx); err != nil {
 				return err
@@ -142,8 +141,6 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 				return err
 			}
 		case <-changed:
-		case <-wake:
-			mail = true
 		case <-l.post.retry():
 			mail = true
 		case <-beat.C:
