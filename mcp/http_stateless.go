@@ -36,12 +36,12 @@ func newStateless(h *host, t *tools.Tools) *stateless {
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, req *mcp.SubscriptionsListenRequest) {
 		if s, ok := ctx.Value(subscriptionKey{}).(*subscription); ok && tools.WantsInbox(req) {
-			s.notes = server.ClientSessionFromContext(ctx).NotificationChannel()
+			s.listensBy(server.ClientSessionFromContext(ctx).NotificationChannel())
 		}
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		if s, ok := ctx.Value(subscriptionKey{}).(*subscription); ok {
-			_ = s.await(ctx, 1) // mcp-go drops the acknowledgement if the request ends first: at once, if c2c offers nothing that the client asks for
+			s.awaitAck(ctx) // mcp-go drops the acknowledgement if the request ends first: at once, if c2c offers nothing that the client asks for
 		}
 	})
 	srv := t.Server(hooks, server.WithResourceCapabilities(true, false), server.WithToolHandlerMiddleware(noteFailure))

@@ -231,6 +231,23 @@ func TestARootThatWasRemovedWhileItWasOpenedIsOpenedAgain(t *testing.T) {
 	p.end()
 }
 
+func TestTheServerEndsAlthoughARootHangs(t *testing.T) {
+	f := newFace(t, Limits{Grace: time.Millisecond})
+	goOn, hung := make(chan struct{}), make(chan struct{})
+	f.s.roots.whileOpen = func(context.Context, *broker.Broker) { close(hung); <-goOn }
+	_, done, err := f.s.OpenRoot(newProject(t, f.home))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-hung
+	done()
+	if err := f.stop(); err == nil || !strings.Contains(err.Error(), "the work in a project") {
+		t.Errorf("the end of the server: %v", err)
+	}
+	close(goOn)
+	f.s.roots.end()
+}
+
 // requestHere is a request of a client that runs in this directory and names none.
 func requestHere(t *testing.T, ctx context.Context) *http.Request {
 	t.Helper()
