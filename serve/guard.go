@@ -26,7 +26,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.busy.Done()
 	out := &answer{ResponseWriter: w, control: http.NewResponseController(w), write: s.limits.Write}
 	defer out.end()
-	defer func() { s.counts.answered(r.Pattern, out.status) }()
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
 		// net/http removes the deadline at the end of the body. Therefore a request without a body gets no deadline: it would

@@ -277,7 +277,7 @@ func TestTheMetricsSayWhatWasRefused(t *testing.T) {
 	f.ask("GET /healthz HTTP/1.1\nHost: evil.example\n\n")
 	_, header, body := f.ask("GET /metrics HTTP/1.1\nHost: localhost:{port}\nAuthorization: Bearer {token}\nConnection: close\n\n")
 	for _, want := range []string{`c2c_http_refused_total{reason="key"} 3`, `c2c_http_refused_total{reason="host"} 1`,
-		`c2c_http_answers_total{route="GET /metrics",code="401"} 3`, `c2c_http_answers_total{route="",code="403"} 1`, "c2c_http_streams 0", "c2c_http_roots 0"} {
+		"c2c_http_streams 0", "c2c_http_roots 0"} {
 		if !strings.Contains(body, want+"\n") {
 			t.Errorf("no %s in\n%s", want, body)
 		}

@@ -20,7 +20,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"c2c/broker"
@@ -70,7 +69,7 @@ func NewHooks(cfg HooksConfig) *Hooks {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: make(chan struct{}, maxUnproven), seen: &seen{dir: cfg.Files, all: map[string]*sync.Mutex{}}}
+	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: make(chan struct{}, maxUnproven), seen: &seen{dir: cfg.Files}}
 }
 
 // Routes returns the routes of Hooks. They accept requests without a token, because a request may have a signature instead.
