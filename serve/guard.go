@@ -24,13 +24,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.busy.Done()
-	out := &answer{ResponseWriter: w, control: http.NewResponseController(w), write: s.limits.Write}
-	defer out.end()
+	out, control := &answer{ResponseWriter: w}, http.NewResponseController(w)
+	control.SetWriteDeadline(time.Time{})                                       // that of an earlier request of the connection
+	defer func() { control.SetWriteDeadline(time.Now().Add(s.limits.Write)) }() // for what net/http has not written yet
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
 		// net/http removes the deadline at the end of the body. Therefore a request without a body gets no deadline: it would
 		// stay, and cut off a long answer.
-		out.control.SetReadDeadline(time.Now().Add(s.limits.Body))
+		control.SetReadDeadline(time.Now().Add(s.limits.Body))
 	}
 	switch {
 	case !s.hosts[r.Host]:
@@ -216,56 +217,27 @@ func (s *Server) recover(w *answer, r *http.Request) {
 		panic(p)
 	}
 	s.cfg.Log.Error("a handler panicked", "pattern", r.Pattern, "stack", string(debug.Stack()))
-	if w.status != 0 {
+	if w.began {
 		s.counts.refused("panic")
 		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
 	}
 	s.refuse(w, http.StatusInternalServerError, "panic", daemon.ErrPanic.Error())
 }
 
-// answer sets a deadline for each write, because a single deadline of the server would end long streams.
+// answer records whether the handler has begun to answer.
 type answer struct {
 	http.ResponseWriter
-	control *http.ResponseController
-	write   time.Duration
-	own     bool // the handler sets deadlines itself
-	status  int  // 0: nothing was written
+	began bool
 }
-
-// end sets the deadline for the bytes that net/http still has to write after the handler has returned.
-func (a *answer) end() { a.control.SetWriteDeadline(time.Now().Add(a.write)) }
 
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-func (a *answer) SetWriteDeadline(at time.Time) error {
-	a.own = true
-	return a.control.SetWriteDeadline(at)
-}
-
 func (a *answer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
-	}
+	a.began = true
 	a.ResponseWriter.WriteHeader(status)
 }
 
 func (a *answer) Write(data []byte) (int, error) {
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
-	a.limit()
+	a.began = true
 	return a.ResponseWriter.Write(data)
-}
-
-func (a *answer) FlushError() error {
-	a.limit()
-	return a.control.Flush()
-}
-
-func (a *answer) Flush() { a.FlushError() }
-
-func (a *answer) limit() {
-	if !a.own {
-		a.control.SetWriteDeadline(time.Now().Add(a.write))
-	}
 }

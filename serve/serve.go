@@ -55,7 +55,7 @@ type Limits struct {
 	Header   time.Duration // 5 s; for the header of a request
 	Body     time.Duration // 30 s; for the body of a request
 	Idle     time.Duration // 60 s; between two requests of a connection
-	Write    time.Duration // 10 s; for one write
+	Write    time.Duration // 10 s; for what is left to write when a handler has returned
 	Probe    time.Duration // 15 s; between two probes of a silent connection
 	Grace    time.Duration // 5 s; for the answers under way when the daemon ends
 	RootIdle time.Duration // 10 min; until an unused root is closed
