@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"runtime/debug"
@@ -80,15 +79,9 @@ func (s *Server) guard(route Route) http.Handler {
 		case !ok && !slices.Contains(route.Who, Anyone):
 			// The header has no resource_metadata: it would make clients look for an OAuth login.
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			why := "this path needs a token: send Authorization: Bearer <token>, with the token in the file http-mcp-token"
+			why := "this path needs a token: send Authorization: Bearer <token>, with the token in the file http-mcp-token; if other users may read that file, its token is not valid: c2c serve rotate-token makes a new one"
 			if slices.Contains(route.Who, Sender) {
-				why = "this path needs a token: send Authorization: Bearer <token>, with the token of a sender (c2c senders allow makes one) or the token in the file http-mcp-token"
-			}
-			if exposed, first := s.keys.isExposed(); exposed {
-				why = "other users may read the file http-mcp-token, so its token is not valid: c2c serve rotate-token makes a new token"
-				if first {
-					s.cfg.Log.Error("the tool token is not valid, because other users may read its file", "path", TokenFile(s.cfg.State))
-				}
+				why = "this path needs a token: send Authorization: Bearer <token>, with the token of a sender (c2c senders allow makes one) or the token in the file http-mcp-token; if other users may read that file, its token is not valid: c2c serve rotate-token makes a new one"
 			}
 			s.refuse(w, http.StatusUnauthorized, "key", why)
 			return
@@ -97,8 +90,8 @@ func (s *Server) guard(route Route) http.Handler {
 			s.refuse(w, http.StatusForbidden, "user", "this server is only for programs of the user who runs it")
 			return
 		}
-		if !s.fits(w, r, route) {
-			return
+		if a, ok := w.(*answer); ok && r.Body != nil {
+			r.Body = http.MaxBytesReader(a.ResponseWriter, r.Body, route.Body) // net/http's own writer, through which it can end the connection
 		}
 		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, v))
 		enter := func(r *http.Request, stands bool) (context.Context, func()) {
@@ -131,32 +124,6 @@ func CountStream(r *http.Request) (ctx context.Context, leave func()) {
 		return r.Context(), func() {}
 	}
 	return count(r)
-}
-
-// fits reports whether a request respects the limits of the route. If it does not, fits answers with an error. It also
-// bounds how much of the body the handler can read.
-func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool {
-	server := w
-	if a, ok := w.(*answer); ok {
-		server = a.ResponseWriter // net/http's own writer, through which MaxBytesReader can end the connection
-	}
-	if r.ContentLength > route.Body || route.Body == 0 && r.ContentLength != 0 {
-		// Act as if the handler had read too much. Then the server waits a moment before it closes, so that a client that
-		// still sends reads the answer instead of a reset. Without this, net/http does not wait for a client that has sent
-		// Connection: close (Go 1.26).
-		http.MaxBytesReader(server, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
-		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("the body may have at most %d bytes here", route.Body))
-		return false
-	}
-	if route.Stream && r.Method == http.MethodHead {
-		w.Header().Set("Allow", http.MethodGet)
-		s.refuse(w, http.StatusMethodNotAllowed, "method", "HEAD has no answer for a stream: use GET")
-		return false
-	}
-	if r.Body != nil {
-		r.Body = http.MaxBytesReader(server, r.Body, route.Body)
-	}
-	return true
 }
 
 // visitor finds the visitor by the request's key. If a request has the header Authorization, its cookie does not count: no
