@@ -13,11 +13,9 @@
 //	status      the state of a message, or of the sessions
 //
 // An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
-// archive, where all other streams read it. The id of an event shows how far its reader has come in the archive, and in the updates of
-// the root's hub (live.Hub). Therefore a reader that reconnects and sends the id (Last-Event-ID) misses nothing. An id without an event
-// follows when an answer has come into the archive.
-//
-//	<epoch of the hub>.<update of the hub>.<place in the archive>
+// archive, where all other streams read it. The id of an event is the place in the archive up to which its reader has the answers. Therefore
+// a reader that reconnects and sends the id (Last-Event-ID) misses no answer. An id without an event follows when an answer has come into
+// the archive.
 //
 // With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels reference, "Full example".
 

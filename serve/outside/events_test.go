@@ -344,8 +344,7 @@ func TestASenderIsToldWhatBecomesOfItsMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	state(s, sessions.Read)
-	// Who knows of another daemon is told anew, whatever number it has.
-	state(w.listen("ci", "other."+strings.Split(s.id, ".")[1]+".0"), sessions.Read)
+	state(w.listen("ci", s.id), sessions.Read) // whoever comes back is told again
 }
 
 func TestEditsAndFilesAreToldAsWhatTheyAre(t *testing.T) {
@@ -399,7 +398,7 @@ func TestAForeignPositionIsNone(t *testing.T) {
 	w.serve()
 	amber, ci := w.session("amber"), w.outside("ci")
 	w.answer(amber, ci, "m-1", "x")
-	for i, id := range []string{"", "x", "1", "a.b.c", "a.1.-1", "a.18446744073709551616.0", "a.1.9223372036854775808", strings.Repeat("9", 5000), "a.1.0.../../x", "a.1.0.m 1"} {
+	for i, id := range []string{"", "x", "-1", "a.b.c", "1.5", "9223372036854775808", strings.Repeat("9", 5000), "0/../x"} {
 		s := w.listen("ci", id)
 		id := fmt.Sprint("n-", i)
 		w.answer(amber, ci, id, "x")
@@ -412,7 +411,7 @@ func TestAForeignPositionIsNone(t *testing.T) {
 		w.handed(ci, id)
 	}
 	// Behind the end: the archive is another one now, so all of it is new.
-	s := w.listen("ci", "a.1.999999999")
+	s := w.listen("ci", "999999999")
 	wantIDs(t, s.replies(2), "m-1", "n-0")
 }
 
@@ -460,7 +459,7 @@ func TestAllStreamsGetMailThatAnotherReaderPutBack(t *testing.T) {
 	}
 	var streams []*stream
 	for range 5 {
-		streams = append(streams, w.listen("desk", "other.0.0"))
+		streams = append(streams, w.listen("desk", "0"))
 	}
 	if err := w.store.Ask(t.Context(), permission.Request{ID: "abcde", Session: amber.ID, Alias: "amber", Tool: "Run", Input: "ls"}); err != nil {
 		t.Fatal(err)
@@ -476,22 +475,4 @@ func TestAllStreamsGetMailThatAnotherReaderPutBack(t *testing.T) {
 	for _, s := range streams {
 		wantIDs(t, s.replies(1), "m-1")
 	}
-}
-
-func FuzzPosition(f *testing.F) {
-	for _, seed := range []string{"", "a.1.2", "a.1.2.", "..", "a.1.2.x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, id string) {
-		p, ok := parsePosition(id)
-		if !ok {
-			if p != (position{}) {
-				t.Errorf("%q is no position, and yet %+v", id, p)
-			}
-			return
-		}
-		if again, ok := parsePosition(p.String()); !ok || again != p || p.place < 0 || p.epoch == "" {
-			t.Errorf("%q is %+v, and that is %+v", id, p, again)
-		}
-	})
 }

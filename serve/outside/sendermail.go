@@ -28,8 +28,9 @@ type senderMail struct {
 	box  *inbox.Mailbox
 	turn *turn
 
-	sent map[mail.Fingerprint]bool // messages that this stream wrote before they came into the archive
-	wait time.Time                 // after an error: do not call deliver before this time
+	place int64                     // the client has all messages before this place in the archive
+	sent  map[mail.Fingerprint]bool // messages that this stream wrote before they came into the archive
+	wait  time.Time                 // after an error: do not call deliver before this time
 }
 
 func newSenderMail(l *listener, sid string) (*senderMail, error) {
@@ -134,13 +135,13 @@ func (p *senderMail) trouble(ctx context.Context, err error) {
 // fromArchive writes mail that other streams have put into the archive. ok is false if the archive cannot be read now.
 func (p *senderMail) fromArchive() (ok bool, err error) {
 	for {
-		r, behind, there, err := p.box.Archive().Next(p.l.at.place)
+		r, behind, there, err := p.box.Archive().Next(p.place)
 		if err != nil {
 			p.wait = time.Now().Add(mailGap)
 			p.l.h.cfg.Log.Warn("the archive of a sender outside cannot be read", "session_id", p.sid, "err", err)
 			return false, nil
 		}
-		p.l.at.place = behind
+		p.place = behind
 		if !there {
 			return true, nil
 		}
