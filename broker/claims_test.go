@@ -228,8 +228,11 @@ func TestAClaimWithBracesIsRefused(t *testing.T) {
 	if _, err := claims.Make(t.Context(), w.Registry, amber, want); err == nil || !strings.Contains(err.Error(), `path "src/{a,b}.go": braces match nothing: name each path, or use * or **`) {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "src/{a,b}.go"), nil, 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "src/{a,b}.go"), nil, 0o600), os.Mkdir(filepath.Join(dir, "src/{{x}}"), 0o700)); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Paths: []string{"src/{{x}}/new.go", "src/{{x}}/*.md"}, Dir: dir}); err != nil {
+		t.Errorf("below a folder of that name: %v", err)
 	}
 	if _, err := claims.Make(t.Context(), w.Registry, amber, want); err != nil || w.holders(birch.ID, filepath.Join(dir, "src/{a,b}.go")) == nil {
 		t.Error(err)

@@ -93,8 +93,10 @@ func TestASearchFindsWhatTheCallerMaySee(t *testing.T) {
 	w.read(birch.ID)
 	w.sends(birch, mail.Message{To: "amber", Content: "which build?"})
 	w.sends(birch, mail.Message{To: "cedar", Content: "a build that is Ärger"})
-	person := cedar
-	person.State, person.ID = sessions.Person, "person-1"
+	claimed := cedar
+	claimed.State, claimed.ID, claimed.KnownBy = sessions.Person, "person-1", mail.ByClaim
+	person := claimed
+	person.KnownBy = mail.ByPerson
 	for _, c := range []struct {
 		who   sessions.Session
 		words []string
@@ -106,6 +108,7 @@ func TestASearchFindsWhatTheCallerMaySee(t *testing.T) {
 		{cedar, []string{"ärger"}, "a build that is Ärger queued"},
 		{birch, []string{"cedar", "build"}, "a build that is Ärger queued"},
 		{cedar, []string{"green"}, ""},
+		{claimed, []string{"build"}, ""},
 		{person, []string{"build"}, "a build that is Ärger queued, which build? queued, The Build is green read"},
 	} {
 		if all, err := w.Search(t.Context(), c.who, c.words, 9); err != nil || bodies(all) != c.want {

@@ -111,7 +111,7 @@ func (v view) side(sid string, d owed.Record) string {
 		return SideOwe
 	case v.authors.Wrote(v.viewer.ID, d.Message):
 		return SideOwed
-	case v.viewer.State == sessions.Person:
+	case v.viewer.IsProvenPerson():
 		return SideOther
 	}
 	return ""

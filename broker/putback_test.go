@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker/deadlines"
+	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
@@ -151,6 +152,24 @@ func TestWhatWasTakenOverIsNotUnreadInTheOldSession(t *testing.T) {
 		w.look(k)
 		w.wantNotices(amber.ID)
 		w.wantSaid(id, sessions.Read)
+	}
+}
+
+// The heir gets what the old session was handed and has not answered, too.
+func TestATakeoverCountsWhatWasHandedAndNotAnswered(t *testing.T) {
+	t.Parallel()
+	w, amber, _, _ := unanswered(t, mail.Message{Kind: "question"})
+	w.ends(31)
+	heir := w.register("heir", callers.Caller{Client: "gem", PID: w.starts(32)})
+	for _, dry := range []bool{true, false} {
+		if did, err := moves.TakeOver(t.Context(), w.Registry, "maple", "heir", false, dry); err != nil || did.Waiting != 1 {
+			t.Errorf("dry %v: %+v, %v", dry, did, err)
+		}
+	}
+	w.wantNotices(amber.ID, "heir goes on with the work of maple, under the name maple, and gets your unread messages (1).")
+	msgs := slices.DeleteFunc(w.waiting(heir.ID), func(m mail.Message) bool { return m.From == sessions.SystemAlias })
+	if len(msgs) != 1 || msgs[0].ShownAt == 0 {
+		t.Errorf("the heir has %+v", msgs)
 	}
 }
 

@@ -217,7 +217,7 @@ func (st MessageStatus) Sender() (text string) {
 		_, host, _ := strings.Cut(st.From, "@")
 		text = host + " has signed it, and says which of its sessions wrote it"
 	case mail.ByClaim:
-		text = "its sender only claims to be " + st.From
+		text = "c2c has no proof that " + st.From + " wrote it"
 	default:
 		text = "c2c does not know who wrote it: another program or an older c2c has stored it"
 	}

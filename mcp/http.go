@@ -192,17 +192,13 @@ func (h *HTTP) remove(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// get opens the stream of a session, or resumes the stream of a request.
+// get opens the stream of a session.
 func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s, leave := h.sessions.enter(w, r)
 	if s == nil {
 		return
 	}
 	defer leave()
-	if st, after, ok := s.streams.find(r.Header.Get(mcp.HeaderLastEventID)); ok {
-		s.resume(w, r, st, after)
-		return
-	}
 	s.listen(w, r)
 }
 

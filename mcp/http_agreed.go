@@ -54,9 +54,3 @@ func (a *agreed) version() string {
 	defer a.mu.Unlock()
 	return a.protocol
 }
-
-// startsWithEvent reports whether a stream begins with an empty event that has an id (SEP-1699). A client of an older
-// revision would take the empty event for a broken message.
-func (a *agreed) startsWithEvent() bool {
-	return a.version() >= "2025-11-25"
-}

@@ -22,8 +22,7 @@ type answer struct {
 	w http.ResponseWriter
 	r *http.Request
 
-	events *stream     // nil: the answer is not a stream
-	out    *sse.Stream // the stream to the client; nil: there is none, or it is broken
+	out *sse.Stream // the stream to the client; nil: the answer is no stream
 }
 
 // json answers with v as JSON and flushes it.
@@ -47,53 +46,31 @@ func (a *answer) json(status int, v any) error {
 	return out.Flush() // without this, net/http keeps up to 4 KiB until the handler has returned, and a write error is lost
 }
 
-// notify sends a notification. The first notification begins the stream. If the client has hung up before the stream began,
-// notify does nothing: the client has no event id, and so could not resume the stream.
-func (a *answer) notify(s *httpSession, n mcp.JSONRPCNotification) {
+// notify sends a notification. The first notification begins the stream. Its events have no ids, so a client cannot resume it.
+func (a *answer) notify(n mcp.JSONRPCNotification) {
 	b, err := json.Marshal(n)
-	if err != nil || a.events == nil && a.r.Context().Err() != nil {
+	if err != nil {
 		return
 	}
-	if a.events == nil {
-		a.events = s.streams.begin()
-		a.out, err = sse.Start(a.w, a.r, a.limits.Write)
-		if err == nil && s.startsWithEvent() {
-			err = a.out.Send(sse.Event{ID: a.events.id(0), Data: []byte{}, Retry: retry})
-		}
-		a.failed(err)
-	}
-	a.send(b)
-}
-
-// send adds a message to the stream, and writes it if the client is still connected.
-func (a *answer) send(b []byte) error {
-	n := a.events.add(b)
 	if a.out == nil {
-		return rpc.ErrHungUp
+		a.out, _ = sse.Start(a.w, a.r, a.limits.Write) // Send returns its error, too
 	}
-	return a.failed(a.out.Send(sse.Event{ID: a.events.id(n), Data: b}))
-}
-
-func (a *answer) failed(err error) error {
-	if err != nil {
-		a.out = nil
-	}
-	return err
+	_ = a.out.Send(sse.Event{Data: b})
 }
 
 // await writes notifications until the handler of the request has returned.
-func (a *answer) await(s *httpSession, q *httpRequest, notes <-chan mcp.JSONRPCNotification, done <-chan struct{}) {
+func (a *answer) await(q *httpRequest, notes <-chan mcp.JSONRPCNotification, done <-chan struct{}) {
 	gone := a.r.Context().Done()
 	for {
 		select {
 		case n := <-notes:
-			a.notify(s, n)
+			a.notify(n)
 		case <-gone:
 			gone = nil
 			q.call.hangUp()
 		case <-done:
 			for len(notes) > 0 {
-				a.notify(s, <-notes)
+				a.notify(<-notes)
 			}
 			return
 		}
@@ -102,10 +79,9 @@ func (a *answer) await(s *httpSession, q *httpRequest, notes <-chan mcp.JSONRPCN
 
 // write writes and flushes the answer; c2c cannot see whether the client has read it.
 func (a *answer) write(s *httpSession, q *httpRequest) error {
-	if a.events != nil {
-		return a.writeStream(s, q)
-	}
 	switch {
+	case a.out != nil:
+		return a.writeStream(q)
 	case errors.Is(context.Cause(s.ctx), rpc.ErrStopping) && q.resp == nil:
 		sayLater(a.w, rpc.ErrStopping.Error())
 		return rpc.ErrStopping
@@ -121,24 +97,19 @@ func (a *answer) write(s *httpSession, q *httpRequest) error {
 	return a.json(http.StatusOK, q.resp)
 }
 
-// writeStream writes an answer that has become a stream. The stream keeps the answer for a client that resumes the stream, unless
-// the answer contains mail.
-func (a *answer) writeStream(s *httpSession, q *httpRequest) error {
-	defer func() { a.events.end(s.cfg.Now()) }()
+// writeStream writes an answer that has become a stream.
+func (a *answer) writeStream(q *httpRequest) error {
 	if q.resp == nil && errors.Is(q.err, rpc.ErrCancelled) {
 		return rpc.ErrCancelled
 	}
-	b, err := json.Marshal(q.resp)
-	switch {
-	case err == nil && q.resp != nil && !q.wantsReport():
-		return a.send(b)
-	case err == nil && q.resp != nil && a.out != nil:
-		if err = a.failed(a.out.Send(sse.Event{ID: a.events.id(a.events.next()), Data: b})); err == nil {
-			return nil
-		}
+	if q.resp == nil { // the daemon is about to end
+		q.resp = rpc.Refuse(q.ID, mcp.INTERNAL_ERROR, context.Cause(q.ctx).Error())
 	}
-	a.send(q.notArrived())
-	return errors.Join(err, rpc.ErrHungUp)
+	b, err := json.Marshal(q.resp)
+	if err != nil {
+		return err
+	}
+	return a.out.Send(sse.Event{Data: b})
 }
 
 // take handles the message of a POST.
@@ -167,31 +138,25 @@ func (s *httpSession) answer(a *answer, q *httpRequest) {
 			return
 		}
 	}
-	turn := new(turn) // a request that is no tool call needs no turn
-	if q.isCall() {
-		if turn = s.turns.wait(); turn == nil {
-			http.Error(a.w, "too many tool calls wait in this session", http.StatusTooManyRequests)
-			return
-		}
-	}
 	notes := make(chan mcp.JSONRPCNotification, 16) // mcp-go drops notifications that do not fit
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.handle(q, notes, turn)
+		s.handle(a.r, q, notes)
 	}()
-	a.await(s, q, notes, done)
-	defer turn.end() // deferred, because net/http survives a panic here, and the session's other calls wait for the turn
+	a.await(q, notes, done)
 	err := a.write(s, q)
 	q.written.Report(errors.Join(q.err, err))
 }
 
 // handle calls the handler of the request.
-func (s *httpSession) handle(q *httpRequest, notes chan mcp.JSONRPCNotification, turn *turn) {
+func (s *httpSession) handle(r *http.Request, q *httpRequest, notes chan mcp.JSONRPCNotification) {
 	ctx := q.ctx
+	if q.Method == string(mcp.MethodToolsList) {
+		ctx = tools.WithRoot(ctx, s.cfg.FindRoot(r))
+	}
 	if q.isCall() {
-		turn.take()
-		ctx = tools.WithTurn(ctx, func() { q.call.yieldTurn(); turn.give() })
+		ctx = tools.WithTurn(ctx, q.call.yieldTurn)
 	}
 	q.resp, q.err = tools.Handle(s.context(ctx, notes), s.cfg.Log, s.srv, q.Message, nil)
 }

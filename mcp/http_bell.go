@@ -17,75 +17,87 @@ import (
 	"c2c/wake"
 )
 
-// progress records how many notifications were put into a stream and how many are written, so that Ring knows when to return.
-type progress struct {
-	gone chan struct{} // closed: the stream has ended
+// bell sends MCP's notification that the inbox has changed, without any text of a message, on one stream. The writer of the stream takes the
+// notification from a channel.
+type bell struct {
+	number uint64        // later streams have higher numbers
+	gone   chan struct{} // closed: the stream has ended
 
 	mu      sync.Mutex
-	put     int           // the number of the last notification that was put into the stream
-	written int           // the number of the last written event
-	moved   chan struct{} // closed and replaced when written changes
+	notes   chan<- mcp.JSONRPCNotification // nil: the client has not subscribed to the inbox
+	put     int                            // how many notifications were put into the stream
+	written int                            // how many the kernel has taken
+	moved   chan struct{}                  // closed and replaced when written changes
 }
 
-func newProgress() progress { return progress{gone: make(chan struct{}), moved: make(chan struct{})} }
+func newBell(number uint64) bell {
+	return bell{number: number, gone: make(chan struct{}), moved: make(chan struct{})}
+}
+
+func (b *bell) opened() uint64 { return b.number }
 
 var errBusy = fmt.Errorf("%w: the previous notification is not written yet", wake.ErrUncaptured)
 
-// add calls the function enqueue, which puts a notification into the stream and returns its number, or 0 if the stream has
-// no room. If the previous notification still waits to be written, add returns errBusy instead.
-func (p *progress) add(enqueue func() int) (number int, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// Ring returns nil when the kernel has taken the notification. If the previous notification still waits to be written, it returns errBusy.
+func (b *bell) Ring(ctx context.Context, n wake.Notice) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	select {
-	case <-p.gone:
-		return 0, fmt.Errorf("%w: its stream has ended", wake.ErrUnreachable)
+	case <-b.gone:
+		return errEndedStream
 	default:
 	}
-	if p.put > p.written {
-		return 0, errBusy
+	if b.put > b.written {
+		return errBusy
 	}
-	if number = enqueue(); number == 0 {
-		return 0, errBusy
+	select {
+	case b.notes <- tools.InboxChanged(n):
+		b.put++
+	default:
+		return errBusy
 	}
-	p.put = number
-	return number, nil
+	return b.await(ctx, b.put)
 }
 
-// advance records the number of the last written event.
-func (p *progress) advance(written int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.written = written
-	close(p.moved)
-	p.moved = make(chan struct{})
+var errEndedStream = fmt.Errorf("%w: its stream has ended", wake.ErrUnreachable)
+
+// wrote records that the kernel has taken one more notification. It returns how many it has taken.
+func (b *bell) wrote() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.written++
+	close(b.moved)
+	b.moved = make(chan struct{})
+	return b.written
 }
 
-// await waits until the notification with this number is written.
-func (p *progress) await(ctx context.Context, number int) error {
-	for {
-		p.mu.Lock()
-		written, moved := p.written, p.moved
-		p.mu.Unlock()
-		if written >= number {
-			return nil
-		}
+// await waits until so many notifications are written. The caller holds the lock, which await releases while it waits.
+func (b *bell) await(ctx context.Context, number int) error {
+	for b.written < number {
+		moved := b.moved
+		b.mu.Unlock()
+		var err error
 		select {
 		case <-moved:
-		case <-p.gone:
-			return fmt.Errorf("%w: its stream has ended", wake.ErrUnreachable)
+		case <-b.gone:
+			err = errEndedStream
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", wake.ErrUncaptured, ctx.Err())
+			err = fmt.Errorf("%w: %w", wake.ErrUncaptured, ctx.Err())
+		}
+		b.mu.Lock()
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // listener is the open stream of an MCP session, and so the session's bell. c2c sends pings on the stream, and the client must
 // answer them, because a connection may look open long after its other end has gone.
 type listener struct {
-	progress
-	name   string // part of the ids of the stream's pings
-	number uint64 // later streams have higher numbers
-	events *stream
+	bell
+	name  string                       // part of the ids of the stream's pings
+	queue chan mcp.JSONRPCNotification // from Ring
 
 	over chan struct{} // closed: the stream must end
 	end  func()        // closes over
@@ -96,25 +108,10 @@ type listener struct {
 }
 
 func newListener(number uint64) *listener {
-	l := &listener{progress: newProgress(), name: rand.Text(), number: number, over: make(chan struct{})}
+	l := &listener{bell: newBell(number), name: rand.Text(), queue: make(chan mcp.JSONRPCNotification, 1), over: make(chan struct{})}
+	l.notes = l.queue
 	l.end = sync.OnceFunc(func() { close(l.over) })
 	return l
-}
-
-func (l *listener) opened() uint64 { return l.number }
-
-// catchUp writes the events that still wait to be written. The channel more is closed when another event comes.
-func (l *listener) catchUp(out *sse.Stream) (more <-chan struct{}, err error) {
-	n := l.written // no other goroutine changes l.written
-	events, more := l.events.after(n)
-	for _, data := range events {
-		n++
-		if err := out.Send(sse.Event{ID: l.events.id(n), Data: data}); err != nil {
-			return nil, err
-		}
-		l.advance(n)
-	}
-	return more, nil
 }
 
 // mostQuiet is the number of pings in a row that a client may leave unanswered.
@@ -134,7 +131,7 @@ func (l *listener) ping(out *sse.Stream) error {
 	if err != nil {
 		return err
 	}
-	return out.Send(sse.Event{Data: b}) // an event without an id, so that no client can ask for the ping again
+	return out.Send(sse.Event{Data: b})
 }
 
 const pingName = "c2c-ping-"
@@ -156,20 +153,6 @@ func (l *listener) isAnswered() bool {
 	l.pings.Lock()
 	defer l.pings.Unlock()
 	return l.answered
-}
-
-// Ring sends MCP's notification that the inbox has changed, without any text of a message. It returns nil when the kernel has
-// taken the notification. A client that has lost the connection gets the notification when it reconnects.
-func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
-	data, err := json.Marshal(tools.InboxChanged(n))
-	if err != nil {
-		return err
-	}
-	number, err := l.add(func() int { return l.events.add(data) })
-	if err != nil {
-		return err
-	}
-	return l.await(ctx, number)
 }
 
 // silence explains why c2c cannot ring on the stream; "" means that it can.

@@ -25,7 +25,9 @@ type HTTPConfig struct {
 	// Root returns the root for a request; the result by says what has chosen this root. HTTP calls Root at a session's
 	// first tool call, and again if the root was removed.
 	Root func(*http.Request) (root, by string, err error)
-	URL  string // the URL of this handler
+	// FindRoot returns the root that Root would choose, and makes nothing; "": it is not known.
+	FindRoot func(*http.Request) string
+	URL      string // the URL of this handler
 	// Open opens a root for one client. HTTP closes the broker.
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
 	// Process returns the client's process id, or 0 if c2c cannot see the process.
@@ -42,20 +44,18 @@ type HTTPConfig struct {
 type HTTPLimits struct {
 	Body     int64         // the most bytes of one message (256 KiB of text may be 1.5 MiB of JSON); 2 MiB
 	Sessions int           // open sessions; 256
-	Calls    int           // tool calls of a session that may wait while one runs; 16
 	Requests int           // requests of a session at the same time; 64
 	Write    time.Duration // how long the client's kernel may take to get the written bytes; 10 s
 	Ping     time.Duration // the time between two pings on a stream; 15 s
 	Idle     time.Duration // how long an unused session without a mailbox is kept; 30 min
 	Bound    time.Duration // how long an unused session with a mailbox is kept while its process lives; 24 h
-	Kept     time.Duration // how long a stream of a request keeps its events after the answer; 60 s
 }
 
 func (l HTTPLimits) withDefaults() HTTPLimits {
 	return HTTPLimits{
-		cmp.Or(l.Body, 2<<20), cmp.Or(l.Sessions, 256), cmp.Or(l.Calls, 16), cmp.Or(l.Requests, 64),
+		cmp.Or(l.Body, 2<<20), cmp.Or(l.Sessions, 256), cmp.Or(l.Requests, 64),
 		cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Ping, 15*time.Second),
-		cmp.Or(l.Idle, 30*time.Minute), cmp.Or(l.Bound, 24*time.Hour), cmp.Or(l.Kept, time.Minute),
+		cmp.Or(l.Idle, 30*time.Minute), cmp.Or(l.Bound, 24*time.Hour),
 	}
 }
 

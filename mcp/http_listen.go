@@ -5,33 +5,36 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"c2c/internal/sse"
 )
 
-// listen opens the stream of a session and ends the previous stream, which the client may have lost without c2c noticing.
+// listen opens the stream of a session and ends the previous stream, which the client may have lost without c2c noticing. Its events have no
+// ids, so a client cannot resume it: the ringer rings a newly opened stream at once if mail waits.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	l := newListener(s.host.listeners.Add(1))
-	s.open(l, r.Header.Get(mcp.HeaderLastEventID))
+	s.mu.Lock()
+	old := s.listener
+	s.listener, s.listened = l, true
+	s.mu.Unlock()
+	if old != nil {
+		old.end()                     // do not wait until it has ended: it may hang in a write
+		s.changes.notify(s.rootNow()) // the old bell no longer rings
+	}
 	defer s.closeListener(l)
 	defer close(l.gone)
 	out, err := sse.Start(w, r, s.limits.Write)
-	if err == nil && s.startsWithEvent() {
-		err = out.Send(sse.Event{ID: l.events.id(l.written), Data: []byte{}, Retry: retry})
-	}
 	if err == nil {
 		err = l.ping(out)
 	}
 	tick := time.NewTicker(s.limits.Ping)
 	defer tick.Stop()
 	for err == nil {
-		more, failed := l.catchUp(out)
-		if failed != nil {
-			return
-		}
 		select {
-		case <-more:
+		case n := <-l.queue:
+			b, _ := json.Marshal(n) // it has only texts
+			if err = out.Send(sse.Event{Data: b}); err == nil {
+				l.wrote()
+			}
 		case <-tick.C:
 			err = l.ping(out)
 		case <-l.over:
@@ -41,24 +44,6 @@ func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 		case <-s.ctx.Done():
 			return
 		}
-	}
-}
-
-// open makes l the stream of the session. If the client has lost the previous stream and c2c still has all events since
-// lastEventID, l continues with them; otherwise l begins with new events.
-func (s *httpSession) open(l *listener, lastEventID string) {
-	s.mu.Lock()
-	old := s.listener
-	name, after, ok := eventID(lastEventID)
-	if !ok || s.bells == nil || s.bells.name != name || !s.bells.hasAllAfter(after) {
-		s.bells, after = newStream(keptBells), 0
-	}
-	l.events, l.written, l.put = s.bells, after, after
-	s.listener, s.listened = l, true
-	s.mu.Unlock()
-	if old != nil {
-		old.end()                     // do not wait until it has ended: it may hang in a write
-		s.changes.notify(s.rootNow()) // the old bell no longer rings
 	}
 }
 
@@ -98,31 +83,4 @@ func (s *httpSession) bell() *listener {
 		return nil
 	}
 	return l
-}
-
-// resume continues the stream of a request until that request is answered.
-func (s *httpSession) resume(w http.ResponseWriter, r *http.Request, st *stream, after int) {
-	out, err := sse.Start(w, r, s.limits.Write)
-	for err == nil {
-		events, more := st.after(after)
-		for _, data := range events {
-			after++
-			if err = out.Send(sse.Event{ID: st.id(after), Data: data}); err != nil {
-				return
-			}
-		}
-		if len(events) > 0 {
-			continue // another event may have come meanwhile
-		}
-		if more == nil {
-			return
-		}
-		select {
-		case <-more:
-		case <-r.Context().Done():
-			return
-		case <-s.ctx.Done():
-			return
-		}
-	}
 }

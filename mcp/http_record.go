@@ -1,14 +1,12 @@
 package mcp
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"sort"
 	"strings"
 	"time"
 
@@ -112,36 +110,21 @@ func (h *host) touchRecord(id string, used time.Time) {
 	}
 }
 
-// sweepRecords looks at the records of sessions that are not open. It removes the records that are too old. If the others
-// are too many, it also removes the oldest of them.
+// sweepRecords removes the records that are too old, of sessions that are not open.
 func (h *host) sweepRecords(now time.Time, isOpen func(id string) bool) error {
 	names, err := h.cfg.Sessions.Names()
 	if err != nil {
 		return err
 	}
-	type file struct {
-		name string
-		at   time.Time
-	}
-	var left []file
 	for _, name := range names {
 		id, ok := strings.CutSuffix(name, recordSuffix)
 		if !ok || !isSessionID(id) || isOpen(id) {
 			continue
 		}
-		if info, err := h.cfg.Sessions.Stat(name); err == nil {
-			left = append(left, file{name, info.ModTime()})
-		}
-	}
-	sort.Slice(left, func(i, j int) bool {
-		return cmp.Or(left[j].at.Compare(left[i].at), cmp.Compare(left[i].name, left[j].name)) < 0
-	})
-	for i, f := range left {
-		if i < h.limits.Sessions && now.Sub(f.at) <= h.limits.Bound {
-			continue
-		}
-		if err := h.removeRecord(f.name); err != nil {
-			return err
+		if info, err := h.cfg.Sessions.Stat(name); err == nil && now.Sub(info.ModTime()) > h.limits.Bound {
+			if err := h.removeRecord(name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -39,17 +38,4 @@ func (q *httpRequest) isCall() bool { return q.Method == string(mcp.MethodToolsC
 
 func (q *httpRequest) needsRoot() bool {
 	return q.isCall() || q.Method == string(mcp.MethodResourcesRead)
-}
-
-func (q *httpRequest) wantsReport() bool { return q.written.Done != nil }
-
-// notArrived returns the answer for a client that resumes a stream. An answer with mail is replaced by an error, because c2c
-// does not keep such answers.
-func (q *httpRequest) notArrived() []byte {
-	resp := q.resp
-	if resp == nil || q.wantsReport() {
-		resp = rpc.Refuse(q.ID, mcp.INTERNAL_ERROR, "the connection broke before the answer arrived. Mail that was in the answer waits again: call poll_inbox")
-	}
-	b, _ := json.Marshal(resp)
-	return b
 }

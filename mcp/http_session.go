@@ -24,9 +24,8 @@ type httpSession struct {
 	agreed
 	peer *tools.Peer
 
-	ctx   context.Context // ends with the session
-	stop  context.CancelCauseFunc
-	turns turns
+	ctx  context.Context // ends with the session
+	stop context.CancelCauseFunc
 
 	pending sync.Map // the requests under way: *pendingCall by id
 
@@ -43,13 +42,10 @@ type httpSession struct {
 	ended    bool
 	listener *listener // on the open stream; nil: no stream is open
 	listened bool      // the session has had a listener
-	bells    *stream   // the events of the session's stream; a later listener goes on with them
-
-	streams requestStreams
 }
 
 func newHTTPSession(h *host, id string) *httpSession {
-	s := &httpSession{host: h, agreed: agreed{id: id}, turns: turns{limit: h.limits.Calls, gate: make(chan struct{}, 1)}, used: h.cfg.Now(), idle: make(chan struct{})}
+	s := &httpSession{host: h, agreed: agreed{id: id}, used: h.cfg.Now(), idle: make(chan struct{})}
 	close(s.idle)
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
 	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Client: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {

@@ -36,12 +36,12 @@ func newStateless(h *host, t *tools.Tools) *stateless {
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, req *mcp.SubscriptionsListenRequest) {
 		if s, ok := ctx.Value(subscriptionKey{}).(*subscription); ok && tools.WantsInbox(req) {
-			s.notes = server.ClientSessionFromContext(ctx).NotificationChannel()
+			s.listensBy(server.ClientSessionFromContext(ctx).NotificationChannel())
 		}
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		if s, ok := ctx.Value(subscriptionKey{}).(*subscription); ok {
-			_ = s.await(ctx, 1) // mcp-go drops the acknowledgement if the request ends first: at once, if c2c offers nothing that the client asks for
+			s.awaitAck(ctx) // mcp-go drops the acknowledgement if the request ends first: at once, if c2c offers nothing that the client asks for
 		}
 	})
 	srv := t.Server(hooks, server.WithResourceCapabilities(true, false), server.WithToolHandlerMiddleware(noteFailure))
@@ -93,6 +93,9 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	defer context.AfterFunc(m.ctx, cancel)()
 	if msg.Method == string(mcp.MethodServerDiscover) {
 		ctx = context.WithValue(ctx, seenKey{}, m.cfg.Process(r) != 0)
+	}
+	if msg.Method == string(mcp.MethodToolsList) {
+		ctx = tools.WithRoot(ctx, m.cfg.FindRoot(r))
 	}
 	listens := msg.Method == string(mcp.MethodSubscriptionsListen) && msg.ID != nil
 	var p *statelessPeer

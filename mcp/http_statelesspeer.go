@@ -26,9 +26,6 @@ type statelessPeers struct {
 	closing sync.WaitGroup            // those that drop closes
 }
 
-// mostStateless bounds the processes in statelessPeers.
-const mostStateless = 64
-
 // statelessPeer is a client process that calls without an MCP session. c2c knows only the process of such a client.
 type statelessPeer struct {
 	*tools.Peer
@@ -58,9 +55,6 @@ func (t *statelessPeers) enter(r *http.Request) (*statelessPeer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.byKey[key]
-	if p == nil && len(t.byKey) >= mostStateless && !t.makeRoom() {
-		return nil, errors.New("too many clients at once; try again")
-	}
 	if p == nil {
 		p = &statelessPeer{table: t, root: root, process: caller}
 		p.Peer = &tools.Peer{Cfg: &t.cfg.Config, Others: p, Client: tools.Client{Remote: true, Process: pid, Open: func(log inbox.Log) (*broker.Broker, error) {
@@ -79,21 +73,6 @@ func (p *statelessPeer) leave() {
 	defer p.table.mu.Unlock()
 	p.active--
 	p.used = p.table.cfg.Now()
-}
-
-// makeRoom evicts the process whose last call is the longest ago. It spares processes with requests under way. The caller holds the lock.
-func (t *statelessPeers) makeRoom() bool {
-	oldest := ""
-	for key, p := range t.byKey {
-		if p.active == 0 && (oldest == "" || p.used.Before(t.byKey[oldest].used)) {
-			oldest = key
-		}
-	}
-	if oldest == "" {
-		return false
-	}
-	t.drop(oldest)
-	return true
 }
 
 // sweep drops processes that have ended, and those that have not called for limits.Bound.

@@ -166,7 +166,6 @@ func (t *sessionTable) sweep() {
 	t.dropEnded()
 	now := t.cfg.Now()
 	for _, s := range t.snapshot() {
-		s.streams.forget(now.Add(-t.limits.Kept))
 		if s.isIdle(now) {
 			t.drop(s, errIdle, true)
 			continue

@@ -72,6 +72,11 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 				l.wants = tools.WantsInbox(req)
 			}
 		})
+		hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
+			if l, ok := server.ClientSessionFromContext(ctx).(*stdioSubscription); ok {
+				<-l.passed // if nothing is subscribed, the request ends at once
+			}
+		})
 		m.srv = m.t.Server(hooks, server.WithResourceCapabilities(true, false))
 		m.t.AddInbox(m.srv)
 	})
@@ -110,19 +115,21 @@ func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 // MCP session.
 type stdioSubscription struct {
 	*server.InProcessSession
-	acks  chan mcp.JSONRPCNotification // gets mcp-go's acknowledgement of the request
-	id    json.RawMessage              // the request's id; every notification carries it
-	wants bool                         // the subscription includes the inbox
-	end   context.CancelCauseFunc
-	ctx   context.Context // the request's context
+	acks   chan mcp.JSONRPCNotification // gets mcp-go's acknowledgement of the request
+	passed chan struct{}                // closed: the acknowledgement was passed on to the client, or the request has ended
+	id     json.RawMessage              // the request's id; every notification carries it
+	wants  bool                         // the subscription includes the inbox
+	end    context.CancelCauseFunc
+	ctx    context.Context // the request's context
 }
 
 func (l *stdioSubscription) NotificationChannel() chan<- mcp.JSONRPCNotification { return l.acks }
 
 // listen makes the subscription of a request. Its bell can ring only after the acknowledgement.
 func (m *Stateless) listen(r *request, session *server.InProcessSession) *stdioSubscription {
-	l := &stdioSubscription{InProcessSession: session, acks: make(chan mcp.JSONRPCNotification, 1), id: r.ID, end: r.cancel, ctx: r.ctx}
+	l := &stdioSubscription{InProcessSession: session, acks: make(chan mcp.JSONRPCNotification, 1), passed: make(chan struct{}), id: r.ID, end: r.cancel, ctx: r.ctx}
 	go func() {
+		defer close(l.passed)
 		select {
 		case ack := <-l.acks:
 			select {

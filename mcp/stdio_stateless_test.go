@@ -118,6 +118,20 @@ func TestAClientOfTheLatestRevisionIsRungOverStdio(t *testing.T) {
 	}
 }
 
+func TestASubscriptionToNothingIsAcknowledgedOverStdio(t *testing.T) {
+	c, _, _, _ := dialModern(t, "")
+	for i := range 200 {
+		c.write("subscriptions/listen", modernParams("new", `"notifications":{"toolsListChanged":true}`))
+		if r := c.read(); !strings.HasSuffix(r.Method, "acknowledged") {
+			t.Fatalf("subscription %d: %s %s", i, r.Method, r.Result)
+		}
+		if r := c.read(); r.ID == nil {
+			t.Fatalf("subscription %d: %s instead of the answer", i, r.Method)
+		}
+	}
+	c.close()
+}
+
 func TestASubscriptionThatIsCancelledRingsNoMore(t *testing.T) {
 	c, m, bells, _ := dialModern(t, "")
 	c.write("tools/call", modernParams("new", `"name":"register","arguments":{"alias":"birch"}`))

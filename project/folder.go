@@ -62,7 +62,7 @@ func folders(state string, do func(name string, f Folder)) {
 
 // FoldersOf returns the folders that were used with a root. They may be gone.
 func FoldersOf(root string) (all []Folder) {
-	folders(stateOf(root), func(_ string, f Folder) {
+	folders(StateOf(root), func(_ string, f Folder) {
 		if f.root == filepath.Base(filepath.Dir(root)) {
 			all = append(all, f)
 		}
@@ -85,8 +85,13 @@ func Strangers(getenv func(string) string, cwd, root string) (all []Folder) {
 // key is the same for all clones and work trees of a project.
 func (p project) key() string { return cmp.Or(p.name, p.own) }
 
-// stateOf returns the state directory of a root.
-func stateOf(root string) string { return filepath.Dir(filepath.Dir(filepath.Dir(root))) }
+// StateOf returns the state directory that a root is in; "" if the root is elsewhere, because C2C_MCP_BROKER_ROOT names it.
+func StateOf(root string) string {
+	if repos := filepath.Dir(filepath.Dir(root)); filepath.Base(repos) == ReposDir {
+		return filepath.Dir(repos)
+	}
+	return ""
+}
 
 // remember finds the root that was last used in the folder of the project. If it is another one, or c2c has never been used here, Record
 // has to write it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"runtime/debug"
@@ -24,14 +23,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.busy.Done()
-	out := &answer{ResponseWriter: w, control: http.NewResponseController(w), write: s.limits.Write}
-	defer out.end()
-	defer func() { s.counts.answered(r.Pattern, out.status) }()
+	out, control := &answer{ResponseWriter: w}, http.NewResponseController(w)
+	control.SetWriteDeadline(time.Time{})                                       // that of an earlier request of the connection
+	defer func() { control.SetWriteDeadline(time.Now().Add(s.limits.Write)) }() // for what net/http has not written yet
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
 		// net/http removes the deadline at the end of the body. Therefore a request without a body gets no deadline: it would
 		// stay, and cut off a long answer.
-		out.control.SetReadDeadline(time.Now().Add(s.limits.Body))
+		control.SetReadDeadline(time.Now().Add(s.limits.Body))
 	}
 	switch {
 	case !s.hosts[r.Host]:
@@ -80,33 +79,23 @@ func (s *Server) guard(route Route) http.Handler {
 		case !ok && !slices.Contains(route.Who, Anyone):
 			// The header has no resource_metadata: it would make clients look for an OAuth login.
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			why := "this path needs a token: send Authorization: Bearer <token>, with the token in the file http-mcp-token"
+			why := "this path needs a token: send Authorization: Bearer <token>, with the token in the file http-mcp-token; if other users may read that file, its token is not valid: c2c serve rotate-token makes a new one"
 			if slices.Contains(route.Who, Sender) {
-				why = "this path needs a token: send Authorization: Bearer <token>, with the token of a sender (c2c senders allow makes one) or the token in the file http-mcp-token"
-			}
-			if exposed, first := s.keys.isExposed(); exposed {
-				why = "other users may read the file http-mcp-token, so its token is not valid: c2c serve rotate-token makes a new token"
-				if first {
-					s.cfg.Log.Error("the tool token is not valid, because other users may read its file", "path", TokenFile(s.cfg.State))
-				}
+				why = "this path needs a token: send Authorization: Bearer <token>, with the token of a sender (c2c senders allow makes one) or the token in the file http-mcp-token; if other users may read that file, its token is not valid: c2c serve rotate-token makes a new one"
 			}
 			s.refuse(w, http.StatusUnauthorized, "key", why)
 			return
 		}
-		conn := connOf(r)
-		if v.Kind != Sender && v.Kind != Anyone && conn.stranger() {
+		if v.Kind != Sender && v.Kind != Anyone && Stranger(r) {
 			s.refuse(w, http.StatusForbidden, "user", "this server is only for programs of the user who runs it")
 			return
 		}
-		if ok {
-			conn.admit()
-		}
-		if !s.fits(w, r, route) {
-			return
+		if a, ok := w.(*answer); ok && r.Body != nil {
+			r.Body = http.MaxBytesReader(a.ResponseWriter, r.Body, route.Body) // net/http's own writer, through which it can end the connection
 		}
 		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, v))
 		enter := func(r *http.Request, stands bool) (context.Context, func()) {
-			return s.open.enter(r, v, stands, func() int { return ProcessOf(r).PID }, func() bool { return s.isStill(r, v) })
+			return s.open.enter(r, v, stands, func() bool { return s.isStill(r, v) })
 		}
 		if !route.Stream {
 			count := func(r *http.Request) (context.Context, func()) { return enter(r, true) }
@@ -135,32 +124,6 @@ func CountStream(r *http.Request) (ctx context.Context, leave func()) {
 		return r.Context(), func() {}
 	}
 	return count(r)
-}
-
-// fits reports whether a request respects the limits of the route. If it does not, fits answers with an error. It also
-// bounds how much of the body the handler can read.
-func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool {
-	server := w
-	if a, ok := w.(*answer); ok {
-		server = a.ResponseWriter // net/http's own writer, through which MaxBytesReader can end the connection
-	}
-	if r.ContentLength > route.Body || route.Body == 0 && r.ContentLength != 0 {
-		// Act as if the handler had read too much. Then the server waits a moment before it closes, so that a client that
-		// still sends reads the answer instead of a reset. Without this, net/http does not wait for a client that has sent
-		// Connection: close (Go 1.26).
-		http.MaxBytesReader(server, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
-		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("the body may have at most %d bytes here", route.Body))
-		return false
-	}
-	if route.Stream && r.Method == http.MethodHead {
-		w.Header().Set("Allow", http.MethodGet)
-		s.refuse(w, http.StatusMethodNotAllowed, "method", "HEAD has no answer for a stream: use GET")
-		return false
-	}
-	if r.Body != nil {
-		r.Body = http.MaxBytesReader(server, r.Body, route.Body)
-	}
-	return true
 }
 
 // visitor finds the visitor by the request's key. If a request has the header Authorization, its cookie does not count: no
@@ -198,7 +161,7 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// refuse answers with a sentence and counts the reason. It ends the connection, to make room for other connections.
+// refuse answers with a sentence and counts the reason. It ends the connection.
 func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	s.counts.refused(reason)
 	h := w.Header()
@@ -221,56 +184,27 @@ func (s *Server) recover(w *answer, r *http.Request) {
 		panic(p)
 	}
 	s.cfg.Log.Error("a handler panicked", "pattern", r.Pattern, "stack", string(debug.Stack()))
-	if w.status != 0 {
+	if w.began {
 		s.counts.refused("panic")
 		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
 	}
 	s.refuse(w, http.StatusInternalServerError, "panic", daemon.ErrPanic.Error())
 }
 
-// answer sets a deadline for each write, because a single deadline of the server would end long streams.
+// answer records whether the handler has begun to answer.
 type answer struct {
 	http.ResponseWriter
-	control *http.ResponseController
-	write   time.Duration
-	own     bool // the handler sets deadlines itself
-	status  int  // 0: nothing was written
+	began bool
 }
-
-// end sets the deadline for the bytes that net/http still has to write after the handler has returned.
-func (a *answer) end() { a.control.SetWriteDeadline(time.Now().Add(a.write)) }
 
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-func (a *answer) SetWriteDeadline(at time.Time) error {
-	a.own = true
-	return a.control.SetWriteDeadline(at)
-}
-
 func (a *answer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
-	}
+	a.began = true
 	a.ResponseWriter.WriteHeader(status)
 }
 
 func (a *answer) Write(data []byte) (int, error) {
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
-	a.limit()
+	a.began = true
 	return a.ResponseWriter.Write(data)
-}
-
-func (a *answer) FlushError() error {
-	a.limit()
-	return a.control.Flush()
-}
-
-func (a *answer) Flush() { a.FlushError() }
-
-func (a *answer) limit() {
-	if !a.own {
-		a.control.SetWriteDeadline(time.Now().Add(a.write))
-	}
 }

@@ -1,14 +1,12 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"c2c/broker"
@@ -37,24 +35,14 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	open, closed := s.connections.size()
 	gauge(w, "c2c_http_start_time_seconds", "Start of the daemon, in seconds since 1970.", s.counts.start.Unix())
-	gauge(w, "c2c_http_connections", "Open connections.", int64(open))
+	gauge(w, "c2c_http_connections", "Open connections.", s.connections.Load())
 	gauge(w, "c2c_http_streams", "Open streams.", int64(s.open.size()))
-	gauge(w, "c2c_http_roots", "Open roots.", int64(s.roots.size()))
-	header(w, "c2c_http_connections_full_total", "Connections that were closed because there were too many.", "counter")
-	fmt.Fprintf(w, "c2c_http_connections_full_total %d\n", closed)
+	gauge(w, "c2c_http_roots", "Open roots.", int64(len(s.roots.paths())))
 	header(w, "c2c_http_refused_total", "Refused requests, by reason.", "counter")
-	by, all := s.counts.copy()
+	by := s.counts.copy()
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
 		fmt.Fprintf(w, "c2c_http_refused_total{reason=%q} %d\n", reason, by[reason])
-	}
-	header(w, "c2c_http_answers_total", "Finished answers, by the pattern of their route and their status.", "counter")
-	order := func(a, b answered) int {
-		return cmp.Or(strings.Compare(a.route, b.route), cmp.Compare(a.status, b.status))
-	}
-	for _, a := range slices.SortedFunc(maps.Keys(all), order) {
-		fmt.Fprintf(w, "c2c_http_answers_total{route=%q,code=\"%d\"} %d\n", a.route, a.status, all[a])
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), metricsTime)
 	defer cancel()

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/serve/live"
 	"c2c/sessions/callers"
 	"c2c/sessions/permission"
 )
@@ -44,50 +43,50 @@ func TestARootIsOpenWhileItIsNeededAndSomeTimeLonger(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
 	a := r.path(t, "a")
 	synctest.Test(t, func(t *testing.T) {
-		p := newOpenRoots(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
-		first, done, err := p.use(t.Context(), a)
+		p := newOpenRoots(r.open, time.Minute, slog.New(slog.DiscardHandler))
+		first, done, err := p.use(a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, alsoDone, err := p.use(t.Context(), a+"/")
+		second, alsoDone, err := p.use(a + "/")
 		if err != nil || first != second || r.opened != 1 {
 			t.Fatalf("opened %d times, %v", r.opened, err)
 		}
 		done()
 		done() // says nothing more
 		time.Sleep(time.Hour)
-		if p.size() != 1 {
+		if len(p.paths()) != 1 {
 			t.Error("it was closed while somebody needed it")
 		}
 		alsoDone()
 		time.Sleep(59 * time.Second)
-		_, done, err = p.use(t.Context(), a)
+		_, done, err = p.use(a)
 		if err != nil || r.opened != 1 {
 			t.Errorf("opened %d times, %v", r.opened, err)
 		}
 		done()
 		time.Sleep(59 * time.Second)
 		synctest.Wait()
-		if p.size() != 1 {
+		if len(p.paths()) != 1 {
 			t.Error("it was closed too early: it was needed meanwhile")
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if p.size() != 0 {
+		if len(p.paths()) != 0 {
 			t.Error("it stays open")
 		}
 		if _, err := first.Broker.Dir().Names(); err == nil {
 			t.Error("its directory is still open")
 		}
-		p.end()()
+		p.end()
 	})
 }
 
 func TestARootThatIsNotThereIsNotMade(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
-	p := newOpenRoots(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
+	p := newOpenRoots(r.open, time.Hour, slog.New(slog.DiscardHandler))
 	for _, root := range []string{filepath.Join(r.dir, "none"), "relative", ""} {
-		if _, _, err := p.use(t.Context(), root); err == nil {
+		if _, _, err := p.use(root); err == nil {
 			t.Errorf("%q is open", root)
 		}
 	}
@@ -96,51 +95,23 @@ func TestARootThatIsNotThereIsNotMade(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyNeedsMakesRoomAndWhatIsNeededStays(t *testing.T) {
-	r := &roots{dir: t.TempDir()}
-	p := newOpenRoots(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
-	use := func(name string) func() {
-		t.Helper()
-		_, done, err := p.use(t.Context(), r.path(t, name))
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		return done
-	}
-	doneA, doneB := use("a"), use("b")
-	if _, _, err := p.use(t.Context(), r.path(t, "c")); !errors.Is(err, ErrBusy) {
-		t.Errorf("a third one: %v", err)
-	}
-	doneB()
-	doneC := use("c")
-	if p.has(r.path(t, "b")) || !p.has(r.path(t, "a")) {
-		t.Error("the wrong one was closed")
-	}
-	p.end()()
-	doneA()
-	doneC()
-	if _, _, err := p.use(t.Context(), r.path(t, "a")); err == nil && p.size() > 0 {
-		t.Error("opened after the end")
-	}
-}
-
 // Who writes to a root that was removed and made anew would lose it.
 func TestARootThatWasMadeAnewIsOpenedAnew(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
-	p := newOpenRoots(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
+	p := newOpenRoots(r.open, time.Hour, slog.New(slog.DiscardHandler))
 	a := r.path(t, "a")
-	old, done, err := p.use(t.Context(), a)
+	old, done, err := p.use(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(a); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.use(t.Context(), a); err == nil {
+	if _, _, err := p.use(a); err == nil {
 		t.Error("a root that is gone is open")
 	}
 	r.path(t, "a")
-	fresh, freshDone, err := p.use(t.Context(), a)
+	fresh, freshDone, err := p.use(a)
 	if err != nil || fresh == old || fresh.Broker.Replaced() {
 		t.Fatalf("the old one: %v", err)
 	}
@@ -152,7 +123,7 @@ func TestARootThatWasMadeAnewIsOpenedAnew(t *testing.T) {
 		t.Error(err)
 	}
 	freshDone()
-	p.end()()
+	p.end()
 }
 
 // newProject makes a clone of something.
@@ -209,7 +180,7 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 			t.Errorf("%q: %q by %q, %v; want %q by %q", c.header, root, by, err, c.root, c.by)
 		}
 		if err == nil {
-			open, done, err := f.s.OpenRoot(t.Context(), root)
+			open, done, err := f.s.OpenRoot(root)
 			if err != nil || open.Broker.Root() != root {
 				t.Errorf("%q: %v", c.header, err)
 				continue
@@ -221,10 +192,10 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 
 func TestAVerdictInAPlaceIsInItsLog(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
-	p := newOpenRoots(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
-	defer func() { p.end()() }()
+	p := newOpenRoots(r.open, time.Minute, slog.New(slog.DiscardHandler))
+	defer func() { p.end() }()
 	a := r.path(t, "a")
-	open, done, err := p.use(t.Context(), a)
+	open, done, err := p.use(a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,8 +219,8 @@ func TestARootThatWasRemovedWhileItWasOpenedIsOpenedAgain(t *testing.T) {
 			err = errors.Join(err, os.Rename(root, root+".old"), os.Mkdir(root, 0o700))
 		}
 		return b, err
-	}, 2, time.Minute, slog.New(slog.DiscardHandler))
-	open, done, err := p.use(t.Context(), root)
+	}, time.Minute, slog.New(slog.DiscardHandler))
+	open, done, err := p.use(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,26 +228,24 @@ func TestARootThatWasRemovedWhileItWasOpenedIsOpenedAgain(t *testing.T) {
 		t.Error("it gets the removed root")
 	}
 	done()
-	p.end()()
+	p.end()
 }
 
 func TestTheServerEndsAlthoughARootHangs(t *testing.T) {
 	f := newFace(t, Limits{Grace: time.Millisecond})
-	goOn := make(chan struct{})
-	hung := make(chan struct{})
-	f.s.roots.follow = func(context.Context, *live.Hub) error { close(hung); <-goOn; return nil }
-	root := newProject(t, f.home)
-	_, done, err := f.s.OpenRoot(t.Context(), root)
+	goOn, hung := make(chan struct{}), make(chan struct{})
+	f.s.roots.whileOpen = func(context.Context, *broker.Broker) { close(hung); <-goOn }
+	_, done, err := f.s.OpenRoot(newProject(t, f.home))
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-hung
 	done()
-	if err := f.stop(); err == nil || !strings.Contains(err.Error(), root) {
+	if err := f.stop(); err == nil || !strings.Contains(err.Error(), "the work in a project") {
 		t.Errorf("the end of the server: %v", err)
 	}
 	close(goOn)
-	f.s.roots.end()()
+	f.s.roots.end()
 }
 
 // requestHere is a request of a client that runs in this directory and names none.
@@ -333,7 +302,12 @@ func TestAFolderHasOneRootWhicheverIsOpen(t *testing.T) {
 		t.Errorf("published: %s, %v; want %s", at.Root, err, b.Root())
 	}
 	for _, dir := range []string{folder, clone, folder} {
-		root, err := f.s.rootOf(ByHeader, dir)
+		r, err := http.NewRequest("POST", "http://localhost/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(ProjectHeader, dir)
+		root, _, err := f.s.RootFor(r)
 		if err != nil || (root == b.Root()) != (dir == folder) {
 			t.Errorf("%s: %s, %v; its session runs in %s", dir, root, err, b.Root())
 		}

@@ -14,38 +14,33 @@ import (
 	"c2c/serve/live"
 )
 
-// One root's reader panics, as if a file of its were damaged in a way that nobody thought of. The other root's goes on, and it
+// One root's worker panics, as if a file of its were damaged in a way that nobody thought of. The other root's goes on, and it
 // begins again itself.
-func TestAPanicOfOneRootsReaderEndsNoOther(t *testing.T) {
+func TestAPanicInOneRootEndsNoOther(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
 	sick, well := r.path(t, "sick"), r.path(t, "well")
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		p := newOpenRoots(r.open, 2, time.Minute, slog.New(slog.NewTextHandler(&log, nil)))
+		p := newOpenRoots(r.open, time.Minute, slog.New(slog.NewTextHandler(&log, nil)))
 		var mu sync.Mutex // of what is below
 		var looks [2]int  // at the first place, and at the other one
 		ended := 0
-		var first *live.Hub
-		p.follow = func(ctx context.Context, h *live.Hub) error {
+		p.whileOpen = func(ctx context.Context, b *broker.Broker) {
 			mu.Lock()
 			defer mu.Unlock()
 			which := 0
-			if first == nil {
-				first = h
-			}
-			if h != first {
+			if b.Root() == well {
 				which = 1
 			}
 			if looks[which]++; looks[0] < 3 && which == 0 {
 				panic("words of a message")
 			}
 			mu.Unlock()
-			<-ctx.Done() // without a watch of the kernel, which is nothing for a test of time
+			<-ctx.Done()
 			mu.Lock()
 			ended++
-			return nil
 		}
-		_, badDone, err := p.use(t.Context(), sick)
+		_, badDone, err := p.use(sick)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +50,7 @@ func TestAPanicOfOneRootsReaderEndsNoOther(t *testing.T) {
 			t.Errorf("%d looks, %s", looks[0], &log)
 		}
 		mu.Unlock()
-		_, goodDone, err := p.use(t.Context(), well)
+		_, goodDone, err := p.use(well)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +63,7 @@ func TestAPanicOfOneRootsReaderEndsNoOther(t *testing.T) {
 		mu.Unlock()
 		badDone()
 		goodDone()
-		p.end()()
+		p.end()
 	})
 }
 

@@ -28,27 +28,56 @@ const (
 	ByDirectory = "directory" // the directory in which the daemon was started
 )
 
-// RootFor finds the root of a request and opens it. It takes the root of the first known directory: the directory in the header, the
-// working directory of the client's process, the directory in which the daemon was started. The result by says which of them it was.
+// RootFor finds the root of a request and opens it; it makes the root if necessary. It takes the root of the first known directory: the
+// directory in the header, the working directory of the client's process, the directory in which the daemon was started. The result by says
+// which of them it was.
 //
 // If the header names a directory that does not exist, or the root of the process's repository cannot be opened, for whatever reason,
 // RootFor returns an error: mail in the wrong project is worse than no mail.
 func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
-	dir, err := projectOf(r)
+	root, dir, by, err := s.find(r)
+	if err == nil {
+		root, err = s.roots.keep(root, func(string) (*broker.Broker, error) {
+			b, err := s.cfg.OpenHere(dir)
+			if err != nil {
+				return nil, fmt.Errorf("open the root of %s: %w", dir, err)
+			}
+			return b, nil
+		})
+	}
+	return root, by, err
+}
+
+// FindRoot returns the root that RootFor would open, and makes nothing; "": there is none.
+func (s *Server) FindRoot(r *http.Request) string {
+	root, _, _, err := s.find(r)
 	if err != nil {
-		return "", "", err
+		return ""
+	}
+	return root
+}
+
+// find finds the root of a request, and the directory that decides it.
+func (s *Server) find(r *http.Request) (root, dir, by string, err error) {
+	dir, err = projectOf(r)
+	if err != nil {
+		return "", "", "", err
 	}
 	if dir != "" {
-		root, err = s.rootOf(ByHeader, dir)
-		return root, ByHeader, err
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return "", "", ByHeader, ErrProject
+		}
+		root, err = broker.RootHere(s.cfg.Getenv, dir)
+		return root, dir, ByHeader, err
 	}
-	if dir := workingDirectory(ProcessOf(r).PID); dir != "" {
-		if root, err := s.rootOf(ByProcess, dir); !isDefault(root) && !errors.Is(err, ErrProject) {
-			return root, ByProcess, err
+	dir = workingDirectory(ProcessOf(r).PID)
+	if _, err := os.Stat(dir); dir != "" && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		if root, err := broker.RootHere(s.cfg.Getenv, dir); !isDefault(root) {
+			return root, dir, ByProcess, err
 		}
 	}
-	root, err = s.rootOf(ByDirectory, s.cfg.Dir)
-	return root, ByDirectory, err
+	root, err = broker.RootHere(s.cfg.Getenv, s.cfg.Dir)
+	return root, s.cfg.Dir, ByDirectory, err
 }
 
 // projectOf returns the directory that a request names, or "". Some clients expand ${…} in the header, others send it
@@ -81,23 +110,4 @@ func workingDirectory(pid int) string {
 // in / or in the home directory, whatever project they show, so such a working directory proves nothing.
 func isDefault(root string) bool {
 	return filepath.Base(root) == "broker" && filepath.Base(filepath.Dir(root)) == "default"
-}
-
-// rootOf returns the root of a directory. It makes the root if necessary; after an error, it may return the root all the same. The argument
-// by says how the directory was found.
-func (s *Server) rootOf(by, dir string) (string, error) {
-	switch info, err := os.Stat(dir); {
-	case by == ByHeader && (err != nil || !info.IsDir()), by == ByProcess && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
-		return "", ErrProject
-	}
-	root, err := broker.RootHere(s.cfg.Getenv, dir)
-	if err != nil || s.roots.has(root) {
-		return root, err
-	}
-	b, err := s.cfg.OpenHere(dir)
-	if err != nil {
-		return root, fmt.Errorf("open the root of %s: %w", dir, err)
-	}
-	root = b.Root()
-	return root, s.roots.add(root, b)
 }

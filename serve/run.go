@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,9 +21,8 @@ func New(cfg Config) *Server {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	limits := cfg.Limits.withDefaults()
-	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
-		connections: newConnLimiter(limits.Connections), open: newStreams(limits.Streams)}
-	s.roots = newOpenRoots(cfg.Open, limits.OpenRoots, limits.RootIdle, cfg.Log)
+	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()), open: newStreams(limits.Streams)}
+	s.roots = newOpenRoots(cfg.Open, limits.RootIdle, cfg.Log)
 	s.roots.whileOpen = cfg.Keep
 	s.Handle(
 		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},
@@ -87,13 +85,13 @@ func (s *Server) Run(ctx context.Context) error {
 	s.waits = false
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle, MaxHeaderBytes: maxHeader,
-		ConnContext: withConn, ConnState: s.connections.note, DisableGeneralOptionsHandler: true,
+		ConnContext: withConn, ConnState: s.countConn, DisableGeneralOptionsHandler: true,
 		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // faults of clients
 	}
 	failed := make(chan error, len(s.listeners))
 	var accepting sync.WaitGroup
 	for _, l := range s.listeners {
-		accepting.Go(func() { failed <- server.Serve(listener{l, s.connections}) })
+		accepting.Go(func() { failed <- server.Serve(l) })
 	}
 	var err error
 	look := time.NewTicker(keyTime)
@@ -111,6 +109,16 @@ func (s *Server) Run(ctx context.Context) error {
 	err = errors.Join(err, s.shutdown(server))
 	accepting.Wait() // a Serve that begins after Shutdown closes its listener only now; the next daemon needs the port
 	return err
+}
+
+// countConn counts the open connections. The HTTP server calls it whenever the state of a connection changes.
+func (s *Server) countConn(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.connections.Add(1)
+	case http.StateClosed:
+		s.connections.Add(-1)
+	}
 }
 
 // endUnkeyed ends the standing streams whose key is no longer valid. For a key that is still valid, the check costs only one stat.
@@ -135,13 +143,12 @@ func (s *Server) shutdown(server *http.Server) error {
 		err = errors.Join(err, serr)
 	}
 	server.Close() // ends the contexts of the remaining requests
-	done, wait := make(chan struct{}), s.roots.end()
-	go func() { s.busy.End(); wait(); close(done) }()
+	done := make(chan struct{})
+	go func() { s.busy.End(); s.roots.end(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(s.limits.Grace):
-		left := append(s.roots.paths(s.roots.all), s.roots.paths(s.roots.closing)...)
-		err = errors.Join(err, fmt.Errorf("a request, or the work in a project, still runs although the daemon ends; not closed: %q", left))
+		err = errors.Join(err, errors.New("a request, or the work in a project, still runs although the daemon ends"))
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"c2c/broker"
@@ -50,23 +51,21 @@ type Persons interface {
 
 // Limits bounds what visitors can use. The comment of each field begins with its default, which a zero stands for.
 type Limits struct {
-	Connections int           // 512; for a further connection, the server closes an old one, see connLimiter
-	Streams     int           // 256, of which one sender has at most an eighth; a further stream ends an old one, see streams.makeRoom
-	OpenRoots   int           // 128
-	Header      time.Duration // 5 s; for the header of a request
-	Body        time.Duration // 30 s; for the body of a request
-	Idle        time.Duration // 60 s; between two requests of a connection
-	Write       time.Duration // 10 s; for one write
-	Probe       time.Duration // 15 s; between two probes of a silent connection
-	Grace       time.Duration // 5 s; for the answers under way when the daemon ends
-	RootIdle    time.Duration // 10 min; until an unused root is closed
+	Streams  int           // 256, of which one sender has at most an eighth; a further stream is refused
+	Header   time.Duration // 5 s; for the header of a request
+	Body     time.Duration // 30 s; for the body of a request
+	Idle     time.Duration // 60 s; between two requests of a connection
+	Write    time.Duration // 10 s; for what is left to write when a handler has returned
+	Probe    time.Duration // 15 s; between two probes of a silent connection
+	Grace    time.Duration // 5 s; for the answers under way when the daemon ends
+	RootIdle time.Duration // 10 min; until an unused root is closed
 }
 
 const maxHeader = 16 << 10 // bytes
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		cmp.Or(l.Connections, 512), cmp.Or(l.Streams, 256), cmp.Or(l.OpenRoots, 128),
+		cmp.Or(l.Streams, 256),
 		cmp.Or(l.Header, 5*time.Second), cmp.Or(l.Body, 30*time.Second), cmp.Or(l.Idle, time.Minute), cmp.Or(l.Write, 10*time.Second),
 		cmp.Or(l.Probe, 15*time.Second), cmp.Or(l.Grace, 5*time.Second), cmp.Or(l.RootIdle, 10*time.Minute),
 	}
@@ -101,7 +100,7 @@ type Server struct {
 	keys         *toolToken
 	counts       *counts
 	roots        *openRoots
-	connections  *connLimiter
+	connections  atomic.Int64 // the number of open ones
 	open         *streams
 	addedMetrics []func(context.Context, io.Writer) // from AddMetrics
 
@@ -115,9 +114,9 @@ type Server struct {
 
 // OpenRoot opens a root, if it is not open yet. The root must exist on disk: a request never makes a root by naming it. The
 // root stays open until the caller calls the function done.
-func (s *Server) OpenRoot(ctx context.Context, root string) (open *OpenRoot, done func(), err error) {
-	return s.roots.use(ctx, root)
+func (s *Server) OpenRoot(root string) (open *OpenRoot, done func(), err error) {
+	return s.roots.use(root)
 }
 
 // Roots lists the open roots.
-func (s *Server) Roots() []string { return s.roots.paths(s.roots.all) }
+func (s *Server) Roots() []string { return s.roots.paths() }

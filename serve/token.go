@@ -70,9 +70,6 @@ type toolToken struct {
 	file fs.FileInfo
 	sum  [sha256.Size]byte
 	has  bool
-
-	exposed bool // other users may read the file
-	told    bool // isExposed has already reported this exposure
 }
 
 // matches reports whether a key is the token. It compares hashes, so its duration reveals nothing about the token.
@@ -83,25 +80,13 @@ func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
-// isExposed reports whether the token is invalid because other users may read the file. The result first is true only
-// at the first call after the file became readable by others.
-func (t *toolToken) isExposed() (exposed, first bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	first = t.exposed && !t.told
-	t.told = t.exposed
-	return t.exposed, first
-}
-
 // refresh reads the file again if it has changed. Without a valid token no key matches.
 func (t *toolToken) refresh() {
 	info, err := t.dir.Stat(tokenFile)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		t.has, t.file = false, nil // other users may know the token; MakeToken, c2c doctor and refused requests report that
-		t.exposed = true
+		t.has, t.file = false, nil // other users may know the token; MakeToken and refused requests report that
 		return
 	}
-	t.exposed = false
 	if err == nil && t.file != nil && os.SameFile(info, t.file) && info.ModTime().Equal(t.file.ModTime()) && info.Size() == t.file.Size() {
 		return
 	}

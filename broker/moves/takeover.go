@@ -203,6 +203,14 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, f
 	if err != nil {
 		return nil, err
 	}
+	left, err := sessions.Unread(reg, from.ID) // it moves with the rest
+	if err != nil {
+		return nil, err
+	}
+	back := map[mail.Fingerprint]bool{}
+	for _, r := range left {
+		waiting, back[r.Fingerprint()] = append(waiting, r.Message), true
+	}
 	read, err := box.Archive().History(ctx, owed.OpenLook)
 	if err != nil {
 		return nil, err
@@ -225,7 +233,7 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, f
 		}
 	}
 	for _, h := range slices.Backward(read) {
-		if !slices.Contains([]string{"question", "task", "review"}, h.Kind) {
+		if back[h.Fingerprint()] || !slices.Contains([]string{"question", "task", "review"}, h.Kind) {
 			continue
 		}
 		w := authors.Of(h.Message)

@@ -11,7 +11,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
-	"c2c/sessions"
 )
 
 // obligations shows the answers that a session owes, and the answers that others owe to the session. A person sees those of all sessions.
@@ -28,7 +27,7 @@ func obligations(c *call, f *cli.Flags) action {
 			return err
 		}
 		for i := range list {
-			if list[i].Side != broker.SideOwed && s.State != sessions.Person {
+			if list[i].Side != broker.SideOwed && !s.IsProvenPerson() {
 				list[i].Words = "" // an agent may see the text of others only in an envelope
 			}
 		}

@@ -27,7 +27,7 @@ func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *ato
 		Config: tools.Config{Log: h.Log, Uninstalled: func(name string, pid int) bool {
 			return pid != 0 && sessions.Uninstalled(h.Getenv, name, pid)
 		}},
-		Root: s.RootFor, URL: s.URL(),
+		Root: s.RootFor, FindRoot: s.FindRoot, URL: s.URL(),
 		Open:        h.openFor,
 		Process:     func(r *http.Request) int { return serve.ProcessOf(r).PID },
 		CountStream: serve.CountStream, Sessions: sessionList,

@@ -243,7 +243,7 @@ func (a *app) search() {
 		a.says = "searching"
 		a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
 			// A person may see the mail of all sessions.
-			all, err := b.Search(ctx, sessions.Session{State: sessions.Person}, strings.Fields(text), 200)
+			all, err := b.Search(ctx, sessions.Session{State: sessions.Person, KnownBy: mail.ByPerson}, strings.Fields(text), 200)
 			slices.Reverse(all) // the newest last, as in the flow
 			return format.Count(len(all), "message", "messages") + " found", func() { a.open("found: "+text, all, "") }, err
 		})

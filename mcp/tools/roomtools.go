@@ -64,25 +64,30 @@ func (t *Tools) showRooms(ctx context.Context, _ any, _ *mcp.ListToolsRequest, r
 	for _, tool := range RoomTools() {
 		roomTools[tool.Name] = !tool.hidden
 	}
-	shown := t.peer(ctx).hasRooms()
+	shown := t.hasRooms(ctx)
 	res.Tools = slices.DeleteFunc(slices.Clone(res.Tools), func(tool mcp.Tool) bool {
 		listed, isRoomTool := roomTools[tool.Name]
 		return isRoomTool && !(shown && listed)
 	})
 }
 
-func (p *Peer) hasRooms() bool {
-	if p.autoJoin() != "" {
+func (t *Tools) hasRooms(ctx context.Context) bool {
+	if t.peer(ctx).autoJoin() != "" {
 		return true
 	}
-	path := ""
-	switch {
-	case p.Connection != nil:
-		path = p.Connection().Root
-	case p.Cfg.Root != nil:
-		path = p.Cfg.Root()
+	root, _ := ctx.Value(rootKey{}).(string)
+	if t.Cfg.Root != nil {
+		root = t.Cfg.Root()
 	}
-	return path != "" && rooms.Exist(path)
+	return root != "" && rooms.Exist(root)
+}
+
+type rootKey struct{} // context key of the root of a list
+
+// WithRoot returns a context for a request that lists the tools, in a transport whose clients have several roots. The root need not exist;
+// "": it is not known.
+func WithRoot(ctx context.Context, root string) context.Context {
+	return context.WithValue(ctx, rootKey{}, root)
 }
 
 // autoJoin returns the value of talk.JoinVariable: the rooms that a session joins at its first call; "" for none.

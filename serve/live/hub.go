@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
@@ -33,9 +32,8 @@ type Numbered struct {
 	Mails []Mail // messages that are new or have a new state
 }
 
-// Snapshot is the state after update N of an epoch.
+// Snapshot is the state after update N.
 type Snapshot struct {
-	Epoch    string // identifies the hub, because each hub counts its own updates
 	N        uint64
 	Sessions []Session
 	Mails    []Mail // oldest first
@@ -46,7 +44,6 @@ type Snapshot struct {
 // A Hub keeps a bounded number of updates, and does not wait for its followers. Therefore a follower that is too slow gets ErrBehind.
 type Hub struct {
 	cfg    Config
-	epoch  string
 	asked  sync.Once
 	wanted chan struct{} // closed at the first call of Now or Follow
 
@@ -65,7 +62,7 @@ type Hub struct {
 // NewHub makes a hub. It ignores cfg.Backlog: the hub begins with as many messages as it can keep.
 func NewHub(cfg Config) *Hub {
 	cfg.Backlog = hubMails
-	return &Hub{cfg: cfg, epoch: rand.Text(), wanted: make(chan struct{}), changed: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
+	return &Hub{cfg: cfg, wanted: make(chan struct{}), changed: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
 }
 
 var errEnded = errors.New("the view of the root has ended")
@@ -187,7 +184,7 @@ func (h *Hub) Now(ctx context.Context) (Snapshot, error) {
 
 // snapshot makes a Snapshot. The caller holds the lock.
 func (h *Hub) snapshot() Snapshot {
-	s := Snapshot{Epoch: h.epoch, N: h.n, Sessions: slices.Clone(h.sessions)}
+	s := Snapshot{N: h.n, Sessions: slices.Clone(h.sessions)}
 	for _, m := range h.mails.All() {
 		s.Mails = append(s.Mails, *m)
 	}

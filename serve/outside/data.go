@@ -96,7 +96,7 @@ func (l *listener) send(name string, data any) error {
 }
 
 func (l *listener) event(name string, data []byte) error {
-	l.written = l.at.String()
+	l.written = l.id()
 	return l.out.Send(sse.Event{ID: l.written, Name: name, Data: data})
 }
 

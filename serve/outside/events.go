@@ -13,11 +13,9 @@
 //	status      the state of a message, or of the sessions
 //
 // An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
-// archive, where all other streams read it. The id of an event shows how far its reader has come in the archive, and in the updates of
-// the root's hub (live.Hub). Therefore a reader that reconnects and sends the id (Last-Event-ID) misses nothing. The last part
-// of an id is there only if the reader already has one message after the place in the archive:
-//
-//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of that message>]
+// archive, where all other streams read it. The id of an event is the place in the archive up to which its reader has the answers. Therefore
+// a reader that reconnects and sends the id (Last-Event-ID) misses no answer. An id without an event follows when an answer has come into
+// the archive.
 //
 // With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels reference, "Full example".
 
@@ -28,6 +26,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"c2c/internal/sse"
@@ -36,7 +35,7 @@ import (
 
 // Config has the settings of a Handler.
 type EventsConfig struct {
-	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
+	OpenRoot func(root string) (*serve.OpenRoot, func(), error)
 	// Root returns the root for a program with the tool token.
 	Root func(*http.Request) (string, error)
 	// Decides returns the aliases of the sessions whose permission requests a sender may decide; nil: none.
@@ -50,7 +49,7 @@ type EventsConfig struct {
 // Handler answers GET /events. Any number of requests may use it at once.
 type Events struct {
 	cfg   EventsConfig
-	turns *mailTurns
+	turns sync.Map // a *turn for each mailbox, by its path
 }
 
 // New makes a Handler.
@@ -64,7 +63,7 @@ func NewEvents(cfg EventsConfig) *Events {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Events{cfg: cfg, turns: newMailTurns()}
+	return &Events{cfg: cfg}
 }
 
 // Routes are the paths of the handler.
@@ -88,7 +87,7 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	open, done, err := h.cfg.OpenRoot(r.Context(), root)
+	open, done, err := h.cfg.OpenRoot(root)
 	if err != nil {
 		h.refuse(w, err)
 		return

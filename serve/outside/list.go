@@ -1,7 +1,6 @@
 package outside
 
 import (
-	"bytes"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -154,21 +153,7 @@ func (l *SenderList) change(ctx context.Context, edit func([]Sender) ([]Sender, 
 	})
 }
 
-// format puts each sender on its own line, so that a person can read the file.
 func format(all []Sender) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('[')
-	for i, s := range all {
-		line, err := json.Marshal(s)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
-		b.Write(line)
-	}
-	b.WriteString("\n]\n")
-	return b.Bytes(), nil
+	rows, err := atomicfile.FormatRows(all)
+	return append(rows, '\n'), err
 }

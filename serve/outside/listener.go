@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,9 +30,7 @@ type listener struct {
 	out  *sse.Stream
 	text bool
 
-	at      position      // how far the client has come
 	written string        // the last written event id
-	fresh   bool          // the client has no update of the present hub yet
 	start   live.Snapshot // the state of the root when the stream began
 
 	sessions []byte            // the sessions as last written
@@ -39,24 +38,21 @@ type listener struct {
 	post     *senderMail       // the mail of a sender outside; nil for others
 }
 
-// listen makes a listener that begins at the position in the request.
+// listen makes a listener. A sender that names its last event goes on there.
 func (h *Events) listen(r *http.Request, v serve.Visitor, open *serve.OpenRoot) (*listener, error) {
 	start, err := open.Live.Now(r.Context())
 	if err != nil {
 		return nil, err
 	}
 	l := &listener{h: h, v: v, open: open, start: start, asked: map[string]string{}}
-	before, ok := parsePosition(r.Header.Get("Last-Event-ID"))
-	l.at = position{epoch: start.Epoch, n: start.N}
-	if l.fresh = before.epoch != start.Epoch || before.n > start.N; !l.fresh {
-		l.at.n = before.n
-	}
+	place, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
+	ok := err == nil && place >= 0
 	if v.Kind == serve.Sender {
 		if l.post, err = newSenderMail(l, mail.ExternalPrefix+v.Name); err != nil {
 			return nil, err
 		}
-		if l.at.place, l.post.had = before.place, before.had; !ok {
-			if l.at.place, err = l.post.box.Archive().End(); err != nil {
+		if l.post.place = place; !ok {
+			if l.post.place, err = l.post.box.Archive().End(); err != nil {
 				return nil, err
 			}
 		}
@@ -70,7 +66,6 @@ func (h *Events) listen(r *http.Request, v serve.Visitor, open *serve.OpenRoot) 
 
 // news holds the parts of a hub's update that concern one listener.
 type news struct {
-	n        uint64
 	sessions []live.Session
 	mails    []live.Mail
 	post     bool // the sender's mailbox has changed
@@ -80,12 +75,13 @@ type news struct {
 func (l *listener) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	from := l.start.N
 	if err := l.begin(); err != nil {
 		return err
 	}
 	next, ended := make(chan news), make(chan error, 1)
 	go func() {
-		ended <- daemon.Survive(l.h.cfg.Log, "follow a root", func() error { return l.follow(ctx, next) })
+		ended <- daemon.Survive(l.h.cfg.Log, "follow a root", func() error { return l.follow(ctx, from, next) })
 	}()
 	err := l.write(ctx, next, ended)
 	cancel()
@@ -100,13 +96,15 @@ func (l *listener) begin() error {
 	if err := l.hello(); err != nil {
 		return err
 	}
-	if l.fresh {
-		return l.take(news{n: l.start.N, sessions: l.start.Sessions, mails: l.start.Mails})
+	return l.take(news{sessions: l.start.Sessions, mails: l.start.Mails})
+}
+
+// id returns the id of an event: how far its reader has come in the archive of the sender. Only a sender has one.
+func (l *listener) id() string {
+	if l.post == nil {
+		return ""
 	}
-	if l.v.Kind != serve.Sender {
-		return l.take(news{n: l.at.n, sessions: l.start.Sessions})
-	}
-	return nil
+	return strconv.FormatInt(l.post.place, 10)
 }
 
 // write writes each update, and the sender's mail, until ctx ends or a write fails.
@@ -123,7 +121,6 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 			}
 			told = changed
 		}
-		wake := l.h.turns.wake()
 		if mail && l.post != nil {
 			if err := l.post.deliver(ctx); err != nil {
 				return err
@@ -142,8 +139,6 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 				return err
 			}
 		case <-changed:
-		case <-wake:
-			mail = true
 		case <-l.post.retry():
 			mail = true
 		case <-beat.C:
@@ -163,9 +158,9 @@ func (l *listener) beat() error {
 	return l.mark()
 }
 
-// mark writes an id without an event, if the position has changed since the last id. Browsers accept that.
+// mark writes an id without an event, if the place has changed since the last id. Browsers accept that.
 func (l *listener) mark() error {
-	id := l.at.String()
+	id := l.id()
 	if l.text || id == l.written {
 		return nil
 	}
@@ -175,7 +170,7 @@ func (l *listener) mark() error {
 
 // follow passes on updates as fast as the client reads them. The hub does not wait for a slow client. Instead of the updates
 // that such a client has missed, it gets a snapshot of the present state.
-func (l *listener) follow(ctx context.Context, next chan<- news) error {
+func (l *listener) follow(ctx context.Context, after uint64, next chan<- news) error {
 	give := func(n news) error {
 		select {
 		case next <- n:
@@ -184,11 +179,10 @@ func (l *listener) follow(ctx context.Context, next chan<- news) error {
 			return ctx.Err()
 		}
 	}
-	after := l.at.n
 	for {
 		err := l.open.Live.Follow(ctx, after, func(n live.Numbered) error {
 			after = n.N
-			return give(news{n.N, n.Sessions, l.own(n.Mails), l.concerns(n.Events)})
+			return give(news{n.Sessions, l.own(n.Mails), l.concerns(n.Events)})
 		})
 		if !errors.Is(err, live.ErrBehind) {
 			return err
@@ -197,7 +191,7 @@ func (l *listener) follow(ctx context.Context, next chan<- news) error {
 		if err != nil {
 			return err
 		}
-		if err := give(news{s.N, s.Sessions, l.own(s.Mails), true}); err != nil {
+		if err := give(news{s.Sessions, l.own(s.Mails), true}); err != nil {
 			return err
 		}
 		after = s.N
@@ -228,7 +222,6 @@ func (l *listener) concerns(events []live.Event) bool {
 
 // take writes the parts of an update that the visitor may see.
 func (l *listener) take(n news) error {
-	l.at.n = n.n
 	for _, m := range n.mails {
 		if err := l.send("status", messageState(m)); err != nil {
 			return err

@@ -8,8 +8,6 @@ import (
 	"c2c/internal/daemon"
 )
 
-const maxBuckets = 4096
-
 var (
 	perSender = daemon.Limit{Burst: 10, Interval: 2 * time.Second}
 	badKeys   = daemon.Limit{Burst: 20, Interval: time.Second / 20} // for all requests without a valid key together
@@ -20,7 +18,7 @@ type rates struct {
 	now func() time.Time
 
 	mu  sync.Mutex
-	all map[string]daemon.Bucket
+	all map[string]daemon.Bucket // few names: the list of senders has few, and all strangers of a bridge share one
 	bad daemon.Bucket
 }
 
@@ -33,10 +31,7 @@ func (r *rates) take(name string) (wait int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	b, known := r.all[name]
-	if !known {
-		r.forget(now)
-	}
+	b := r.all[name]
 	ok := b.Take(perSender, now)
 	r.all[name] = b
 	if ok {
@@ -50,16 +45,4 @@ func (r *rates) takeBad() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bad.Take(badKeys, r.now())
-}
-
-// forget drops unused buckets when there are many: an unused bucket has all its turns, as a new one has. The caller holds the lock.
-func (r *rates) forget(now time.Time) {
-	if len(r.all) < maxBuckets {
-		return
-	}
-	for name, b := range r.all {
-		if b.Used(perSender, now) == 0 {
-			delete(r.all, name)
-		}
-	}
 }

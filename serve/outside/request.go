@@ -33,7 +33,7 @@ type request struct {
 }
 
 // read finds the sender of a request, and reads the whole request.
-func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
+func (h *Hooks) read(r *http.Request) (*request, error) {
 	q := &request{header: r.Header, path: r.URL.Path, query: map[string]string{}}
 	for name, values := range r.URL.Query() {
 		if len(values) != 1 {
@@ -41,7 +41,7 @@ func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 		}
 		q.query[name] = values[0]
 	}
-	err := h.identify(w, r, q)
+	err := h.identify(r, q)
 	if err != nil || q.unknown {
 		return q, err
 	}
@@ -54,7 +54,7 @@ func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 }
 
 // identify finds the sender by its token or its signature. If neither is valid, the error does not reveal why.
-func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) error {
+func (h *Hooks) identify(r *http.Request, q *request) error {
 	v := serve.VisitorOf(r)
 	switch v.Kind {
 	case serve.Sender:
@@ -64,10 +64,9 @@ func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) err
 		}
 		q.sender = s
 	case serve.Anyone:
-		if err := h.verify(w, r, q); err != nil {
+		if err := h.verify(r, q); err != nil {
 			return err
 		}
-		serve.Admit(r)
 	default:
 		return refuse(http.StatusForbidden, "this kind of key may not send mail; make one that may: c2c senders allow")
 	}

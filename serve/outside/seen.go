@@ -16,9 +16,8 @@ import (
 // Each sender has a file seen/<name>.log with a line for each request: a hash of its signature or id, and a hash of its body.
 // A long file is renamed to .old, which replaces the previous .old. In this way seen remembers some thousands of requests.
 type seen struct {
-	dir *atomicfile.Dir
-	mu  sync.Mutex
-	all map[string]*sync.Mutex // one lock for each sender
+	dir   *atomicfile.Dir
+	locks sync.Map // a *sync.Mutex for each sender, by its name
 }
 
 const (
@@ -35,9 +34,9 @@ var errOtherBody = errors.New("another request with this id was accepted before"
 // killed after store and before the line is written, the mailbox recognizes the id of a repeated request. storeOnce handles the
 // requests of a sender one after another, so only one of two equal requests is stored.
 func (s *seen) storeOnce(from Sender, proof string, body []byte, store func() error) (again bool, err error) {
-	own := s.lockOf(from.Name)
-	own.Lock()
-	defer own.Unlock()
+	own, _ := s.locks.LoadOrStore(from.Name, new(sync.Mutex))
+	own.(*sync.Mutex).Lock()
+	defer own.(*sync.Mutex).Unlock()
 	dir, err := s.dir.Sub(seenDir, true)
 	if err != nil {
 		return false, err
@@ -56,7 +55,7 @@ func (s *seen) storeOnce(from Sender, proof string, body []byte, store func() er
 			if len(before) == len(said) && before != said {
 				return false, errOtherBody
 			}
-			return true, nil // also if the line has no hash of the body
+			return true, nil // also if the line has no whole hash of the body
 		}
 	}
 	if err := store(); err != nil {
@@ -68,9 +67,9 @@ func (s *seen) storeOnce(from Sender, proof string, body []byte, store func() er
 	return false, dir.AppendLines(name, []byte(id+" "+said+"\n"))
 }
 
-// find searches the lines for a request, and returns the hash of its body. A line of an older version (66ed395), or a line
-// that was cut off, has no hash of the body. Such a request counts as repeated and is no error, for two reasons. A sender is
-// far likelier to repeat a request than to reuse an id, and a service stops calling an endpoint that refuses too often.
+// find searches the lines for a request, and returns the hash of its body. A line that was cut off has no whole hash of the body. Such a
+// request counts as repeated and is no error, for two reasons. A sender is far likelier to repeat a request than to reuse an id, and a
+// service stops calling an endpoint that refuses too often.
 func find(lines []byte, id string) (said string, found bool) {
 	for line := range bytes.Lines(lines) {
 		if rest, is := bytes.CutPrefix(line, []byte(id)); is {
@@ -78,13 +77,4 @@ func find(lines []byte, id string) (said string, found bool) {
 		}
 	}
 	return "", false
-}
-
-func (s *seen) lockOf(name string) *sync.Mutex {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all[name] == nil {
-		s.all[name] = &sync.Mutex{}
-	}
-	return s.all[name]
 }

@@ -3,7 +3,6 @@ package outside
 import (
 	"encoding/hex"
 	"errors"
-	"sync"
 	"testing"
 
 	"c2c/internal/atomicfile"
@@ -30,7 +29,7 @@ func TestARequestThatAnOlderVersionTookIsTakenAgain(t *testing.T) {
 			if err := sub.Write(file, []byte("00000000000000000000000000000000\n"+line)); err != nil {
 				t.Fatal(err)
 			}
-			s := &seen{dir: dir, all: map[string]*sync.Mutex{}}
+			s := &seen{dir: dir}
 			again, err := s.storeOnce(from, "proof", []byte("{}"), func() error { t.Error("stored again"); return nil })
 			if err != nil || !again {
 				t.Errorf("%s with %q: again %t, %v", file, line, again, err)
@@ -58,7 +57,7 @@ func FuzzSeenFile(f *testing.F) {
 		if err := sub.Write("ci.log", data); err != nil {
 			t.Fatal(err)
 		}
-		s, stored := &seen{dir: dir, all: map[string]*sync.Mutex{}}, 0
+		s, stored := &seen{dir: dir}, 0
 		store := func() error { stored++; return nil }
 		from := Sender{Name: "ci", Scheme: GitHub}
 		for _, body := range []string{"a", "a", "b"} {

@@ -7,10 +7,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"c2c/inbox/mail"
@@ -30,7 +28,7 @@ const (
 )
 
 // verify checks the signature of a request whose URL names its sender. For that it reads the body, but does not interpret it.
-func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error {
+func (h *Hooks) verify(r *http.Request, q *request) error {
 	name := q.query["from"]
 	s, ok := h.cfg.Senders.ByName(name)
 	no := func(why string) error { return h.nobody(name, cmp.Or(s.Scheme, "token"), why) }
@@ -52,8 +50,12 @@ func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error
 	if s.Scheme == GitHub && r.Header.Get(hubSignature) == "" || s.Scheme == Standard && r.Header.Get(hookSignature) == "" {
 		return no("it has no signature")
 	}
-	leave := h.unproven.enter(w)
-	defer leave()
+	select {
+	case h.unproven <- struct{}{}:
+		defer func() { <-h.unproven }()
+	default:
+		return &refusal{http.StatusServiceUnavailable, "too many requests at once; send it again", 5}
+	}
 	if err := q.readBody(r); err != nil {
 		return err
 	}
@@ -126,36 +128,6 @@ func idOf(s Sender, proof string) string {
 // later sender with the same name have other hashes.
 func webhookSumOf(s Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
-}
-
-// unproven holds the requests whose bodies verify is reading, before it knows whether the sender is genuine. They take memory, so only a
-// few are allowed. If there are too many, a new one ends the oldest. So a client whose requests never end does not shut out other clients.
-type unproven struct {
-	mu  sync.Mutex
-	all []*reading
-}
-
-// reading is one request whose body verify is reading. The function end makes that read fail.
-type reading struct{ end func() }
-
-const maxUnproven = 64
-
-func (u *unproven) enter(w http.ResponseWriter) (leave func()) {
-	one := &reading{func() { http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) }}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.all) >= maxUnproven {
-		u.all[0].end()
-		u.all = u.all[1:]
-	}
-	u.all = append(u.all, one)
-	return func() { u.remove(one) }
-}
-
-func (u *unproven) remove(one *reading) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.all = slices.DeleteFunc(u.all, func(other *reading) bool { return other == one })
 }
 
 // firstLine returns a line that names the event of a request from GitHub; "" for other requests.

@@ -20,7 +20,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"c2c/broker"
@@ -37,6 +36,8 @@ const (
 	maxBody = 1 << 20 // bytes of a request
 	// maxWaiting is how many messages of one sender may wait in a mailbox.
 	maxWaiting = 1000
+	// maxUnproven is how many requests are read at a time whose sender is not known yet.
+	maxUnproven = 64
 	// storeTime is how long storing a message may take. If the sender hangs up, c2c still stores the message.
 	storeTime = 8 * time.Second
 )
@@ -45,7 +46,7 @@ const (
 type HooksConfig struct {
 	Senders *SenderList
 	// OpenRoot opens a root, see serve.Server.OpenRoot.
-	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
+	OpenRoot func(root string) (*serve.OpenRoot, func(), error)
 	// Files is the directory for the hashes of accepted signed requests. The caller closes it.
 	Files *atomicfile.Dir
 	Log   *slog.Logger
@@ -56,7 +57,7 @@ type HooksConfig struct {
 type Hooks struct {
 	cfg      HooksConfig
 	rates    *rates
-	unproven *unproven
+	unproven chan struct{} // holds a value for each request whose body verify reads; they take memory
 	seen     *seen
 }
 
@@ -68,7 +69,7 @@ func NewHooks(cfg HooksConfig) *Hooks {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: &unproven{}, seen: &seen{dir: cfg.Files, all: map[string]*sync.Mutex{}}}
+	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: make(chan struct{}, maxUnproven), seen: &seen{dir: cfg.Files}}
 }
 
 // Routes returns the routes of Hooks. They accept requests without a token, because a request may have a signature instead.
@@ -104,7 +105,7 @@ func refuse(status int, format string, args ...any) error {
 
 // ServeHTTP answers a request when all the work for the request is done.
 func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	said, err := h.take(w, r)
+	said, err := h.take(r)
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
@@ -137,8 +138,8 @@ type said struct {
 }
 
 // take handles a request: it delivers mail, records a verdict or answers with a code.
-func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
-	q, err := h.read(w, r)
+func (h *Hooks) take(r *http.Request) (said, error) {
+	q, err := h.read(r)
 	if err != nil {
 		return said{}, err
 	}
@@ -151,7 +152,7 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
 	defer cancel()
-	open, done, err := h.cfg.OpenRoot(ctx, q.sender.Root)
+	open, done, err := h.cfg.OpenRoot(q.sender.Root)
 	if err != nil {
 		h.cfg.Log.Warn("the project of a sender outside is not open", "sender", q.sender.Name, "err", err)
 		return said{}, &refusal{http.StatusServiceUnavailable, "the project of this sender cannot be opened now", 60}

@@ -54,7 +54,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 // watch streams the state of a root until the stream ends, the root is replaced, or the page falls behind. It never returns nil.
 func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	ctx := r.Context()
-	open, done, err := p.roots.OpenRoot(ctx, who.Root)
+	open, done, err := p.roots.OpenRoot(who.Root)
 	if err != nil {
 		return errors.Join(s.Send(event("wrong", map[string]string{"error": visible(err.Error())})), err)
 	}

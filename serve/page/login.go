@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"time"
 
@@ -35,10 +34,9 @@ const (
 	codesDir  = "login"
 	loginsDir = "page"
 
-	maxTabs   = 8       // browser tabs of one login; a further tab logs out the oldest
-	maxFile   = 8 << 10 // bytes
-	maxKey    = 64      // characters
-	maxLogins = 64      // a further login ends the login that would expire first
+	maxTabs = 8       // browser tabs of one login; a further tab logs out the oldest
+	maxFile = 8 << 10 // bytes
+	maxKey  = 64      // characters
 )
 
 // Who describes the person for whom a link was made, and the root that the page shows.
@@ -121,31 +119,20 @@ func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
 
-// sweep removes expired grants. If there is still no room for one more grant, it removes those that expire first.
+// sweep removes grants that are not valid.
 func sweep(dir *atomicfile.Dir, now time.Time) error {
 	names, err := dir.Names()
 	if err != nil {
 		return err
 	}
-	type left struct {
-		name string
-		ends time.Time
-	}
-	var all []left
 	for _, name := range names {
 		if !strings.HasSuffix(name, suffix) {
 			continue
 		}
-		g, err := readFile(dir, name)
-		if err == nil && g.holds(now) {
-			all = append(all, left{name, g.Expires})
-		} else if err := remove(dir, name); err != nil {
-			return err
+		if g, err := readFile(dir, name); err == nil && g.holds(now) {
+			continue
 		}
-	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].ends.Before(all[j].ends) })
-	for _, one := range all[:max(0, len(all)-maxLogins+1)] {
-		if err := remove(dir, one.name); err != nil {
+		if err := remove(dir, name); err != nil {
 			return err
 		}
 	}

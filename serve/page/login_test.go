@@ -206,18 +206,12 @@ func TestNoKeyStandsOnTheDisk(t *testing.T) {
 
 func TestOldCodesAndLoginsLeaveTheDisk(t *testing.T) {
 	l := newLab(t)
-	for range maxLogins + 5 {
-		l.clock.add(time.Millisecond)
-		l.code(l.who())
-	}
+	l.code(l.who())
 	dir, err := l.files.Sub(codesDir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if names, err := dir.Names(); err != nil || len(names) > maxLogins {
-		t.Errorf("%d codes, %v", len(names), err)
-	}
 	l.clock.add(time.Hour)
 	l.code(l.who())
 	if names, err := dir.Names(); err != nil || len(names) != 1 {

@@ -12,7 +12,6 @@
 package page
 
 import (
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -36,7 +35,7 @@ var static embed.FS
 
 // Roots opens roots. serve.Server implements it.
 type Roots interface {
-	OpenRoot(ctx context.Context, root string) (open *serve.OpenRoot, done func(), err error)
+	OpenRoot(root string) (open *serve.OpenRoot, done func(), err error)
 }
 
 // Config has the settings of a Page. Files is the directory serve.FilesDir.

@@ -45,7 +45,7 @@ type postView struct {
 func (c *call) reader() sessions.Session {
 	me, err := c.me()
 	if err != nil {
-		return sessions.Session{ID: sessions.PersonPrefix + "none", State: sessions.Person}
+		return sessions.Session{ID: sessions.PersonPrefix + "none", State: sessions.Person, KnownBy: mail.ByPerson}
 	}
 	return me
 }

@@ -1,9 +1,9 @@
 package callers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -93,16 +93,19 @@ const maxPointer = 64 << 10
 // It removes the file of the session's process before, if that has ended. It is not called under the registry's lock, because it only helps:
 // if c2c is killed before, the root of the process is that of its directory.
 //
-// Only a root below a state directory can be found in this way. If the process alone does not own a root, its file names no client, and
-// only shows clientAbove that an agent runs there: a client without a profile may be an editor, in which a person works in several projects,
-// and over HTTP a process may have sessions in several projects.
+// Root finds only a root below a state directory in this way. If the process alone does not own a root, its file names no client, and only
+// shows that an agent runs there: a client without a profile may be an editor, in which a person works in several projects, and over HTTP a
+// process may have sessions in several projects.
 func (a *Attachment) point(reg *sessions.Registry) {
 	p, known := client.Find(a.client)
-	repos := filepath.Dir(filepath.Dir(reg.Root()))
-	if a.process.PID == 0 || filepath.Base(repos) != project.ReposDir {
+	state := project.StateOf(reg.Root())
+	if state == "" && reg.Getenv != nil {
+		state, _ = project.StateDir(reg.Getenv)
+	}
+	if a.process.PID == 0 || !filepath.IsAbs(state) {
 		return
 	}
-	state, shared := filepath.Dir(repos), p.SharedProcess || a.Caller.serves
+	shared := p.SharedProcess || a.Caller.serves
 	path := filepath.Join(Pointers(state), ofProcess(reg.Processes.Namespace(), a.process.PID))
 	s := sessions.Session{ID: a.sid, Client: p.Name, Facts: sessions.Facts{PID: a.process.PID, StartTime: a.process.Start, Namespace: reg.Processes.Namespace()}}
 	var err error
@@ -140,15 +143,40 @@ type owners struct {
 
 // IsAgent reports whether an agent seems to read what this program prints: it chooses the words of a hint. CheckPerson decides what is allowed.
 func IsAgent(getenv func(string) string) bool {
-	c := Caller{Getenv: getenv}
-	return len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" || Root(new(sessions.SystemProcesses), c) != ""
+	return agentHere(Caller{Getenv: getenv}, new(sessions.SystemProcesses)) != ""
+}
+
+// agentHere says whose shell this is if a variable or a client above this process shows an agent. It returns "" if nothing does.
+func agentHere(c Caller, table sessions.ProcessTable) (why string) {
+	if len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" {
+		return sessions.InShellOf("").Why
+	}
+	for _, state := range project.States(c.env) {
+		o, err := openOwners(state, table)
+		if err != nil {
+			continue
+		}
+		defer o.dir.Close()
+		near := o.nearest()
+		if near.pid == 0 {
+			continue
+		}
+		root := filepath.Dir(near.mailbox)
+		data, _ := atomicfile.ReadForeign(filepath.Join(cmp.Or(project.RootAt(state, root), root), sessions.RegistryFileName), sessions.MaxRegistryBytes)
+		rows, _ := sessions.ParseRegistry(data)                                                    // a damaged one is repaired by the commands of its own project
+		if i := sessions.FindSID(rows, filepath.Base(near.mailbox)); i >= 0 && near.client != "" { // else the process may have other sessions, too
+			return sessions.InShellOf(rows[i].Alias()).Why
+		}
+		return sessions.InShellOf("").Why
+	}
+	return ""
 }
 
 // Root returns the root of the running session that owns the caller; "" if there is none. A session has ended when its process has, so a
 // conversation that is opened again in another project belongs to that project.
 //
-// The client's id in the call comes first, then the client's process. If neither is given, as in a shell, the nearest process above us that
-// has a session counts, and then the variables that clients below it have set.
+// The client's id in the call comes first, then the client's process. If neither is given, as in a shell, the variables count that clients
+// below the nearest process with a session have set, and then this process.
 func Root(table sessions.ProcessTable, c Caller) string {
 	state, _ := project.StateDir(c.env)
 	if c.Remote || c.Start != "" {
@@ -159,7 +187,7 @@ func Root(table sessions.ProcessTable, c Caller) string {
 		return ""
 	}
 	defer o.dir.Close()
-	if root := o.byID(clientID{client.Name(c.Client), c.ClientID}); root != "" {
+	if root := o.root(o.byID(clientID{client.Name(c.Client), c.ClientID})); root != "" {
 		return root
 	}
 	if c.PID > 0 {
@@ -168,35 +196,39 @@ func Root(table sessions.ProcessTable, c Caller) string {
 	if c.ClientID != "" {
 		return ""
 	}
-	near, root := pointer{}, ""
-	for near = range o.above() {
-		if root = o.owned(near); root != "" {
-			break
-		}
-	}
+	near := o.nearest()
 	for _, id := range c.clientIDs() {
+		if near.client == id.client {
+			continue
+		}
 		profile, _ := client.Find(id.client)
-		if root != "" && (near.client == id.client || slices.Contains(o.table.Environ(near.pid), profile.SessionEnv+"="+id.id)) {
-			continue // it was inherited through the nearer client
+		var environ []string
+		if near.pid != 0 {
+			environ = o.table.Environ(near.pid)
 		}
-		if p := o.read(id.id); p.namespace == o.table.Namespace() && !o.isAbove(p.pid) {
-			continue // a server of terminals that the client started gives the variable to a person's shell, too
-		}
-		if inner := o.byID(id); inner != "" {
-			return inner
+		p := o.byID(id)
+		root := o.root(p)
+		switch {
+		case slices.Contains(environ, profile.SessionEnv+"="+id.id):
+		case p.namespace == o.table.Namespace() && !o.isInside(near, p.pid):
+		case root != "":
+			return root
+		case p.pid == 0 && environ != nil:
+			return "" // a client that has no session yet runs below near
 		}
 	}
-	return root
+	return o.owned(near)
 }
 
-// isAbove reports whether a process is ours, or above it.
-func (o owners) isAbove(pid int) bool {
+// isInside reports whether a process is between us and the client near, or near itself, or if near is zero, any process above us. A server of
+// terminals that a client has started gives the client's variable to a person's shell, too, and the client is not above that.
+func (o owners) isInside(near pointer, pid int) bool {
 	if pid == o.table.Self() {
 		return true // a shell has replaced itself by this program
 	}
 	for p := range above(o.table) {
-		if p.PID == pid {
-			return true
+		if p.PID == pid || p.PID == near.pid {
+			return p.PID == pid
 		}
 	}
 	return false
@@ -207,15 +239,14 @@ func openOwners(state string, table sessions.ProcessTable) (o owners, err error)
 	return owners{dir, state, sessions.FindOnce(table)}, err
 }
 
-// above yields the pointers of the clients above our process, the nearest one first.
-func (o owners) above() iter.Seq[pointer] {
-	return func(yield func(pointer) bool) {
-		for p := range above(o.table) {
-			if near := o.ofProcess(p.PID); near.pid != 0 && near.start == p.Start && !yield(near) {
-				return
-			}
+// nearest returns the pointer of the nearest client above our process; zero if no client above us has a session.
+func (o owners) nearest() pointer {
+	for p := range above(o.table) {
+		if near := o.ofProcess(p.PID); near.pid != 0 && near.start == p.Start {
+			return near
 		}
 	}
+	return pointer{}
 }
 
 func (o owners) read(name string) pointer {
@@ -235,15 +266,14 @@ func (o owners) ofProcess(pid int) pointer {
 	return p
 }
 
-func (o owners) byID(id clientID) string {
-	if !mail.ValidName(id.id) {
-		return ""
+// byID returns the pointer of a client's id; zero if there is none.
+func (o owners) byID(id clientID) pointer {
+	if mail.ValidName(id.id) {
+		if p := o.read(id.id); p.client == id.client {
+			return p
+		}
 	}
-	p := o.read(id.id)
-	if p.client != id.client {
-		return ""
-	}
-	return o.root(p)
+	return pointer{}
 }
 
 // owned is root, for the pointer of a process that owns its root.

@@ -61,7 +61,7 @@ func (l *lab) bind(root string, c callers.Caller) {
 		l.Fatal(err)
 	}
 	defer reg.Close()
-	reg.Processes = l.table
+	reg.Processes, reg.Getenv = l.table, sessions.EnvironmentOf([]string{"HOME=" + l.home})
 	own, _, err := callers.Arrive(l.Context(), reg, c, "")
 	if err != nil {
 		l.Fatal(err)
@@ -159,12 +159,47 @@ func TestASharedProcessOwnsNobody(t *testing.T) {
 	l.want("", callers.Caller{Client: "codex", PID: 70})
 	l.want("", callers.Caller{}, "CLAUDE_CODE_SESSION_ID=t1") // another client's id
 
-	l.bind(l.b, claudeIn(80, "u1")) // in a shell of the thread t1
-	l.want(l.a, callers.Caller{}, "CODEX_THREAD_ID=t1")
-	l.environ[80] = []string{"CODEX_THREAD_ID=t1"}
-	l.want(l.b, callers.Caller{}, "CODEX_THREAD_ID=t1")
-	l.environ[80] = nil // Codex in a shell of Claude Code
-	l.want(l.a, callers.Caller{}, "CODEX_THREAD_ID=t1", "CLAUDE_CODE_SESSION_ID=u1")
+	l.bind(l.b, claudeIn(80, "u1"))                                   // in a shell of the thread t1
+	for _, environ := range [][]string{{"CODEX_THREAD_ID=t1"}, nil} { // nil: macOS
+		l.environ[80] = environ
+		l.want(l.b, callers.Caller{}, "CODEX_THREAD_ID=t1")
+	}
+
+	l.bind(l.a, callers.Caller{Client: "codex", ClientID: "t4", PID: 90}) // in a shell of Claude Code
+	for _, environ := range [][]string{{"CLAUDE_CODE_SESSION_ID=u1"}, nil} {
+		l.environ[90] = environ
+		l.want(l.a, callers.Caller{}, "CODEX_THREAD_ID=t4", "CLAUDE_CODE_SESSION_ID=u1")
+	}
+}
+
+// The command stands in a shell of the inner client, even if no call of it has reached c2c.
+func TestANestedClientDoesNotTakeTheRootOfTheOuterOne(t *testing.T) {
+	l := newLab(t)
+	l.bind(l.a, claudeIn(60, "u1"))
+	l.environ[60] = []string{}
+	l.want("", callers.Caller{}, "CLAUDE_CODE_SESSION_ID=u1", "CODEX_THREAD_ID=t1")
+	l.environ[60] = []string{"CODEX_THREAD_ID=t1"} // Claude Code runs in a shell of Codex
+	l.want(l.a, callers.Caller{}, "CLAUDE_CODE_SESSION_ID=u1", "CODEX_THREAD_ID=t1")
+
+	l.bind(l.b, callers.Caller{Client: "unknown", PID: 80})
+	l.environ[80] = []string{"CLAUDE_CODE_SESSION_ID=u1"}
+	l.want("", callers.Caller{}, "CLAUDE_CODE_SESSION_ID=u1")
+}
+
+// C2C_MCP_BROKER_ROOT may name any directory.
+func TestAnAgentIsNoPersonWhateverItsRoot(t *testing.T) {
+	for _, root := range []string{"repos/aaaaaaaaaaaa/broker", "elsewhere"} {
+		l := newLab(t)
+		c := callers.Caller{Getenv: sessions.EnvironmentOf([]string{"HOME=" + l.home}), User: &callers.User{Terminal: true}}
+		if err := callers.CheckPerson(c, l.table); err != nil {
+			t.Errorf("%s: without a client: %v", root, err)
+		}
+		l.bind(filepath.Join(l.home, ".c2c", root), claudeIn(70, "u1"))
+		c.User = &callers.User{Terminal: true}
+		if err := callers.CheckPerson(c, l.table); err == nil || !strings.Contains(err.Error(), "the shell of") {
+			t.Errorf("%s: below a client: %v", root, err)
+		}
+	}
 }
 
 // An editor may have several projects open, and a person types in its terminals.

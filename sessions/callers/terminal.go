@@ -1,15 +1,13 @@
 package callers
 
 import (
+	"cmp"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"c2c/internal/atomicfile"
 	"c2c/internal/proc"
-	"c2c/project"
 	"c2c/sessions"
 )
 
@@ -23,39 +21,12 @@ func CheckPerson(c Caller, table sessions.ProcessTable) error {
 	}
 	if !c.User.checked {
 		c.User.checked = true
-		if len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" {
-			c.User.why = sessions.InShellOf("").Why
-		} else if alias, is := clientAbove(table, c); is {
-			c.User.why = sessions.InShellOf(alias).Why
-		}
+		c.User.why = cmp.Or(agentHere(c, table), c.User.why)
 	}
 	if c.User.why != "" {
 		return &sessions.NoPersonError{Why: c.User.why}
 	}
 	return nil
-}
-
-// clientAbove reports whether a client with a session, in any of the user's roots, is above this process. The alias may be unknown.
-func clientAbove(table sessions.ProcessTable, c Caller) (alias string, is bool) {
-	if c.Getenv == nil {
-		return "", false
-	}
-	for _, state := range project.States(c.Getenv) {
-		o, err := openOwners(state, table)
-		if err != nil {
-			continue
-		}
-		defer o.dir.Close()
-		for p := range o.above() {
-			data, _ := atomicfile.ReadForeign(filepath.Join(o.root(p), sessions.RegistryFileName), sessions.MaxRegistryBytes)
-			rows, _ := sessions.ParseRegistry(data)                                              // a damaged one is repaired by the commands of its own project
-			if i := sessions.FindSID(rows, filepath.Base(p.mailbox)); i >= 0 && p.client != "" { // else the process may have other sessions, too
-				alias = rows[i].Alias()
-			}
-			return alias, true
-		}
-	}
-	return "", false
 }
 
 // opener is a process of the chain behind a terminal: the leader of the process session, its parent, and so on.

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -110,10 +109,8 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 		if err == nil && (len(abs) > maxPath || !utf8.ValidString(abs)) {
 			err = fmt.Errorf("path %.40q: want UTF-8 of at most %d bytes", abs, maxPath)
 		}
-		if err == nil && strings.Contains(abs, "{") {
-			if _, serr := os.Lstat(abs); serr != nil {
-				err = fmt.Errorf("path %q: braces match nothing: name each path, or use * or **", path)
-			}
+		if err == nil && hasBraces(abs) {
+			err = fmt.Errorf("path %q: braces match nothing: name each path, or use * or **", path)
 		}
 		if err != nil {
 			return nil, err

@@ -40,6 +40,19 @@ func Resolve(dir, name string) (string, error) {
 	return filepath.Join("/", rest), nil
 }
 
+// hasBraces reports whether a name with a brace is in a path, and no such file exists: braces match nothing.
+func hasBraces(path string) bool {
+	for ; strings.Contains(path, "{"); path = filepath.Dir(path) {
+		if _, err := os.Lstat(path); err == nil {
+			return false
+		}
+		if strings.Contains(filepath.Base(path), "{") {
+			return true
+		}
+	}
+	return false
+}
+
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
 // foldsCase says that file systems of this operating system usually ignore case.
