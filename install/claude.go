@@ -2,6 +2,7 @@ package install
 
 import (
 	_ "embed"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func init() { register(Claude, claude()) }
 
 // claude configures Claude Code: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
-	return setup{files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn,
+	return setup{files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn, alone: claudeAlone,
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
@@ -74,6 +75,23 @@ func claudeFiles(o Options) []target {
 		{path: claudeState(o), editor: server, other: o.InProject},
 		{path: filepath.Join(project, ".mcp.json"), mode: 0o644, editor: server, other: !o.InProject, project: project},
 	}, claudeModFiles(o, dir)...)
+}
+
+// claudeAlone: --settings and --mcp-config add to what the person has set (2.1.329). A second --settings replaces the first one.
+// --mcp-config takes all words up to the next option, so --settings stands behind it.
+func claudeAlone(o Options, dir string, args []string) (Alone, error) {
+	if i := slices.IndexFunc(args, func(arg string) bool { return arg == "--settings" || strings.HasPrefix(arg, "--settings=") }); i >= 0 {
+		return Alone{}, errors.New("claude takes one --settings, and c2c needs it: leave it out")
+	}
+	script, settings, servers := filepath.Join(dir, claudeScript), filepath.Join(dir, "settings.json"), filepath.Join(dir, "mcp.json")
+	return Alone{
+		Args: []string{"--mcp-config", servers, "--settings", settings},
+		files: []target{
+			{path: script, mode: 0o755, editor: scriptEditor{part: "hook script", content: o.HookScript}},
+			{path: settings, mode: 0o600, editor: claudeSettings{claudeHooks(script), o.Ask}},
+			{path: servers, mode: 0o600, editor: mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})},
+		},
+	}, nil
 }
 
 // claudeSettings edits our hooks, and the rule by which the model may call the tools of our server without asking (2.1.329).

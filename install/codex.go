@@ -19,7 +19,7 @@ func init() { register(Codex, codex()) }
 
 // codex configures Codex: https://developers.openai.com/codex/config-reference.
 func codex() setup {
-	return setup{files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
+	return setup{files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn, alone: codexAlone}
 }
 
 // codexFiles returns hooks.json before config.toml. Uninstall edits them in the opposite order: it removes Codex's records about our hooks
@@ -159,6 +159,12 @@ func codexServer(o Options) tomlEditor {
 		return tomlEditor{slices.DeleteFunc(lines, func(l tomlLine) bool { return l.key == codexApproval }), codexApproval}
 	}
 	return tomlEditor{lines: lines}
+}
+
+// codexAlone: a session of Codex's daemon takes no server for itself alone, because its terminal sets the thread up again. With -c the
+// terminal would run without the daemon, and mail would wake it late. Codex runs only hooks that the person has reviewed (0.169.0).
+func codexAlone(Options, string, []string) (Alone, error) {
+	return Alone{Lacks: "this codex has no tools of c2c, only c2c in its shell, and mail comes between its turns"}, nil
 }
 
 // codexTrust looks for Codex's record that the user has reviewed our hooks: [hooks.state."PATH:EVENT:GROUP:INDEX"] in

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"c2c/install/confedit"
@@ -15,17 +16,30 @@ func init() { register(Qwen, qwen()) }
 // qwen configures Qwen Code, after the pages users/features/hooks and mcp of its documentation.
 func qwen() setup {
 	allows := func(o Options) bool { return trusted(qwenFiles(o)[0].path) } // true only in a folder that the person trusts
-	return setup{files: qwenFiles, inspect: qwenTrust, allows: allows, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
+	return setup{files: qwenFiles, inspect: qwenTrust, allows: allows, alone: qwenAlone, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
+	return []target{{path: filepath.Join(dir, "settings.json"), editor: qwenSettings(o)}}
+}
+
+// qwenDefaults names a file with settings that count when neither the person nor the project has set them. Hooks of all files run.
+const qwenDefaults = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+
+func qwenAlone(o Options, dir string, _ []string) (Alone, error) {
+	path := filepath.Join(dir, "defaults.json")
+	theirs := Content(cmp.Or(o.Getenv(qwenDefaults), "/etc/qwen-code/system-defaults.json"))
+	return Alone{
+		Env:   []string{qwenDefaults + "=" + path},
+		files: []target{{path: path, mode: 0o600, editor: qwenSettings(o), base: theirs}},
+	}, nil
+}
+
+func qwenSettings(o Options) editor {
 	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt"}
 	events := append(at("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure"), notification)
-	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
-		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
-		commandHooks(Qwen, o, events),
-	}}}
+	return multiEditor{mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}), commandHooks(Qwen, o, events)}
 }
 
 // qwenTrust looks for settings with which the person has turned parts of c2c off. If the person has told Qwen Code to ask about trust, it

@@ -32,6 +32,9 @@ type setup struct {
 	// plugin returns the file in which the person has turned our marketplace plugin on, or ""; nil: the client has no such
 	// plugin. inspect checks the plugin too.
 	plugin func(o Options) string
+	// alone says how to set the client up for one session alone, with files in dir; nil: the client takes c2c only from its
+	// configuration. args are the person's own arguments.
+	alone func(o Options, dir string, args []string) (Alone, error)
 	// event is an event at which the hook answers with its session's mail. The hook finds the session by a variable of the
 	// environment; "": no variable names the session.
 	event string
@@ -47,6 +50,7 @@ type target struct {
 	other      bool        // the file belongs to a scope that was not requested: c2c adds nothing there, but checks it and removes our part
 	project    string      // the top of the project, if the file is only for this project; otherwise empty
 	editor     editor
+	base       []byte // of SetUpAlone: the content to put our part into
 }
 
 // An editor puts our part into the text of a file, removes it again, and finds it there. If there is nothing to do, add and

@@ -102,6 +102,9 @@ func (s Setup) Uninstall(o install.Options, r SetupRequest) error {
 	}
 	e := &editor{Setup: s, o: o, plan: install.PlanUninstall, undo: true, dry: r.DryRun, verbose: r.Verbose}
 	_, err = e.edit(clients, len(named) > 0)
+	if len(named) == 0 && !r.DryRun {
+		err = errors.Join(err, install.RemoveAlone(o))
+	}
 	if len(named) == 0 {
 		err = errors.Join(err, s.tellDaemonRuns())
 		for _, line := range relay.Leftovers(s.Getenv) {

@@ -59,10 +59,11 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if !*full && a.lacksC2C(profile.Name) {
-		fmt.Fprintf(a.stderr, "c2c: c2c is not set up in %s, so its model has no tools of c2c, and mail may not reach it: run c2c install %[1]s, then start it again\n", profile.Name)
+	var alone install.Alone
+	if !*full {
+		alone = a.setUpAlone(profile.Name, theirs)
 	}
-	argv, env := append([]string{path}, theirs...), client.Clean(os.Environ())
+	argv, env := slices.Concat([]string{path}, alone.Args, theirs), append(client.Clean(os.Environ()), alone.Env...)
 	if *channel {
 		if profile.Channel == "" {
 			return 0, fmt.Errorf("%w: %s has no channel", errUsage, name)
@@ -84,14 +85,23 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	return l.Run(ctx, name, *alias, argv, env, *full)
 }
 
-// lacksC2C reports whether c2c could be set up in a client, and is not.
-func (a *app) lacksC2C(name string) bool {
+// setUpAlone sets c2c up for one session of a client in which it is not installed. It says what such a session lacks.
+func (a *app) setUpAlone(name string, theirs []string) install.Alone {
 	o, err := a.options()
 	if err != nil {
-		return false
+		return install.Alone{}
 	}
-	found, err := install.Inspect(name, o)
-	return err == nil && found[0].Part == install.PartNone
+	if found, err := install.Inspect(name, o); err != nil || found[0].Part != install.PartNone {
+		return install.Alone{} // installed, or not a client that c2c knows
+	}
+	alone, err := install.SetUpAlone(name, o, theirs)
+	if err != nil {
+		alone.Lacks = fmt.Sprintf("%v; so its model has no tools of c2c, and mail may not reach it", err)
+	}
+	if alone.Lacks != "" {
+		fmt.Fprintf(a.stderr, "c2c: %s; for all of c2c run c2c install %s, then start it again\n", alone.Lacks, name)
+	}
+	return alone
 }
 
 // programOf finds the program of a client.

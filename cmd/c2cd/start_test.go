@@ -23,23 +23,23 @@ func TestStartDoesNotAllowWhatItCannotBind(t *testing.T) {
 }
 
 // The client runs all the same: c2c may be set up in it in a way that c2c does not know.
-func TestStartSaysThatC2CIsNotSetUpInTheClient(t *testing.T) {
+func TestStartSaysWhatIsMissingInAClientThatIsNotSetUp(t *testing.T) {
 	k := newKeeper(t)
 	bin := filepath.Join(k.home, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\necho runs\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "gemini"), []byte("#!/bin/sh\necho runs\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, told := range []bool{true, false} {
-		cmd := k.command("start", "--alias", "amber", "claude")
+		cmd := k.command("start", "--alias", "amber", "gemini")
 		cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
-		if got := strings.Contains(string(out), "run c2c install claude,"); err != nil || got != told || !strings.HasSuffix(string(out), "runs\n") {
+		if got := strings.Contains(string(out), "run c2c install gemini,"); err != nil || got != told || !strings.HasSuffix(string(out), "runs\n") {
 			t.Errorf("%v: %s", err, out)
 		}
-		k.run("install", "claude")
+		k.run("install", "gemini")
 	}
 }
 

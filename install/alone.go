@@ -1,0 +1,79 @@
+package install
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"c2c/internal/atomicfile"
+)
+
+// Alone says how a client is started so that c2c is set up in this one session. No file of the client
+// changes: what PlanInstall would write into its configuration is in files of c2c, and the client reads
+// them because of its own options and variables.
+type Alone struct {
+	Args  []string // to be put before the person's own arguments
+	Env   []string // variables, as NAME=value
+	Lacks string   // what such a session lacks, compared with an installed c2c; "": nothing that a person would miss
+	files []target
+}
+
+// started is the folder in Options.StateDir with the files of SetUpAlone.
+const started = "started"
+
+// RemoveAlone removes all files of SetUpAlone. A session that runs with them goes on without c2c's hooks.
+func RemoveAlone(o Options) error {
+	if err := os.RemoveAll(filepath.Join(o.StateDir, started)); err != nil {
+		return err
+	}
+	syscall.Rmdir(o.StateDir) // if it is empty now
+	return nil
+}
+
+// ErrNotAlone means that a client takes c2c only from its own configuration.
+var ErrNotAlone = errors.New("takes c2c only from its configuration")
+
+// SetUpAlone writes the files for sessions of a client that c2c starts, below o.StateDir. args are the
+// person's own arguments: if one of them would undo ours, the error says so.
+func SetUpAlone(name string, o Options, args []string) (Alone, error) {
+	s, _, err := findSetup(name, o)
+	if err != nil {
+		return Alone{}, err
+	}
+	if s.alone == nil {
+		return Alone{}, fmt.Errorf("%s %w", name, ErrNotAlone)
+	}
+	dir := filepath.Join(o.StateDir, started, name)
+	how, err := s.alone(o, dir, args)
+	if err != nil {
+		return Alone{}, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Alone{}, err
+	}
+	for _, t := range how.files {
+		if err := t.write(); err != nil {
+			return Alone{}, err
+		}
+	}
+	return how, nil
+}
+
+// write makes the file hold t.base and our part.
+func (t target) write() error {
+	data, err := t.editor.add(t.path, t.base)
+	if err != nil {
+		return err
+	}
+	f, err := ReadFile(t.path)
+	if err == nil && bytes.Equal(f.Data, data) && f.Mode.Perm() == t.mode {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(t.path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Rewrite(t.path, data, t.mode, func() error { return nil })
+}
