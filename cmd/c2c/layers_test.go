@@ -102,7 +102,7 @@ var layers = []layer{
 	{"wake/terminal", "types into a client's prompt: in a terminal of its own, or in a pane of tmux or screen",
 		"github.com/charmbracelet/x/ansi github.com/creack/pty golang.org/x/sys golang.org/x/term inbox/mail internal/proc wake wake/socket"},
 	{"wake/plugin", "speaks with our plugin inside a client",
-		"inbox/mail wake"},
+		"client inbox/mail wake"},
 	{"wake/qwen", "writes to Qwen Code's socket for messages between sessions",
 		"client inbox inbox/mail internal/atomicfile internal/proc wake wake/socket"},
 	{"wake/socket", "writes to sockets of clients, but not where another user could listen",
