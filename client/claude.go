@@ -43,6 +43,8 @@ func claude() Profile {
 		ConfigEnv:   "CLAUDE_CONFIG_DIR",
 		ConfigDir:   ".claude",
 		Resume:      "claude --resume",
+		Newest:      []string{"-c", "--continue"},
+		Choose:      []string{"-r", "--resume"},
 		StoredAt:    "projects/*/%s.jsonl",
 		Channel:     ChannelCapability,
 		OneShot:     []string{"-p", "--print"},

@@ -126,6 +126,9 @@ type Profile struct {
 	OneShot, Stream []string
 	// Resume is the command that opens a session again; the session's id follows it. Empty: there is no such command.
 	Resume string
+	// Newest are arguments that open the newest conversation in the folder. After one of Choose the id of a conversation may follow; without it
+	// the client opens the newest one, or lets its person choose.
+	Newest, Choose []string
 	// StoredAt is the path of a stored conversation below the client's configuration. %s stands for its id, and * at the beginning of a name
 	// for any text. The client makes this file with the first turn, and cannot open a conversation without it. Empty: the client names a
 	// session only when it has stored it.
@@ -194,6 +197,27 @@ func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
 		return start + " -- " + args + " " + id
 	}
 	return p.Resume + " " + id
+}
+
+// GoesOn returns args with the conversation id, if args open a conversation without naming it: the newest one in the folder may be of
+// another session. word is the argument that does so; "": there is none, and GoesOn returns args. own is nil if the client cannot open the
+// conversation id.
+func (p Profile) GoesOn(args []string, id string, getenv func(string) string) (own []string, word string) {
+	for i, arg := range args {
+		named := i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") && args[i+1] != "latest"
+		if !slices.Contains(p.Newest, arg) && (!slices.Contains(p.Choose, arg) || named) {
+			continue
+		}
+		if !isPlain(id) || !p.stored(id, getenv) {
+			return nil, arg
+		}
+		rest := args[i+1:]
+		if len(rest) > 0 && rest[0] == "latest" {
+			rest = rest[1:]
+		}
+		return slices.Concat(args[:i], strings.Fields(p.Resume)[1:], []string{id}, rest), arg
+	}
+	return args, ""
 }
 
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"

@@ -239,3 +239,28 @@ func TestTheCommandThatOpensASessionAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestArgumentsThatOpenAnyConversationNameTheOwnOne(t *testing.T) {
+	getenv := func(name string) string { return map[string]string{"HOME": t.TempDir()}[name] }
+	for _, c := range []struct{ client, args, want, word string }{
+		{"opencode", "--continue --model x", "--session id-1 --model x", "--continue"},
+		{"opencode", "--session id-2", "--session id-2", ""},
+		{"opencode", "", "", ""},
+	} {
+		p, _ := Find(c.client)
+		own, word := p.GoesOn(strings.Fields(c.args), "id-1", getenv)
+		if got := strings.Join(own, " "); got != c.want || word != c.word {
+			t.Errorf("%s %s: %q, %q", c.client, c.args, got, word)
+		}
+	}
+	for _, args := range []string{"--resume", "-r latest --yolo", "--yolo -r"} { // a conversation that Gemini has not stored
+		p, _ := Find("gemini")
+		if own, word := p.GoesOn(strings.Fields(args), "id-1", getenv); own != nil || word == "" {
+			t.Errorf("%s: %q, %q", args, own, word)
+		}
+	}
+	p, _ := Find("gemini")
+	if own, word := p.GoesOn([]string{"--resume", "5"}, "id-1", getenv); len(own) != 2 || word != "" {
+		t.Errorf("%q, %q", own, word)
+	}
+}

@@ -45,6 +45,7 @@ func codex() Profile {
 		ConfigEnv: "CODEX_HOME",
 		ConfigDir: ".codex",
 		Resume:    "codex resume",
+		Choose:    []string{"resume"},
 		StoredAt:  "sessions/*/*/*/*-%s.jsonl",
 	}
 }
@@ -131,7 +132,7 @@ func codexGuide() Guide {
 			"A hook's text is a developer's message for the model, so a prompt brings only the word that mail or new posts of rooms wait: `poll_inbox` shows them.",
 			"All terminals share one daemon, which has the environment of the first terminal, so no variable names a session there. So `c2c start --alias birch codex` begins the session in the daemon, " +
 				"tells its model its alias in one line, and shows it with `codex resume`. With options that do not use the daemon (`-c`, `-p`, `--search`, `--no-daemon`) `c2c start` takes no `--alias`: the session calls `register` instead. " +
-				"After `/new` the window shows another session, which has an alias of its own.",
+				"After `/new` the window shows another session, which has an alias of its own. Codex keeps the one that the window has left for a minute: mail may begin a turn there that nobody sees.",
 		},
 	}
 }

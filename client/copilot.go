@@ -26,6 +26,8 @@ func copilot() Profile {
 		ConfigEnv: "COPILOT_HOME",
 		ConfigDir: ".copilot",
 		Resume:    "copilot --resume",
+		Newest:    []string{"--continue"},
+		Choose:    []string{"-r", "--resume"},
 		StoredAt:  "session-state/%s/events.jsonl",
 		OneShot:   []string{"-p", "--prompt"},
 	}
@@ -51,7 +53,7 @@ func copilotGuide() Guide {
 			"If the flag is `false`, it stays so. Then hooks show mail after a tool call and at the end of a turn, and announce it with a prompt. " +
 				"An idle session is then woken only by `c2c poll-inbox --wait --check`, if its agent runs that in the background. While the extension runs, the hooks show no mail.",
 			"While the extension runs, `c2c list` shows what the session does, and whether it waits for its person; without the extension it shows only that the session is alive.",
-			"`/clear` begins another session, with a mailbox of its own.",
+			"`/clear` begins another session, with a mailbox of its own. In a window of `c2c start --alias <name> copilot` the new session keeps the name and its mail.",
 		},
 	}
 }

@@ -27,6 +27,7 @@ func gemini() Profile {
 		ConfigParentEnv: "GEMINI_CLI_HOME",
 		ConfigDir:       ".gemini",
 		Resume:          "gemini --resume",
+		Choose:          []string{"-r", "--resume"},
 		StoredAt:        "tmp/*/chats/*-%.8s.jsonl",
 		OneShot:         []string{"-p", "--prompt"},
 	}

@@ -29,6 +29,8 @@ func kimi() Profile {
 		ConfigEnv: "KIMI_CODE_HOME",
 		ConfigDir: ".kimi-code",
 		Resume:    "kimi --session",
+		Newest:    []string{"-c", "-C", "--continue"},
+		Choose:    []string{"-S", "-r", "--session", "--resume"},
 		StoredAt:  "sessions/*/%s",
 		OneShot:   []string{"-p", "--prompt"},
 		Wire:      []string{"kimi", "--wire"}, // the older kimi-cli; Kimi Code does not know the option

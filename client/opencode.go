@@ -28,6 +28,7 @@ func opencode() Profile {
 		ConfigParentEnv: "XDG_CONFIG_HOME",
 		ConfigDir:       ".config/opencode",
 		Resume:          "opencode --session",
+		Newest:          []string{"-c", "--continue"},
 		OneShot:         []string{"run"},
 	}
 }

@@ -34,6 +34,8 @@ func qwen() Profile {
 		ConfigEnv: "QWEN_HOME",
 		ConfigDir: ".qwen",
 		Resume:    "qwen --resume",
+		Newest:    []string{"-c", "--continue"},
+		Choose:    []string{"-r", "--resume"},
 		StoredAt:  "projects/*/chats/%s.jsonl",
 		OneShot:   []string{"-p", "--prompt"},
 	}
@@ -54,6 +56,7 @@ func qwenGuide() Guide {
 			"c2c respects `crossSessionInbound` in its settings, and `c2c status` shows it.",
 			"Its own `send_message` reaches every session of the project by its alias, and `list_agents` shows them (Linux). If two projects have the same alias, each is shown with its directory, and the model has to choose.",
 			"After an error 400 of its model, Qwen Code 0.24.4 adds the messages from its socket to its history again and asks the model again, several times a second, until the model answers. It does the same with its own messages between sessions. So c2c sends nothing over the socket for 15 minutes after the last such error, or until the model answers, and `c2c status` shows it. A prompt of the person still brings the mail.",
+			"If its person presses Esc in a turn that mail has begun, Qwen Code 0.24.4 itself puts the same message into the conversation once more and asks its model again.",
 			"Mail at the end of a turn is shown under the words \"Stop hook error\". This is not an error.",
 		},
 	}

@@ -60,6 +60,12 @@ func TestABusyCopilotHasItsMailInTheSameTurn(t *testing.T) {
 	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
+func TestMailThatWakesNobodyComesWithTheNextTurnOfCopilot(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	comesWithTheNextTurn(t, l, model, p)
+}
+
 // A message that is sent into the session while a command runs has the client push that into the background, and tell its
 // model that the user did.
 func TestMailLeavesTheCommandsOfCopilotAlone(t *testing.T) {
@@ -110,6 +116,27 @@ func TestEachSessionOfCopilotHasOneMailbox(t *testing.T) {
 	if got := status(l, "id-older"); !strings.Contains(got, "queued") {
 		t.Errorf("a session that was left has its mail: %s", got)
 	}
+}
+
+// As in any client, the window goes on as the session with the name that it was started with.
+func TestAStartedCopilotKeepsItsNameAfterClear(t *testing.T) {
+	t.Parallel()
+	l, model := copilotMail(t, nil)
+	p := l.Terminal(l.CopilotEnv(model), c2c(), "start", "--alias", "amber", "copilot")
+	p.WaitShown("? help")
+	model.Script(lab.Say("Ready."))
+	p.Submit("prompt-one")
+	p.WaitShown("Ready.")
+	copilotIdle(p)
+	clears(p, "/clear", "Ready.", "? help")
+	amberGoesOn(l)
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	if r := model.WaitText("word-meanwhile"); len(r.Find("prompt-one")) > 0 {
+		t.Errorf("the mail went to the older session:\n%s", r)
+	}
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
 func TestASubagentOfCopilotHasNoMailbox(t *testing.T) {

@@ -78,6 +78,33 @@ func TestMailOnTheHomeScreenOfOpenCodeBeginsASession(t *testing.T) {
 	wantMailboxes(t, l, lab.OpenCode, 2)
 }
 
+func TestMailThatWakesNobodyComesWithTheNextTurnOfOpenCode(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	comesWithTheNextTurn(t, l, model, p)
+}
+
+// comesWithTheNextTurn sends mail that does not wake amber, and mail while it does not want to be disturbed.
+func comesWithTheNextTurn(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc) {
+	t.Helper()
+	model.Answer(func(*lab.Request) (lab.Reply, bool) { return lab.Say("Said."), true })
+	for _, word := range []string{"deferred", "quiet"} {
+		does(l, "amber", sessions.Idle)
+		option := " --deferrable"
+		if word == "quiet" {
+			option = ""
+			l.Run(c2c(), "dnd", "on", "--session-id", "amber")
+		}
+		l.Run("sh", "-c", sendAs("birch", "amber", word)+option)
+		if got := status(l, "id-"+word); !strings.Contains(got, "queued") {
+			t.Errorf("%s is %s", word, got)
+		}
+		p.Submit("prompt-" + word)
+		once(t, model.WaitText("word-"+word), "word-"+word)
+		wantRead(t, l, "id-"+word, "read by plugin")
+	}
+}
+
 // A window that was started with arguments may show something else than the home screen. c2c does not type into it, so
 // nothing in its prompt is in the way.
 func TestMailForAnOpenCodeWithoutASessionComesWithItsFirstPrompt(t *testing.T) {

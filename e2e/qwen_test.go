@@ -48,19 +48,24 @@ func qwenAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.P
 func qwenClears(l *lab.Lab, p *lab.Proc, end string) {
 	hooksSayIdle(l, "amber")
 	clears(p, "/clear", end, "Type your message")
-	l.WaitUntil("the hook of another session of amber", func() bool {
+	amberGoesOn(l)
+	p.WaitShown("Type your message")
+	hooksSayIdle(l, "amber")
+}
+
+// amberGoesOn waits until c2c knows that amber's window shows another conversation.
+func amberGoesOn(l *lab.Lab) {
+	l.WaitUntil("another conversation of amber", func() bool {
 		paths, _ := filepath.Glob(l.Home + "/.c2c/repos/*/broker/sessions/*.json")
 		return slices.ContainsFunc(paths, func(path string) bool {
 			var row struct {
 				Alias     string
 				ClientIDs []string `json:"client_ids"`
 			}
-			data, _ := os.ReadFile(path) // it is replaced by the hook
+			data, _ := os.ReadFile(path) // it may be replaced now
 			return json.Unmarshal(data, &row) == nil && row.Alias == "amber" && len(row.ClientIDs) == 2
 		})
 	})
-	p.WaitShown("Type your message")
-	hooksSayIdle(l, "amber")
 }
 
 func TestIdleQwenIsWoken(t *testing.T) {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,4 +121,93 @@ func TestAGeminiInTheShellOfClaudeDoesNotGetItsMail(t *testing.T) {
 		}
 	}
 	onlyOnce(t, model.Turns(), "word-meanwhile", "")
+}
+
+// Two sessions of one client have been in the folder, and the other one was the last.
+func TestAStartedSessionGoesOnWithItsOwnConversation(t *testing.T) {
+	t.Parallel()
+	for c, seed := range map[lab.Client]func(*lab.Lab, *lab.Model) (env []string, ready string){
+		lab.Claude: func(l *lab.Lab, m *lab.Model) ([]string, string) {
+			l.SeedClaude(nil)
+			return l.ClaudeEnv(m), "shift+tab to cycle"
+		},
+		lab.Qwen: func(l *lab.Lab, m *lab.Model) ([]string, string) {
+			l.SeedQwen(nil)
+			return l.QwenEnv(m), "Type your message"
+		},
+		lab.Copilot: func(l *lab.Lab, m *lab.Model) ([]string, string) {
+			l.SeedCopilot(nil)
+			return l.CopilotEnv(m), "? help"
+		},
+		lab.OpenCode: func(l *lab.Lab, m *lab.Model) ([]string, string) { l.SeedOpenCode(m, nil); return l.OpenCodeEnv(), "" },
+		lab.Kimi:     func(l *lab.Lab, m *lab.Model) ([]string, string) { l.SeedKimi(m, ""); return l.KimiEnv(), "context: " },
+		lab.Gemini: func(l *lab.Lab, m *lab.Model) ([]string, string) {
+			l.SeedGemini(nil)
+			return l.GeminiEnv(m), "Type your message"
+		},
+	} {
+		t.Run(string(c), func(t *testing.T) {
+			t.Parallel()
+			l, model := newLab(t), lab.NewModel(t)
+			env, ready := seed(l, model)
+			l.Run(c2c(), "install", string(c))
+			says := func(alias, word string, more ...string) *lab.Request {
+				p := l.Terminal(slices.Clone(env), append([]string{c2c(), "start", "--alias", alias, string(c)}, more...)...)
+				if ready != "" {
+					p.WaitShown(ready)
+				} else {
+					p.WaitShown("Ask anything", "Said prompt-"+alias)
+				}
+				if c == lab.Gemini {
+					p.TypeSlowly()
+				}
+				model.Script(lab.Say("Said " + word))
+				p.Submit(word)
+				r := model.WaitText(word)
+				p.WaitShown("Said " + word)
+				if len(more) == 0 {
+					does(l, alias, sessions.Idle) // while it works, it does not end
+					p.Command("/exit")
+					p.Wait()
+				}
+				return r
+			}
+			says("amber", "prompt-amber")
+			says("birch", "prompt-birch")
+			if r := says("amber", "prompt-again", "--", map[bool]string{true: "--resume", false: "--continue"}[c == lab.Gemini]); len(r.Find("prompt-birch")) > 0 || len(r.Find("Said prompt-amber")) == 0 {
+				t.Errorf("it goes on with\n%s", r)
+			}
+		})
+	}
+}
+
+// At Ctrl-Z these clients restore the terminal and stop themselves. The person's shell has the terminal then, and fg brings the client back.
+func TestCtrlZAndForegroundUnderStart(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedClaude(nil)
+	l.SeedCopilot(nil)
+	l.SeedOpenCode(model, nil)
+	for name, c := range map[string]struct {
+		env   []string
+		ready string
+	}{
+		"claude":   {l.ClaudeEnv(model), "shift+tab to cycle"},
+		"copilot":  {l.CopilotEnv(model), "? help"},
+		"opencode": {l.OpenCodeEnv(), "Ask anything"},
+	} {
+		p := l.Terminal(append(c.env, "PS1=shell-prompt$ "), "bash", "--norc", "-i")
+		p.WaitShown("shell-prompt$")
+		p.Send(c2c() + " start " + name + lab.Enter)
+		p.WaitShown(c.ready)
+		mark := p.Out.Mark()
+		p.Send("\x1a")
+		p.WaitScreen(mark, "shell-prompt$")
+		mark = p.Out.Mark()
+		p.Send("fg" + lab.Enter)
+		p.WaitScreen(mark, c.ready)
+		p.Send("half-a-thought")
+		p.WaitShown("half-a-thought")
+		p.Kill()
+	}
 }

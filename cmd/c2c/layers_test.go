@@ -95,7 +95,7 @@ var layers = []layer{
 	{"wake/terminal", "types into a client's prompt: in a terminal of its own, or in a pane of tmux or screen",
 		"github.com/charmbracelet/x/ansi github.com/creack/pty golang.org/x/sys golang.org/x/term inbox/mail internal/proc wake wake/socket"},
 	{"wake/plugin", "speaks with our plugin inside a client",
-		"inbox/mail wake"},
+		"client inbox/mail wake"},
 	{"wake/socket", "writes to sockets of clients, but not where another user could listen",
 		"internal/proc wake"},
 	{"wake/watch", "watches mailboxes and rings their sessions",

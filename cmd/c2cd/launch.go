@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"c2c/broker"
 	"c2c/broker/moves"
 	"c2c/client"
 	"c2c/cmd/ringer"
@@ -22,29 +21,21 @@ import (
 	"c2c/wake/terminal"
 )
 
-// Launcher has the environment of c2c start.
-type Launcher struct {
-	Getenv func(string) string
-	Cwd    string
-	Root   func() (string, error)         // finds the root of Cwd
-	Open   func() (*broker.Broker, error) // opens the root, and makes a missing one
-}
-
 // startTime bounds the registration of a new session.
 const startTime = 10 * time.Second
 
-// Begin makes a client begin a session, and gives the session the alias. No window shows the session yet: to show it, the caller starts
+// begin makes a client begin a session, and gives the session the alias. No window shows the session yet: to show it, the caller starts
 // the client with the returned args.
-func (l Launcher) Begin(ctx context.Context, c wake.Client, s wake.Start) (args []string, err error) {
-	b, err := l.Open()
+func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []string, err error) {
+	b, err := a.open(a.log)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
 	profile, _ := client.Find(c.Name)
-	s.Config, _ = profile.Config(l.Getenv)
+	s.Config, _ = profile.Config(a.getenv)
 	away := func(old sessions.Session) bool {
-		return isAway(ctx, c, wake.RingContext{Config: s.Config, Getenv: l.Getenv}, old)
+		return isAway(ctx, c, wake.RingContext{Config: s.Config, Getenv: a.getenv}, old)
 	}
 	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // check first: without the alias, a new session is useless
 	if err != nil {
@@ -95,13 +86,13 @@ func processWords(pid int) string {
 	return fmt.Sprintf(" (process %d)", pid)
 }
 
-// Run runs a client until it ends, and returns the client's exit status. If alias is not "", it first registers a session with this alias.
+// runClient runs a client until it ends, and returns the client's exit status. If alias is not "", it first registers a session with this alias.
 // If the argument full is set, c2c types whole messages, not only the text of a ring.
-func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
+func (a *app) runClient(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
 		// Register this process before the client runs: if two processes start with one alias, only one succeeds.
-		if sid, err = l.Register(ctx, callers.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
+		if sid, err = a.register(ctx, callers.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
 			return 0, err
 		}
 		variable := "C2C_MCP_SESSION_ID"
@@ -119,19 +110,19 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 	if err != nil {
 		return 0, err
 	}
-	t, err := terminal.Start(terminal.Config{Argv: argv, Leader: self, Env: env, Dir: l.Cwd, In: os.Stdin, Out: os.Stdout, Client: name})
+	t, err := terminal.Start(terminal.Config{Argv: argv, Leader: self, Env: env, Dir: a.cwd, In: os.Stdin, Out: os.Stdout, Client: name})
 	if err != nil {
 		return 0, err
 	}
 	if sid != "" {
-		if _, err := l.Register(ctx, callers.Caller{Explicit: sid, Client: name, PID: t.PID()}, ""); err != nil {
+		if _, err := a.register(ctx, callers.Caller{Explicit: sid, Client: name, PID: t.PID()}, ""); err != nil {
 			t.Abandon()
 			return 0, err
 		}
 	}
 	ringerOf := func(scope ringer.Scope) *ringer.Ringer {
 		// A log would overwrite the client's screen.
-		return &ringer.Ringer{Scope: scope, Getenv: l.Getenv, Log: slog.New(slog.DiscardHandler), Root: l.Root}
+		return &ringer.Ringer{Scope: scope, Getenv: a.getenv, Log: slog.New(slog.DiscardHandler), Root: a.root}
 	}
 	ctx = context.WithoutCancel(ctx) // signals go to the client: if it survives one, its ringer must survive, too
 	if t.Types() {                   // if c2c does not know the client's prompt, this ringer could never type, and would hold back rings
@@ -146,9 +137,9 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 	return t.Run()
 }
 
-// Register registers the session of a client's process. Unless alias is "", the session gets this alias.
-func (l Launcher) Register(ctx context.Context, c callers.Caller, alias string) (sid string, err error) {
-	b, err := l.Open()
+// register registers the session of a client's process. Unless alias is "", the session gets this alias.
+func (a *app) register(ctx context.Context, c callers.Caller, alias string) (sid string, err error) {
+	b, err := a.open(a.log)
 	if err != nil {
 		return "", err
 	}

@@ -14,7 +14,9 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/claims"
+	"c2c/wake"
 	"c2c/wake/plugin"
+	"c2c/wake/watch"
 )
 
 // plugin delivers mail to sessions of one client process. c2c's plugin in the client names these sessions.
@@ -36,9 +38,19 @@ func (a *call) plugin(ctx context.Context) error {
 	}
 	p := &pluginSessions{app: a.app, client: profile.Name, pid: *pid, alias: profile.ProposedAlias(a.cwd)}
 	defer p.leave()
+	ctx, end := context.WithCancel(ctx)
+	defer p.bringing.Wait()
+	defer end()
 	link := plugin.New(a.stdout, p.meet)
 	link.Worked, link.Answered, link.Edits = p.worked, p.answered, p.edits
 	link.News = p.news
+	link.Begun = func(sid string, c wake.Carrier) {
+		p.bringing.Go(func() {
+			if err := p.bring(ctx, sid, c); err != nil && ctx.Err() == nil {
+				a.log.Warn("mail that wakes nobody was not brought", "session", sid, "err", err)
+			}
+		})
+	}
 	stop, started := func() {}, a.getenv(client.StartEnv)
 	ring := func() { stop = a.ringer(ringer.Plugin(profile.Name, started, link)).Start(ctx) }
 	p.begin = func(id string) {
@@ -57,12 +69,13 @@ const editTime = 2 * time.Second
 
 // pluginSessions are the mailboxes of one client process.
 type pluginSessions struct {
-	app    *app
-	client string
-	pid    int    // the client's process
-	alias  string // the alias that the project proposes, or empty
-	once   sync.Once
-	begin  func(id string) // is called with the first session: it decides the root, and starts to ring
+	app      *app
+	client   string
+	pid      int    // the client's process
+	alias    string // the alias that the project proposes, or empty
+	once     sync.Once
+	bringing sync.WaitGroup  // the calls of bring
+	begin    func(id string) // is called with the first session: it decides the root, and starts to ring
 
 	b      *broker.Broker
 	served map[string]func() error // by session id: the function that releases the session's server lock
@@ -100,6 +113,28 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 		p.served[s.ID] = release
 	}
 	return s.ID, err
+}
+
+// bring hands over the mail that wakes nobody, into a turn that has begun. If other mail waits too, the ringer brings all of it.
+func (p *pluginSessions) bring(ctx context.Context, sid string, c wake.Carrier) error {
+	b, err := p.app.open(p.app.log)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		return err
+	}
+	msgs, err := box.Head(ctx, wake.MaxLook)
+	if err != nil || len(msgs) == 0 {
+		return err
+	}
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: sid})
+	if err != nil || len(wake.MayWake(msgs)) > 0 && !s.Quiet {
+		return err
+	}
+	return watch.HandOver(ctx, box, wake.Method{Name: wake.ByPlugin, Carrier: c})
 }
 
 // worked records what a session has done, for the loop guard.

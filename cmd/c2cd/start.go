@@ -8,19 +8,19 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/install"
 	"c2c/internal/proc"
 	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 	"c2c/wake/terminal"
 )
 
 // start runs a client as a session. With --alias, the session has this name, and the same mailbox each time.
 func (a *call) start(ctx context.Context) (status int, err error) {
-	alias, channel, full, unattended := a.Text("alias"), a.Bool("channel"), a.Bool("full-delivery"), a.Bool("unattended")
+	alias, channel, full := a.Text("alias"), a.Bool("channel"), a.Bool("full-delivery")
 	var theirs []string
 	dashes := slices.Index(a.args, "--")
 	if dashes >= 0 {
@@ -51,10 +51,6 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 			return 0, fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
-	if *unattended {
-		// A terminal may show several threads, one after another, and Codex tells no process which thread it shows.
-		return 0, fmt.Errorf("%w: which session a terminal will show is not known when it starts: call c2c register --unattended in the session", errUsage)
-	}
 	path, err := a.programOf(name)
 	if err != nil {
 		return 0, err
@@ -62,6 +58,12 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	var alone install.Alone
 	if !*full {
 		alone = a.setUpAlone(profile.Name, theirs)
+	}
+	wakes, _ := wake.FindClient(name)
+	if *alias != "" {
+		if theirs, err = a.ownConversation(ctx, profile, wakes.Begin != nil, *alias, theirs); err != nil {
+			return 0, err
+		}
 	}
 	argv, env := slices.Concat([]string{path}, alone.Args, theirs), append(client.Clean(os.Environ()), alone.Env...)
 	if *channel {
@@ -73,16 +75,43 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 			env = append(env, client.ChannelEnv+"="+client.ChannelDoorbell)
 		}
 	}
-	l := a.launcher()
-	if wakes, _ := wake.FindClient(name); wakes.Begin != nil && *alias != "" {
+	if wakes.Begin != nil && *alias != "" {
 		// The client's daemon gives every session the environment of the first terminal, so the environment cannot name this session.
-		args, err := l.Begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
+		args, err := a.begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
 		if err != nil {
 			return 0, err
 		}
-		return l.Run(ctx, name, "", append(argv[:1], args...), env, *full)
+		return a.runClient(ctx, name, "", append(argv[:1], args...), env, *full)
 	}
-	return l.Run(ctx, name, *alias, argv, env, *full)
+	return a.runClient(ctx, name, *alias, argv, env, *full)
+}
+
+// ownConversation returns the client's arguments. If they open a conversation without naming it (--continue), it names that of the session
+// with this alias: the newest one of the project may be another session's. A new alias may be meant for any conversation. With begins, the
+// client cannot open a conversation under an alias.
+func (a *call) ownConversation(ctx context.Context, p client.Profile, begins bool, alias string, args []string) ([]string, error) {
+	if _, word := p.GoesOn(args, "", a.getenv); word == "" {
+		return args, nil
+	}
+	b, err := a.open(a.log)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: alias})
+	if errors.Is(err, sessions.ErrNoSession) {
+		return args, nil
+	} else if err != nil {
+		return nil, err
+	}
+	own, word := p.GoesOn(args, s.ClientID(), a.getenv)
+	switch {
+	case own == nil || s.Client != p.Name:
+		return nil, fmt.Errorf("%w: %s has no conversation that %s could go on with, and %s may open that of another session: leave %[4]s out", errUsage, alias, p.Name, word)
+	case begins:
+		return nil, cli.WithHint(fmt.Errorf("%w: %s may open the conversation of another session", errUsage, word), "that of "+alias+", which keeps its name: "+p.Reopens(alias, s.ClientID(), a.getenv))
+	}
+	return own, nil
 }
 
 // setUpAlone sets c2c up for one session of a client in which it is not installed. It says what such a session lacks.
@@ -111,10 +140,6 @@ func (a *app) programOf(name string) (path string, err error) {
 	}
 	err = fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
 	return "", cli.WithHint(err, "install it, or add its folder to PATH; c2c doctor tells which clients are found")
-}
-
-func (a *app) launcher() Launcher {
-	return Launcher{Getenv: a.getenv, Cwd: a.cwd, Root: a.root, Open: func() (*broker.Broker, error) { return a.open(a.log) }}
 }
 
 // checkFull returns an error if c2c cannot, or need not, type whole messages into this client.

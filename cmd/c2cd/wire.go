@@ -67,7 +67,7 @@ type wireDaemon struct {
 	a *app
 }
 
-func (d *wireDaemon) run(ctx context.Context) error { return d.RunAgent(ctx, d.a.launcher().Register) }
+func (d *wireDaemon) run(ctx context.Context) error { return d.RunAgent(ctx, d.a.register) }
 
 func (d *wireDaemon) start(ctx context.Context) error {
 	if err := d.Free(); err != nil {

@@ -285,14 +285,16 @@ func sidHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (sid string,
 	return sid, known && len(s.ClientIDs) > 0 && !p.SharedProcess && !c.serves
 }
 
-// sidOfStart returns the mailbox for which the terminal of a client was started, as the environment names it; "" after a session of the
-// client has taken this mailbox. If c2c has no facts about the mailbox, the client's first session gets it.
+// sidOfStart returns the mailbox for which the terminal of a client was started, as the environment names it. The client's first session
+// gets it. A session that the same process begins later gets it too, if the client has only one window (SessionServer): /clear keeps the
+// mailbox, as it does in any client.
 func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
 	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.CheckExternal(sid) != nil {
 		return ""
 	}
-	if f := reg.Facts.Of(sid); !f.Started && len(f.ClientIDs) > 0 || !sameClient(f.Client, c.Client) {
+	f := reg.Facts.Of(sid)
+	if taken := !f.Started && len(f.ClientIDs) > 0; taken && !(p.SessionServer && f.PID == c.PID && c.PID != 0) || !sameClient(f.Client, c.Client) {
 		return ""
 	}
 	return sid

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sync"
 
+	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/wake"
 )
@@ -69,6 +70,8 @@ type Link struct {
 	// Run calls Answered, if set, when a session's model has answered (how is the constant Answered) or has given no answer (failed says
 	// why). Run also calls it once when the plugin announces that it will report the session's answers (how is WillAnswer).
 	Answered func(ctx context.Context, sid, how, failed string)
+	// Run calls Begun, if set, when a turn of a session has begun. The carrier brings mail into the turn.
+	Begun func(sid string, c wake.Carrier)
 	// Run calls Edits, if set, before a session changes files. If refused is true, the session must not make the change, and text says why.
 	// Otherwise text is a warning that the model gets with the result of the change; "": no warning.
 	Edits func(ctx context.Context, sid string, paths []string) (text string, refused bool)
@@ -156,19 +159,24 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 		}
 		return l.tell(ctx, toPlugin{Session: s.Session, SID: sid})
 	}
-	if seen := l.report(s); seen != nil {
+	begun, seen := l.report(s)
+	if seen != nil {
 		seen()
+	}
+	if begun != "" && l.Begun != nil {
+		l.Begun(begun, l.Carrier(s.Session))
 	}
 	return nil
 }
 
-// report records what the plugin reports about a session. If the session's model now has the text of News, it returns the function to call.
-func (l *Link) report(s fromPlugin) (seen func()) {
+// report records what the plugin reports about a session. If a turn has begun, it returns the id of the session's mailbox. If the session's
+// model now has the text of News, it returns the function to call.
+func (l *Link) report(s fromPlugin) (begun string, seen func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.sessions[s.Session]
 	if known == nil {
-		return nil // ignore reports about a session that the plugin has not named
+		return "", nil // ignore reports about a session that the plugin has not named
 	}
 	for _, key := range s.Has {
 		if _, offered := known.has[key]; offered {
@@ -179,6 +187,9 @@ func (l *Link) report(s fromPlugin) (seen func()) {
 		seen, known.seen = known.seen, nil
 	}
 	if s.Does != "" {
+		if s.Does == client.Busy && known.does != client.Busy {
+			begun = known.sid
+		}
 		known.does = s.Does
 		known.tells++
 	}
@@ -187,7 +198,7 @@ func (l *Link) report(s fromPlugin) (seen func()) {
 	}
 	close(known.changed)
 	known.changed = make(chan struct{})
-	return seen
+	return begun, seen
 }
 
 // recorded calls Worked or Answered for a report about a session that the plugin has named.

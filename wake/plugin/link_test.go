@@ -17,8 +17,8 @@ import (
 	"c2c/wake"
 )
 
-// client stands in for the plugin at the other end of two pipes.
-type client struct {
+// fakeClient stands in for the plugin at the other end of two pipes.
+type fakeClient struct {
 	t     *testing.T
 	link  *Link
 	in    *io.PipeWriter
@@ -26,10 +26,10 @@ type client struct {
 	ended chan error // gets what Run returns
 }
 
-func newClient(t *testing.T) *client {
+func newClient(t *testing.T) *fakeClient {
 	theirs, in := io.Pipe()
 	out, ours := io.Pipe()
-	c := &client{t: t, in: in, lines: bufio.NewScanner(out), ended: make(chan error, 1)}
+	c := &fakeClient{t: t, in: in, lines: bufio.NewScanner(out), ended: make(chan error, 1)}
 	c.lines.Buffer(nil, 1<<20)
 	c.link = New(ours, func(_ context.Context, session string) (string, error) { return "sid-" + session, nil })
 	go func() { c.ended <- c.link.Run(t.Context(), theirs) }()
@@ -37,14 +37,14 @@ func newClient(t *testing.T) *client {
 	return c
 }
 
-func (c *client) say(line string) {
+func (c *fakeClient) say(line string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-func (c *client) told() (line toPlugin) {
+func (c *fakeClient) told() (line toPlugin) {
 	c.t.Helper()
 	if !c.lines.Scan() || json.Unmarshal(c.lines.Bytes(), &line) != nil {
 		c.t.Fatalf("the plugin was told %q, %v", c.lines.Text(), c.lines.Err())
@@ -53,7 +53,7 @@ func (c *client) told() (line toPlugin) {
 }
 
 // meet names a session to c2c, as one that its person works in.
-func (c *client) meet(id string) {
+func (c *fakeClient) meet(id string) {
 	c.t.Helper()
 	c.say(`{"session":"` + id + `","shown":true}`)
 	if got := c.told(); got.Session != id || got.SID != "sid-"+id {
@@ -61,7 +61,7 @@ func (c *client) meet(id string) {
 	}
 }
 
-func (c *client) has(id string, mailItem ...mailItem) {
+func (c *fakeClient) has(id string, mailItem ...mailItem) {
 	c.t.Helper()
 	var keys []string
 	for _, m := range mailItem {
@@ -79,7 +79,7 @@ func messages(bodies ...string) (msgs []mail.Message) {
 }
 
 // carry carries in the background.
-func (c *client) carry(ctx context.Context, id string, msgs []mail.Message) (done func() ([]string, error)) {
+func (c *fakeClient) carry(ctx context.Context, id string, msgs []mail.Message) (done func() ([]string, error)) {
 	type result struct {
 		had []string
 		err error
@@ -110,12 +110,12 @@ func TestCarryReturnsWhenTheModelHasAll(t *testing.T) {
 
 func TestCarryReturnsWhatIsProved(t *testing.T) {
 	for name, tc := range map[string]struct {
-		then func(c *client, cancel func())
+		then func(c *fakeClient, cancel func())
 		want error
 	}{
-		"refused":   {func(c *client, _ func()) { c.say(`{"session":"s","refused":"no such session"}`) }, wake.ErrUncaptured},
-		"gone":      {func(c *client, _ func()) { c.in.Close() }, wake.ErrUnreachable},
-		"cancelled": {func(_ *client, cancel func()) { cancel() }, context.Canceled},
+		"refused":   {func(c *fakeClient, _ func()) { c.say(`{"session":"s","refused":"no such session"}`) }, wake.ErrUncaptured},
+		"gone":      {func(c *fakeClient, _ func()) { c.in.Close() }, wake.ErrUnreachable},
+		"cancelled": {func(_ *fakeClient, cancel func()) { cancel() }, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t)
@@ -262,7 +262,7 @@ func TestAClientThatDoesNotReadKeepsNobodyWaiting(t *testing.T) {
 	out := make(stuck)
 	l := New(out, nil)
 	l.show(fromPlugin{Session: "s", Shown: true}, "sid")
-	c := &client{t: t, link: l}
+	c := &fakeClient{t: t, link: l}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := c.carry(ctx, "s", messages("one"))
 	<-out
@@ -340,6 +340,27 @@ func TestTheWorkOfANamedSessionIsPassedOn(t *testing.T) {
 	}
 	if got := strings.Join(heard, ", "); got != "sid-s mail, sid-s tool, sid-s prompt" {
 		t.Errorf("heard %s", got)
+	}
+}
+
+func TestTheBeginOfATurnIsPassedOn(t *testing.T) {
+	begun := 0
+	link := New(io.Discard, func(_ context.Context, session string) (string, error) { return "sid-" + session, nil })
+	link.Begun = func(sid string, _ wake.Carrier) {
+		begun++
+		if sid != "sid-s" {
+			t.Errorf("a turn of %q has begun", sid)
+		}
+	}
+	lines := `{"session":"nobody","does":"busy"}
+{"session":"s","shown":true}
+{"session":"s","does":"busy"}
+{"session":"s","does":"busy"}
+{"session":"s","does":"idle"}
+{"session":"s","does":"busy"}
+`
+	if err := link.Run(t.Context(), strings.NewReader(lines)); err != nil || begun != 2 {
+		t.Errorf("%d turns have begun: %v", begun, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 	"c2c/wake"
 )
 
-// commandTime is how long tmux or screen may take for one command.
-const commandTime = 2 * time.Second
+const (
+	commandTime = 2 * time.Second // how long tmux or screen may take for one command
+	maxOutput   = 1 << 20         // bytes; a screen of 500 by 200 characters of four bytes needs less than half
+)
 
 // command is the program tmux or screen, with the arguments that every call has.
 type command struct {
@@ -28,17 +31,35 @@ func (c *command) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(timed, c.path, append(c.args[:len(c.args):len(c.args)], args...)...)
 	cmd.Env, cmd.Dir = append([]string{}, c.env...), "/" // with nil, exec would use our own environment
 	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	name, ended := filepath.Base(c.path), new(exec.ExitError)
+	var out, errs bounded
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	name := filepath.Base(c.path)
 	switch {
 	case err == nil:
-		return string(out), nil
+		return out.buf.String(), nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case timed.Err() != nil:
 		return "", fmt.Errorf("%s did not answer within %v", name, commandTime)
-	case errors.As(err, &ended): // no such server, session or pane
-		return "", fmt.Errorf("%w: %s: %v: %.200q", wake.ErrUnreachable, name, err, append(ended.Stderr, out...))
+	case out.full || errs.full:
+		return "", fmt.Errorf("%s wrote more than %d bytes", name, maxOutput)
+	case errors.As(err, new(*exec.ExitError)): // no such server, session or pane
+		return "", fmt.Errorf("%w: %s: %v: %.200q", wake.ErrUnreachable, name, err, errs.buf.String()+out.buf.String())
 	}
 	return "", fmt.Errorf("run %s: %w", name, err)
+}
+
+// bounded is a buffer with a size limit.
+type bounded struct {
+	buf  bytes.Buffer
+	full bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.buf.Len()+len(p) > maxOutput {
+		b.full = true
+		return 0, errors.New("full")
+	}
+	return b.buf.Write(p)
 }

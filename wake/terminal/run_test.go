@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/creack/pty"
-	"golang.org/x/term"
 )
 
 // The test binary is also the wrapper that a person runs: with C2C_TEST_PTY it
@@ -105,15 +104,6 @@ func (p *person) exit() int {
 	io.Copy(io.Discard, p.tty)
 	p.cmd.Wait()
 	return p.cmd.ProcessState.ExitCode()
-}
-
-func state(t *testing.T, tty *os.File) term.State {
-	t.Helper()
-	s, err := term.GetState(int(tty.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *s
 }
 
 func TestKeysSizeAndExitStatusAreTheClients(t *testing.T) {

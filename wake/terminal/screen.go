@@ -158,16 +158,13 @@ func parseInfo(out string) (st muxState, err error) {
 
 func (s *gnuScreen) file() string { return filepath.Join(s.dir, "hardcopy") }
 
-// maxHardcopy is in bytes: a screen of 500 by 200 characters of four bytes needs less than half.
-const maxHardcopy = 1 << 20
-
 func (s *gnuScreen) hardcopy() ([]string, error) {
 	f, err := os.Open(s.file())
 	if err != nil {
 		return nil, fmt.Errorf("read screen's hardcopy: %w", err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxHardcopy))
+	data, err := io.ReadAll(io.LimitReader(f, maxOutput))
 	if err != nil {
 		return nil, fmt.Errorf("read screen's hardcopy: %w", err)
 	}
