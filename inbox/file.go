@@ -116,15 +116,15 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
-// firstOf returns a file's first message whose position is not in acked. It does not read on after this message. The file may have any
+// firstOf returns the first message after the first acked messages of a file. It does not read on after this message. The file may have any
 // layout.
-func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
+func firstOf(file io.Reader, acked int) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
 	if open != json.Delim('[') {
 		err = cmp.Or(err, errDamaged)
 	}
-	for i := 0; err == nil && (i == 0 || acked.has(i-1)); i++ {
+	for i := 0; err == nil && (i == 0 || i <= acked); i++ {
 		msg = mail.Message{}
 		err = d.Decode(&msg)
 	}
