@@ -121,12 +121,13 @@ func (l *Lease) archivePending(ctx context.Context) error {
 	return nil
 }
 
-var errLongName = errors.New("some of the mail was not marked as read, and is handed over again: the name of its file has no more room")
+var errNotMarked = errors.New("some of the mail was not marked as read, and is handed over again: other mail in its file waits before it")
 
-// markRead records in the names of the files which messages were handed over: those for which the function handed returns true. It skips
-// files that were rewritten or removed. If some messages of a file still wait, the caller must hold the lock of the mailbox.
+// markRead records in the names of the files which messages were handed over: those for which the function handed returns true. A name has
+// room only for the messages before the first one that waits. markRead skips files that were rewritten or removed. If some messages of a
+// file still wait, the caller must hold the lock of the mailbox.
 func (l *Lease) markRead(handed func(mail.Message) bool) error {
-	short := false
+	var again error
 	for _, mf := range l.files {
 		rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 		if same, err := l.dir.IsFile(mf.name(), mf.file); err != nil {
@@ -134,24 +135,19 @@ func (l *Lease) markRead(handed func(mail.Message) bool) error {
 		} else if !same || len(rest) == len(mf.msgs) {
 			continue
 		}
-		waits := map[int]bool{}
-		for _, msg := range rest {
-			waits[msg.Position] = true
-		}
 		err := mf.rename(func(next *mailFile) {
-			next.done, next.acked = len(rest) == 0, nil
+			next.done, next.acked = len(rest) == 0, 0
 			if !next.done {
-				next.acked = positionsWhere(mf.total, func(i int) bool { return !waits[i] })
-				short = next.shorten() || short
-				next.count = mf.total - next.acked.count()
+				next.acked = rest[0].Position
+				next.count = mf.total - next.acked
 			}
 		})
 		if err != nil {
 			return err
 		}
+		if slices.ContainsFunc(mf.msgs, func(msg mail.Message) bool { return handed(msg) && !mf.done && msg.Position > mf.acked }) {
+			again = errNotMarked
+		}
 	}
-	if short {
-		return errors.Join(errLongName, l.dir.Sync())
-	}
-	return l.dir.Sync()
+	return errors.Join(again, l.dir.Sync())
 }

@@ -91,20 +91,9 @@ func (a *snapshot) eachFile(place int64, f func(file *atomicfile.Handle, base in
 	return nil
 }
 
-// newestFirst calls f with the lines that each file has after this place, newest file first, until f returns false. The bytes are valid
-// only during the call.
+// newestFirst calls f with the lines after a place, in blocks, newest first, until f returns false. The bytes are valid only during the
+// call.
 func (a *snapshot) newestFirst(place int64, f func(lines []byte) (more bool)) error {
-	var lines []byte
-	return a.eachFile(place, func(file *atomicfile.Handle, base int64) (more bool, err error) {
-		if lines, err = readBehind(file, place-base, lines); err != nil {
-			return false, err
-		}
-		return f(lines), nil
-	})
-}
-
-// blocksNewestFirst is newestFirst for searches: it calls f with blocks of a file, the last block first.
-func (a *snapshot) blocksNewestFirst(place int64, f func(lines []byte) (more bool)) error {
 	var r backReader
 	return a.eachFile(place, func(file *atomicfile.Handle, base int64) (bool, error) { return r.read(file, place-base, f) })
 }

@@ -116,15 +116,15 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
-// firstOf returns a file's first message whose position is not in acked. It does not read on after this message. The file may have any
+// firstOf returns the first message after the first acked messages of a file. It does not read on after this message. The file may have any
 // layout.
-func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
+func firstOf(file io.Reader, acked int) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
 	if open != json.Delim('[') {
 		err = cmp.Or(err, errDamaged)
 	}
-	for i := 0; err == nil && (i == 0 || acked.has(i-1)); i++ {
+	for i := 0; err == nil && (i == 0 || i <= acked); i++ {
 		msg = mail.Message{}
 		err = d.Decode(&msg)
 	}
@@ -136,51 +136,10 @@ func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 
 var idField = []byte(`"message_id"`)
 
-const (
-	maxRecord = 2 << 20  // how far salvage looks for the end of one message
-	maxVain   = 16 << 20 // how many bytes salvage parses in vain: a limit for hostile files
-)
+const maxRecord = 2 << 20 // how far firstOf looks for the end of a message
 
-// salvage returns each message that it can still read. It tries every place where a JSON object may begin. It takes
-// nothing in a body for a message: a message begins with {", and in a body, which is a JSON string, this is written {\".
+// salvage returns each message that it can still read in a damaged file. Our files have one message per line.
 func salvage(file []byte) (msgs []mail.Message) {
-	for vain := 0; vain < maxVain; {
-		i := objectIn(file)
-		if i < 0 {
-			return msgs
-		}
-		file = file[i:]
-		var raw json.RawMessage
-		r := bytes.NewReader(file[:min(len(file), maxRecord)])
-		dec := json.NewDecoder(r)
-		var m mail.Message
-		if dec.Decode(&raw) != nil || json.Unmarshal(raw, &m) != nil {
-			vain += int(r.Size()) - r.Len()
-			file = file[1:]
-			continue
-		}
-		msgs = append(msgs, m)
-		file = file[dec.InputOffset():]
-	}
-	return append(msgs, salvageLines(file)...)
-}
-
-// objectIn returns the offset at which the first non-empty object may begin, or -1.
-func objectIn(file []byte) int {
-	for from := 0; ; from++ {
-		i := bytes.IndexByte(file[from:], '{')
-		if i < 0 {
-			return -1
-		}
-		from += i
-		if bytes.HasPrefix(bytes.TrimLeft(file[from+1:], " \t\r\n"), []byte(`"`)) {
-			return from
-		}
-	}
-}
-
-// salvageLines reads the rest of a file after salvage has given up. It tries each line, because our own files have one message per line.
-func salvageLines(file []byte) (msgs []mail.Message) {
 	for line := range bytes.Lines(file) {
 		var m mail.Message
 		if json.Unmarshal(bytes.Trim(line, " \t\r\n[],"), &m) == nil {

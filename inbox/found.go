@@ -74,7 +74,7 @@ func join(waiting, read []Found) []Found {
 // reuses it for the next one. peek skips files and lines for which the function holds returns false. If holds is nil, it skips none. The
 // caller holds the lock of the mailbox, so no process can lease the file meanwhile.
 func (r *row) peek(mf *mailFile, holds func([]byte) bool, buf *[]byte) (err error) {
-	if holds == nil || len(mf.acked) > 0 {
+	if holds == nil || mf.acked > 0 {
 		mf.free, err = r.load(mf, false)
 	} else {
 		mf.free, *buf, err = r.loadSome(mf, holds, *buf)

@@ -268,7 +268,7 @@ func TestDamagedInboxIsSetAsideAndTheRestDelivered(t *testing.T) {
 	for name, file := range map[string]string{
 		"cut":     "[\n" + fmt.Sprintf(good, 1) + ",\n" + fmt.Sprintf(good, 2) + ",\n{\"from_al",
 		"record":  "[" + fmt.Sprintf(good, 1) + `,{"from_alias":7},` + fmt.Sprintf(good, 2) + "]",
-		"garbage": "[" + fmt.Sprintf(good, 1) + ",\x00\x00{\"a,,," + fmt.Sprintf(good, 2) + "]",
+		"garbage": "[\n" + fmt.Sprintf(good, 1) + ",\n\x00\x00{\"a,,,\n" + fmt.Sprintf(good, 2) + "]",
 	} {
 		for _, sendFirst := range []bool{false, true} {
 			m, root := newBox(t)

@@ -136,11 +136,11 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	if mf.done {
 		return l.archiveDone(ctx, mf)
 	}
-	if len(mf.msgs) == 0 || len(mf.acked) > 0 {
+	if len(mf.msgs) == 0 || mf.acked > 0 {
 		switch err := l.box.keepRest(ctx, mf, noneHanded); {
 		case err == nil && len(mf.msgs) > 0: // keepRest has replaced the file
 			return l.takeFile(ctx, &mailFile{dir: l.dir, number: mf.number, count: mf.count, bytes: mf.bytes, archived: mf.archived, at: mf.at, by: mf.by}, as)
-		case err == nil || len(mf.acked) == 0 || errors.As(err, new(*atomicfile.SyncError)):
+		case err == nil || mf.acked == 0 || errors.As(err, new(*atomicfile.SyncError)):
 			return err
 		default:
 			l.box.notArchived(err)

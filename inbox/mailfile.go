@@ -19,7 +19,9 @@ import (
 //	<number>-<count>-<bytes>.json                              as a sender made it
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
-// A reader that finds the disk full puts done- or part-<positions>- before the number (positions.go).
+// On a full disk a reader can write neither to the archive, nor a new file with the messages that it has not handed over. A rename
+// needs no space. So the reader puts done- before the number if it has handed over all messages of the file, and otherwise part-<n>-: the
+// first <n> messages were handed over. The next reader that finds room archives these messages and writes the others into a new file.
 //
 // <count> is the number of messages in the file that wait. <archived> is the size of the archive when a reader took the file. If the
 // archive has a message of the file after this place, the message was handed over, and is not offered again. If the archive has none of
@@ -35,7 +37,7 @@ type mailFile struct {
 	by       string // the last reader; empty when no reader ever took the file
 
 	done    bool               // acked, but the archive had no room yet
-	acked   positions          // which of its messages were acked, see positions.go
+	acked   int                // so many messages at its beginning were acked, but the archive had no room yet
 	file    *atomicfile.Handle // open and locked while we have it leased
 	free    bool               // peek found that no reader has it leased
 	damaged bool
@@ -45,15 +47,19 @@ type mailFile struct {
 	total   int            // how many messages the file has
 }
 
-const donePrefix = "done-"
+const (
+	donePrefix = "done-"
+	partPrefix = "part-"
+	maxField   = 1 << 52 // bounds the numbers in a file's name
+)
 
 func (mf mailFile) name() string {
 	b := make([]byte, 0, 96) // without fmt, because a sender makes and compares the names of all files
 	switch {
 	case mf.done:
 		b = append(b, donePrefix...)
-	case len(mf.acked) > 0:
-		b = append(append(append(b, partPrefix...), mf.acked.String()...), '-')
+	case mf.acked > 0:
+		b = append(strconv.AppendInt(append(b, partPrefix...), int64(mf.acked), 10), '-')
 	}
 	for least := 10_000_000; mf.number < least && least > 1; least /= 10 { // the number has at least eight digits
 		b = append(b, '0')
@@ -84,15 +90,13 @@ func parseMailFile(name string) (*mailFile, bool) {
 	rest, done := strings.CutPrefix(name, donePrefix)
 	mf.done = done
 	if more, inPart := strings.CutPrefix(rest, partPrefix); inPart {
-		text, more, _ := strings.Cut(more, "-")
-		if mf.acked, inPart = parsePositions(text); !inPart {
-			return nil, false
-		}
-		rest = more
+		var text string
+		text, rest, _ = strings.Cut(more, "-")
+		mf.acked, _ = strconv.Atoi(text)
 	}
 	stem, ok := strings.CutSuffix(rest, ".json")
 	part := strings.SplitN(stem, "-", 6)
-	if !ok || len(part) != 3 && (len(part) != 6 || !mail.ValidName(part[5])) || len(mf.acked) > 0 && (mf.done || len(part) == 3) {
+	if !ok || len(part) != 3 && (len(part) != 6 || !mail.ValidName(part[5])) || mf.acked < 0 || mf.acked > 0 && (mf.done || len(part) == 3) {
 		return nil, false
 	}
 	var n [5]int64
@@ -248,30 +252,8 @@ func (r *row) dropRead(mf *mailFile, free bool) error {
 // splitRead moves the messages that the file's name marks as read from msgs to pending. The caller has just read the file.
 func (mf *mailFile) splitRead() {
 	mf.total = len(mf.msgs)
-	if len(mf.acked) == 0 {
-		return
-	}
-	var waits []mail.Message
-	for i, msg := range mf.msgs {
-		if mf.acked.has(i) {
-			mf.pending = append(mf.pending, msg)
-		} else {
-			waits = append(waits, msg)
-		}
-	}
-	mf.msgs = waits
-}
-
-// longestName is the most bytes that a file's name may have.
-const longestName = 255
-
-// shorten removes the last ranges of positions from the name until the name is short enough. The result needed reports whether the name
-// was too long.
-func (mf *mailFile) shorten() (needed bool) {
-	for len(mf.name()) > longestName && len(mf.acked) > 0 {
-		mf.acked, needed = mf.acked[:len(mf.acked)-2], true
-	}
-	return needed
+	n := min(mf.acked, mf.total)
+	mf.pending, mf.msgs = mf.msgs[:n:n], mf.msgs[n:]
 }
 
 // rename renames the file. The function change changes the values that are in the name.

@@ -23,6 +23,36 @@ func (s *Archive) Next(place int64) (r ArchiveRecord, behind int64, ok bool, err
 	if place < 0 || place > a.end() {
 		place = 0
 	}
+	behind, err = a.oldestFirst(place, func(record ArchiveRecord) (more bool) {
+		if ok = !record.ContentDropped; ok {
+			r = record
+		}
+		return !ok
+	})
+	return r, behind, ok, err
+}
+
+// Behind returns the records after a place, oldest first, and the place after them. If the archive ends before the place, another
+// program has shortened it. Then Behind returns no records, because the caller has seen those that are left.
+func (s *Archive) Behind(place int64) (records []ArchiveRecord, behind int64, err error) {
+	a, err := s.open()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer a.close()
+	if a.end() < place {
+		return nil, a.end(), nil
+	}
+	behind, err = a.oldestFirst(place, func(r ArchiveRecord) (more bool) {
+		records = append(records, r)
+		return true
+	})
+	return records, behind, err
+}
+
+// oldestFirst calls f with the records after a place, until f returns false, and returns the place after the last of them. It skips
+// unreadable records.
+func (a *snapshot) oldestFirst(place int64, f func(ArchiveRecord) (more bool)) (behind int64, err error) {
 	for i, base := range a.bases {
 		end := a.base
 		if i+1 < len(a.bases) {
@@ -31,34 +61,35 @@ func (s *Archive) Next(place int64) (r ArchiveRecord, behind int64, ok bool, err
 		if place >= end {
 			continue
 		}
-		f, err := a.old.OpenHandle(partName(base), os.O_RDONLY)
+		file, err := a.old.OpenHandle(partName(base), os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // this file was pruned just now
 		}
 		if err != nil {
-			return r, place, false, err
+			return place, err
 		}
-		r, behind, ok, err = firstIn(f, base, max(place, base))
-		f.Close()
-		if ok || err != nil {
-			return r, behind, ok, err
+		behind, more, err := eachIn(file, base, max(place, base), f)
+		file.Close()
+		if err != nil || !more {
+			return behind, err
 		}
 		place = end // go on with the next file: a power cut may have left half a line at the end of this one
 	}
 	place = max(place, a.base)
 	if a.newest == nil {
-		return r, place, false, nil
+		return place, nil
 	}
-	return firstIn(a.newest, a.base, place)
+	behind, _, err = eachIn(a.newest, a.base, place, f)
+	return behind, err
 }
 
 // maxNext is larger than any line of ours: a body of 256 KiB may be six times as long in JSON.
 const maxNext = 8 << 20
 
-// firstIn is Next for one file, which begins at the place base. It ignores a last line without a newline, because that line may be
+// eachIn is oldestFirst for one file, which begins at the place base. It ignores a last line without a newline, because that line may be
 // incomplete.
-func firstIn(f io.ReaderAt, base, place int64) (r ArchiveRecord, behind int64, ok bool, err error) {
-	lines := bufio.NewReader(io.NewSectionReader(f, place-base, atomicfile.MaxFile))
+func eachIn(file io.ReaderAt, base, place int64, f func(ArchiveRecord) (more bool)) (behind int64, more bool, err error) {
+	lines := bufio.NewReader(io.NewSectionReader(file, place-base, atomicfile.MaxFile))
 	var line []byte
 	size := 0 // how many bytes of the line were read
 	for {
@@ -69,16 +100,16 @@ func firstIn(f io.ReaderAt, base, place int64) (r ArchiveRecord, behind int64, o
 		if err == bufio.ErrBufferFull {
 			continue
 		}
-		if err == io.EOF {
-			return ArchiveRecord{}, place, false, nil
-		}
 		if err != nil {
-			return ArchiveRecord{}, place, false, err
+			if err == io.EOF {
+				err = nil
+			}
+			return place, true, err
 		}
 		place += int64(size)
-		r = ArchiveRecord{}
-		if size <= maxNext && json.Unmarshal(line, &r) == nil && !r.ContentDropped {
-			return r, place, true, nil
+		var r ArchiveRecord
+		if size <= maxNext && json.Unmarshal(line, &r) == nil && !f(r) {
+			return place, false, nil
 		}
 		line, size = line[:0], 0
 	}

@@ -210,7 +210,7 @@ func (l *look) leasedFile(mf *mailFile) bool {
 	l.damaged(mf.dir.Path()+"/"+mf.name(), err)
 	for i, w := range seen.msgs {
 		switch {
-		case mf.done || mf.acked.has(i):
+		case mf.done || i < mf.acked:
 			l.add(w, Read, mf.by, mf.at)
 		case !free && mf.by != "":
 			l.add(w, Handed, mf.by, mf.at)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"c2c/inbox/mail"
 )
@@ -73,31 +72,6 @@ func (s *Archive) History(ctx context.Context, limit int) (found []ArchiveRecord
 	return found, err
 }
 
-// Behind returns the records after a place, oldest first, and the place after them. If the archive ends before the place, another
-// program has shortened it. Then Behind returns no records, because the caller has seen those that are left.
-func (s *Archive) Behind(place int64) (records []ArchiveRecord, behind int64, err error) {
-	a, err := s.open()
-	if err != nil {
-		return nil, 0, err
-	}
-	defer a.close()
-	if a.end() < place {
-		return nil, a.end(), nil
-	}
-	behind = max(place, a.base)
-	var parts [][]ArchiveRecord
-	err = a.newestFirst(place, func(lines []byte) bool {
-		if len(parts) == 0 && a.newest != nil {
-			lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // the last line may not be complete yet
-			behind += int64(len(lines))
-		}
-		parts = append(parts, recordsIn(lines))
-		return true
-	})
-	slices.Reverse(parts)
-	return slices.Concat(parts...), behind, err
-}
-
 // Newest calls f with the records after a place, newest first, until f returns false or ctx ends. It does not parse blocks for which
 // the function mayHold returns false, or lines for which the function mayBe returns false.
 func (s *Archive) Newest(ctx context.Context, since Mark, mayHold, mayBe func(lines []byte) bool, f func(ArchiveRecord) (more bool)) error {
@@ -106,7 +80,7 @@ func (s *Archive) Newest(ctx context.Context, since Mark, mayHold, mayBe func(li
 		return err
 	}
 	defer a.close()
-	err = a.blocksNewestFirst(int64(since), func(lines []byte) bool {
+	err = a.newestFirst(int64(since), func(lines []byte) bool {
 		more := true
 		if mayHold(lines) {
 			eachBackwards(lines, func(line []byte) bool {

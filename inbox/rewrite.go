@@ -15,7 +15,7 @@ import (
 // restores the old name.
 func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
-	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
+	if len(rest) > 0 && len(rest) == len(mf.msgs) && mf.acked == 0 {
 		return nil
 	}
 	if err := m.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
@@ -30,7 +30,7 @@ func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.M
 		}
 	}
 	file, before := encode(rest), *mf
-	err := mf.rename(func(next *mailFile) { next.count, next.bytes, next.acked = len(rest), int64(len(file)), nil })
+	err := mf.rename(func(next *mailFile) { next.count, next.bytes, next.acked = len(rest), int64(len(file)), 0 })
 	if err != nil {
 		return err
 	}
