@@ -49,14 +49,6 @@ func TestAnUnknownClientHasNoProfile(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentOfTwoClientsIsBelieved(t *testing.T) {
-	for _, p := range All() {
-		if p.TrustEnv != (p.Name == "claude" || p.Name == "qwen") {
-			t.Errorf("%s: TrustEnv = %v", p.Name, p.TrustEnv)
-		}
-	}
-}
-
 func TestConfigFollowsTheVariable(t *testing.T) {
 	for _, p := range All() {
 		env := map[string]string{"HOME": "/h"}

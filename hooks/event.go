@@ -93,9 +93,9 @@ func register(client string, p func() protocol) {
 
 // Clients returns the names of the clients whose hooks c2c knows.
 func Clients() (names []string) {
-	for _, name := range client.Names() {
-		if _, known := protocolOf(name); known {
-			names = append(names, name)
+	for _, p := range client.All() {
+		if p.Hooks {
+			names = append(names, p.Name)
 		}
 	}
 	return names

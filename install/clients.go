@@ -18,30 +18,15 @@ func register(client string, s setup) {
 	registered[client] = s
 }
 
-// setups returns all setups, in the order of package client.
-func setups() (all []setup) {
-	for _, name := range client.Names() {
-		if s, there := registered[name]; there {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // Clients returns the name of every client that PlanInstall knows.
-func Clients() (names []string) {
-	for _, s := range setups() {
-		names = append(names, s.name)
-	}
-	return names
-}
+func Clients() []string { return client.Names() }
 
 // HookEvents yields the clients whose hook finds its session by a variable of the environment. With each client it yields an event at
 // which the hook answers with the session's mail.
 func HookEvents() iter.Seq2[string, string] {
 	return func(yield func(client, event string) bool) {
-		for _, s := range setups() {
-			if s.event != "" && !yield(s.name, s.event) {
+		for _, name := range Clients() {
+			if event := registered[name].event; event != "" && !yield(name, event) {
 				return
 			}
 		}

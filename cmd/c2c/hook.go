@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/hooks"
 	"c2c/inbox/mail"
 	"c2c/internal/proc"
 	"c2c/sessions"
@@ -33,7 +33,7 @@ func answerHook(c *call, f *cli.Flags) action {
 				c.cwd = cwd
 				return broker.OpenFor(who, cwd, broker.Config{Log: c.log(), Processes: table})
 			},
-		}, cmp.Or(*name, hooks.Clients()[0]))
+		}, cmp.Or(*name, client.All()[0].Name))
 	}
 }
 

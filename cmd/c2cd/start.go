@@ -147,7 +147,7 @@ func (a *app) checkFull(name, alias string) error {
 	profile, _ := client.Find(name)
 	o, err := a.options()
 	switch {
-	case profile.SharedProcess || !terminal.TypesInPane(name):
+	case profile.SharedProcess || !terminal.KnowsPrompt(name):
 		return fmt.Errorf("mail cannot be typed into %s: leave --full-delivery out", name)
 	case err == nil && install.HasServer(name, o):
 		return fmt.Errorf("c2c is set up in %s and brings its mail: leave --full-delivery out", name)

@@ -105,7 +105,7 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 		}
 		return fmt.Errorf("%w; name one with --session-id", err)
 	}
-	if pane != "" && !terminal.TypesInPane(s.Client) {
+	if pane != "" && !terminal.KnowsPrompt(s.Client) {
 		return fmt.Errorf("session %q runs in %s, whose prompt c2c does not know, so c2c would type nothing there", s.Alias, cmp.Or(s.Client, "an unknown client"))
 	}
 	if pane != "" && s.Process == 0 {

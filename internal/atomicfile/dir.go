@@ -113,9 +113,7 @@ func (d *Dir) Replaced() (bool, error) {
 	return was.Dev != now.Dev || was.Ino != now.Ino, nil
 }
 
-// Close closes the directory. A hundred places call it; inlined, they would make the programs larger.
-//
-//go:noinline
+// Close closes the directory.
 func (d *Dir) Close() error { return d.h.Close() }
 
 // After Sync, all renames, new names and removals in the directory survive a power cut. Its error is a *SyncError.

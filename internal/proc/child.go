@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"time"
@@ -37,6 +38,9 @@ func run(limit time.Duration, program, dir string, errs *os.File, args ...string
 		err = cmd.Start()
 	}
 	if err != nil {
+		if failed := new(fs.PathError); errors.As(err, &failed) {
+			err = failed.Err // it names the program once more
+		}
 		return "", fmt.Errorf("run %q: %w", program, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(out, MaxSays))

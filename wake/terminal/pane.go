@@ -54,9 +54,6 @@ type Pane struct {
 	ID     string // tmux: %<number>; screen: the number of the window
 }
 
-// TypesInPane reports whether c2c knows how a client draws its prompt. Only then can c2c type there.
-func TypesInPane(client string) bool { return KnowsPrompt(client) }
-
 // String returns the form that Parse reads: one line, with the socket last.
 func (p Pane) String() string { return p.Kind + ":" + p.ID + ":" + p.Socket }
 

@@ -22,7 +22,7 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 	return layout.read(s)
 }
 
-// Knows reports whether c2c can read a client's prompt.
+// KnowsPrompt reports whether c2c can read a client's prompt. Only then can c2c type there.
 func KnowsPrompt(client string) bool { _, known := layouts[client]; return known }
 
 // JoinPrompt does the same as Prompt, but for a prompt during a turn. It returns an error if no turn runs.
