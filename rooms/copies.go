@@ -23,10 +23,6 @@ type Sent struct {
 	Host string
 	Read int64  // the place in the history up to which the posts were sent
 	List string // a hash of the list of members that was sent last; "": none was sent
-	// Join is a unique word for the join with which this record began. Old is the end of the history at that time: posts up to Old may have
-	// gone to a former copy.
-	Join string
-	Old  int64
 }
 
 // Asked is a session that has asked the room's home to let it join. Wish is the id of the message by which it has asked.
@@ -39,7 +35,6 @@ const wishField = "wish"
 type Entry struct {
 	Alias string `json:"alias"`
 	SID   string `json:"session"`
-	Level Level  `json:"level"`
 	Own   bool   `json:"own,omitempty"`  // the member is on the machine to which the list goes
 	Wish  string `json:"wish,omitempty"` // see Asked; only if Own is set
 }
@@ -123,8 +118,8 @@ func (r *Room) Asked() ([]Asked, error) {
 }
 
 // JoinFrom makes a session of another machine a member. The arguments sid and alias are those of the sender in that machine's mail, and
-// wish is the id of the message that asks. If the machine had no member before, the newest posts will be sent to it.
-func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, level Level) error {
+// wish is the id of the message that asks. If the machine had no member before, it is sent the posts from now on.
+func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string) error {
 	if !mail.ValidName(sid) || !IsOn(host, sid) {
 		return fmt.Errorf("join room %q: %q is no session of %s", r.Name, sid, host)
 	}
@@ -144,17 +139,12 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 	if more := append(slices.Clone(rows), row); sessions.FindSID(rows, sid) < 0 && len(sessions.FormatRegistry(more)) > maxMembers {
 		return errFull(r, len(rows)) // before c2c.json is changed: refused joins must not fill it
 	}
-	begin, err := r.placeBefore(backlog)
-	if err != nil {
-		return err
-	}
 	end, err := endOf(r)
 	if err != nil {
 		return err
 	}
 	first := !slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	err = r.changeOwn(ctx, func(o *own) {
-		o.set(sid, level)
 		if first { // after a kill, c2c.json may still have the record of an earlier membership
 			o.dropHost(host)
 		}
@@ -162,7 +152,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 		if i := slices.IndexFunc(all, func(s Sent) bool { return s.Host == host }); i >= 0 {
 			all[i].List = "" // send the list again, because the machine may have lost its copy
 		} else {
-			all = append(all, Sent{Host: host, Read: begin, Join: mail.NewID(r.st.Now())[:13], Old: end})
+			all = append(all, Sent{Host: host, Read: end})
 		}
 		o.setHosts(all)
 	})
@@ -178,7 +168,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 	return err
 }
 
-// backlog is the number of older posts that a machine gets when its first session joins.
+// backlog is the number of posts that a machine gets again after c2c.json was lost. It takes only those that it does not have.
 const backlog = 100
 
 // placeBefore returns the place in the history before the newest n posts.
@@ -224,12 +214,10 @@ func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 	if err != nil {
 		return err
 	}
-	return r.changeOwn(ctx, func(o *own) {
-		o.leave(sid)
-		if !others {
-			o.dropHost(host)
-		}
-	})
+	if others {
+		return nil
+	}
+	return r.changeOwn(ctx, func(o *own) { o.dropHost(host) })
 }
 
 // AliasFrom gives a member on another machine its present alias. If another member has this alias in members.json, that member has gone, or
@@ -248,15 +236,6 @@ func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
 			}
 		}
 		return rows
-	})
-}
-
-// LevelFrom sets the level of a member on another machine.
-func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
-	return r.changeOwn(ctx, func(o *own) {
-		if slices.Contains(o.sids, sid) {
-			o.set(sid, level)
-		}
 	})
 }
 
@@ -337,15 +316,6 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	return nil, min(place+maxPart+2*maxLine, whole), nil // skip this part: it is in a line that is longer than any post
 }
 
-// MessageID returns the id of the message that brings the post to a machine. A post from before the machine's join may have been sent to a
-// former copy, and an outbox accepts an id only once. Therefore such a post gets a new id with each join.
-func (s Sent) MessageID(p Post) string {
-	if p.end <= s.Old && s.Join != "" {
-		return s.Join + "-" + mail.ShortSession(p.ID)
-	}
-	return p.ID
-}
-
 // Fields of c2c.json for rooms with members on several machines.
 const hostsField, askedField = "hosts", "asked"
 
@@ -377,10 +347,6 @@ func (o own) hosts() (all []Sent) {
 				s.Read, err = strconv.ParseInt(string(value), 10, 64)
 			case "list":
 				s.List, err = fields.Text(value)
-			case "join":
-				s.Join, err = fields.Text(value)
-			case "old":
-				s.Old, err = strconv.ParseInt(string(value), 10, 64)
 			}
 			return err
 		}) == nil && mail.CheckHost(host) == nil && s.Read >= 0 {
@@ -401,9 +367,7 @@ func (o *own) setHosts(all []Sent) {
 		b = append(b, "{,"[min(i, 1)], '\n') // a brace before the first one, a comma before the others
 		b = append(fields.AppendText(b, s.Host), `:{"read":`...)
 		b = append(strconv.AppendInt(b, s.Read, 10), `,"list":`...)
-		b = append(fields.AppendText(b, s.List), `,"join":`...)
-		b = append(fields.AppendText(b, s.Join), `,"old":`...)
-		b = append(strconv.AppendInt(b, s.Old, 10), '}')
+		b = append(fields.AppendText(b, s.List), '}')
 	}
 	if b != nil {
 		b = append(b, '}')

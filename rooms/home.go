@@ -194,7 +194,7 @@ func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) err
 
 // copyOf makes the message that brings a post to the copy on a machine. For the same post, each call makes the same message.
 func copyOf(p Post, room string, s Sent) (mail.Message, error) {
-	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, s.MessageID(p)
+	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, p.ID
 	for _, sid := range p.To {
 		if own, there := SessionOn(host, sid); there {
 			op.NamesOwn = append(op.NamesOwn, own)
@@ -254,7 +254,7 @@ func (h *Home) list(ctx context.Context, r *Room, s *Sent) (op RoomOp, err error
 		return op, err
 	}
 	for _, m := range members {
-		e := Entry{Alias: AliasOf(rows, &m), SID: m.SID, Level: m.Level}
+		e := Entry{Alias: AliasOf(rows, &m), SID: m.SID}
 		if e.SID, e.Own = SessionOn(s.Host, m.SID); e.Own {
 			e.Wish = m.Wish
 		}

@@ -2,6 +2,7 @@
 package roomed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -228,7 +229,7 @@ func (c *call) members(ctx context.Context, s sessions.Session) error {
 	}
 	return c.show(about.Details, func() {
 		for _, m := range about.Details {
-			c.printf("%s  %s  %s\n", m.Alias, string(m.Level), string(m.State))
+			c.printf("%s  %s  %s\n", m.Alias, cmp.Or(string(m.Level), "-"), string(m.State))
 		}
 	})
 }
@@ -346,7 +347,7 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 		return err
 	}
 	defer r.Close()
-	if err := rooms.SetLevel(ctx, c.b, s, r, rooms.Level(c.words[1])); err != nil {
+	if err := r.SetLevel(ctx, s.ID, rooms.Level(c.words[1])); err != nil {
 		return err
 	}
 	return c.show(map[string]any{"ok": true, "room_id": r.Name, "level": c.words[1]}, func() { c.printf("%s is %s now\n", r.Name, c.words[1]) })

@@ -185,7 +185,7 @@ func joinRoom(c *toolCall, ctx context.Context) (any, error) {
 	}
 	defer r.Close()
 	if level := c.req.GetString("level", ""); level != "" {
-		if err := rooms.SetLevel(ctx, c.b, s, r, rooms.Level(level)); err != nil {
+		if err := r.SetLevel(ctx, s.ID, rooms.Level(level)); err != nil {
 			return nil, err
 		}
 	}
