@@ -268,7 +268,7 @@ func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
 	return r.st.markOpen(ctx, sid)
 }
 
-// Meta is the content of meta.json, a file of the OCaml c2c.
+// Meta is the content of meta.json.
 type Meta struct {
 	Private bool     // only invited aliases may join
 	Invited []string // aliases
@@ -342,7 +342,7 @@ func (r *Room) Meta() (m Meta, err error) {
 	return m, nil
 }
 
-// ChangeMeta edits meta.json. It takes the lock of the members, because the OCaml c2c has no lock for meta.json.
+// ChangeMeta edits meta.json. It takes the lock of the members; meta.json has none of its own.
 func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
 	return atomicfile.WithLock(ctx, r.dir, membersLock, func() error {
 		if err := r.gone(); err != nil {
@@ -370,7 +370,7 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 	})
 }
 
-// own is the content of c2c.json. These facts are not in members.json, because the OCaml c2c drops fields that it does not know.
+// own is the content of c2c.json.
 type own struct {
 	sids   []string     // the sessions that have set a level
 	levels []Level      // the level of each session in sids

@@ -151,7 +151,7 @@ func (c *call) create(ctx context.Context, s sessions.Session) error {
 	return c.join(ctx, s)
 }
 
-// joined is the answer of join, in the form of the OCaml c2c's tool.
+// joined is the answer of join.
 type joined struct {
 	Room    string            `json:"room_id"`
 	Members []string          `json:"members"`
@@ -377,7 +377,7 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "path": path}, func() { c.printf("archived %s: its files are in %s\n", c.words[0], path) })
 }
 
-// send posts to a room. The OCaml c2c has this verb; c2c send does the same.
+// send posts to a room, as c2c send does.
 func (c *call) send(ctx context.Context, s sessions.Session) error {
 	text, err := cli.Body(c.Stdin, "", c.words[1:])
 	if err != nil {
