@@ -256,15 +256,6 @@ func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error 
 	return errors.Join(err, r.changeOwn(ctx, func(o *own) { o.dropHost(host) }))
 }
 
-// Stamp returns a text that changes whenever a file of the room changes.
-func Stamp(r *Room) (stamp string) {
-	for _, name := range []string{historyName, membersName, metaName, ownName} {
-		at, size, _ := r.dir.TimeOf(name)
-		stamp += fmt.Sprintln(at, size)
-	}
-	return stamp
-}
-
 // RecordSent changes the record of a machine from the value was to the value now. It does nothing if the machine has no members any more,
 // or if the record has changed meanwhile because a session there has joined.
 func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {

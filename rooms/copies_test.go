@@ -81,7 +81,6 @@ func (m *machine) post(alias, room, text string) Receipt {
 
 func (m *machine) look() {
 	m.t.Helper()
-	m.home.Changed()
 	m.home.Look(m.t.Context(), m)
 }
 
