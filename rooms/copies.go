@@ -145,7 +145,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string) erro
 	}
 	first := !slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	err = r.changeOwn(ctx, func(o *own) {
-		if first { // after a kill, c2c.json may still have the record of an earlier membership
+		if first { // the record of an earlier membership
 			o.dropHost(host)
 		}
 		all := o.hosts()
@@ -199,25 +199,15 @@ func endOf(r *Room) (int64, error) {
 	return h.end()
 }
 
-// LeaveFrom ends the membership of a session of another machine. The session may join a private room again. If the machine then has no
-// members, it is sent nothing more.
-func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
+// LeaveFrom ends the membership of a session of another machine. The session may join a private room again. A machine without
+// members is sent nothing more.
+func (r *Room) LeaveFrom(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	others := false
-	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		rows = slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-		others = slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
-		return rows
+	return r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
 	})
-	if err != nil {
-		return err
-	}
-	if others {
-		return nil
-	}
-	return r.changeOwn(ctx, func(o *own) { o.dropHost(host) })
 }
 
 // AliasFrom gives a member on another machine its present alias. If another member has this alias in members.json, that member has gone, or
@@ -242,18 +232,12 @@ func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
 // DropHost ends the membership of all sessions of a machine that have joined up to the time cutoff.
 func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error {
 	rows, err := r.rows()
-	stays := err != nil
 	for _, row := range rows {
 		if IsOn(host, row.SID()) && row.Number("joined_at") <= cutoff {
-			err = errors.Join(err, r.LeaveFrom(ctx, host, row.SID(), row.Alias()))
-		} else {
-			stays = stays || IsOn(host, row.SID())
+			err = errors.Join(err, r.LeaveFrom(ctx, row.SID(), row.Alias()))
 		}
 	}
-	if stays {
-		return err
-	}
-	return errors.Join(err, r.changeOwn(ctx, func(o *own) { o.dropHost(host) }))
+	return err
 }
 
 // RecordSent changes the record of a machine from the value was to the value now. It does nothing if the machine has no members any more,

@@ -111,7 +111,7 @@ func carryOut(ctx context.Context, b *broker.Broker, peer string, r *Room, m mai
 		}
 		return err
 	case DoLeave:
-		return r.LeaveFrom(ctx, peer, m.FromSession, m.From)
+		return r.LeaveFrom(ctx, m.FromSession, m.From)
 	case DoPost:
 		return post(ctx, b, peer, r.Name, m, op, o)
 	}

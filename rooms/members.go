@@ -214,9 +214,6 @@ func ForgetHost(ctx context.Context, r *Room, host string) error {
 	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
 		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	})
-	if err == nil {
-		err = r.changeOwn(ctx, func(o *own) { o.dropHost(host) })
-	}
 	isThere := func(alias string) bool {
 		_, on, remote := mail.SplitAddress(alias)
 		return remote && strings.EqualFold(on, host)
