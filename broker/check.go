@@ -36,7 +36,7 @@ func CheckRoot(ctx context.Context, reg *sessions.Registry, wakes func(client st
 	absent := 0 // number of absent sessions with mail
 	for _, s := range all {
 		if !mail.ValidName(s.ID) {
-			continue // the OCaml c2c allows any id; we open no such mailbox
+			continue // another program has written the row; we open no such mailbox
 		}
 		waits, err := mailThatRings(ctx, reg, s)
 		if errors.Is(err, atomicfile.ErrNotOurs) {

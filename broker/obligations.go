@@ -118,7 +118,7 @@ func (v view) side(sid string, d owed.Record) string {
 }
 
 // open splits the records into those that are still open, and those whose answer is already in a mailbox but not in the record. Such an
-// answer came before the record was written, or the OCaml c2c sent it.
+// answer came before the record was written.
 func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation, err error) {
 	for sid, list := range records {
 		records[sid] = slices.DeleteFunc(list, func(d owed.Record) bool { return v.side(sid, d) == "" })

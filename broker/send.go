@@ -11,7 +11,7 @@ import (
 	"c2c/sessions"
 )
 
-// Receipt confirms only that a message is stored in the receiver's mailbox. The fields that the OCaml c2c has, too, come first.
+// Receipt confirms only that a message is stored in the receiver's mailbox.
 type Receipt struct {
 	Queued    bool           `json:"queued"` // always true
 	TS        float64        `json:"ts"`     // when it was sent, as in the message

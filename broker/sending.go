@@ -30,7 +30,7 @@ func (s *sending) address(ctx context.Context) {
 	m := &s.message
 	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
 	if s.room != "" {
-		m.To += "#" + s.room // the OCaml c2c writes posts with such an address
+		m.To += "#" + s.room // the address of a post
 	}
 	m.FromPerson, m.External, m.Due = s.from.IsProvenPerson(), s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
 	m.KnownBy, m.StartedBy = cmp.Or(s.from.KnownBy, mail.ByClaim), ""

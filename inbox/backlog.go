@@ -52,7 +52,7 @@ func (b *Backlogs) OfOutbox(sid string) (Backlog, error) { return b.of(sid, true
 
 func (b *Backlogs) of(sid string, leased bool) (found Backlog, err error) {
 	if !mail.ValidName(sid) {
-		return found, nil // the OCaml c2c allows such an id, but no mailbox can have it
+		return found, nil // no mailbox can have such an id
 	}
 	m := &row{root: b.root, sid: sid, archive: NewArchive(b.root, sid, time.Now, NoLog)}
 	if b.inRoot[m.LeaseName()] {

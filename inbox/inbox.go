@@ -25,7 +25,7 @@
 //     archive, and syncs the archive, before it removes them from a file.
 //
 // So after a kill or a power cut a message may be handed over twice, with the same id, but it is never lost. Any number of
-// processes may use a mailbox at once, also programs of the OCaml c2c, which use only the inbox.
+// processes may use a mailbox at once. A program that knows only the inbox and its lock may write there, and reads the newest mail.
 package inbox
 
 import (
@@ -40,7 +40,7 @@ import (
 // ErrFull says that a mailbox has no room for a message. Errors wrap it, and add the details.
 var ErrFull = errors.New("mailbox is full")
 
-// maxInbox keeps our inbox file below 64 KiB. The OCaml c2c takes an inbox of this size, or a larger one, for empty and erases it.
+// maxInbox bounds the inbox, which each sender reads and replaces. Programs that know only the inbox read no file of 64 KiB or more.
 const maxInbox = 60 << 10
 
 // Limits bound a mailbox. Zero means the default.

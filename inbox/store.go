@@ -1,7 +1,7 @@
 // This part keeps the messages that were handed over to a session, one per line, and finds them again. The archive of a session
 // <sid> has these files in the root, which is the directory with a project's mail:
 //
-//	archive/<sid>.jsonl              the newest messages; the OCaml c2c reads and writes this file
+//	archive/<sid>.jsonl              the newest messages
 //	archive/<sid>.old/<base>.jsonl   older files, which do not change any more; their ids are in indexes (index.go)
 //
 // A place in the archive is the number of bytes that were archived before it, counted from the first message. <base> is the place where

@@ -101,7 +101,7 @@ func parseGitConfig(text string) (url string, ok bool) {
 	return url, (url != "" || !moved) && !strings.ContainsAny(url, "\"\\#;")
 }
 
-// askGit runs git to find the URL, or without a URL the top level. The OCaml c2c always asks git.
+// askGit runs git to find the URL, or without a URL the top level.
 func askGit(cwd, dir string) repository {
 	r := repository{dir: dir}
 	for _, ask := range []struct {

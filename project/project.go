@@ -22,7 +22,7 @@ const (
 
 // project has the names of a repository. The first two are hashes.
 type project struct {
-	own    string // the fingerprint that the OCaml c2c makes from the URL as written; without a remote, from the path of the top directory
+	own    string // the fingerprint of the URL as written; without a remote, from the path of the top directory
 	name   string // the same for all clones and work trees; empty if there is only own
 	remote string // the text from which name was made, if there is a remote
 	dir    string // git's own directory
@@ -49,7 +49,7 @@ func findProject(cwd string) (p project) {
 	return p
 }
 
-// fingerprint hashes a URL or a top level as the OCaml c2c does.
+// fingerprint hashes a URL or a top level; see docs/compatibility.md.
 func fingerprint(text string) string {
 	if text == "" {
 		return "default"

@@ -93,7 +93,7 @@ func cutShort(url string) (at, path string, ok bool) {
 	return url[:end+i], url[end+i+1:], true
 }
 
-// spellings returns the usual URLs of the remote with this name. Older versions and the OCaml c2c made the fingerprint of a root from
+// spellings returns the usual URLs of the remote with this name. Older programs made the fingerprint of a root from
 // one of these URLs.
 func spellings(name string) (urls []string) {
 	host, path, _ := strings.Cut(name, "/")

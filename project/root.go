@@ -29,8 +29,8 @@ func (p Place) Top() string { return p.folder.Path }
 // found. It creates nothing: Record makes the missing links. Only package broker may open the place that it returns, because sessions that
 // run may keep a former root of the repository.
 //
-// All clones of one remote, and all work trees of one repository, share a root. The OCaml c2c has one root for each spelling of the
-// remote's URL: repos/<fingerprint of the URL>. Find uses such a root if it exists, so both programs may run on one machine:
+// All clones of one remote, and all work trees of one repository, share a root. Older programs have one root for each spelling of the
+// remote's URL: repos/<fingerprint of the URL>. Find uses such a root if it exists:
 //
 //   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root, whichever program made it.
 //   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root. broker.OpenHere makes this link before
@@ -38,7 +38,7 @@ func (p Place) Top() string { return p.folder.Path }
 //   - Else, if there is a directory for another usual spelling of the URL, it is the root.
 //   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
-// If the root is not repos/<own fingerprint>, OpenHere makes this name a link to the root. The OCaml c2c and our older versions follow
+// If the root is not repos/<own fingerprint>, OpenHere makes this name a link to the root. Older programs follow
 // this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
 func Find(getenv func(string) string, cwd string) (Place, error) {
 	root := Named(getenv)
@@ -74,7 +74,7 @@ func Find(getenv func(string) string, cwd string) (Place, error) {
 // Named returns the root that C2C_MCP_BROKER_ROOT names, or "".
 func Named(getenv func(string) string) string {
 	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
-	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the OCaml c2c wrote this into clients' configurations; later ones ignore it
+	if strings.Contains(root, ".git/c2c/mcp") { // an older program wrote this into clients' configurations
 		return ""
 	}
 	return root

@@ -9,7 +9,7 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Roots returns the root of the project around cwd, and other roots with mail of the same project. Older versions and the OCaml c2c
+// Roots returns the root of the project around cwd, and other roots with mail of the same project. Older programs
 // made these other roots: one for each spelling of the remote's URL, for each work tree, and for each state directory.
 func Roots(getenv func(string) string, cwd string) (root string, others []string, err error) {
 	p, err := Find(getenv, cwd)
@@ -86,7 +86,7 @@ func (p project) fingerprints(state string) []string {
 	return all
 }
 
-// workTrees returns the top levels of all work trees. If there is no remote, the OCaml c2c makes the fingerprint of a root from one of
+// workTrees returns the top levels of all work trees. If there is no remote, an older program makes the fingerprint of a root from one of
 // them.
 func (p project) workTrees() (tops []string) {
 	if filepath.Base(p.dir) == ".git" {

@@ -22,7 +22,6 @@ type RoomOp struct {
 	Do string `json:"do"`
 
 	// Fields of an Op to the home.
-	Level     Level    `json:"level,omitempty"`       // only in DoJoin and DoLevel
 	Text      string   `json:"-"`                     // stands before the JSON: the text of the post, or words for people; in DoCopy only if Post would be too long with the text
 	InReplyTo string   `json:"in_reply_to,omitempty"` // this field and those below: only in DoPost
 	Kind      string   `json:"kind,omitempty"`
@@ -44,7 +43,6 @@ type RoomOp struct {
 const (
 	DoJoin  = "join"
 	DoLeave = "leave"
-	DoLevel = "level"
 	DoPost  = "post"
 	DoCopy  = "copy"  // a post of the home, to append to the copy
 	DoList  = "list"  // the list of the members
@@ -58,7 +56,7 @@ func (op RoomOp) Message(to string) (m mail.Message, err error) {
 	switch {
 	case op.Do == DoPost, op.Text != "":
 		text.WriteString(op.Text + "\n")
-	case op.Do == DoJoin, op.Do == DoLeave, op.Do == DoLevel:
+	case op.Do == DoJoin, op.Do == DoLeave:
 		fmt.Fprintf(&text, "c2c rooms %s %s\n", op.Do, strings.TrimPrefix(to, "#"))
 	}
 	enc := json.NewEncoder(&text)
@@ -106,7 +104,7 @@ func joinAway(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 	if err != nil || already {
 		return already, err
 	}
-	if _, err = tellHome(ctx, b, s, name, wish, RoomOp{Do: DoJoin, Level: Quiet}); err != nil {
+	if _, err = tellHome(ctx, b, s, name, wish, RoomOp{Do: DoJoin}); err != nil {
 		if !again { // the session's only request was not sent, so no answer will come
 			err = errors.Join(err, withdraw(ctx, b, s, name))
 		}
@@ -148,18 +146,6 @@ func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *Roo
 		return err
 	}
 	return r.Withdraw(ctx, s.ID)
-}
-
-// SetLevel sets the level of a member; see rooms.Level.
-func SetLevel(ctx context.Context, b *broker.Broker, s sessions.Session, r *Room, level Level) error {
-	if err := r.SetLevel(ctx, s.ID, level); err != nil {
-		return err
-	}
-	if _, host := HostOf(r.Name); host == "" {
-		return nil
-	}
-	_, err := tellHome(ctx, b, s, r.Name, "", RoomOp{Do: DoLevel, Level: level})
-	return err
 }
 
 // Archive closes a room, and tells the machines with members. The result path is the new directory of the room's files.

@@ -23,10 +23,6 @@ type Sent struct {
 	Host string
 	Read int64  // the place in the history up to which the posts were sent
 	List string // a hash of the list of members that was sent last; "": none was sent
-	// Join is a unique word for the join with which this record began. Old is the end of the history at that time: posts up to Old may have
-	// gone to a former copy.
-	Join string
-	Old  int64
 }
 
 // Asked is a session that has asked the room's home to let it join. Wish is the id of the message by which it has asked.
@@ -39,7 +35,6 @@ const wishField = "wish"
 type Entry struct {
 	Alias string `json:"alias"`
 	SID   string `json:"session"`
-	Level Level  `json:"level"`
 	Own   bool   `json:"own,omitempty"`  // the member is on the machine to which the list goes
 	Wish  string `json:"wish,omitempty"` // see Asked; only if Own is set
 }
@@ -123,8 +118,8 @@ func (r *Room) Asked() ([]Asked, error) {
 }
 
 // JoinFrom makes a session of another machine a member. The arguments sid and alias are those of the sender in that machine's mail, and
-// wish is the id of the message that asks. If the machine had no member before, the newest posts will be sent to it.
-func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, level Level) error {
+// wish is the id of the message that asks. If the machine had no member before, it is sent the posts from now on.
+func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string) error {
 	if !mail.ValidName(sid) || !IsOn(host, sid) {
 		return fmt.Errorf("join room %q: %q is no session of %s", r.Name, sid, host)
 	}
@@ -144,25 +139,20 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 	if more := append(slices.Clone(rows), row); sessions.FindSID(rows, sid) < 0 && len(sessions.FormatRegistry(more)) > maxMembers {
 		return errFull(r, len(rows)) // before c2c.json is changed: refused joins must not fill it
 	}
-	begin, err := r.placeBefore(backlog)
-	if err != nil {
-		return err
-	}
 	end, err := endOf(r)
 	if err != nil {
 		return err
 	}
 	first := !slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	err = r.changeOwn(ctx, func(o *own) {
-		o.set(sid, level)
-		if first { // after a kill, c2c.json may still have the record of an earlier membership
+		if first { // the record of an earlier membership
 			o.dropHost(host)
 		}
 		all := o.hosts()
 		if i := slices.IndexFunc(all, func(s Sent) bool { return s.Host == host }); i >= 0 {
 			all[i].List = "" // send the list again, because the machine may have lost its copy
 		} else {
-			all = append(all, Sent{Host: host, Read: begin, Join: mail.NewID(r.st.Now())[:13], Old: end})
+			all = append(all, Sent{Host: host, Read: end})
 		}
 		o.setHosts(all)
 	})
@@ -178,7 +168,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 	return err
 }
 
-// backlog is the number of older posts that a machine gets when its first session joins.
+// backlog is the number of posts that a machine gets again after c2c.json was lost. It takes only those that it does not have.
 const backlog = 100
 
 // placeBefore returns the place in the history before the newest n posts.
@@ -209,26 +199,14 @@ func endOf(r *Room) (int64, error) {
 	return h.end()
 }
 
-// LeaveFrom ends the membership of a session of another machine. The session may join a private room again. If the machine then has no
-// members, it is sent nothing more.
-func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
+// LeaveFrom ends the membership of a session of another machine. The session may join a private room again. A machine without
+// members is sent nothing more.
+func (r *Room) LeaveFrom(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	others := false
-	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		rows = slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-		others = slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
-		return rows
-	})
-	if err != nil {
-		return err
-	}
-	return r.changeOwn(ctx, func(o *own) {
-		o.leave(sid)
-		if !others {
-			o.dropHost(host)
-		}
+	return r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
 	})
 }
 
@@ -251,39 +229,15 @@ func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
 	})
 }
 
-// LevelFrom sets the level of a member on another machine.
-func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
-	return r.changeOwn(ctx, func(o *own) {
-		if slices.Contains(o.sids, sid) {
-			o.set(sid, level)
-		}
-	})
-}
-
 // DropHost ends the membership of all sessions of a machine that have joined up to the time cutoff.
 func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error {
 	rows, err := r.rows()
-	stays := err != nil
 	for _, row := range rows {
 		if IsOn(host, row.SID()) && row.Number("joined_at") <= cutoff {
-			err = errors.Join(err, r.LeaveFrom(ctx, host, row.SID(), row.Alias()))
-		} else {
-			stays = stays || IsOn(host, row.SID())
+			err = errors.Join(err, r.LeaveFrom(ctx, row.SID(), row.Alias()))
 		}
 	}
-	if stays {
-		return err
-	}
-	return errors.Join(err, r.changeOwn(ctx, func(o *own) { o.dropHost(host) }))
-}
-
-// Stamp returns a text that changes whenever a file of the room changes.
-func Stamp(r *Room) (stamp string) {
-	for _, name := range []string{historyName, membersName, metaName, ownName} {
-		at, size, _ := r.dir.TimeOf(name)
-		stamp += fmt.Sprintln(at, size)
-	}
-	return stamp
+	return err
 }
 
 // RecordSent changes the record of a machine from the value was to the value now. It does nothing if the machine has no members any more,
@@ -337,15 +291,6 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	return nil, min(place+maxPart+2*maxLine, whole), nil // skip this part: it is in a line that is longer than any post
 }
 
-// MessageID returns the id of the message that brings the post to a machine. A post from before the machine's join may have been sent to a
-// former copy, and an outbox accepts an id only once. Therefore such a post gets a new id with each join.
-func (s Sent) MessageID(p Post) string {
-	if p.end <= s.Old && s.Join != "" {
-		return s.Join + "-" + mail.ShortSession(p.ID)
-	}
-	return p.ID
-}
-
 // Fields of c2c.json for rooms with members on several machines.
 const hostsField, askedField = "hosts", "asked"
 
@@ -377,10 +322,6 @@ func (o own) hosts() (all []Sent) {
 				s.Read, err = strconv.ParseInt(string(value), 10, 64)
 			case "list":
 				s.List, err = fields.Text(value)
-			case "join":
-				s.Join, err = fields.Text(value)
-			case "old":
-				s.Old, err = strconv.ParseInt(string(value), 10, 64)
 			}
 			return err
 		}) == nil && mail.CheckHost(host) == nil && s.Read >= 0 {
@@ -401,9 +342,7 @@ func (o *own) setHosts(all []Sent) {
 		b = append(b, "{,"[min(i, 1)], '\n') // a brace before the first one, a comma before the others
 		b = append(fields.AppendText(b, s.Host), `:{"read":`...)
 		b = append(strconv.AppendInt(b, s.Read, 10), `,"list":`...)
-		b = append(fields.AppendText(b, s.List), `,"join":`...)
-		b = append(fields.AppendText(b, s.Join), `,"old":`...)
-		b = append(strconv.AppendInt(b, s.Old, 10), '}')
+		b = append(fields.AppendText(b, s.List), '}')
 	}
 	if b != nil {
 		b = append(b, '}')

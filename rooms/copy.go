@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"c2c/inbox/mail"
@@ -59,7 +58,7 @@ func (st Store) ask(ctx context.Context, name string, a Asked) (already, again b
 }
 
 // SetList gives a copy the members of the home's list. A session of this machine becomes a member only if it was a member or has asked to
-// join. It keeps the level that it has set here. If no session needs the copy any more, the copy is archived.
+// join. If no session needs the copy any more, the copy is archived.
 func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	_, host := HostOf(r.Name)
 	o, err := r.own()
@@ -71,11 +70,9 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 		return err
 	}
 	var rows []sessions.Row
-	levels := map[string]Level{}
 	for _, e := range list {
 		if row := r.rowOf(host, e, before, o.asked()); row != nil {
 			rows = append(rows, row)
-			levels[row.SID()] = e.Level
 		}
 	}
 	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
@@ -85,7 +82,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 		err = errors.Join(err, r.enter(ctx, sid))
 	}
 	if err == nil {
-		err = r.changeOwn(ctx, func(o *own) { o.setLevels(host, levels, gone) })
+		err = r.changeOwn(ctx, func(o *own) { o.leave(gone...) })
 	}
 	if err == nil {
 		err = r.change(ctx, func([]sessions.Row) []sessions.Row { return rows })
@@ -120,25 +117,6 @@ func onlyIn(rows, others []sessions.Row) (sids []string) {
 		}
 	}
 	return sids
-}
-
-// setLevels takes the levels from the home's list. It drops the levels of all other sessions of the home, and of those in gone. A session
-// of this machine keeps the level that it has set.
-func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
-	for _, sid := range slices.Sorted(maps.Keys(levels)) {
-		level := levels[sid]
-		if !slices.Contains(Levels(), string(level)) {
-			level = Quiet
-		}
-		if _, has := o.level(sid); !has || IsOn(host, sid) {
-			o.set(sid, level)
-		}
-	}
-	for _, sid := range slices.Clone(o.sids) {
-		if _, is := levels[sid]; !is && (IsOn(host, sid) || slices.Contains(gone, sid)) {
-			o.leave(sid)
-		}
-	}
 }
 
 // rowOf makes the row of a member of a copy. It returns nil for a session of this machine that is no member and has not asked.

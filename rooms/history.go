@@ -187,30 +187,6 @@ func PartBefore(r *Room, place int64, n int) (p Part, err error) {
 	return p, err
 }
 
-// Since returns the posts after a place in the history, oldest first, and the place after the last post. If the history is shorter than
-// place, it is a new history, and Since returns none of its posts. Since reads at most maxRead bytes. After an error, end equals place.
-func (r *Room) Since(place int64) (posts []Post, end int64, err error) {
-	h, err := r.history()
-	if err != nil {
-		return nil, place, err
-	}
-	defer h.Close()
-	if end, err = h.end(); err != nil {
-		return nil, place, err
-	}
-	if end <= place {
-		return nil, end, nil
-	}
-	if _, err = h.posts(max(place, end-maxRead), end, func(p Post) bool {
-		posts = append(posts, p)
-		return true
-	}); err != nil {
-		return nil, place, err
-	}
-	slices.Reverse(posts)
-	return posts, end, nil
-}
-
 // Find returns the newest post with this id, or with this short id.
 func (r *Room) Find(id string) (Post, error) {
 	found, err := r.Last(1, func(p Post) bool { return p.ID != "" && (p.ID == id || mail.ShortID(p.ID) == id) })

@@ -7,39 +7,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/sessions"
 )
 
 // Home sends new posts and lists of members in the rooms of a root to the other machines with members. For each root and machine, only one
 // process may do this. Only one goroutine at a time may call Look.
 type Home struct {
-	b     *broker.Broker
-	known map[string]string // key: a room with members on other machines; value: what the method mark returned at the last Look; "": look again
-	said  map[string]string // key: a room; value: the last logged error, so that Look does not log it again
-	stale atomic.Bool       // the field known must be filled again
+	b    *broker.Broker
+	said map[string]string // key: a room; value: the last logged error, so that Look does not log it again
 }
 
 // NewHome returns the Home of a root.
 func NewHome(b *broker.Broker) *Home {
-	h := &Home{b: b, said: map[string]string{}}
-	h.stale.Store(true)
-	return h
+	return &Home{b: b, said: map[string]string{}}
 }
 
-// Changed makes the next Look search again for all rooms with members on other machines, because a session there may have joined one. Any
-// goroutine may call Changed.
-func (h *Home) Changed() { h.stale.Store(true) }
-
-// Rights says what other machines may do here.
+// CopyRights says what other machines may do here.
 type CopyRights interface {
 	Paired(host string) bool         // reports whether mail may go to the host
 	MayReach(host, room string) bool // reports whether the host's sessions may be in the room
@@ -49,79 +38,57 @@ type CopyRights interface {
 // a room lose their membership. Look logs errors; the next Look tries again.
 func (h *Home) Look(ctx context.Context, rights CopyRights) (dirs []string) {
 	st := StoreOf(h.b.Registry)
-	if h.stale.Swap(false) {
-		h.find(st)
-	}
-	for _, name := range slices.Sorted(maps.Keys(h.known)) {
-		r, err := st.Open(name)
-		if errors.Is(err, ErrNoRoom) {
-			delete(h.known, name) // it was archived
-			continue
+	names, err := st.Names()
+	h.say(ctx, "", err)
+	for _, name := range names {
+		dir, err := h.look(ctx, st, name, rights)
+		if dir != "" {
+			dirs = append(dirs, dir)
 		}
-		if err == nil {
-			dirs = append(dirs, r.Path())
-			if mark := h.mark(r, rights); mark != h.known[name] {
-				h.known[name] = "" // after an error, the next Look tries again
-				limit, end := context.WithTimeout(ctx, lockTime)
-				if err = h.sendNew(limit, r, rights); err == nil {
-					h.known[name] = mark
-					delete(h.said, name)
-				}
-				end()
-			}
-			r.Close()
-		}
-		if err != nil && ctx.Err() == nil && h.said[name] != err.Error() {
-			h.said[name] = err.Error()
-			h.b.Log.Warn("posts in a room wait here for other machines", "room", name, "err", err)
-		}
+		h.say(ctx, name, err)
 	}
 	return dirs
+}
+
+// look returns the directory of a room with members on other machines, after it has sent them the news.
+func (h *Home) look(ctx context.Context, st Store, name string, rights CopyRights) (dir string, err error) {
+	r, err := st.Open(name)
+	if errors.Is(err, ErrNoRoom) { // it was archived just now
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	hosts, err := r.Hosts()
+	if err == nil && len(hosts) == 0 {
+		return "", nil
+	}
+	if err == nil {
+		ctx, end := context.WithTimeout(ctx, lockTime)
+		defer end()
+		err = h.sendNew(ctx, r, hosts, rights)
+	}
+	return r.Path(), err // a room that cannot be read may have members on other machines
+}
+
+// say logs an error of a room once.
+func (h *Home) say(ctx context.Context, name string, err error) {
+	switch {
+	case err == nil:
+		delete(h.said, name)
+	case ctx.Err() == nil && h.said[name] != err.Error():
+		h.said[name] = err.Error()
+		h.b.Log.Warn("posts in a room wait here for other machines", "room", name, "err", err)
+	}
 }
 
 // lockTime is how long Look waits for the locks of a room. The wait is limited because a suspended process may hold a lock, and the other
 // rooms must not wait for it.
 const lockTime = 5 * time.Second
 
-// mark returns a text that changes with everything that sendNew depends on.
-func (h *Home) mark(r *Room, rights CopyRights) (mark string) {
-	hosts, err := r.Hosts()
-	if err != nil {
-		return "unreadable"
-	}
-	for _, s := range hosts {
-		mark += fmt.Sprintln(s.Host, s.Read, rights.Paired(s.Host), rights.MayReach(s.Host, r.Name))
-	}
-	at, size, _ := h.b.Dir().TimeOf(sessions.RegistryFileName)
-	return mark + fmt.Sprintln(at, size) + Stamp(r)
-}
-
-// find fills the field known again.
-func (h *Home) find(st Store) {
-	h.known = map[string]string{}
-	if !st.Any() {
-		return
-	}
-	names, err := st.Names()
-	if err != nil {
-		h.b.Log.Warn("rooms cannot be listed", "err", err)
-		h.stale.Store(true)
-	}
-	for _, name := range names {
-		sent, err := st.HostsOf(name)
-		unread := err != nil && !errors.Is(err, ErrNoRoom)
-		if unread || len(sent) > 0 { // an unread room may have members on other machines, so Look tries again to read it
-			h.known[name] = ""
-		}
-	}
-}
-
 // sendNew sends each machine the posts and the list of members that it does not have yet.
-func (h *Home) sendNew(ctx context.Context, r *Room, rights CopyRights) error {
-	hosts, err := r.Hosts()
-	if err != nil {
-		return err
-	}
+func (h *Home) sendNew(ctx context.Context, r *Room, hosts []Sent, rights CopyRights) error {
 	var errs []error
 	for _, s := range hosts {
 		switch {
@@ -194,7 +161,7 @@ func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) err
 
 // copyOf makes the message that brings a post to the copy on a machine. For the same post, each call makes the same message.
 func copyOf(p Post, room string, s Sent) (mail.Message, error) {
-	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, s.MessageID(p)
+	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, p.ID
 	for _, sid := range p.To {
 		if own, there := SessionOn(host, sid); there {
 			op.NamesOwn = append(op.NamesOwn, own)
@@ -254,7 +221,7 @@ func (h *Home) list(ctx context.Context, r *Room, s *Sent) (op RoomOp, err error
 		return op, err
 	}
 	for _, m := range members {
-		e := Entry{Alias: AliasOf(rows, &m), SID: m.SID, Level: m.Level}
+		e := Entry{Alias: AliasOf(rows, &m), SID: m.SID}
 		if e.SID, e.Own = SessionOn(s.Host, m.SID); e.Own {
 			e.Wish = m.Wish
 		}

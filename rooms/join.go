@@ -179,7 +179,7 @@ func NewsFor(ctx context.Context, reg *sessions.Registry, s sessions.Session, on
 	}})
 }
 
-// About describes a room for lists. It has the fields of the OCaml c2c, and more.
+// About describes a room for lists.
 type About struct {
 	Room    string   `json:"room_id"`
 	Count   int      `json:"member_count"`

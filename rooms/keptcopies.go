@@ -105,15 +105,13 @@ func carryOut(ctx context.Context, b *broker.Broker, peer string, r *Room, m mai
 		if !o.MayJoin {
 			return ErrForbidden
 		}
-		err := r.JoinFrom(ctx, peer, m.FromSession, m.From, m.ID, op.Level)
+		err := r.JoinFrom(ctx, peer, m.FromSession, m.From, m.ID)
 		if err == nil {
 			b.Events.Record(ctx, "room_join", "room_id", r.Name, "alias", m.From)
 		}
 		return err
 	case DoLeave:
-		return r.LeaveFrom(ctx, peer, m.FromSession, m.From)
-	case DoLevel:
-		return r.LevelFrom(ctx, m.FromSession, op.Level)
+		return r.LeaveFrom(ctx, m.FromSession, m.From)
 	case DoPost:
 		return post(ctx, b, peer, r.Name, m, op, o)
 	}

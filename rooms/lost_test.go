@@ -1,7 +1,6 @@
 package rooms
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -175,27 +174,6 @@ func TestAHomeThatHasLostItsRecordSendsOn(t *testing.T) {
 		if got := laptop.waiting("s-birch"); len(got) != 1 {
 			t.Errorf("%+v", got)
 		}
-	}
-}
-
-// The older posts had gone to the copy that was closed when the last member left.
-func TestWhoJoinsAgainHasTheOlderPostsAgain(t *testing.T) {
-	t.Parallel()
-	devbox, laptop := two(t)
-	devbox.post("amber", "review", "one")
-	exchange(devbox, laptop)
-	for _, alias := range []string{"birch", "cedar"} {
-		if err := Leave(t.Context(), laptop.Broker, laptop.session(alias), "review@devbox"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exchange(laptop, devbox)
-	laptop.join("birch", "review@devbox")
-	exchange(laptop, devbox)
-	devbox.post("amber", "review", "two")
-	exchange(devbox, laptop)
-	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"one", "two"}) {
-		t.Errorf("posts of the copy: %q", got)
 	}
 }
 
@@ -395,15 +373,11 @@ func TestARefusedJoinLeavesNothingInTheRecordOfTheRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := filepath.Join(r.Path(), "c2c.json")
-	before, err := os.ReadFile(record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", mail.NewID(time.Now()), Quiet); err == nil {
+	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", mail.NewID(time.Now())); err == nil {
 		t.Fatal("the room takes any number of members")
 	}
-	if after, err := os.ReadFile(record); err != nil || !bytes.Equal(after, before) {
-		t.Errorf("the record was\n%s\nand is\n%s %v", before, after, err)
+	if after, err := os.ReadFile(record); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the record is\n%s %v", after, err)
 	}
 }
 
@@ -522,7 +496,9 @@ func TestARecordThatAKillHasLeftIsNoPlaceOfALaterMember(t *testing.T) {
 	}
 	laptop.join("birch", "review@devbox")
 	exchange(laptop, devbox)
-	if got := laptop.posts("review@devbox"); len(got) != 100 || got[0] != "50" {
+	devbox.post("amber", "review", "later")
+	exchange(devbox, laptop)
+	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"later"}) {
 		t.Errorf("%d posts of the copy, the first is %.1q", len(got), got)
 	}
 }

@@ -34,7 +34,7 @@ type Member struct {
 	SID    string
 	Alias  string
 	Joined time.Time
-	Level  Level
+	Level  Level  // "" for a session of another machine: only that machine knows the level
 	Wish   string // for a member on another machine: the id of the message by which it has asked to join
 }
 
@@ -50,7 +50,10 @@ func (r *Room) Members() ([]Member, error) {
 	}
 	var all []Member
 	for _, row := range rows {
-		level, _ := own.level(row.SID())
+		level := own.level(row.SID())
+		if isFar(row.SID(), row.Alias()) {
+			level = ""
+		}
 		all = append(all, Member{row.SID(), row.Alias(), mail.FromSeconds(row.Number("joined_at")), level, row.Text(wishField)})
 	}
 	return all, nil
@@ -133,11 +136,7 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 	if meta.Private && !already && !meta.Invites(alias) {
 		return false, fmt.Errorf("join room %q: %w: ask a member for c2c rooms invite %s %s", r.Name, ErrPrivate, r.Name, alias)
 	}
-	err = r.enter(ctx, sid)
-	if err == nil {
-		err = r.changeOwn(ctx, func(o *own) { o.join(sid) })
-	}
-	if err != nil {
+	if err = r.enter(ctx, sid); err != nil {
 		return already, err
 	}
 	if err = r.putRow(ctx, sid, alias, "", left); err == nil && meta.Private {
@@ -188,11 +187,11 @@ func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-	})
+	err := r.changeOwn(ctx, func(o *own) { o.leave(sid) }) // first: if it joins again, it begins with the level Quiet
 	if err == nil {
-		err = r.changeOwn(ctx, func(o *own) { o.leave(sid) })
+		err = r.change(ctx, func(rows []sessions.Row) []sessions.Row {
+			return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
+		})
 	}
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
 }
@@ -215,16 +214,6 @@ func ForgetHost(ctx context.Context, r *Room, host string) error {
 	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
 		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	})
-	if err == nil {
-		err = r.changeOwn(ctx, func(o *own) {
-			for _, sid := range slices.Clone(o.sids) {
-				if IsOn(host, sid) {
-					o.leave(sid)
-				}
-			}
-			o.dropHost(host)
-		})
-	}
 	isThere := func(alias string) bool {
 		_, on, remote := mail.SplitAddress(alias)
 		return remote && strings.EqualFold(on, host)
@@ -276,7 +265,7 @@ func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
 	return r.st.markOpen(ctx, sid)
 }
 
-// Meta is the content of meta.json, a file of the OCaml c2c.
+// Meta is the content of meta.json.
 type Meta struct {
 	Private bool     // only invited aliases may join
 	Invited []string // aliases
@@ -350,7 +339,7 @@ func (r *Room) Meta() (m Meta, err error) {
 	return m, nil
 }
 
-// ChangeMeta edits meta.json. It takes the lock of the members, because the OCaml c2c has no lock for meta.json.
+// ChangeMeta edits meta.json. It takes the lock of the members; meta.json has none of its own.
 func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
 	return atomicfile.WithLock(ctx, r.dir, membersLock, func() error {
 		if err := r.gone(); err != nil {
@@ -378,35 +367,31 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 	})
 }
 
-// own is the content of c2c.json. These facts are not in members.json, because the OCaml c2c drops fields that it does not know.
+// own is the content of c2c.json.
 type own struct {
-	sids   []string     // the sessions that have joined with this program
+	sids   []string     // the sessions that have set a level
 	levels []Level      // the level of each session in sids
 	extra  []mail.Field // other fields: those of rooms with members on several machines (see copies.go), and those of later versions
 }
 
-func (o own) level(sid string) (level Level, ours bool) {
+func (o own) level(sid string) Level {
 	if i := slices.Index(o.sids, sid); i >= 0 {
-		return o.levels[i], true
+		return o.levels[i]
 	}
-	return Quiet, false
+	return Quiet
 }
 
-func (o *own) join(sid string) {
-	if _, ours := o.level(sid); !ours {
-		o.sids, o.levels = append(o.sids, sid), append(o.levels, Quiet)
-	}
-}
-
-func (o *own) leave(sid string) {
-	if i := slices.Index(o.sids, sid); i >= 0 {
-		o.sids, o.levels = slices.Delete(o.sids, i, i+1), slices.Delete(o.levels, i, i+1)
+func (o *own) leave(sids ...string) {
+	for _, sid := range sids {
+		if i := slices.Index(o.sids, sid); i >= 0 {
+			o.sids, o.levels = slices.Delete(o.sids, i, i+1), slices.Delete(o.levels, i, i+1)
+		}
 	}
 }
 
 func (o *own) set(sid string, level Level) {
-	o.join(sid)
-	o.levels[slices.Index(o.sids, sid)] = level
+	o.leave(sid)
+	o.sids, o.levels = append(o.sids, sid), append(o.levels, level)
 }
 
 // errDamaged means that c2c.json has content that c2c does not write.
@@ -480,7 +465,7 @@ func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 		before := string(o.format())
 		edit(&o)
 		after := o.format()
-		if string(after) == before && len(o.sids) > 0 {
+		if string(after) == before {
 			return nil
 		}
 		return r.dir.Replace(ownName, after)

@@ -102,7 +102,7 @@ func (n *News) look(p place, ask Ask) error {
 		return nil
 	}
 	own, _ := r.own()
-	level, _ := own.level(n.sid)
+	level := own.level(n.sid)
 	if level == Muted || ask.OnlyOpen && level != Open {
 		return nil
 	}

@@ -179,6 +179,5 @@ func (st Store) levelIn(name, sid string) (Level, error) {
 	if errors.Is(err, errDamaged) {
 		err = nil
 	}
-	level, _ := o.level(sid)
-	return level, err
+	return o.level(sid), err
 }

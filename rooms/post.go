@@ -13,13 +13,13 @@ import (
 	"c2c/internal/fields"
 )
 
-// Post is one line of a history. Its first three fields are all that the OCaml c2c has. c2c and the OCaml c2c read each other's lines.
+// Post is one line of a history. A line of another program may have only the first three fields.
 type Post struct {
 	TS      float64 // Unix seconds
 	From    string  // the alias of the author
 	Content string
 
-	ID        string // "": the OCaml c2c wrote the post
+	ID        string // "": another program wrote the post
 	Session   string // the author's session
 	InReplyTo string // the id of the post that this post answers
 	Thread    string // the id of the first post of the thread; "": this post is the first

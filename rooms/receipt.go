@@ -13,7 +13,7 @@ import (
 // maxUnknown bounds Receipt.Unknown: a text may be full of names.
 const maxUnknown = 10
 
-// Receipt confirms that a post is stored. Its first three fields are the fields of the OCaml c2c's receipt.
+// Receipt confirms that a post is stored.
 type Receipt struct {
 	DeliveredTo []string `json:"delivered_to"` // the aliases of the other members
 	Skipped     []string `json:"skipped"`      // members that should have got the post as a message, but did not

@@ -49,7 +49,6 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 				b.Log.Warn("a post is left out", "room", room, "host", peer, "err", err)
 			} else {
 				posts = append(posts, a)
-				mayRepeat = mayRepeat || m.ID != a.ID // the ids differ if this machine has joined again and gets old posts anew
 			}
 		case DoList:
 			if err = add(); err == nil {

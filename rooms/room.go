@@ -1,12 +1,10 @@
 // Package rooms keeps rooms on disk: the members of each room, the posts, and how far each member has read.
 //
-// A room is a directory below the directory rooms in the root. It has the files of the OCaml c2c: members.json, history.jsonl (one post on
-// each line, only appended) and meta.json. The fourth file, c2c.json, has the facts that the OCaml c2c would drop when it rewrites the
-// other files. A post is stored once, however many members read it. Each session that is in a room has a file <sid>.rooms in the root, with
+// A room is a directory below the directory rooms in the root. It has the files members.json, history.jsonl (one post on
+// each line, only appended) and meta.json, in the format that docs/compatibility.md describes, and c2c.json with all other facts. A post is stored once, however many members read it. Each session that is in a room has a file <sid>.rooms in the root, with
 // its place in each history: the number of bytes that it has read.
 //
-// Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock, history.lock of a room. The OCaml c2c
-// takes members.lock and history.lock, too. Any number of goroutines and processes may use a room at once.
+// Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock, history.lock of a room. Any number of goroutines and processes may use a room at once.
 package rooms
 
 import (

@@ -811,7 +811,7 @@ func TestAMachineLosesItsMembershipsBesideARoomThatIsLocked(t *testing.T) {
 	for _, name := range []string{"board", "review"} {
 		r := st.must(t, name)
 		for _, alias := range []string{"birch", "cedar"} {
-			if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-"+alias, alias+"@laptop", "", Quiet); err != nil {
+			if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-"+alias, alias+"@laptop", ""); err != nil {
 				t.Fatal(err)
 			}
 		}

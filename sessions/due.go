@@ -21,7 +21,7 @@ import (
 // Only a look makes the time later. A look first removes the file. At its end it writes the file again, unless another process has made an
 // empty file meanwhile. A process that stores an earlier deadline removes the file, or makes an empty file if there is none. So a process
 // may look too early but never too late, in any order of these steps, and also if a process is killed between two steps. Mail from an older
-// c2c, from the OCaml c2c or from a killed sender is noticed after LookEvery at the latest.
+// c2c or from a killed sender is noticed after LookEvery at the latest.
 const (
 	FileName = "owed.due"
 	fileText = "The time of this file tells c2c when to check deadlines.\n"

@@ -11,7 +11,7 @@ import (
 	"c2c/wake"
 )
 
-// Facts is the content of sessions/<sid>.json. It is not in the registry, because the OCaml c2c drops fields that it does not know.
+// Facts is the content of sessions/<sid>.json. It is not in the registry, so that a change of one session rewrites only a small file.
 type Facts struct {
 	Alias string `json:"alias,omitempty"` // the last alias; a session that comes back after a sweep gets it again, if it is free
 	// AliasSince is the time when the session chose its alias, in Unix seconds. A session that takes over the alias and the mail of another

@@ -20,10 +20,10 @@ import (
 const (
 	logFile = "broker.log"
 	logLock = "broker.log.lock"
-	logMax  = 10 << 20 // bytes; the OCaml c2c has the same limit
+	logMax  = 10 << 20 // bytes
 	logKeep = 5        // number of older files; broker.log.1 is the newest of them
 
-	EventSent = "dm_enqueue" // the event of a stored message, named as in the OCaml c2c
+	EventSent = "dm_enqueue" // the event of a stored message; see docs/compatibility.md for the names
 )
 
 // Log is broker.log of an open root. It does not close the root.

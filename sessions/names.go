@@ -24,7 +24,7 @@ func Holders(rows []Row, alias string) []Row {
 // SystemAlias is the sender of c2c's own messages. No session can have this alias, and no answer can be sent to it.
 const SystemAlias = mail.SystemAlias
 
-// ClientHuman is the OCaml c2c's client_type for a person at a terminal.
+// ClientHuman is the client_type of a person at a terminal.
 const ClientHuman = "human"
 
 const PersonPrefix = "person-"

@@ -61,8 +61,8 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}
 }
 
-// isElsewhere reports whether a row's process id belongs to another PID namespace. Only our facts have the namespace; a row that
-// the OCaml c2c wrote counts as one of our namespace.
+// isElsewhere reports whether a row's process id belongs to another PID namespace. Only our facts have the namespace; a row without
+// facts counts as one of our namespace.
 func isElsewhere(r Row, f Facts, table ProcessTable) bool {
 	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !SameNamespace(f.Namespace, table.Namespace())
 }

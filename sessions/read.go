@@ -83,7 +83,7 @@ func (reg *Registry) IsBoundTo(r Row, p Process) bool {
 // State returns whether a session's client lives, as far as we can see.
 func (reg *Registry) State(r Row) State { return reg.Session(r).State }
 
-// Receiver returns the row with an alias, or nil. If the OCaml c2c has left several such rows, Receiver prefers the row of a live session.
+// Receiver returns the row with an alias, or nil. If another program has left several such rows, Receiver prefers the row of a live session.
 func (reg *Registry) Receiver(rows []Row, alias string) Row {
 	all := Holders(rows, alias)
 	for _, r := range all {
@@ -97,7 +97,7 @@ func (reg *Registry) Receiver(rows []Row, alias string) Row {
 	return all[0]
 }
 
-// isQuiet reads the OCaml c2c's do-not-disturb, which may have an end time.
+// isQuiet reads do-not-disturb, which may have an end time.
 func isQuiet(r Row, now time.Time) bool {
 	until := r.Number("dnd_until")
 	return string(r.Get("dnd")) == "true" && (until == 0 || mail.Seconds(now) < until)

@@ -13,7 +13,7 @@ import (
 )
 
 // A Row is one session in registry.json: its JSON object on one line, without a space between the members. It keeps every field,
-// known or not, in order and as written: the OCaml c2c and other versions of c2c have fields that we do not use. Its bytes are never
+// known or not, in order and as written: other programs and versions have fields that we do not use. Its bytes are never
 // changed in place.
 type Row []byte
 

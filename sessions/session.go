@@ -47,7 +47,6 @@ func (s Session) Conversation() string { return s.Facts.Conversation }
 
 // HasMod reports whether a mod or plugin of ours was seen in the process that the session has now.
 func (s Session) HasMod() bool {
-	// If the OCaml c2c has registered the process, StartTime is 0. Therefore a ModStart of 0 does not count as equal.
 	return s.Process != 0 && s.Facts.ModStart != 0 && s.Facts.ModStart == s.Facts.StartTime
 }
 

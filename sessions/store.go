@@ -93,7 +93,7 @@ func ReadFactsIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 // error and returns empty facts.
 func (st *FactStore) Of(sid string) Facts {
 	if f, known := st.seen[sid]; known || !mail.ValidName(sid) {
-		return f // f is empty if the id is not valid: the OCaml c2c allows such an id, but we can keep no facts for it
+		return f // f is empty if the id is not valid: another program has written the row
 	}
 	f, err := st.Read(sid)
 	if err != nil {

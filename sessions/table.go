@@ -17,7 +17,7 @@ import (
 var ErrNoProcess = errors.New("no such process")
 
 // A Process has an id and a start time, because a later process may get the same id. The start time is in ticks
-// since boot on Linux (field 22 of /proc/<pid>/stat, as the OCaml c2c stores it), in microseconds since 1970 on macOS.
+// since boot on Linux (field 22 of /proc/<pid>/stat), in microseconds since 1970 on macOS.
 type Process struct {
 	PID    int
 	Parent int

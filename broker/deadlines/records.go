@@ -168,8 +168,7 @@ func (l *recordLook) edit(d *owed.Record) (changed, drop bool) {
 	return true, false
 }
 
-// closeAnswered finds answers that the records do not have yet: answers that came before their records were written, and answers that the
-// OCaml c2c has sent. A long-lived process looks for them when it first sees a record, and when the answer is due.
+// closeAnswered finds answers that the records do not have yet: answers that came before their records were written. A long-lived process looks for them when it first sees a record, and when the answer is due.
 func (l *recordLook) closeAnswered(ctx context.Context, records []owed.Record, mem *recordMemory) {
 	var asked []owed.Record
 	newest := mem.last

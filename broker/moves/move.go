@@ -276,7 +276,7 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 
 // Redeliver delivers to the session own the dead letters that it inherits (see inherits). The mail of the sessions whose ids are in from
 // moves to own. The result done is true if no such letter is left. Redeliver does not hold the lock of the dead letters while it delivers
-// them, because the OCaml c2c takes this lock after the lock of an inbox. The ids make a second delivery harmless. A dead letter that can
+// them: no lock is held while waiting for one of a mailbox. The ids make a second delivery harmless. A dead letter that can
 // never be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
@@ -339,7 +339,7 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
-	brief, cancel := context.WithTimeout(ctx, moveWait) // the caller holds the lock of the dead letters; the OCaml c2c takes these two locks in the other order
+	brief, cancel := context.WithTimeout(ctx, moveWait) // the caller holds the lock of the dead letters
 	defer cancel()
 	found, err := box.FindAll(brief, ids...)
 	if err != nil {
@@ -388,8 +388,8 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 	return found || err != nil
 }
 
-// inherits reports whether a session gets a dead letter. It gets its own letters, and those of the sessions whose ids are in from. As in
-// the OCaml c2c, it also gets letters to an alias that it has chosen itself, but not if the alias comes from a project's file. It does not
+// inherits reports whether a session gets a dead letter. It gets its own letters, and those of the sessions whose ids are in from. It
+// also gets letters to an alias that it has chosen itself, but not if the alias comes from a project's file. It does not
 // get these letters if their session may come back: c2c knows a client id of that session, or does not know its process.
 func inherits(reg *sessions.Registry, own sessions.Row, from []string, d owed.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {

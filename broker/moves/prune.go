@@ -92,8 +92,7 @@ func (p *pruning) locked(ctx context.Context, name string, f func() error) error
 	return p.reg.Locks.With(ctx, name, f)
 }
 
-// pruneSession prunes one session. It holds the registry's lock, so the session cannot register meanwhile, and the OCaml c2c cannot send to
-// it. It must not: it would not notice that pruneSession removes the lock file of the mailbox.
+// pruneSession prunes one session. It holds the registry's lock, so the session cannot register meanwhile.
 func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	reg := p.reg
 	box, err := reg.Mailbox(sid)

@@ -11,7 +11,7 @@ import (
 	"c2c/sessions"
 )
 
-// Swept is what a sweep did, or would do. The fields of the OCaml c2c come first.
+// Swept is what a sweep did, or would do.
 type Swept struct {
 	Sessions  []SweptSession `json:"dropped_regs"` // no longer registered
 	Deleted   int            `json:"deleted_inboxes"`

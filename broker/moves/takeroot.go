@@ -166,7 +166,7 @@ func place(rows, old []sessions.Row, sid string) (TakenSession, []sessions.Row) 
 	if s.Alias = sessions.FreeAlias(rows, row.Alias()); s.Alias != row.Alias() {
 		s.Former = row.Alias()
 		row.SetText("alias", s.Alias)
-		row.Set("canonical_alias", nil) // the OCaml c2c made it from the alias
+		row.Set("canonical_alias", nil) // an older program made it from the alias
 	}
 	return s, append(rows, row)
 }

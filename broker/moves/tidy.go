@@ -21,9 +21,8 @@ import (
 // sessions without a row, and later also their facts and the client ids that lead to them. Everything that a person may look for stays
 // until "c2c prune": archives, dead letters, and all mail that a peer wrote.
 //
-// It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session meanwhile,
-// and the OCaml c2c sends nothing to the session (the OCaml c2c does not notice that a lock file was removed). It first takes each lock of
-// the session, without waiting; if another process has one of them, all files stay. A process may wait for such a lock, or may have opened
+// It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session meanwhile.
+// It first takes each lock of the session, without waiting; if another process has one of them, all files stay. A process may wait for such a lock, or may have opened
 // its file and not locked it yet. That process finds out that the file has no name any more, and opens the new file (package filelock).
 const (
 	TidyEvery = 24 * time.Hour
@@ -83,7 +82,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 }
 
 // locks removes two kinds of files of sessions that have a row and have ended: those that the method marks lists, and free locks. The locks
-// that the OCaml c2c uses stay, because it may read the mail of a registered session.
+// of the mailbox stay, because mail may come for a registered session at any time.
 func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	var errs []error
 	for _, one := range idle {
@@ -114,7 +113,7 @@ func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 	return all
 }
 
-// ownLocks lists the locks of a session that the OCaml c2c does not use.
+// ownLocks lists the locks of a session beside those of its mailbox.
 func (t *tidying) ownLocks(sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: sessions.RingLock(sid)}, {Dir: t.reg.Dir(), Name: sessions.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
 	if t.owed != nil {

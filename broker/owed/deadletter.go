@@ -109,7 +109,7 @@ func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named ma
 	return named, err
 }
 
-// ParseDead parses one line. If ok is false, the caller skips the line, and the line stays in the file. A message of the OCaml c2c without
+// ParseDead parses one line. If ok is false, the caller skips the line, and the line stays in the file. A message without
 // an id gets an id made from its line, so that it is not redelivered twice.
 func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	if len(bytes.TrimSpace(line)) == 0 || json.Unmarshal(line, &d) != nil {

@@ -250,7 +250,7 @@ c2c could ring it when it was asked, and degraded if not.
 		Options:  []Option{asJSON},
 		Examples: []string{"c2c stats"}},
 	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
-		Long: `Clones of one remote share a root. Older versions, and the OCaml c2c, made
+		Long: `Clones of one remote share a root. Older programs made
 a root for each spelling of the remote's URL; c2c doctor says if a project has
 several roots. This moves all mail, archives and sessions into the project's
 root. Ids stay. A session gets a new alias if its alias is in use there. All

@@ -20,7 +20,6 @@ func (p *post) toRoom(ctx context.Context, peer, room string, msgs []mail.Messag
 	for _, w := range woken {
 		p.arrived.add(peer, w.SID, []mail.Message{w.Message})
 	}
-	p.rooms.Changed()
 	p.h.changes.Recheck() // watch the mailboxes of the woken sessions, and send the news of the room to other machines
 	switch {
 	case err == nil:

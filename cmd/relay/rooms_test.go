@@ -159,8 +159,8 @@ func TestARoomHasMembersOnThreeMachines(t *testing.T) {
 	if m.From != "birch@laptop" || m.To != "amber#review" || m.InReplyTo != r.ID || m.KnownBy != mail.ByHost || m.ID != answer.ID {
 		t.Errorf("%+v", m)
 	}
-	laptop.hasPosts(here, "review@devbox", "amber@devbox: older", "amber@devbox: @birch, look", "birch: done")
-	tablet.hasPosts(third, "review@devbox", "amber@devbox: older", "amber@devbox: @birch, look", "birch.laptop@devbox: done")
+	laptop.hasPosts(here, "review@devbox", "amber@devbox: @birch, look", "birch: done")
+	tablet.hasPosts(third, "review@devbox", "amber@devbox: @birch, look", "birch.laptop@devbox: done")
 	devbox.hasPosts(home, "review", "amber: older", "amber: @birch, look", "birch@laptop: done")
 	for _, c := range []struct {
 		m     *machine
@@ -439,7 +439,7 @@ func TestNobodyLosesAMembershipWhileTheListOfHostsCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", "", rooms.Quiet); err != nil {
+	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(devbox.r.Dir.Path(), "hosts.json"), []byte("{"), 0o600); err != nil {
@@ -500,7 +500,7 @@ func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", "", rooms.Quiet); err != nil {
+		if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", ""); err != nil {
 			t.Fatal(err)
 		}
 		devbox.post(home, "amber", "review", "one", mail.Message{})
@@ -525,7 +525,7 @@ func TestAWishToJoinWaitsWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wish, err := rooms.RoomOp{Do: rooms.DoJoin, Level: rooms.Quiet}.Message("#review")
+	wish, err := rooms.RoomOp{Do: rooms.DoJoin}.Message("#review")
 	if err != nil {
 		t.Fatal(err)
 	}

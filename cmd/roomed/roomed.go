@@ -2,6 +2,7 @@
 package roomed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,7 +151,7 @@ func (c *call) create(ctx context.Context, s sessions.Session) error {
 	return c.join(ctx, s)
 }
 
-// joined is the answer of join, in the form of the OCaml c2c's tool.
+// joined is the answer of join.
 type joined struct {
 	Room    string            `json:"room_id"`
 	Members []string          `json:"members"`
@@ -228,7 +229,7 @@ func (c *call) members(ctx context.Context, s sessions.Session) error {
 	}
 	return c.show(about.Details, func() {
 		for _, m := range about.Details {
-			c.printf("%s  %s  %s\n", m.Alias, string(m.Level), string(m.State))
+			c.printf("%s  %s  %s\n", m.Alias, cmp.Or(string(m.Level), "-"), string(m.State))
 		}
 	})
 }
@@ -346,7 +347,7 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 		return err
 	}
 	defer r.Close()
-	if err := rooms.SetLevel(ctx, c.b, s, r, rooms.Level(c.words[1])); err != nil {
+	if err := r.SetLevel(ctx, s.ID, rooms.Level(c.words[1])); err != nil {
 		return err
 	}
 	return c.show(map[string]any{"ok": true, "room_id": r.Name, "level": c.words[1]}, func() { c.printf("%s is %s now\n", r.Name, c.words[1]) })
@@ -376,7 +377,7 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "path": path}, func() { c.printf("archived %s: its files are in %s\n", c.words[0], path) })
 }
 
-// send posts to a room. The OCaml c2c has this verb; c2c send does the same.
+// send posts to a room, as c2c send does.
 func (c *call) send(ctx context.Context, s sessions.Session) error {
 	text, err := cli.Body(c.Stdin, "", c.words[1:])
 	if err != nil {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -78,7 +77,7 @@ func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.
 	}
 	if ctx.Err() == nil {
 		err = daemon.Survive(log, "answer an MCP client", func() error {
-			resp = withID(srv.HandleMessage(ctx, m.Raw), m.ID)
+			resp = srv.HandleMessage(ctx, m.Raw)
 			return nil
 		})
 	}
@@ -89,23 +88,6 @@ func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.
 		return nil, context.Cause(ctx)
 	}
 	return resp, answerError(resp)
-}
-
-// withID puts the request's id, byte for byte, into the answer: mcp-go parses a number as a float, and would change an id
-// above 2^53.
-func withID(resp mcp.JSONRPCMessage, id json.RawMessage) mcp.JSONRPCMessage {
-	if id == nil {
-		return resp
-	}
-	switch resp := resp.(type) {
-	case mcp.JSONRPCResponse:
-		resp.ID = mcp.NewRequestId(id)
-		return resp
-	case mcp.JSONRPCError:
-		resp.ID = mcp.NewRequestId(id)
-		return resp
-	}
-	return resp
 }
 
 // answerError returns the error that an answer reports to the client, if any.

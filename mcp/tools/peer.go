@@ -275,14 +275,14 @@ func (p *Peer) configured(ctx context.Context) string {
 	return p.Client.Configured
 }
 
-// autoAlias is the OCaml c2c's variable for the alias of a session that has none yet.
+// autoAlias is the variable for the alias of a session that has none yet.
 const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 
 // EarlyWait bounds RegisterEarly. It is short because the client waits. If registration takes longer, the first tool call
 // registers the session.
 const EarlyWait = 2 * time.Second
 
-// RegisterEarly registers the session before it has called a tool, so that others find its alias. Like the OCaml c2c, it does so only if
+// RegisterEarly registers the session before it has called a tool, so that others find its alias. It does so only if
 // the variable autoAlias is set. Without the variable it only looks for the session that C2C_MCP_SESSION_ID names, which c2c start has
 // made, and takes its server lock. While nobody holds that lock, the terminal of c2c start types the mail itself, as if the person had
 // typed it. RegisterEarly does nothing if the client's process has several sessions: only a tool call tells which session calls.

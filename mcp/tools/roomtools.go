@@ -15,7 +15,7 @@ import (
 	"c2c/sessions"
 )
 
-// RoomTools lists the tools for rooms, with the names of the OCaml c2c. tools/list shows them only in a root with rooms,
+// RoomTools lists the tools for rooms, with the names of docs/compatibility.md. tools/list shows them only in a root with rooms,
 // because their texts fill the context of each model. They can be called in any root. The tool send also posts to rooms.
 func RoomTools() []Tool {
 	room := func() argument { return str("room_id", "").must().filled() }
@@ -53,7 +53,7 @@ func RoomTools() []Tool {
 // hidden returns the tool t as one that can be called, but that no list shows.
 func hidden(t Tool) Tool { t.hidden = true; return t }
 
-// number is an argument with a number that may have a fraction, such as the times of the OCaml c2c.
+// number is an argument with a number that may have a fraction, such as a time.
 func number(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "number", Description: description}}
 }
@@ -169,7 +169,7 @@ func roomHistory(c *toolCall, ctx context.Context) (any, error) {
 	return listing(c, all[first:], first, fmt.Sprintf("older posts were left out: the command c2c rooms history %s shows all.", r.Name), nil, "")
 }
 
-// joined is the answer of join_room, with the fields of the OCaml c2c.
+// joined is the answer of join_room.
 type joined struct {
 	Room    string            `json:"room_id"`
 	Members []string          `json:"members"`
@@ -190,7 +190,7 @@ func joinRoom(c *toolCall, ctx context.Context) (any, error) {
 	}
 	defer r.Close()
 	if level := c.req.GetString("level", ""); level != "" {
-		if err := rooms.SetLevel(ctx, c.b, s, r, rooms.Level(level)); err != nil {
+		if err := r.SetLevel(ctx, s.ID, rooms.Level(level)); err != nil {
 			return nil, err
 		}
 	}

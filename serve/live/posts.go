@@ -68,16 +68,22 @@ func (v *View) postsOf(name string, at int64) {
 	if errors.Is(err, rooms.ErrNoRoom) {
 		return // the room was archived: the program that does this then closes the lock file of all rooms, which causes a new list
 	}
-	var posts []rooms.Post
 	if err == nil {
 		defer r.Close()
-		posts, v.rooms[name], err = r.Since(at)
 	}
+	for more := err == nil; more; {
+		var posts []rooms.Post
+		var end int64
+		posts, end, err = r.After(at)
+		more = err == nil && end > at // a part of a long history is read at a time
+		at = end
+		for _, p := range posts {
+			m := p.In(name)
+			v.event(Event{What: Posted, At: p.Time(), Fingerprint: m.Fingerprint(), Message: m})
+		}
+	}
+	v.rooms[name] = at
 	if err != nil {
 		v.event(Event{What: Damaged, At: v.cfg.Now(), Why: err.Error()})
-	}
-	for _, p := range posts {
-		m := p.In(name)
-		v.event(Event{What: Posted, At: p.Time(), Fingerprint: m.Fingerprint(), Message: m})
 	}
 }

@@ -197,7 +197,7 @@ func (p *Page) member(c *call) (any, error) {
 	case slices.Contains(rooms.Levels(), asked.Do):
 		var r *rooms.Room
 		if r, err = rooms.StoreOf(c.b().Registry).Open(asked.Room); err == nil {
-			err = rooms.SetLevel(c, c.b(), me, r, rooms.Level(asked.Do))
+			err = r.SetLevel(c, me.ID, rooms.Level(asked.Do))
 			r.Close()
 		}
 	default:

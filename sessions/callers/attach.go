@@ -165,7 +165,7 @@ func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, before 
 	own := &rows[sessions.FindSID(rows, a.sid)]
 	if a.Alias != "" && own.Alias() != a.Alias {
 		own.SetText("alias", a.Alias)
-		own.Set("canonical_alias", nil) // the OCaml c2c makes this field from the alias
+		own.Set("canonical_alias", nil) // an older program made this field from the alias
 	}
 	if a.process.PID != 0 && !reg.IsBoundTo(*own, a.process) {
 		own.SetInteger("pid", int64(a.process.PID))

@@ -1,7 +1,7 @@
 // Package watch notices that a mailbox changed and rings its session.
 //
-// On Linux it watches the mailbox's lock file. Every writer closes that file, so the event IN_CLOSE_WRITE comes after each write, by c2c,
-// by the OCaml c2c or by its Python tools. The file is never replaced, and a watch costs the senders nothing. A Watcher also checks once a
+// On Linux it watches the mailbox's lock file. Every writer closes that file, so the event IN_CLOSE_WRITE comes after each write, by c2c
+// or by any other program. The file is never replaced, and a watch costs the senders nothing. A Watcher also checks once a
 // minute if no event comes. So a lost event delays a message, but the message is not lost. If the system has no watch left, a Watcher
 // checks once a second. So it does on other systems, where fsnotify watches the directories.
 //
