@@ -192,7 +192,7 @@ func TestHostileFieldsStayWithinTheAnswer(t *testing.T) {
 
 func TestADamagedMailboxIsToldToTheModel(t *testing.T) {
 	amber, birch := pair(t)
-	torn := `[{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1.5},{"from_`
+	torn := "[\n" + `{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1.5},` + "\n" + `{"from_`
 	path := filepath.Join(amber.root, "amber.inbox.json")
 	if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
 		t.Fatal(err)
