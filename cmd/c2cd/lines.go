@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"c2c/inbox/mail"
 	"c2c/internal/fields"
@@ -132,25 +131,14 @@ func (m *MonitorLines) message(e live.Event) error {
 		}
 	}
 	text := strings.Join(strings.Fields(e.Message.Content), " ")
-	if cut := whole(text, snippet); cut < len(text) {
-		text = text[:cut] + "…"
+	if len(text) > snippet {
+		text = strings.ToValidUTF8(text[:snippet], "") + "…" // the cut may be inside a character
 	}
 	from := e.Message.From
 	if by := mail.By(e.Message); by == mail.ByOutside || by == mail.ByClaim {
 		from += " (" + by + ")"
 	}
 	return m.event("", fmt.Sprintf("%s  %s→%s  \"%s\"", sign, from, to, text))
-}
-
-// whole returns the greatest length, up to limit bytes, at which text can be cut without cutting a character in two.
-func whole(text string, limit int) int {
-	if len(text) <= limit {
-		return len(text)
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return limit
 }
 
 // head returns the beginning of an event in JSON: its kind, and the time of printing.

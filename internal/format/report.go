@@ -16,9 +16,9 @@ var severity = []Status{OK, Warning, Problem}
 // maxSessions is how many sessions a report names.
 const maxSessions = 4
 
-// Problems counts the problems in a report.
+// Problems counts the problems in a report. Those that say the same are one, as Print prints them.
 func Problems(report []Finding) (n int) {
-	for _, f := range report {
+	for _, f := range facts(report) {
 		if f.Status == Problem {
 			n++
 		}
@@ -39,7 +39,7 @@ func OfNobody(found []Finding) []Finding {
 
 // Print prints the problems and warnings, and the number of the other findings. If verbose is set, it prints all findings.
 func Print(out io.Writer, report []Finding, verbose bool) {
-	lines := shorten(report)
+	lines := shorten(facts(report))
 	if !verbose {
 		lines = slices.DeleteFunc(lines, func(f Finding) bool { return f.Status == OK })
 		well := 0
@@ -64,37 +64,44 @@ func Print(out io.Writer, report []Finding, verbose bool) {
 	}
 }
 
-// shorten makes a report fit on a screen: findings that say the same become one line, and if there are many sessions, it names only the first
-// few.
+// shorten makes a report fit on a screen: if there are many sessions, it names only the first few.
 func shorten(report []Finding) (lines []Finding) {
 	sessions := 0
-	same := map[Finding][]Finding{} // by a finding without the client and the part
-	factOf := func(f Finding) Finding {
-		return Finding{Status: f.Status, Session: f.Session, Detail: strings.ReplaceAll(f.Detail, "c2c install "+f.Client, "c2c install")}
-	}
 	for _, f := range report {
-		if f.Client != "" && f.Status != OK {
-			same[factOf(f)] = append(same[factOf(f)], f)
-		}
-	}
-	for _, f := range report {
-		fact := factOf(f)
 		if f.Session != "" {
 			if sessions++; sessions == maxSessions+1 {
 				f.Part, f.Detail = "more sessions", "c2c doctor --json shows all of them"
 			} else if sessions > maxSessions {
 				continue
 			}
-		} else if f.Client != "" && f.Status != OK {
-			if same[fact] == nil {
-				continue // a line before has it
-			}
-			f = joined(same[fact])
-			same[fact] = nil
 		}
 		lines = append(lines, f)
 	}
 	return lines
+}
+
+// facts returns a report in which the problems and warnings that say the same of several clients, or of several parts of a client, are one.
+func facts(report []Finding) (all []Finding) {
+	same := map[Finding][]Finding{} // by a finding without the client and the part
+	factOf := func(f Finding) Finding {
+		return Finding{Status: f.Status, Detail: strings.ReplaceAll(f.Detail, "c2c install "+f.Client, "c2c install")}
+	}
+	joins := func(f Finding) bool { return f.Client != "" && f.Session == "" && f.Status != OK }
+	for _, f := range report {
+		if joins(f) {
+			same[factOf(f)] = append(same[factOf(f)], f)
+		}
+	}
+	for _, f := range report {
+		switch fact := factOf(f); {
+		case !joins(f):
+			all = append(all, f)
+		case same[fact] != nil:
+			all = append(all, joined(same[fact]))
+			same[fact] = nil
+		}
+	}
+	return all
 }
 
 // joined returns one finding for several that say the same of other clients or parts.

@@ -44,7 +44,6 @@ const (
 	Came    = "came"    // a session is registered, or its client is back
 	Went    = "went"    // a session is not registered any more, or its client has ended
 	Changed = "changed" // another fact about a session has changed; see Update.Sessions
-	Removed = "removed" // a mailbox was removed
 	Posted  = "posted"  // a post came to a room; Message.To is # and the name of the room
 	Damaged = "damaged" // a file, or a part of a file, cannot be read; see Event.Why
 )

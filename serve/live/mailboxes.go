@@ -43,7 +43,7 @@ func (v *View) read(e Event, at time.Time) Event {
 	return e
 }
 
-// mailboxes lists the mailboxes that have files. It forgets all other mailboxes, and reports them as removed.
+// mailboxes lists the mailboxes that have files. It forgets all other mailboxes.
 func (v *View) mailboxes() (map[string]bool, error) {
 	there, err := inbox.Sessions(v.b.Dir())
 	if err != nil {
@@ -52,7 +52,6 @@ func (v *View) mailboxes() (map[string]bool, error) {
 	for sid := range v.boxes {
 		if !there[sid] {
 			delete(v.boxes, sid)
-			v.event(Event{What: Removed, SessionID: sid, At: v.cfg.Now()})
 		}
 	}
 	return there, nil

@@ -66,16 +66,16 @@ type Terminal struct {
 
 // Start starts the client. The caller must then call Run or Abandon.
 func Start(cfg Config) (*Terminal, error) {
+	size, err := pty.GetsizeFull(cfg.In)
+	if err != nil {
+		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
+	}
 	hear, told, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer hear.Close()
 	cmd := &exec.Cmd{Path: cfg.Leader, Args: append([]string{cfg.Leader, LeadVerb}, cfg.Argv...), Env: cfg.Env, Dir: cfg.Dir, ExtraFiles: []*os.File{told}}
-	size, err := pty.GetsizeFull(cfg.In)
-	if err != nil {
-		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
-	}
 	// Call signal.Notify before the start. Otherwise the client would also ignore a signal that this process ignores, such as SIGHUP under
 	// nohup, and so would outlive its terminal.
 	signals := make(chan os.Signal, 8)
@@ -84,7 +84,9 @@ func Start(cfg Config) (*Terminal, error) {
 	told.Close()
 	pid := 0
 	if err == nil {
-		pid, err = clientOf(hear)
+		if pid, err = clientOf(hear); err != nil {
+			master.Close()
+		}
 	}
 	if err != nil {
 		signal.Stop(signals)

@@ -229,3 +229,15 @@ func TestABackgroundProcessDoesNotHoldTheTerminal(t *testing.T) {
 		t.Errorf("exit status %d", code)
 	}
 }
+
+func TestAProgramThatIsNotThereIsAnError(t *testing.T) {
+	person, in, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer person.Close()
+	defer in.Close()
+	if _, err := Start(Config{Leader: os.Args[0], Argv: []string{"/nowhere/client"}, Env: os.Environ(), In: in, Out: in}); err == nil || !strings.Contains(err.Error(), "/nowhere/client: no such file") {
+		t.Errorf("%v", err)
+	}
+}
