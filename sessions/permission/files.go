@@ -22,8 +22,8 @@ import (
 type files struct {
 	*Store
 	dir   *atomicfile.Dir
-	lines [][]string // lines of the audit that the method change has not passed to the log yet
-	given []given    // the verdicts in the audit, see forged
+	lines []line // lines of the audit that the method change has not passed to the log yet
+	given []line // the verdicts in the audit, see forged
 }
 
 // open opens the directory. If the directory does not exist and create is false, it returns nil.
@@ -47,10 +47,10 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.wait) // a suspended process may hold the lock
 	defer cancel()
 	err = atomicfile.WithLock(ctx, d.dir, lockFile, func() error { return do(d) })
-	for _, pairs := range d.lines {
+	for _, l := range d.lines {
 		// Pass the lines on after the lock is released, because a log may have its own lock. Ignore an error of the log: the audit
 		// already has the line.
-		_ = s.log(ctx, "permission", pairs...)
+		_ = s.log(ctx, "permission", l.pairs()...)
 	}
 	return err
 }
@@ -207,7 +207,7 @@ func (d *files) begin(r Request) error {
 		}
 		return errors.Join(err, lock.Release())
 	}
-	if err := errors.Join(d.audit(line{Request: r, result: "asked"}), d.write(r)); err != nil {
+	if err := errors.Join(d.audit(lineOf(r, "", "asked")), d.write(r)); err != nil {
 		return errors.Join(err, d.dir.Remove(file+".lock"), lock.Release())
 	}
 	d.mu.Lock()
@@ -218,11 +218,11 @@ func (d *files) begin(r Request) error {
 
 // end records how a request ended. It writes the audit before the request, so that the audit has every verdict that counts.
 func (d *files) end(r Request, verdict string) error {
-	l := line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: string(r.State)}
+	result := string(r.State)
 	if verdict != "" {
-		l.result = recorded
+		result = recorded
 	}
-	if err := d.audit(l); err != nil {
+	if err := d.audit(lineOf(r, verdict, result)); err != nil {
 		return err
 	}
 	return d.write(r)
@@ -231,7 +231,7 @@ func (d *files) end(r Request, verdict string) error {
 // sent records that the server has sent the verdict to the client.
 func (d *files) sent(r Request) error {
 	verdict := Verdict{Allow: r.State == StateAllowed}.word()
-	if err := d.audit(line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: "sent"}); err != nil {
+	if err := d.audit(lineOf(r, verdict, "sent")); err != nil {
 		return err
 	}
 	return d.write(r)

@@ -613,19 +613,12 @@ func FuzzRequestFile(f *testing.F) {
 	})
 }
 
-func FuzzParseReply(f *testing.F) {
-	for _, text := range []string{"yes abcde", "Y\tABCDE\n", "no abcdl", "n\u2003abcde\ufeff", "yes", "yes abcde x", "yesabcde", "ye\u017f abcde", "y \u212abcde",
-		"y abcd\xff", "  no  zzzzz  ", "NO zzzzz\x85", ""} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
+func TestAReplyIsAWordAndAnID(t *testing.T) {
+	for text, want := range map[string]string{"yes abcde": "abcde true", "Y\tABCDE\n": "abcde true", "n\u2003abcde": "abcde false", "  no  zzzzz  ": "zzzzz false",
+		"no abcdl": "", "yes": "", "yes abcde x": "", "yesabcde": "", "ye\u017f abcde": "", "y abcd\xff": "", "yes abcdef": "", "": ""} {
 		id, allow, ok := ParseReply(text)
-		m := reply.FindStringSubmatch(text)
-		if ok != (m != nil) {
-			t.Fatalf("%q: %v", text, ok)
+		if got := fmt.Sprint(id, " ", allow); ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %s, %v", text, got, ok)
 		}
-		if ok && (id != strings.ToLower(m[2]) || allow != (m[1][0]|0x20 == 'y')) {
-			t.Fatalf("%q: %q %v", text, id, allow)
-		}
-	})
+	}
 }
