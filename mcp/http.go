@@ -53,7 +53,14 @@ func (h *HTTP) Close(ctx context.Context) error {
 	for _, s := range all {
 		s.hangUp()
 	}
-	err := waitIdle(ctx, all)
+	answered := make(chan struct{})
+	go func() { h.sessions.busy.End(); close(answered) }()
+	var err error
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		err = fmt.Errorf("end the MCP sessions: %w", ctx.Err())
+	}
 	h.stop(rpc.ErrStopping)
 	for _, s := range all {
 		s.end(rpc.ErrStopping)
@@ -61,18 +68,6 @@ func (h *HTTP) Close(ctx context.Context) error {
 	h.stateless.close()
 	h.sweeper.Wait()
 	return err
-}
-
-// waitIdle waits until no request of the sessions is under way.
-func waitIdle(ctx context.Context, all []*httpSession) error {
-	for _, s := range all {
-		select {
-		case <-s.free():
-		case <-ctx.Done():
-			return fmt.Errorf("end the MCP sessions: %w", ctx.Err())
-		}
-	}
-	return nil
 }
 
 // How often the transport forgets unused sessions, and sessions of ended clients.
