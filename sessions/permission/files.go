@@ -153,7 +153,6 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
 	old := mail.Seconds(d.now().Add(-kept))
 	over := len(all) - countOf(all, "")
 	left := make([]Request, 0, len(all))
@@ -166,32 +165,15 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 		}
 		if r.State != StateOpen && (now.At < old || over > maxOver) {
 			over--
-			if err := d.dir.Remove(fileOf(r.Session, r.ID) + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			file := fileOf(r.Session, r.ID)
+			if err := cmp.Or(atomicfile.UnlessAbsent(d.dir.Remove(file+".lock")), atomicfile.UnlessAbsent(d.dir.Remove(file+ending))); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		known[fileOf(r.Session, r.ID)] = true
 		left = append(left, now)
 	}
-	return left, d.removeLocks(known)
-}
-
-// removeLocks removes the locks of requests that no longer exist. The caller holds the directory's lock, so no request begins.
-func (d *files) removeLocks(known map[string]bool) error {
-	names, err := d.dir.Names()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		file, ok := strings.CutSuffix(name, ".lock")
-		if _, _, is := ofFile(file + ending); ok && is && !known[file] && !d.attended(file) {
-			if err := d.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	return nil
+	return left, nil
 }
 
 // begin takes the lock of a new request, and then writes the request. The lock comes first: a request with a free lock counts as ended.

@@ -406,9 +406,6 @@ func TestWhatIsOverIsForgotten(t *testing.T) {
 	if _, err := os.Stat(l.file("abcde.s1.json")); !os.IsNotExist(err) {
 		t.Errorf("one that is long over: %v", err)
 	}
-	if _, err := os.Stat(l.file("abcde.s1.lock")); err != nil {
-		t.Errorf("its server still has it: %v", err)
-	}
 	l.Settle(ctx, "s1", "abcde", SettledSent)
 	l.clock.add(kept + time.Second)
 	l.Settle(ctx, "s1", "bcdef", SettledGone)
