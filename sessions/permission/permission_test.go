@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -574,10 +573,6 @@ func TestUntilIsTheNextEnd(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
-
-var reply = regexp.MustCompile(`^[\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]*([yY]|[yY][eE][sS]|[nN]|[nN][oO])` +
-	`[\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]+([a-km-zA-KM-Z]{5})` +
-	`[\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]*$`)
 
 // Whatever stands in a request's file, others are listed, and what is listed can be shown.
 func FuzzRequestFile(f *testing.F) {
