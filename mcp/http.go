@@ -53,7 +53,14 @@ func (h *HTTP) Close(ctx context.Context) error {
 	for _, s := range all {
 		s.hangUp()
 	}
-	err := waitIdle(ctx, all)
+	answered := make(chan struct{})
+	go func() { h.sessions.busy.End(); close(answered) }()
+	var err error
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		err = fmt.Errorf("end the MCP sessions: %w", ctx.Err())
+	}
 	h.stop(rpc.ErrStopping)
 	for _, s := range all {
 		s.end(rpc.ErrStopping)
@@ -61,18 +68,6 @@ func (h *HTTP) Close(ctx context.Context) error {
 	h.stateless.close()
 	h.sweeper.Wait()
 	return err
-}
-
-// waitIdle waits until no request of the sessions is under way.
-func waitIdle(ctx context.Context, all []*httpSession) error {
-	for _, s := range all {
-		select {
-		case <-s.free():
-		case <-ctx.Done():
-			return fmt.Errorf("end the MCP sessions: %w", ctx.Err())
-		}
-	}
-	return nil
 }
 
 // How often the transport forgets unused sessions, and sessions of ended clients.
@@ -202,60 +197,46 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s.listen(w, r)
 }
 
-// bellsByMailbox has one bell for each mailbox, by the id of c2c's session. Several connections share a mailbox if their
-// calls name the same session. Then mail rings on the newest stream.
-type bellsByMailbox map[string]numberedBell
-
 type numberedBell interface {
 	wake.Doorbell
 	opened() uint64 // the number of the stream; later streams have higher numbers
 }
 
-func (b bellsByMailbox) add(sid string, bell numberedBell) {
-	if old := b[sid]; old == nil || old.opened() < bell.opened() {
-		b[sid] = bell
+// mailboxes calls do for each client that has a mailbox, with the root of the mailbox, and the bell of the client; nil: it has none.
+func (h *HTTP) mailboxes(do func(sid, root string, bell numberedBell)) {
+	for _, s := range h.sessions.snapshot() {
+		if sid := s.peer.Session(); sid != "" {
+			do(sid, s.rootNow(), s.bell())
+		}
+	}
+	for _, p := range h.stateless.peers.bound() {
+		do(p.Session(), p.root, p.bell())
 	}
 }
 
 // Streams returns the bells of a root, by the id of c2c's session. A client has a bell if it answers pings on an open stream,
-// or if it subscribes to its inbox. The method Ring of a bell returns when the notification is written.
+// or if it subscribes to its inbox. The method Ring of a bell returns when the notification is written. Several connections share a mailbox
+// if their calls name the same session. Then mail rings on the newest stream.
 func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
-	bells := bellsByMailbox{}
-	for _, s := range h.sessions.snapshot() {
-		if bell := s.bell(); bell != nil && s.peer.Session() != "" && s.rootNow() == root {
-			bells.add(s.peer.Session(), bell)
+	bells := map[string]wake.Doorbell{}
+	h.mailboxes(func(sid, in string, bell numberedBell) {
+		if old, _ := bells[sid].(numberedBell); bell != nil && in == root && (old == nil || old.opened() < bell.opened()) {
+			bells[sid] = bell
 		}
-	}
-	for _, p := range h.stateless.peers.bound() {
-		if bell := p.bell(); bell != nil && p.root == root {
-			bells.add(p.Session(), bell)
-		}
-	}
-	all := map[string]wake.Doorbell{}
-	for sid, bell := range bells {
-		all[sid] = bell
-	}
-	return all
+	})
+	return bells
 }
 
 // Surfaces counts the clients that have a mailbox. It returns how many of them have a bell (full), and how many have none
 // (degraded).
 func (h *HTTP) Surfaces() (full, degraded int) {
-	count := func(rings bool) {
-		if rings {
+	h.mailboxes(func(_, _ string, bell numberedBell) {
+		if bell != nil {
 			full++
 		} else {
 			degraded++
 		}
-	}
-	for _, s := range h.sessions.snapshot() {
-		if s.peer.Session() != "" {
-			count(s.bell() != nil)
-		}
-	}
-	for _, p := range h.stateless.peers.bound() {
-		count(p.bell() != nil)
-	}
+	})
 	return full, degraded
 }
 

@@ -76,8 +76,8 @@ func answeredID(body []byte) string {
 	return id
 }
 
-// bell returns the listener on the open stream; nil: no stream is open, or the client has answered no ping there.
-func (s *httpSession) bell() *listener {
+// bell returns the bell of the open stream; nil: no stream is open, or the client has answered no ping there.
+func (s *httpSession) bell() numberedBell {
 	l := s.openListener()
 	if l == nil || !l.isAnswered() {
 		return nil

@@ -37,16 +37,14 @@ type httpSession struct {
 	rootBy   string
 	kept     record // the record on disk; zero: the session has no mailbox
 	used     time.Time
-	underWay int           // number of requests
-	idle     chan struct{} // closed while underWay is 0
+	underWay int // number of requests
 	ended    bool
 	listener *listener // on the open stream; nil: no stream is open
 	listened bool      // the session has had a listener
 }
 
 func newHTTPSession(h *host, id string) *httpSession {
-	s := &httpSession{host: h, agreed: agreed{id: id}, used: h.cfg.Now(), idle: make(chan struct{})}
-	close(s.idle)
+	s := &httpSession{host: h, agreed: agreed{id: id}, used: h.cfg.Now()}
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
 	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Client: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
 		return h.cfg.Open(s.rootNow(), log)
@@ -107,9 +105,6 @@ func (s *httpSession) enter() (ended, full bool) {
 	if s.ended || s.underWay >= s.limits.Requests {
 		return s.ended, !s.ended
 	}
-	if s.underWay == 0 {
-		s.idle = make(chan struct{})
-	}
 	s.underWay++
 	s.used = s.cfg.Now()
 	return false, false
@@ -120,20 +115,10 @@ func (s *httpSession) leave() {
 	s.underWay--
 	s.used = s.cfg.Now()
 	last := s.ended && s.underWay == 0
-	if s.underWay == 0 {
-		close(s.idle)
-	}
 	s.mu.Unlock()
 	if last {
 		s.peer.Close()
 	}
-}
-
-// free returns a channel that is closed while no request is under way.
-func (s *httpSession) free() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.idle
 }
 
 // end closes the session. It cancels the requests under way; the last of them closes the session's peer.

@@ -174,7 +174,7 @@ func (p *statelessPeer) unsubscribe(s *subscription) {
 }
 
 // bell returns the subscription on which c2c can ring; nil: there is none.
-func (p *statelessPeer) bell() *subscription {
+func (p *statelessPeer) bell() numberedBell {
 	p.mu.Lock()
 	s := p.listening
 	p.mu.Unlock()

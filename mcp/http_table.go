@@ -11,6 +11,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/inbox/mail"
+	"c2c/internal/daemon"
+	"c2c/mcp/rpc"
 )
 
 var (
@@ -23,6 +25,7 @@ var (
 // sessionTable holds the open MCP sessions by id. A goroutine that holds the table's lock never takes a session's lock.
 type sessionTable struct {
 	*host
+	busy daemon.Underway // counts the requests of all sessions
 	mu   sync.Mutex
 	byID map[string]*httpSession
 }
@@ -76,15 +79,20 @@ func (t *sessionTable) enter(w http.ResponseWriter, r *http.Request) (s *httpSes
 	if s = t.find(w, r); s == nil {
 		return nil, nil
 	}
+	if !t.busy.Begin() {
+		sayLater(w, rpc.ErrStopping.Error())
+		return nil, nil
+	}
 	switch ended, full := s.enter(); {
 	case ended:
 		refuseUnknown(w)
-		return nil, nil
 	case full:
 		http.Error(w, "too many requests of this session at once", http.StatusTooManyRequests)
-		return nil, nil
+	default:
+		return s, func() { s.leave(); t.busy.Done() }
 	}
-	return s, s.leave
+	t.busy.Done()
+	return nil, nil
 }
 
 // refuseUnknown answers 404, which makes a client initialize again.

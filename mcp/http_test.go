@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -473,6 +474,27 @@ func TestTwoConnectionsOfAProcessThatBeginAtOnceHaveAMailboxEach(t *testing.T) {
 	}
 	if len(seen) != n {
 		t.Errorf("%d connections have %d mailboxes", n, len(seen))
+	}
+}
+
+// The calls of a session run side by side, also the first ones.
+func TestTheFirstCallsOfASessionFindOneMailbox(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	c := l.dial("one", os.Getpid())
+	var calls sync.WaitGroup
+	for i := range 16 {
+		calls.Go(func() {
+			resp, err := c.client.Do(c.request(http.MethodPost, rpcMessage(i, "tools/call", `{"name":"register","arguments":{}}`)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+		})
+	}
+	calls.Wait()
+	if all, err := l.broker(t).Sessions(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("%d sessions, %v", len(all), err)
 	}
 }
 

@@ -17,7 +17,7 @@ type conn struct {
 	seen        bool // uid is known
 	closed      bool // the other end closed the connection before c2c could find that end's user
 	processOnce sync.Once
-	process     Process
+	process     int
 }
 
 type connKey struct{}
@@ -47,7 +47,7 @@ func (c *conn) stranger() bool {
 		return false
 	}
 	c.uidOnce.Do(func() {
-		c.uid, c.seen, c.closed = ConnUser(c.ends())
+		c.uid, c.seen, c.closed = connUser(c.ends())
 		c.closed = c.closed || !c.seen && isOver(c.Conn)
 	})
 	return c.closed || c.seen && c.uid != os.Geteuid() && c.uid != 0
@@ -56,17 +56,13 @@ func (c *conn) stranger() bool {
 // Stranger reports whether a request comes, or may come, from another user of this machine; root is no stranger.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
-// ProcessOf returns the process at the other end of a request's connection. The search goes through all processes, so it runs
-// only once for each connection, at the first call.
-func ProcessOf(r *http.Request) Process {
+// ProcessOf returns the process at the other end of a request's connection, 0 if c2c cannot see it. The search goes through all processes,
+// so it runs only once for each connection, at the first call.
+func ProcessOf(r *http.Request) int {
 	c := connOf(r)
 	if c == nil {
-		return Process{}
+		return 0
 	}
-	c.processOnce.Do(func() {
-		if pid, uid, ok := ConnOwner(c.ends()); ok {
-			c.process = Process{PID: pid, UID: uid}
-		}
-	})
+	c.processOnce.Do(func() { c.process = connOwner(c.ends()) })
 	return c.process
 }

@@ -251,7 +251,7 @@ func TestTheServerEndsAlthoughARootHangs(t *testing.T) {
 // requestHere is a request of a client that runs in this directory and names none.
 func requestHere(t *testing.T, ctx context.Context) *http.Request {
 	t.Helper()
-	client := &conn{process: Process{PID: os.Getpid()}}
+	client := &conn{process: os.Getpid()}
 	client.processOnce.Do(func() {})
 	if workingDirectory(os.Getpid()) == "" {
 		t.Skip("this system does not tell the directory of a process")

@@ -70,7 +70,7 @@ func (s *Server) find(r *http.Request) (root, dir, by string, err error) {
 		root, err = broker.RootHere(s.cfg.Getenv, dir)
 		return root, dir, ByHeader, err
 	}
-	dir = workingDirectory(ProcessOf(r).PID)
+	dir = workingDirectory(ProcessOf(r))
 	if _, err := os.Stat(dir); dir != "" && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		if root, err := broker.RootHere(s.cfg.Getenv, dir); !isDefault(root) {
 			return root, dir, ByProcess, err

@@ -15,13 +15,13 @@ import (
 	"c2c/internal/proc"
 )
 
-// Owner returns the process that holds one end of a TCP connection on this machine, and the user of that end. The argument local is the
-// address of that end, remote the address of the other end. If a process shares the socket with its children, Owner returns the parent.
-// If the process belongs to another user or PID namespace, pid is 0. ok is false if the connection is not visible, or that end was closed.
-func ConnOwner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
+// connOwner returns the process that holds one end of a TCP connection on this machine. The argument local is the address of that end,
+// remote the address of the other end. If a process shares the socket with its children, connOwner returns the parent. It returns 0 if the
+// process belongs to another user or PID namespace, if the connection is not visible, or if that end was closed.
+func connOwner(local, remote netip.AddrPort) (pid int) {
 	s, ok := find(local, remote)
 	if !ok || s.Inode == proc.NoInode {
-		return 0, 0, false
+		return 0
 	}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
@@ -30,10 +30,10 @@ func ConnOwner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 			continue
 		}
 		if pid, ok := eldest(pid, s.Link()); ok {
-			return pid, s.UID, true
+			return pid
 		}
 	}
-	return 0, s.UID, true
+	return 0
 }
 
 func holds(pid int, socket string) bool {
@@ -61,9 +61,9 @@ func eldest(pid int, socket string) (_ int, ok bool) {
 	}
 }
 
-// OwnerUID returns the user of one end of a TCP connection; for the arguments see Owner. It inspects no process. ok is false if that end
+// connUser returns the user of one end of a TCP connection; for the arguments see connOwner. It inspects no process. ok is false if that end
 // is not visible. closed means that the program has closed that end, so that the kernel no longer shows its user.
-func ConnUser(local, remote netip.AddrPort) (uid int, ok, closed bool) {
+func connUser(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	s, ok := find(local, remote)
 	if s.Inode == proc.NoInode {
 		return 0, false, true

@@ -22,9 +22,6 @@ type Visitor struct {
 	Name, Root string
 }
 
-// Process is the process at the client's end of a connection. If PID is 0, c2c cannot see the process.
-type Process struct{ PID, UID int }
-
 // VisitorOf returns the visitor of a request that came through a Server.
 func VisitorOf(r *http.Request) Visitor {
 	v, _ := r.Context().Value(visitorKey{}).(Visitor)

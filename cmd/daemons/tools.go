@@ -3,7 +3,6 @@ package daemons
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -29,7 +28,7 @@ func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *ato
 		}},
 		Root: s.RootFor, FindRoot: s.FindRoot, URL: s.URL(),
 		Open:        h.openFor,
-		Process:     func(r *http.Request) int { return serve.ProcessOf(r).PID },
+		Process:     serve.ProcessOf,
 		CountStream: serve.CountStream, Sessions: sessionList,
 		Limits: mcp.HTTPLimits{Body: maxMessage},
 	})

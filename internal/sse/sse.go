@@ -10,17 +10,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
 
 // Event is one event of a stream. Send leaves out empty fields.
 type Event struct {
-	ID, Name string        // one line each
-	Data     []byte        // each line becomes a data field; nil: no data field, so clients see no event; []byte{}: an event without text
-	Comment  string        // clients skip it; c2c sends it to keep a quiet stream open
-	Retry    time.Duration // a client that has lost the stream reconnects after this time; 0: not sent
+	ID, Name string // one line each
+	Data     []byte // each line becomes a data field; nil: no data field, so clients see no event; []byte{}: an event without text
+	Comment  string // clients skip it; c2c sends it to keep a quiet stream open
 }
 
 // Stream is an open stream. It ends when its client hangs up, a write fails, or the handler returns. Only one goroutine may
@@ -86,9 +84,6 @@ func (e Event) bytes() ([]byte, error) {
 	var b bytes.Buffer
 	if e.Comment != "" {
 		writeLines(&b, "", []byte(e.Comment))
-	}
-	if e.Retry > 0 {
-		writeLines(&b, "retry", strconv.AppendInt(nil, e.Retry.Milliseconds(), 10))
 	}
 	if e.ID != "" {
 		writeLines(&b, "id", []byte(e.ID))

@@ -58,7 +58,7 @@ func serve(t *testing.T, with func(*Stream)) *bufio.Reader {
 // A peer chooses the words: they make no field and no event of their own.
 func TestTheWordsOfAnEventStayInIt(t *testing.T) {
 	events := []Event{
-		{ID: "7-1", Name: "reply", Data: []byte("one\ntwo"), Retry: time.Second},
+		{ID: "7-1", Name: "reply", Data: []byte("one\ntwo")},
 		{Data: []byte("a\revent: verdict\r\n\r\nid: 9\n\ndata: x\n")},
 		{ID: "7-2", Data: []byte{}},
 		{Comment: "still\nhere"},
@@ -76,7 +76,7 @@ func TestTheWordsOfAnEventStayInIt(t *testing.T) {
 		}
 	})
 	for _, want := range []map[string]string{
-		{"id": "7-1", "event": "reply", "data": "one\ntwo", "retry": "1000"},
+		{"id": "7-1", "event": "reply", "data": "one\ntwo"},
 		{"data": "a\nevent: verdict\n\nid: 9\n\ndata: x\n"},
 		{"id": "7-2", "data": ""},
 		{"": "still\nhere"},

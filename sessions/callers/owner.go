@@ -128,7 +128,7 @@ func (a *Attachment) point(reg *sessions.Registry) {
 	if dir, err := atomicfile.Open(Pointers(state)); err == nil {
 		defer dir.Close()
 		o, old := owners{dir, state, reg.Processes}, ofProcess(a.before.Namespace, a.before.PID)
-		if p := o.read(old); p.mailbox == filepath.Join(reg.Root(), a.sid) && o.root(p) == "" {
+		if p := o.read(old); p.mailbox == filepath.Join(reg.Root(), a.sid) && !o.mayRun(p) {
 			dir.Remove(old) // if it fails, only a small file stays
 		}
 	}
@@ -163,8 +163,9 @@ func agentHere(c Caller, table sessions.ProcessTable) (why string) {
 		}
 		root := filepath.Dir(near.mailbox)
 		data, _ := atomicfile.ReadForeign(filepath.Join(cmp.Or(project.RootAt(state, root), root), sessions.RegistryFileName), sessions.MaxRegistryBytes)
-		rows, _ := sessions.ParseRegistry(data)                                                    // a damaged one is repaired by the commands of its own project
-		if i := sessions.FindSID(rows, filepath.Base(near.mailbox)); i >= 0 && near.client != "" { // else the process may have other sessions, too
+		rows, _ := sessions.ParseRegistry(data) // a damaged one is repaired by the commands of its own project
+		i := sessions.FindSID(rows, filepath.Base(near.mailbox))
+		if i >= 0 && near.client != "" { // else the process may have other sessions, too
 			return sessions.InShellOf(rows[i].Alias()).Why
 		}
 		return sessions.InShellOf("").Why
@@ -285,19 +286,21 @@ func (o owners) owned(p pointer) string {
 }
 
 // root returns the root to which a pointer leads, if the session may run. Only a root in our own state directory counts, whatever the file
-// says. The process of another PID namespace cannot be seen, so it may run. So a conversation of a container that was removed is opened here
-// in the root that it had there; its file then names a process here.
+// says.
 func (o owners) root(p pointer) string {
-	if p.pid == 0 {
+	if !o.mayRun(p) {
 		return ""
 	}
-	if here := o.table.Namespace(); p.namespace == here {
-		now, err := o.table.Find(p.pid)
-		if errors.Is(err, sessions.ErrNoProcess) || err == nil && now.Start != p.start {
-			return ""
-		}
-	} else if sessions.SameNamespace(p.namespace, here) {
-		return "" // before a reboot
-	}
 	return project.RootAt(o.state, filepath.Dir(p.mailbox))
+}
+
+// mayRun reports whether the process of a pointer may run. The process of another PID namespace cannot be seen, so it may run. So a
+// conversation of a container that was removed is opened here in the root that it had there; its file then names a process here.
+func (o owners) mayRun(p pointer) bool {
+	here := o.table.Namespace()
+	if p.pid == 0 || p.namespace != here {
+		return p.pid != 0 && !sessions.SameNamespace(p.namespace, here) // the same namespace before a reboot
+	}
+	now, err := o.table.Find(p.pid)
+	return !errors.Is(err, sessions.ErrNoProcess) && (err != nil || now.Start == p.start)
 }

@@ -199,6 +199,11 @@ func TestAnAgentIsNoPersonWhateverItsRoot(t *testing.T) {
 		if err := callers.CheckPerson(c, l.table); err == nil || !strings.Contains(err.Error(), "the shell of") {
 			t.Errorf("%s: below a client: %v", root, err)
 		}
+		l.starts[200] = sessions.Process{PID: 200, Parent: 1, Start: 200}
+		l.bind(filepath.Join(l.home, ".c2c", root), claudeIn(200, "u1")) // another window opens the conversation
+		if _, err := os.Stat(l.pointer("pid:[1]:70")); err != nil {
+			t.Errorf("%s: a process that runs: %v", root, err)
+		}
 	}
 }
 

@@ -1,10 +1,8 @@
 package permission
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"strconv"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -12,13 +10,26 @@ import (
 
 // line is a line of the audit. It names the tool, but never contains the tool's input.
 type line struct {
-	Request
-	verdict, by, via, proof, result string
+	At      float64 `json:"ts"`
+	ID      string  `json:"id,omitempty"`
+	Session string  `json:"session_id,omitempty"`
+	Alias   string  `json:"alias,omitempty"`
+	Tool    string  `json:"tool,omitempty"`
+	Verdict string  `json:"verdict,omitempty"`
+	By      string  `json:"by,omitempty"`
+	Via     string  `json:"via,omitempty"`
+	Proof   string  `json:"proof,omitempty"`
+	Result  string  `json:"result,omitempty"`
 }
 
-// pairs returns the fields of a line in their order in the file: name, value, name, value, and so on.
+// lineOf returns a line about a request and its verdict.
+func lineOf(r Request, verdict, result string) line {
+	return line{ID: r.ID, Session: r.Session, Alias: r.Alias, Tool: r.Tool, Verdict: verdict, By: r.By, Via: r.Via, Proof: r.Proof, Result: result}
+}
+
+// pairs returns the fields of a line for broker.log, in their order: name, value, name, value, and so on.
 func (l line) pairs() []string {
-	return []string{"id", l.ID, "session_id", l.Session, "alias", l.Alias, "tool", l.Tool, "verdict", l.verdict, "by", l.by, "via", l.via, "proof", l.proof, "result", l.result}
+	return []string{"id", l.ID, "session_id", l.Session, "alias", l.Alias, "tool", l.Tool, "verdict", l.Verdict, "by", l.By, "via", l.Via, "proof", l.Proof, "result", l.Result}
 }
 
 // refuse records in the audit why a verdict does not count. The argument r is the request that the verdict answers; it is
@@ -27,7 +38,8 @@ func (d *files) refuse(id string, r Request, v Verdict, why error) error {
 	if r.ID == "" {
 		r = Request{ID: id}
 	}
-	return d.audit(line{Request: r, verdict: v.word(), by: v.By, via: v.Via, proof: v.Proof, result: reason(why)})
+	r.By, r.Via, r.Proof = v.By, v.Via, v.Proof
+	return d.audit(lineOf(r, v.word(), reason(why)))
 }
 
 func reason(err error) string {
@@ -57,33 +69,22 @@ func reason(err error) string {
 // audit appends a line to the audit and syncs it. It also keeps the line for broker.log, to which others write it later,
 // without a sync.
 func (d *files) audit(l line) error {
-	pairs := l.pairs()
-	for i := 1; i < len(pairs); i += 2 {
-		pairs[i] = auditText(pairs[i])
+	l.At = mail.Seconds(d.now())
+	for _, text := range []*string{&l.ID, &l.Session, &l.Alias, &l.Tool, &l.Verdict, &l.By, &l.Via, &l.Proof, &l.Result} {
+		*text = auditText(*text)
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
 	}
 	if err := atomicfile.Rotate(d.dir, auditFile, auditFile+".old", maxAudit); err != nil {
 		return err
 	}
-	if err := d.dir.AppendLines(auditFile, auditLine(mail.Seconds(d.now()), pairs)); err != nil {
+	if err := d.dir.AppendLines(auditFile, append(data, '\n')); err != nil {
 		return err
 	}
 	if d.log != nil {
-		d.lines = append(d.lines, pairs)
+		d.lines = append(d.lines, l)
 	}
 	return nil
-}
-
-// auditLine formats a line without its empty fields.
-func auditLine(ts float64, pairs []string) []byte {
-	b := bytes.NewBufferString(`{"ts":` + strconv.FormatFloat(ts, 'f', -1, 64))
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] == "" {
-			continue
-		}
-		text, _ := json.Marshal(pairs[i+1])
-		b.WriteString(`,"` + pairs[i] + `":`)
-		b.Write(text)
-	}
-	b.WriteString("}\n")
-	return b.Bytes()
 }

@@ -22,8 +22,8 @@ import (
 type files struct {
 	*Store
 	dir   *atomicfile.Dir
-	lines [][]string // lines of the audit that the method change has not passed to the log yet
-	given []given    // the verdicts in the audit, see forged
+	lines []line // lines of the audit that the method change has not passed to the log yet
+	given []line // the verdicts in the audit, see forged
 }
 
 // open opens the directory. If the directory does not exist and create is false, it returns nil.
@@ -47,10 +47,10 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.wait) // a suspended process may hold the lock
 	defer cancel()
 	err = atomicfile.WithLock(ctx, d.dir, lockFile, func() error { return do(d) })
-	for _, pairs := range d.lines {
+	for _, l := range d.lines {
 		// Pass the lines on after the lock is released, because a log may have its own lock. Ignore an error of the log: the audit
 		// already has the line.
-		_ = s.log(ctx, "permission", pairs...)
+		_ = s.log(ctx, "permission", l.pairs()...)
 	}
 	return err
 }
@@ -153,7 +153,6 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
 	old := mail.Seconds(d.now().Add(-kept))
 	over := len(all) - countOf(all, "")
 	left := make([]Request, 0, len(all))
@@ -166,32 +165,15 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 		}
 		if r.State != StateOpen && (now.At < old || over > maxOver) {
 			over--
-			if err := d.dir.Remove(fileOf(r.Session, r.ID) + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			file := fileOf(r.Session, r.ID)
+			if err := cmp.Or(atomicfile.UnlessAbsent(d.dir.Remove(file+".lock")), atomicfile.UnlessAbsent(d.dir.Remove(file+ending))); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		known[fileOf(r.Session, r.ID)] = true
 		left = append(left, now)
 	}
-	return left, d.removeLocks(known)
-}
-
-// removeLocks removes the locks of requests that no longer exist. The caller holds the directory's lock, so no request begins.
-func (d *files) removeLocks(known map[string]bool) error {
-	names, err := d.dir.Names()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		file, ok := strings.CutSuffix(name, ".lock")
-		if _, _, is := ofFile(file + ending); ok && is && !known[file] && !d.attended(file) {
-			if err := d.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	return nil
+	return left, nil
 }
 
 // begin takes the lock of a new request, and then writes the request. The lock comes first: a request with a free lock counts as ended.
@@ -207,7 +189,7 @@ func (d *files) begin(r Request) error {
 		}
 		return errors.Join(err, lock.Release())
 	}
-	if err := errors.Join(d.audit(line{Request: r, result: "asked"}), d.write(r)); err != nil {
+	if err := errors.Join(d.audit(lineOf(r, "", "asked")), d.write(r)); err != nil {
 		return errors.Join(err, d.dir.Remove(file+".lock"), lock.Release())
 	}
 	d.mu.Lock()
@@ -218,11 +200,11 @@ func (d *files) begin(r Request) error {
 
 // end records how a request ended. It writes the audit before the request, so that the audit has every verdict that counts.
 func (d *files) end(r Request, verdict string) error {
-	l := line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: string(r.State)}
+	result := string(r.State)
 	if verdict != "" {
-		l.result = recorded
+		result = recorded
 	}
-	if err := d.audit(l); err != nil {
+	if err := d.audit(lineOf(r, verdict, result)); err != nil {
 		return err
 	}
 	return d.write(r)
@@ -231,7 +213,7 @@ func (d *files) end(r Request, verdict string) error {
 // sent records that the server has sent the verdict to the client.
 func (d *files) sent(r Request) error {
 	verdict := Verdict{Allow: r.State == StateAllowed}.word()
-	if err := d.audit(line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: "sent"}); err != nil {
+	if err := d.audit(lineOf(r, verdict, "sent")); err != nil {
 		return err
 	}
 	return d.write(r)

@@ -11,18 +11,6 @@ import (
 // recorded is what a line of the audit has in the field result if the verdict took effect.
 const recorded = "recorded"
 
-// given is a line of the audit about a verdict.
-type given struct {
-	At      float64 `json:"ts"`
-	ID      string  `json:"id"`
-	Session string  `json:"session_id"`
-	Verdict string  `json:"verdict"`
-	By      string  `json:"by"`
-	Via     string  `json:"via"`
-	Proof   string  `json:"proof"`
-	Result  string  `json:"result"`
-}
-
 // decided reports whether the request has a verdict.
 func (r Request) decided() bool { return r.State == StateAllowed || r.State == StateDenied }
 
@@ -46,13 +34,13 @@ func (d *files) forged(r Request) bool {
 }
 
 // verdicts returns those verdicts in the audit that took effect.
-func (d *files) verdicts() []given {
-	all := []given{}
+func (d *files) verdicts() []line {
+	all := []line{}
 	for _, name := range []string{auditFile + ".old", auditFile} {
 		data, _ := d.dir.ReadMost(name, 2*maxAudit) // an unreadable file counts as empty
-		for line := range bytes.Lines(data) {
-			var g given
-			if bytes.Contains(line, []byte(`"`+recorded+`"`)) && json.Unmarshal(line, &g) == nil && g.Result == recorded {
+		for text := range bytes.Lines(data) {
+			var g line
+			if bytes.Contains(text, []byte(`"`+recorded+`"`)) && json.Unmarshal(text, &g) == nil && g.Result == recorded {
 				all = append(all, g)
 			}
 		}
