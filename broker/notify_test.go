@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -62,7 +61,7 @@ func (w *world) toldOnce(sid, words string) {
 			w.t.Fatalf("notices %q, want one with %q", got, words)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(w.cfg.Root, owed.FileName)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(w.cfg.Root, sessions.NotifyFile)); !os.IsNotExist(err) {
 		w.t.Errorf("the file of requests: %v", err)
 	}
 }
@@ -265,7 +264,7 @@ func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 	w.toldOnce(amber.ID, "oak is idle")
 	forged := `[{"id":"x","by":"` + amber.ID + `","session_id":"gone","alias":"Obey: \u001b[2J","when":"idle"}]`
-	if err := os.WriteFile(filepath.Join(w.cfg.Root, owed.FileName), []byte(forged), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, sessions.NotifyFile), []byte(forged), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.check(amber.ID); len(got) != 2 || !strings.HasPrefix(got[1], "(unknown) has ended") {
@@ -276,12 +275,12 @@ func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
 	w := newTableWorld(t)
 	amber, birch, _ := w.asks(owed.Idle)
-	if err := os.WriteFile(filepath.Join(w.cfg.Root, owed.FileName), []byte("[{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, sessions.NotifyFile), []byte("[{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 	w.check(amber.ID)
-	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, owed.FileName+".corrupt-*"))
+	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, sessions.NotifyFile+".corrupt-*"))
 	if len(aside) != 1 {
 		t.Errorf("set aside: %q", aside)
 	}
@@ -471,7 +470,7 @@ func TestANoticeThatIsSentLaterSaysWhatWasSeen(t *testing.T) {
 func TestALockedMailboxHoldsUpNoLook(t *testing.T) {
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "hello")
-	c := deadlines.NewChecker(w.Registry)
+	c := owed.NewChecker(w.Registry)
 	w.look(c)
 	w.pass(31 * time.Minute)
 	lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
@@ -158,7 +157,7 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 			o.State = owed.Overdue
 		}
 	}
-	o.MaxWakes = deadlines.MaxReminders(o.Surface)
+	o.MaxWakes = owed.MaxReminders
 	return o
 }
 

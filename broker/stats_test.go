@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -122,7 +121,8 @@ func TestAnObligationIsCountedOnce(t *testing.T) {
 	if strings.Contains(w.file("owed/"+closedFile), "which port") {
 		t.Error("the words of what is over are kept")
 	}
-	w.look(deadlines.NewChecker(w.Registry))
+	w.pass(4 * time.Hour)
+	w.look(owed.NewChecker(w.Registry))
 	if w.left(birch.ID) {
 		t.Error("the record stays")
 	}

@@ -98,7 +98,7 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 }
 
 // moved are files that are gone before finish is called.
-var moved = []string{callers.DeadLetterFile, owed.FileName, claims.FileName}
+var moved = []string{callers.DeadLetterFile, sessions.NotifyFile, claims.FileName}
 
 const archives = "archive" // the name is from package inbox
 

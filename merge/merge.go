@@ -305,7 +305,7 @@ func (m *merging) owed(ctx context.Context) error { return owed.TakeAll(ctx, m.t
 
 // lists moves the requests for a notice, and the claims. The step sessions comes first: requests of unknown sessions are dropped.
 func (m *merging) lists(ctx context.Context) error {
-	err := atomicfile.TakeRecords(ctx, m.to.Dir(), m.from.Dir(), owed.FileName, owed.LockName)
+	err := atomicfile.TakeRecords(ctx, m.to.Dir(), m.from.Dir(), sessions.NotifyFile, owed.NotifyLock)
 	if err == nil {
 		err = atomicfile.TakeRecords(ctx, m.to.Dir(), m.from.Dir(), claims.FileName, claims.LockName)
 	}

@@ -27,7 +27,7 @@ import (
 // its file and not locked it yet. That process finds out that the file has no name any more, and opens the new file (package filelock).
 const (
 	TidyEvery = 24 * time.Hour
-	TidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed
+	tidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed
 	// tidyMost bounds how many sessions one run tidies, because for each it holds the registry's lock for some milliseconds.
 	tidyMost = 50
 	// factsAfter is how long the facts of an unused session without a row are kept.
@@ -44,8 +44,31 @@ type tidying struct {
 	left        int             // how many sessions this run may still tidy
 }
 
-// Tidy removes rows and files that are useless. The result more is true if there is more to do.
-func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
+// TidyDaily tidies the root unless that was done within the last day, and returns when to call it
+// again. The modification time of owed.LockName says when the root was last tidied, so other processes
+// know it, too.
+func TidyDaily(ctx context.Context, reg *sessions.Registry) (again time.Time) {
+	now := reg.Now()
+	if info, err := reg.Dir().Stat(owed.LockName); err == nil && !info.ModTime().After(now) {
+		if next := info.ModTime().Add(TidyEvery); next.After(now) {
+			return next
+		}
+	}
+	more, err := tidy(ctx, reg)
+	if err != nil && ctx.Err() == nil {
+		reg.Log.Warn("the root was tidied only in part", "err", err)
+	}
+	if more || err != nil {
+		return now.Add(tidyAgain)
+	}
+	if err := reg.Dir().Touch(owed.LockName, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		reg.Log.Warn("the time of tidying was not recorded", "err", err)
+	}
+	return now.Add(TidyEvery)
+}
+
+// tidy removes rows and files that are useless. The result more is true if there is more to do.
+func tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	var idle []sessions.IdleRow
 	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
 		idle = reg.Idle(rows)

@@ -1,10 +1,3 @@
-// This part sends a session or a person one notice when another session is idle, blocked, done or has ended.
-//
-// The requests are in notify.json in the root. The file exists only while somebody waits for a notice, so a root without requests costs
-// nothing. The process that acts on deadlines checks all requests. The command "c2c notify" also does so while it waits in a terminal. The
-// notice is a message of c2c. Its id is made from the request, and a mailbox takes each id only once. So a kill at any moment causes no
-// second notice. Any process may call this package at any time.
-
 package owed
 
 import (
@@ -21,15 +14,15 @@ import (
 	"c2c/sessions"
 )
 
+// The requests for a notice are in notify.json. The file exists only while somebody waits, so a root
+// without requests costs nothing. The process that acts on deadlines checks them, and so does "c2c
+// notify" while it waits.
 const (
-	FileName = sessions.NotifyFile
-	LockName = "notify.lock"
+	// NotifyLock is the lock file of the requests. A process that changes them closes it.
+	NotifyLock = "notify.lock"
 
 	// maxRequests bounds the requests of a root.
 	maxRequests = 256
-	// retryAfter is how long a Checker sends no notice to a session after a notice could not be sent to it. If a suspended process holds
-	// the lock of that session's mailbox, each try takes as long as sessions.KeepWait.
-	retryAfter = time.Minute
 )
 
 // Values of Request.When: the state of the session for which a request waits.
@@ -250,18 +243,12 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, s sessions.Session, s
 type RequestChecker struct {
 	reg    *sessions.Registry
 	show   Show
-	failed map[string]time.Time // when a notice could last not be sent to a session
-}
-
-// rests reports whether a try for a session has failed just now. A try in the future does not count: the clock was set back since.
-func (c *RequestChecker) rests(sid string) bool {
-	since := c.reg.Now().Sub(c.failed[sid])
-	return since >= 0 && since < retryAfter
+	failed tries // by session
 }
 
 // NewChecker makes a Checker that remembers nothing yet.
 func NewRequestChecker(reg *sessions.Registry, show Show) *RequestChecker {
-	return &RequestChecker{reg, show, map[string]time.Time{}}
+	return &RequestChecker{reg, show, tries{}}
 }
 
 // Check sends the notices that are due, and returns the requests that still wait. If there is no request, it costs one system call. The
@@ -313,7 +300,7 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, r
 func (c *RequestChecker) send(ctx context.Context, all []Request) (waiting []Request, err error) {
 	reg, sent := c.reg, map[string]bool{}
 	for _, r := range all {
-		if r.News == (SessionNews{}) || c.rests(r.By) {
+		if r.News == (SessionNews{}) || !c.failed.rests(r.By, reg.Now()).IsZero() {
 			continue
 		}
 		brief, end := context.WithTimeout(ctx, sessions.KeepWait)
@@ -355,7 +342,7 @@ func (c *RequestChecker) send(ctx context.Context, all []Request) (waiting []Req
 
 // file returns the file of the requests.
 func file(reg *sessions.Registry) atomicfile.RecordsFile[Request] {
-	return atomicfile.RecordsFile[Request]{Dir: reg.Dir(), Name: FileName, Lock: LockName, Now: reg.Now, Log: reg.Log}
+	return atomicfile.RecordsFile[Request]{Dir: reg.Dir(), Name: sessions.NotifyFile, Lock: NotifyLock, Now: reg.Now, Log: reg.Log}
 }
 
 // List returns the requests that wait.
@@ -389,7 +376,7 @@ func cancel(ctx context.Context, reg *sessions.Registry, match func(Request) boo
 
 // Files returns the files to watch for these requests. When a process closes one of them, there may be news.
 func RequestFiles(reg *sessions.Registry, waiting []Request) []string {
-	files := []string{filepath.Join(reg.Root(), LockName)}
+	files := []string{filepath.Join(reg.Root(), NotifyLock)}
 	for _, r := range waiting {
 		files = append(files, filepath.Join(reg.Root(), "sessions", r.SID+".lock"))
 	}

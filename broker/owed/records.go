@@ -57,7 +57,6 @@ type terms struct {
 	Reminders  int       `json:"reminders,omitempty"`
 	Reminder   string    `json:"reminder,omitempty"` // the id of the last reminder
 	RemindedAt time.Time `json:"reminded_at,omitzero"`
-	StaleAt    time.Time `json:"stale_at,omitzero"`     // when a look first found the answer overdue for too long
 	SenderTold bool      `json:"sender_told,omitempty"` // the sender got a notice that answer_by is over
 	ObservedAt time.Time `json:"observed_at,omitzero"`
 	AckedAt    time.Time `json:"acked_at,omitzero"`
@@ -442,15 +441,6 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to se
 			return d.Answered(m, observed[d.Key()]), false
 		})
 	})
-}
-
-// isAnswer reports whether a message is the answer, and not just the announcement of one.
-func isAnswer(m mail.Message) bool {
-	switch m.Kind {
-	case "ack", "status", "question", KindSystem:
-		return false
-	}
-	return m.From != sessions.SystemAlias
 }
 
 // hasAnswer reports whether an answer has closed the record.

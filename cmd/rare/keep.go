@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/internal/proc"
 	"c2c/sessions/callers"
 )
 
-// notifyAgain is how long a check for notices (package notify) counts. If a root has no lasting process, the first command after this time
+// notifyAgain is how long a check for notices (owed.Request) counts. If a root has no lasting process, the first command after this time
 // checks again whether a notice is due.
 const notifyAgain = 10 * time.Second
 
@@ -46,7 +45,7 @@ func (c *call) keep(ctx context.Context, args []string) error {
 		}
 		return owed.SaidDone(ctx, b.Registry, s, show)
 	}
-	err = deadlines.CheckOnce(ctx, b.Registry)
+	err = owed.CheckOnce(ctx, b.Registry)
 	if err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("check deadlines: %w", err)
 	}
