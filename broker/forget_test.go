@@ -36,7 +36,7 @@ func TestTheDoctorWarnsBeforeTheRegistryIsFull(t *testing.T) {
 		w := newWorld(t)
 		w.full(percent, true)
 		var told []string
-		for _, f := range broker.CheckRoot(t.Context(), w.Registry, func(string) bool { return true }) {
+		for _, f := range broker.CheckRoot(t.Context(), w.Registry) {
 			if f.Part == "registry" {
 				told = append(told, f.Detail)
 			}

@@ -132,7 +132,7 @@ func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
 	w.register("birch", w.heir())
 	w.wantMail("heir", "3")
 	w.wantMoves("heir", "old")
-	told := fmt.Sprint(broker.CheckRoot(context.Background(), w.Registry, func(string) bool { return true }))
+	told := fmt.Sprint(broker.CheckRoot(context.Background(), w.Registry))
 	if !strings.Contains(told, "mail is still to be moved") {
 		t.Errorf("doctor says %s", told)
 	}
@@ -362,7 +362,7 @@ func TestAForeignFileInAnOldMailboxStopsNoMove(t *testing.T) {
 	w.register("birch", w.heir())
 	w.wantMail("heir", "1")
 	w.wantMoves("heir")
-	told := fmt.Sprint(broker.CheckRoot(context.Background(), w.Registry, func(string) bool { return true }))
+	told := fmt.Sprint(broker.CheckRoot(context.Background(), w.Registry))
 	for _, text := range []string{w.file(logFile), told} {
 		if strings.Count(text, "00000001-1-10.json") != 1 {
 			t.Errorf("told: %s", text)

@@ -188,7 +188,7 @@ func TestAYear(t *testing.T) {
 	if y.inodes > 1500 || y.bytes > 4<<20 {
 		t.Errorf("%d inodes with %d bytes", y.inodes, y.bytes)
 	}
-	for _, f := range broker.CheckRoot(t.Context(), y.Registry, func(string) bool { return true }) {
+	for _, f := range broker.CheckRoot(t.Context(), y.Registry) {
 		if f.Status != format.OK {
 			t.Errorf("%s: %s", f.Part, f.Detail)
 		}
