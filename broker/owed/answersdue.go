@@ -129,9 +129,6 @@ func (l *recordLook) act(ctx context.Context, records []Record) error {
 	var due []Record
 	reasons := map[Key][]string{}
 	for _, d := range records {
-		if d.Half {
-			continue
-		}
 		now, next := debt{Message: d.Message, where: inRecord, to: l.s, now: l.c.reg.Now(), told: d.SenderTold, reminded: d.Reminders > 0}.due()
 		l.next = sessions.Earlier(l.next, next)
 		if reasons[d.Key()] = now; len(now) > 0 {

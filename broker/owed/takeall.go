@@ -2,7 +2,6 @@ package owed
 
 import (
 	"context"
-	"slices"
 
 	"c2c/internal/atomicfile"
 	"c2c/sessions"
@@ -52,8 +51,7 @@ func takeOpen(ctx context.Context, reg *sessions.Registry, from *atomicfile.Dir,
 	if err != nil {
 		return err
 	}
-	whole := slices.DeleteFunc(records, func(d Record) bool { return d.Half })
-	if err := AddRecords(ctx, reg, sid, true, whole...); err != nil {
+	if err := AddRecords(ctx, reg, sid, true, records...); err != nil {
 		return err
 	}
 	return from.Remove(sid + Suffix)
