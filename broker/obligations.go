@@ -212,6 +212,9 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	default:
 		o.ObservedAt = cmp.Or(st.HandedAt, st.At)
 		o.Why = st.Way[len(st.Way)-1]
+		if st.State == sessions.Read && st.Host == "" {
+			o.Why = "read after " + format.Clock(o.ObservedAt, now)
+		}
 		if st.State == sessions.Read {
 			o.Why += " and not answered"
 		}
