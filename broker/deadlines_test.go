@@ -370,26 +370,6 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 	}
 }
 
-func TestACheckerRestsWhenATroubleIsOver(t *testing.T) {
-	t.Parallel()
-	w, _, birch := pair(t)
-	path := filepath.Join(w.Root(), birch.ID+".inbox.json")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	k := owed.NewChecker(w.Registry)
-	if wait := w.look(k); wait != retryAfter {
-		t.Errorf("looks again after %v", wait)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	w.pass(retryAfter)
-	if wait := w.look(k); wait != 0 {
-		t.Errorf("nothing waits, and it looks again after %v", wait)
-	}
-}
-
 // If a suspended process holds a lock, each failed look waits for some seconds, and meanwhile no other deadline is checked.
 func TestAFailedLookIsRepeatedOnlyAfterAWhile(t *testing.T) {
 	t.Parallel()

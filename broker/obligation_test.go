@@ -268,30 +268,6 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	}
 }
 
-// The sender may write the record just after a ringer has found that there is none: the line of the ring comes behind it then.
-func TestARingBesideTheRecordIsCounted(t *testing.T) {
-	t.Parallel()
-	w, amber, birch := pair(t)
-	w.put(amber, "birch", mail.Message{Kind: "question"})
-	waiting, err := w.box(birch.ID).PeekAll(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rung := owed.NewRecord(waiting[0])
-	rung.Wakes.Add(wake.Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: wake.Rang})
-	later := owed.NewRecord(waiting[0])
-	later.Wakes.Add(wake.Ring{At: w.clock.Add(time.Minute), Outcome: wake.Coalesced})
-	for _, d := range []owed.Record{later, rung} {
-		if err := owed.AddRecords(t.Context(), w.Registry, birch.ID, false, d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := owed.Wakes{Count: 2, RangAt: w.clock.Add(time.Second).UTC(), First: w.clock.Add(time.Second).UTC(), Last: w.clock.Add(time.Minute).UTC(), Path: "socket", Result: wake.Coalesced}
-	if o := w.owesOne(amber); o.Wakes != want {
-		t.Errorf("wakes %+v, want %+v", o.Wakes, want)
-	}
-}
-
 func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	p := newTwoRoots(t)
 	from := p.broker(p.web)
@@ -381,18 +357,6 @@ func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 	if w.left(birch.ID) {
 		t.Error("it is owed again")
 	}
-}
-
-func TestARenamedSenderIsStillOwed(t *testing.T) {
-	t.Parallel()
-	w, _, birch, r := asks(t, mail.Message{Kind: "review"})
-	w.pass(time.Second)
-	ash := w.register("ash", callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
-	if o := w.wantState(ash, owed.StillOpen); o.From != "ash" || o.Side != broker.SideOwed {
-		t.Errorf("obligation %+v", o)
-	}
-	w.put(birch, "ash", mail.Message{InReplyTo: r.ID})
-	w.wantState(ash, owed.Answered)
 }
 
 // What waits goes to the heir, who owes it then; what was read and not answered is over, and its sender was told.
@@ -551,28 +515,6 @@ func (w *world) records(s sessions.Session, all []mail.Message) {
 	dir := filepath.Join(w.Root(), "owed")
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, s.ID+".jsonl"), lines, 0o600)); err != nil {
 		w.t.Fatal(err)
-	}
-}
-
-func TestTenThousandObligations(t *testing.T) {
-	w, amber, birch := pair(t)
-	var all []mail.Message
-	for i := range 10_000 {
-		m := mail.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: mail.NewID(w.clock), TS: mail.Seconds(w.clock), Due: mail.Seconds(w.clock.Add(time.Hour + time.Duration(i)*time.Second))}
-		all = append(all, m)
-	}
-	w.records(birch, all)
-	k := owed.NewChecker(w.Registry)
-	if wait := w.look(k); wait <= 0 || wait > time.Hour {
-		t.Errorf("looks again after %v", wait)
-	}
-	list := w.owes(amber, false)
-	if len(list) != 10_000 || list[0].ID != all[0].ID || list[9_999].Due.Before(list[0].Due) || list[0].Why == "" || list[9_999].Why != "" {
-		t.Errorf("%d obligations", len(list))
-	}
-	w.put(birch, "amber", mail.Message{InReplyTo: all[77].ID})
-	if left := w.owes(amber, false); len(left) != 9_999 {
-		t.Errorf("%d obligations are left", len(left))
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 
 // A session that waits for an answer has a file in asking/, below the root:
 //
-//	asking/<id of the question>   three lines: the session that asks, the asked session, and the alias of the asked session. Then
-//	                              comes the end of the wait in Unix seconds, with no newline after it: older versions refuse a file with four newlines
+//	asking/<id of the question>   three lines: the session that asks, the asked session, and its alias. Then
+//	                              comes the end of the wait in Unix seconds, without a newline
 //
 // The waiting process holds a lock on the file. So the wait ends with the process, even if the file stays. A suspended process keeps its
 // lock; therefore other processes ignore a wait whose time is over. The next process that asks removes the files of killed processes.
