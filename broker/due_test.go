@@ -264,7 +264,7 @@ func TestSomebodyLooksAtMailThatHasMoved(t *testing.T) {
 func (w *world) once() {
 	w.t.Helper()
 	defer unforked()()
-	if err := owed.CheckOnce(w.t.Context(), w.Registry); err != nil {
+	if err := owed.CheckOnce(w.t.Context(), w.Registry, nil); err != nil {
 		w.t.Fatal(err)
 	}
 }

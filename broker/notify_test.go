@@ -33,7 +33,7 @@ func (w *world) asks(when string) (amber, birch sessions.Session, r owed.Request
 // check looks at the requests, and gives the notices in amber's mailbox.
 func (w *world) check(sid string) (texts []string) {
 	w.t.Helper()
-	if _, err := owed.CheckRequests(context.Background(), w.Registry, nil); err != nil {
+	if _, err := owed.NewRequestChecker(w.Registry, nil).Check(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
 	box, err := w.Mailbox(sid)
@@ -373,7 +373,7 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 		t.Errorf("said done: %v", err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-	waiting, err := owed.CheckRequests(t.Context(), w.Registry, nil)
+	waiting, err := owed.NewRequestChecker(w.Registry, nil).Check(t.Context())
 	if !errors.Is(err, owed.ErrUnsent) || len(waiting) != 1 || waiting[0].By != amber.ID {
 		t.Errorf("%+v wait, %v", waiting, err)
 	}
@@ -424,7 +424,7 @@ func TestANoticeThatIsSentLaterSaysWhatWasSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-	if _, err := owed.CheckRequests(t.Context(), w.Registry, nil); !errors.Is(err, owed.ErrUnsent) {
+	if _, err := owed.NewRequestChecker(w.Registry, nil).Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
 		t.Errorf("check: %v", err)
 	}
 	w.turn(birch.ID, sessions.Busy, sessions.ByHook)

@@ -40,7 +40,9 @@ type Checker struct {
 	toldAt  map[string]time.Time // when a session last got a notice
 	asked   map[string]bool      // sessions whose old notices the method wasTold has read
 	tries   tries
-	Once    bool // set in a command, which looks only once
+	waiting []Request // the requests for a notice that wait
+	Once    bool      // set in a command, which looks only once
+	Show    Show      // shows news on the desktop; may be nil
 }
 
 // boxMemory is what a Checker remembers about one mailbox, so that it need not read a mailbox that has
@@ -79,7 +81,7 @@ func MayBeDue(reg *sessions.Registry) bool { return reg.Due.UntilLook() == 0 }
 // CheckOnce acts on passed deadlines, unless a long-lived process of the root does this. Usually no
 // deadline has passed, and CheckOnce costs one system call. If it cannot finish in time, a command
 // does the rest a minute later, or a long-lived process does.
-func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
+func CheckOnce(ctx context.Context, reg *sessions.Registry, show Show) error {
 	if !MayBeDue(reg) {
 		return nil
 	}
@@ -88,7 +90,7 @@ func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 		return err
 	}
 	c := NewChecker(reg)
-	c.Once = true
+	c.Once, c.Show = true, show
 	brief, cancel := context.WithTimeout(ctx, onceLimit)
 	defer cancel()
 	if _, err = c.Look(brief); ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
@@ -107,17 +109,40 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	c.look, c.all = c.reg.Prober(), slices.Concat(rows, c.outboxes())
 	mark := c.reg.Due.BeginLook(c.Once)
 	next := sessions.Earlier(c.lookIntoMailboxes(ctx, rows), c.lookIntoRecords(ctx, rows))
-	next = sessions.Earlier(next, c.tellNews(ctx, rows))
+	next, requests := sessions.Earlier(next, c.tellNews(ctx, rows)), c.lookIntoRequests(ctx)
+	if c.Once { // a lasting process checks the requests itself, so no command need look for them
+		next = sessions.Earlier(next, requests)
+	}
 	if c.Once && ctx.Err() != nil { // the look was cut short: the rest is due soon
 		next = sessions.Earlier(next, c.reg.Now().Add(retryAfter))
 	}
 	if c.Once || ctx.Err() == nil {
 		mark.End(next)
 	}
-	if next.IsZero() {
+	if next = sessions.Earlier(next, requests); next.IsZero() {
 		return 0, ctx.Err()
 	}
 	return max(next.Sub(c.reg.Now()), time.Millisecond), ctx.Err()
+}
+
+// lookIntoRequests sends the notices for which others have asked, and returns when to look again: when a
+// client ends, that may close none of Files.
+func (c *Checker) lookIntoRequests(ctx context.Context) (next time.Time) {
+	var err error
+	c.waiting, err = (&RequestChecker{c.reg, c.Show, c.tries}).Check(ctx)
+	switch {
+	case errors.Is(err, ErrUnsent): // no warning: this may last for days, and each warning would come again after a minute
+		c.reg.Log.Debug("requests for notices are checked later", "err", err)
+	case err != nil && ctx.Err() == nil:
+		c.reg.Log.Warn("requests for notices are checked later", "err", err)
+	}
+	switch {
+	case len(c.waiting) == 0:
+		return next
+	case c.Once:
+		return c.reg.Now().Add(requestsOnce)
+	}
+	return c.reg.Now().Add(RequestsEvery)
 }
 
 // tries has the time of the last failure by what was tried.
@@ -391,6 +416,9 @@ func (c *Checker) Files() []string {
 	files := []string{filepath.Join(c.reg.Root(), sessions.RegistryLock)}
 	if len(c.records) > 0 {
 		files = append(files, filepath.Join(c.reg.Root(), Directory)) // a directory: watch all files in it
+	}
+	if len(c.waiting) > 0 {
+		files = append(files, RequestFiles(c.reg, c.waiting)...)
 	}
 	for sid, mem := range c.boxes {
 		names := []string{sid + ".inbox.lock"}

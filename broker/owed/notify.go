@@ -243,7 +243,7 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, s sessions.Session, s
 type RequestChecker struct {
 	reg    *sessions.Registry
 	show   Show
-	failed tries // by session
+	failed tries
 }
 
 // NewChecker makes a Checker that remembers nothing yet.
@@ -261,10 +261,8 @@ func (c *RequestChecker) Check(ctx context.Context) (waiting []Request, err erro
 	return c.send(ctx, all)
 }
 
-// Check is Checker.Check for a process that checks only once.
-func CheckRequests(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
-	return NewRequestChecker(reg, show).Check(ctx)
-}
+// askedBy begins the keys of tries for the sessions that have asked.
+const askedBy = "asked by "
 
 // answer calls look for each request that has no news yet, records the news that look returns, and returns all requests. Recorded news is
 // final, even if the notice can only be sent later. If nothing has changed, answer does not take the lock: the processes that wait for news
@@ -300,14 +298,14 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, r
 func (c *RequestChecker) send(ctx context.Context, all []Request) (waiting []Request, err error) {
 	reg, sent := c.reg, map[string]bool{}
 	for _, r := range all {
-		if r.News == (SessionNews{}) || !c.failed.rests(r.By, reg.Now()).IsZero() {
+		if r.News == (SessionNews{}) || !c.failed.rests(askedBy+r.By, reg.Now()).IsZero() {
 			continue
 		}
 		brief, end := context.WithTimeout(ctx, sessions.KeepWait)
 		serr := SendNotice(brief, reg, r.By, mail.Message{To: cmp.Or(reg.AliasOf(ctx, r.By), reg.Facts.Of(r.By).Alias), ID: r.NoticeID(), Content: r.News.Text}, NoticeAsked)
 		end()
 		if serr != nil { // the other notices are sent all the same
-			err, c.failed[r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), reg.Now()
+			err, c.failed[askedBy+r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), reg.Now()
 			continue
 		}
 		sent[r.ID] = true
@@ -383,5 +381,10 @@ func RequestFiles(reg *sessions.Registry, waiting []Request) []string {
 	return files
 }
 
-// CheckEvery is the time between two calls of Check while a request waits: when a client ends, that may close none of Files.
-const RequestsEvery = 2 * time.Second
+const (
+	// RequestsEvery is the time between two checks while a request waits.
+	RequestsEvery = 2 * time.Second
+	// requestsOnce is the same in a root without a lasting process: the first command after this time
+	// checks again.
+	requestsOnce = 10 * time.Second
+)

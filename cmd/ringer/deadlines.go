@@ -51,7 +51,7 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 // check acts on each deadline until ctx ends or the root is gone. The caller holds the lock.
 func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
 	checker := owed.NewChecker(b.Registry)
-	asked := owed.NewRequestChecker(b.Registry, func(ctx context.Context, text string) error { return proc.ShowOnDesktop(ctx, getenv, text) })
+	checker.Show = func(ctx context.Context, text string) error { return proc.ShowOnDesktop(ctx, getenv, text) }
 	var relayAt, tidyAt time.Time // when to start the relay again if it does not run, and when to tidy the root
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
@@ -62,7 +62,6 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 			log.Debug("deadlines are checked later", "err", err)
 			wait, err = 0, nil
 		}
-		files = checker.Files()
 		if !b.Now().Before(tidyAt) {
 			tidyAt = moves.TidyDaily(ctx, b.Registry)
 		}
@@ -72,20 +71,7 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 				log.Warn("the relay is not started", "err", err)
 			}
 		}
-		waiting, nerr := asked.Check(ctx)
-		switch {
-		case errors.Is(nerr, owed.ErrUnsent): // no warning: this may last for days, and each warning would come again after a minute
-			log.Debug("requests for notices are checked later", "err", nerr)
-		case nerr != nil && ctx.Err() == nil:
-			log.Warn("requests for notices are checked later", "err", nerr)
-		}
-		if len(waiting) > 0 {
-			files = append(files, owed.RequestFiles(b.Registry, waiting)...)
-			if wait == 0 || wait > owed.RequestsEvery {
-				wait = owed.RequestsEvery
-			}
-		}
-		return files, wait, err
+		return checker.Files(), wait, err
 	})
 }
 
