@@ -5,7 +5,6 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/sessions"
 )
 
 // What is on disk under a root, as others read it: docs/inside/files.md.
@@ -23,9 +22,8 @@ const (
 	wakeLock     = "wake.lock"
 )
 
-func workName(sid string) string     { return sid + workEnd }
-func answeredName(sid string) string { return sid + sessions.AnswersEnd }
-func ringLock(sid string) string     { return sid + ".wake.lock" }
+func workName(sid string) string { return sid + workEnd }
+func ringLock(sid string) string { return sid + ".wake.lock" }
 
 // mover is the reader that a move of mail is.
 const mover = inbox.ByMover

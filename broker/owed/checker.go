@@ -326,10 +326,14 @@ func (c *Checker) act(ctx context.Context, rows []sessions.Row, s sessions.Sessi
 	now := c.reg.Now()
 	mem.mail, mem.next, mem.opens, mem.news = len(msgs)+len(mem.unread) > 0, time.Time{}, time.Time{}, nil
 	told, late := Quota{}, Quota{}
+	var does sessions.State
+	if len(mem.unread) > 0 {
+		does = c.look.Now(s, false).Does
+	}
 	for _, r := range mem.unread {
 		waits := slices.ContainsFunc(msgs, func(w mail.Message) bool { return w.ID == r.ID && w.SameSender(r.Message) }) // it was put back
 		if !waits && late.Take(r.Message) {
-			mem.add(debt{Message: r.Message, where: inArchive, to: s, does: c.look.Now(s, false).Does, gone: mem.gone, now: now})
+			mem.add(debt{Message: r.Message, where: inArchive, to: s, does: does, gone: mem.gone, now: now})
 		}
 	}
 	var expired []mail.Message
