@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -51,14 +50,14 @@ func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, r := owing(t)
 			does(w, birch)
-			k := deadlines.NewChecker(w.Registry)
+			k := owed.NewChecker(w.Registry)
 			if wait := w.look(k); wait <= 0 || wait > time.Hour {
 				t.Errorf("looks again after %v", wait)
 			}
 			w.pass(time.Hour)
 			for range 2 {
 				w.look(k)
-				w.look(deadlines.NewChecker(w.Registry))
+				w.look(owed.NewChecker(w.Registry))
 			}
 			w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
 			if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != owed.Unanswered {
@@ -89,7 +88,7 @@ func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
 	}
 	unblock := w.block(amber.ID)
 	w.pass(time.Hour)
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	w.wantNotices(cedar.ID, `birch has not answered your message "which host" (`)
 	unblock()
@@ -112,7 +111,7 @@ func TestNoWordOfAnEphemeralMessageIsKeptForItsAnswer(t *testing.T) {
 		t.Errorf("the record is %s", record)
 	}
 	w.pass(time.Hour)
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, "birch has not answered your message "+mail.ShortID(r.ID)+" within 1 h")
 }
 
@@ -139,7 +138,7 @@ func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
 			}
 			then(w, amber, birch)
 			w.pass(time.Hour)
-			w.look(deadlines.NewChecker(w.Registry))
+			w.look(owed.NewChecker(w.Registry))
 			w.wantNotices(amber.ID)
 			if w.left(birch.ID) {
 				t.Error("the record stays")
@@ -173,13 +172,13 @@ func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
 	w.read(birch.ID)
 	w.pass(time.Hour)
 	record := w.file("owed/" + birch.ID + ".jsonl")
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, "has not answered")
 	if err := os.WriteFile(filepath.Join(w.Root(), "owed", birch.ID+".jsonl"), []byte(record), 0o600); err != nil { // as if it had been killed before
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, "has not answered")
 	if w.left(birch.ID) {
 		t.Error("the record stays")

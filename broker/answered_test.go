@@ -63,29 +63,6 @@ func TestTheFirstAnswerMayBeOld(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOfAWrongClockIsTakenBack(t *testing.T) {
-	t.Parallel()
-	for _, before := range []time.Duration{0, time.Second} {
-		w, amber, _ := expecting(t)
-		if err := sessions.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Dir().Touch(answeredName(amber.ID), w.clock.Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
-		if at, _ := sessions.LastAnswer(w.Registry, amber.ID); !at.IsZero() {
-			t.Errorf("an answer of %v counts", at)
-		}
-		want := w.clock.Add(-before)
-		if err := sessions.SawAnswer(w.Registry, amber.ID, want); err != nil {
-			t.Fatal(err)
-		}
-		if at, _ := sessions.LastAnswer(w.Registry, amber.ID); !at.Equal(want) {
-			t.Errorf("it has answered at %v, want %v", at, want)
-		}
-	}
-}
-
 func TestAnAnswerMakesAFailureVoid(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)

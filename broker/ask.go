@@ -109,9 +109,13 @@ func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 	})
 }
 
-// isAnswer reports whether m is the answer: the asked session has written it, and it is no notice of c2c.
+// isAnswer reports whether m ends the wait.
 func (q *Question) isAnswer(m mail.Message) bool {
-	return m.InReplyTo == q.ID && m.Kind != owed.KindSystem && owed.IsWrittenBy(q.b.Registry, q.asked, q.To, m)
+	if m.InReplyTo != q.ID {
+		return false
+	}
+	rows, err := q.b.ReadRegistry()
+	return err == nil && owed.IsReply(q.b.Authors(rows), q.asked, q.To, m)
 }
 
 // Ack ends the lease of the answer. If err is nil, the answer was handed over, and Ack confirms that. Otherwise the answer waits again, as

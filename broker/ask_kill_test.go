@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"c2c/broker"
 	"c2c/broker/owed"
@@ -17,30 +16,6 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
-
-// The version before wants three lines, each with an end, and nothing or one without behind them.
-func TestTheFileOfAWaitIsReadByOlderVersions(t *testing.T) {
-	w := newWorld(t)
-	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
-	q := w.ask(amber, "birch", "one?")
-	lines := strings.Split(w.file(owed.AskingDir+"/"+q.ID), "\n")
-	if len(lines) != 4 || lines[0] != amber.ID || lines[1] != birch.ID || lines[2] != "birch" {
-		t.Errorf("lines %q", lines)
-	}
-	if _, err := w.answer(birch, q.ID); err != nil {
-		t.Fatal(err)
-	}
-	for _, end := range []string{"", "x", "NaN", "-1", "1e400"} { // an older version writes none
-		if err := errors.Join(q.File().Truncate(0), func() error {
-			_, err := q.File().WriteAt([]byte(strings.Join(lines[:3], "\n")+"\n"+end), 0)
-			return err
-		}()); err != nil {
-			t.Fatal(err)
-		}
-		w.clock = w.clock.Add(time.Hour)
-		w.wantMail(amber.ID)
-	}
-}
 
 func TestAnAnswerThatIsNotHandedOverIsMail(t *testing.T) {
 	w := newWorld(t)

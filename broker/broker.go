@@ -2,10 +2,9 @@
 // session is one conversation with an AI program, which is called its client. A root is the directory with the mail of one project. To ring
 // a session means to wake its client when mail waits; a ringer is a process that rings.
 //
-// Package sessions has the list of the sessions, and package inbox keeps their mail on disk. The packages in this folder do the rest: owed
-// (records answers that are due), deadlines (acts when a time is over), loops (stops agents that only answer each other), resume (lets such
-// agents continue), moves (moves mail to another mailbox), notice (writes c2c's own messages), notify (sends notices that a session has
-// asked for), explain (tells why a message is not read yet).
+// Package sessions has the list of the sessions, and package inbox keeps their mail on disk. Of the
+// packages in this folder, owed knows what is owed, how it ends and who is told, and stops agents that
+// only answer each other; moves moves mail to another mailbox.
 //
 // Some more words: The facts of a session are a file for what its row in registry.json cannot hold (package sessions/facts). A sweep ("c2c
 // sweep") removes sessions that nobody uses and of whose client c2c sees no process. A host is another machine, and the relay is the

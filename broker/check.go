@@ -22,12 +22,8 @@ import (
 	"c2c/wake"
 )
 
-// Check warns if a session has not answered a ring within answerTime, or if no ringer has rung within answerTime after new mail.
-const answerTime = time.Minute
-
-// Check reports sessions that were not woken, with the cause; damaged files; and sessions whose process c2c cannot see. The argument wakes is
-// a function that reports whether c2c can wake the sessions of a client.
-func CheckRoot(ctx context.Context, reg *sessions.Registry, wakes func(client string) bool) []format.Finding {
+// Check reports sessions that were not woken, with the cause; damaged files; and sessions whose process c2c cannot see.
+func CheckRoot(ctx context.Context, reg *sessions.Registry) []format.Finding {
 	all, err := reg.Sessions(ctx)
 	if err != nil {
 		return []format.Finding{format.Failed("sessions", reg.Root(), err)}
@@ -49,7 +45,7 @@ func CheckRoot(ctx context.Context, reg *sessions.Registry, wakes func(client st
 		if len(waits) > 0 && s.State == sessions.Absent {
 			absent++
 		}
-		if f, ok := checkSession(reg, s, waits, wakes(s.Client)); ok {
+		if f, ok := checkSession(reg, s, waits); ok {
 			found = append(found, f)
 		}
 	}
@@ -152,7 +148,7 @@ func howToRead(reg *sessions.Registry, sid string, all []sessions.Session) strin
 		case s.Client == "" || s.State == sessions.Person:
 			return "c2c poll-inbox --session-id " + sid
 		case s.State == sessions.Absent:
-			return remedy(reg, s, wake.Ring{Outcome: wake.Failed})
+			return reg.Prober().Remedy(s, wake.Ring{Outcome: wake.Failed})
 		default:
 			return fmt.Sprintf("c2c send %s 'Read your mail.'", s.Alias)
 		}
@@ -161,22 +157,26 @@ func howToRead(reg *sessions.Registry, sid string, all []sessions.Session) strin
 }
 
 // checkSession checks the last ring and the mail of one session. ok is false if there is nothing to report.
-func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Message, wakes bool) (f format.Finding, ok bool) {
-	r, now := s.LastRing, reg.Now()
+func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Message) (f format.Finding, ok bool) {
+	r, now, look := s.LastRing, reg.Now(), reg.Prober()
+	unrung := func() string {
+		why, do := look.Unrung(s)
+		return why + "; " + do
+	}
 	f = format.Finding{Session: s.Alias, Status: format.OK, Part: "session " + s.Alias}
 	if r.Outcome != "" {
 		f.Ring = &r
 	}
 	unread, ringFailed, present := slices.ContainsFunc(waits, r.IsFor), r.Outcome != "" && r.Outcome != wake.Rang, s.State != sessions.Absent
 	switch {
-	case !sessions.TakenOut(reg, &s) && hasLostRinger(reg, &s):
-		f.Status, f.Detail = format.Warning, unrungWords(reg, &s)
+	case !look.TakenOut(s) && look.LostRinger(s):
+		f.Status, f.Detail = format.Warning, unrung()
 		return f, true
 	case ringFailed:
 		f.Detail = r.String()
-	case unread && present && now.Sub(r.At) > answerTime:
+	case unread && present && now.Sub(r.At) > sessions.RingAnswer:
 		f.Detail = r.String() + ", and nobody has read since"
-	case !unread && len(waits) > 0 && present && s.State != sessions.Person && s.State != sessions.External && (now.Sub(waits[0].Time()) > answerTime || notBegun(reg, &s)):
+	case !unread && len(waits) > 0 && present && s.State != sessions.Person && s.State != sessions.External && (now.Sub(waits[0].Time()) > sessions.RingAnswer || look.NotBegun(s)):
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
 	case s.HasMailToMove():
 		f.Status, f.Detail = format.Warning, "mail is still to be moved to it: its next call does that, or says what stops it"
@@ -192,43 +192,18 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		f.Detail += "; that mail has been read since"
 	case !present:
 		f.Detail += "; it is not there: its mail waits for its return"
+	case r.Outcome == "" && !look.IsRung(s):
+		f.Status, f.Detail = format.Warning, f.Detail+"; "+unrung()
 	case r.Outcome == "":
-		f.Status, f.Detail = format.Warning, f.Detail+"; "+notRung(reg, s, wakes)
+		f.Status, f.Detail = format.Warning, f.Detail+"; its turn is long, or it cannot be rung: its next tool call or prompt brings the mail; a process of c2c looks after it"
 	default:
-		f.Status, f.Detail = format.Warning, f.Detail+"; "+remedy(reg, s, r)+"; "+ringer(reg, s)
+		by := "no process of c2c looks after it"
+		if look.IsRung(s) {
+			by = "a process of c2c looks after it"
+		}
+		f.Status, f.Detail = format.Warning, f.Detail+"; "+look.Remedy(s, r)+"; "+by
 	}
 	return f, true
-}
-
-// ringer says whether something rings a session.
-func ringer(reg *sessions.Registry, s sessions.Session) string {
-	if isRung(reg, &s) {
-		return "a process of c2c looks after it"
-	}
-	return "no process of c2c looks after it"
-}
-
-func unrungWords(reg *sessions.Registry, s *sessions.Session) string {
-	why, do := unrung(reg, s)
-	return why + "; " + do
-}
-
-// notRung says why no process has rung a session whose mail waits, and what a person can do.
-func notRung(reg *sessions.Registry, s sessions.Session, wakes bool) string {
-	_, known := client.Find(s.Client)
-	switch {
-	case notBegun(reg, &s) || client.Typed(s.Client) && !isRung(reg, &s):
-		return unrungWords(reg, &s)
-	case s.Client == "":
-		return "it was registered in a shell, and no client has it: c2c poll-inbox --session-id " + s.Alias + " takes the mail"
-	case !wakes && s.Pane == "" && !known:
-		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
-	}
-	server := "no server of c2c runs in it"
-	if reg.Locks.HasServer(s.ID) {
-		server = "c2c's server in it cannot ring"
-	}
-	return "its turn is long, or " + server + ": its next tool call or prompt brings the mail; " + ringer(reg, s)
 }
 
 // mailThatRings returns the waiting messages for which c2c rings the session.
@@ -239,36 +214,4 @@ func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Sessi
 	}
 	msgs, err := box.Head(ctx, wake.MaxLook)
 	return wake.MayWake(msgs), err
-}
-
-// remedy returns what a person can do for a session whose mail waits after the ring r.
-func remedy(reg *sessions.Registry, s sessions.Session, r wake.Ring) string {
-	p, _ := client.Find(s.Client)
-	by := wake.AboutMethod(r.Method)
-	switch {
-	case by.Failed != "":
-		return strings.NewReplacer("{client}", s.Client, "{alias}", s.Alias).Replace(by.Failed)
-	case r.Outcome == wake.Rang:
-		return "answer the dialog that is open there; its next prompt brings the mail"
-	case by.Typed:
-		return "empty its prompt or answer its dialog: it is rung again"
-	case r.Outcome == wake.Held:
-		return "its person can accept or deny the ring there"
-	case r.Outcome == wake.Refused:
-		return "its next prompt or tool call brings the mail"
-	case by.Busy != "" && r.Outcome == wake.Uncaptured:
-		return by.Busy
-	case r.Outcome == wake.Uncaptured:
-		return "answer what it asks there: it is rung again"
-	case p.Resume == "":
-		return "its next prompt brings the mail"
-	}
-	anew := "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.Getenv)
-	switch {
-	case r.Outcome == wake.Away:
-		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"
-	case p.Typed || p.Plugin:
-		return anew + "; then mail wakes it"
-	}
-	return anew + "; its next prompt brings the mail"
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox"
@@ -51,7 +50,7 @@ func (w *world) wantNotices(sid string, words ...string) {
 	}
 }
 
-func (w *world) look(k *deadlines.Checker) time.Duration {
+func (w *world) look(k *owed.Checker) time.Duration {
 	w.t.Helper()
 	defer unforked()()
 	wait, err := k.Look(context.Background())
@@ -73,7 +72,7 @@ func (w *world) lookAtOnce(n int) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			if _, err := deadlines.NewChecker(w.Registry).Look(w.t.Context()); err != nil {
+			if _, err := owed.NewChecker(w.Registry).Look(w.t.Context()); err != nil {
 				w.t.Error(err)
 			}
 		})
@@ -124,7 +123,7 @@ func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
 			if _, err := w.Send(t.Context(), amber, m); err != nil {
 				t.Fatal(err)
 			}
-			k := deadlines.NewChecker(w.Registry)
+			k := owed.NewChecker(w.Registry)
 			wait := w.look(k)
 			if told := len(c.words) > 0; told != (wait > 0) || told && wait > c.before+c.after {
 				t.Errorf("looks again after %v", wait)
@@ -137,7 +136,7 @@ func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
 			w.wantNotices(amber.ID, c.words...)
 			w.pass(time.Hour)
 			w.look(k)
-			w.look(deadlines.NewChecker(w.Registry)) // another one, that knows nothing of the first
+			w.look(owed.NewChecker(w.Registry)) // another one, that knows nothing of the first
 			w.wantNotices(amber.ID, c.words...)
 		})
 	}
@@ -147,7 +146,7 @@ func TestWhatWasReadInTimeIsToldToNobody(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	w.read(birch.ID)
 	w.pass(time.Hour)
@@ -161,7 +160,7 @@ func TestASenderIsToldThatItsReceiverHasEnded(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	w.ends(20)
 	if wait := w.look(k); wait <= 0 || wait > endedAfter {
@@ -186,7 +185,7 @@ func TestNobodyIsToldOfAnEndThatIsNone(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.ends(20)
 	w.look(k)
 	w.starts(20)
@@ -216,7 +215,7 @@ func TestASenderIsToldThatItsMessageIsRefused(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock, Method: "socket", Outcome: wake.Refused, Oldest: "x", From: "amber"}); err != nil {
 		t.Fatal(err)
@@ -248,7 +247,7 @@ func TestANoticeIsAnsweredByNoNotice(t *testing.T) {
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
 	w.pass(owed.TellAfter)
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	w.ends(10)
 	w.ends(20)
@@ -273,7 +272,7 @@ func TestASenderIsToldOfAFewOfItsMessages(t *testing.T) {
 		w.send(amber, "birch", "x")
 	}
 	w.pass(owed.TellAfter)
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	told := w.notices(amber.ID)
 	if len(told) != 1 || strings.Count(told[0], `"x" (`) != maxTold {
 		t.Errorf("told %q, want one notice of %d messages", told, maxTold)
@@ -293,7 +292,7 @@ func TestAnExpiredMessageIsHandedOverToNobody(t *testing.T) {
 	w.wantMail(birch.ID, "first", "brief", "last")
 	w.pass(time.Minute)
 	w.wantMail(birch.ID, "first", "last") // before anybody has looked after it
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	if all, err := w.box(birch.ID).PeekAll(t.Context()); err != nil || len(all) != 2 {
 		t.Errorf("left are %v, %v", all, err)
@@ -326,11 +325,11 @@ func TestAMessageThatExpiresInAReadersHandsIsRead(t *testing.T) {
 		t.Fatalf("leased %v, %v", l, err)
 	}
 	w.pass(time.Hour)
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	if err := l.Ack(t.Context(), inbox.Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(amber.ID)
 	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Read {
 		t.Errorf("status %+v, %v", st, err)
@@ -371,26 +370,6 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 	}
 }
 
-func TestACheckerRestsWhenATroubleIsOver(t *testing.T) {
-	t.Parallel()
-	w, _, birch := pair(t)
-	path := filepath.Join(w.Root(), birch.ID+".inbox.json")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	k := deadlines.NewChecker(w.Registry)
-	if wait := w.look(k); wait != retryAfter {
-		t.Errorf("looks again after %v", wait)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	w.pass(retryAfter)
-	if wait := w.look(k); wait != 0 {
-		t.Errorf("nothing waits, and it looks again after %v", wait)
-	}
-}
-
 // If a suspended process holds a lock, each failed look waits for some seconds, and meanwhile no other deadline is checked.
 func TestAFailedLookIsRepeatedOnlyAfterAWhile(t *testing.T) {
 	t.Parallel()
@@ -421,7 +400,7 @@ func TestAFailedLookIsRepeatedOnlyAfterAWhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, amber, birch := pair(t)
-			k := deadlines.NewChecker(w.Registry)
+			k := owed.NewChecker(w.Registry)
 			mend, done := fails(w, amber, birch)
 			if wait := w.look(k); wait != retryAfter {
 				t.Errorf("looks again after %v", wait)
@@ -453,31 +432,6 @@ func (w *world) hide(name string) (unhide func()) {
 	}
 }
 
-// All that waits is read at each look, while senders and hooks wait.
-func TestACheckerLooksAtALongMailboxMoreSeldom(t *testing.T) {
-	t.Parallel()
-	w, amber, birch := pair(t)
-	many := make([]mail.Message, 3*longMailbox)
-	for i := range many {
-		many[i] = mail.Message{From: "amber", To: "birch", Content: "x", TS: mail.Seconds(w.clock)}
-	}
-	if _, err := w.box(birch.ID).Deliver(t.Context(), many...); err != nil {
-		t.Fatal(err)
-	}
-	k := deadlines.NewChecker(w.Registry)
-	w.look(k)
-	if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", ExpiresAt: mail.Seconds(w.clock)}); err != nil {
-		t.Fatal(err)
-	}
-	if wait := w.look(k); wait != 3*time.Second {
-		t.Errorf("looks again after %v", wait)
-	}
-	w.wantNotices(amber.ID)
-	w.pass(3 * time.Second)
-	w.look(k)
-	w.wantNotices(amber.ID, "It has expired")
-}
-
 func TestWhoRepeatsWhatHasExpiredIsTold(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
@@ -500,7 +454,7 @@ func TestWhatIsNotToldTakesNoPlaceOfWhatIs(t *testing.T) {
 		lost func(w *world)
 		told string
 	}{
-		"expired": {func(w *world) { w.look(deadlines.NewChecker(w.Registry)) }, "has expired"},
+		"expired": {func(w *world) { w.look(owed.NewChecker(w.Registry)) }, "has expired"},
 		"swept": {func(w *world) {
 			w.ends(20)
 			for range 2 {
@@ -559,7 +513,7 @@ func TestARefusalOfOtherMailIsToldToNobody(t *testing.T) {
 	w.rang(birch.ID, refused)
 	w.pass(time.Second)
 	w.send(amber, "birch", "younger")
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	w.wantNotices(amber.ID)
 	w.read(birch.ID)
@@ -581,7 +535,7 @@ func TestOfAnEphemeralMessageThatExpiresNoWordIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.pass(time.Minute)
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
 		t.Errorf("dead letters %+v, %v", dead, err)
 	}
@@ -606,7 +560,7 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	w.logs(slog.NewTextHandler(&log, nil))
 	archive := filepath.Join(w.Root(), "archive", birch.ID+".jsonl")
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	for times := 1; times <= 2; times++ {
 		if err := os.MkdirAll(archive, 0o700); err != nil {
 			t.Fatal(err)
@@ -630,12 +584,12 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 // The steps by which a message expires, each of which may be the last of a killed process: the next one completes them.
 func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]func(w *world, k *deadlines.Checker, m mail.Message) error{
-		"before it began": func(*world, *deadlines.Checker, mail.Message) error { return nil },
-		"behind the dead letter": func(w *world, _ *deadlines.Checker, m mail.Message) error {
+	for name, before := range map[string]func(w *world, k *owed.Checker, m mail.Message) error{
+		"before it began": func(*world, *owed.Checker, mail.Message) error { return nil },
+		"behind the dead letter": func(w *world, _ *owed.Checker, m mail.Message) error {
 			return owed.AddDead(w.t.Context(), w.Registry, "birch", owed.DeadLetter{Reason: owed.Expired, Message: m})
 		},
-		"behind the notice": func(w *world, k *deadlines.Checker, m mail.Message) error {
+		"behind the notice": func(w *world, k *owed.Checker, m mail.Message) error {
 			if err := owed.AddDead(w.t.Context(), w.Registry, "birch", owed.DeadLetter{Reason: owed.Expired, Message: m}); err != nil {
 				return err
 			}
@@ -660,11 +614,11 @@ func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 			if err != nil || len(msgs) != 1 {
 				t.Fatalf("%v, %v", msgs, err)
 			}
-			if err := before(w, deadlines.NewChecker(w.Registry), msgs[0]); err != nil {
+			if err := before(w, owed.NewChecker(w.Registry), msgs[0]); err != nil {
 				t.Fatal(err)
 			}
 			w.pass(time.Second)
-			w.look(deadlines.NewChecker(w.Registry))
+			w.look(owed.NewChecker(w.Registry))
 			if left, err := w.box("birch").PeekAll(t.Context()); err != nil || len(left) != 0 {
 				t.Errorf("left are %v, %v", left, err)
 			}
@@ -683,12 +637,12 @@ func TestOneKeepsAtATime(t *testing.T) {
 	w.send(amber, "birch", "x")
 	w.pass(owed.TellAfter)
 	release := w.keeping()
-	if err := deadlines.CheckOnce(t.Context(), w.Registry); err != nil {
+	if err := owed.CheckOnce(t.Context(), w.Registry, nil); err != nil {
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID)
 	release()
-	if err := deadlines.CheckOnce(t.Context(), w.Registry); err != nil {
+	if err := owed.CheckOnce(t.Context(), w.Registry, nil); err != nil {
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID, "has not read")
@@ -705,7 +659,7 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(plant)); err != nil {
 		t.Fatal(err)
 	}
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, `birch has not read your message "hello"`)
 	rows, err := w.Rows(t.Context())
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/sessions"
 )
 
 // What is on disk under a root, as others read it: docs/inside/files.md.
@@ -23,9 +22,8 @@ const (
 	wakeLock     = "wake.lock"
 )
 
-func workName(sid string) string     { return sid + workEnd }
-func answeredName(sid string) string { return sid + sessions.AnswersEnd }
-func ringLock(sid string) string     { return sid + ".wake.lock" }
+func workName(sid string) string { return sid + workEnd }
+func ringLock(sid string) string { return sid + ".wake.lock" }
 
 // mover is the reader that a move of mail is.
 const mover = inbox.ByMover
@@ -41,7 +39,6 @@ const (
 	maxTold       = 5
 	defaultHops   = 50
 	blindTimes    = 10
-	longMailbox   = 1000
 	lookEvery     = 10 * time.Minute
 	retryAfter    = time.Minute
 	endedAfter    = time.Minute
@@ -49,21 +46,11 @@ const (
 	tellAbsent    = 24 * time.Hour
 	remindGap     = 30 * time.Minute
 	readGrace     = 5 * time.Minute
-	giveUpAfter   = 24 * time.Hour
 	overdueLimit  = 30 * 24 * time.Hour
 	guardPause    = mail.LongestHold
 	waitGrace     = 10 * time.Second
-	clockCalm     = 10 * time.Minute
 	hiddenFor     = 7 * 24 * time.Hour
 	tidyEvery     = 24 * time.Hour
 	forgetSoon    = 24 * time.Hour
 	moveWait      = 200 * time.Millisecond
 )
-
-// maxReminders is how often a session is reminded of what it owes: one that cannot be rung, once.
-func maxReminders(surface string) int {
-	if surface == sessions.SurfaceFull {
-		return 3
-	}
-	return 1
-}

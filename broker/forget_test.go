@@ -6,54 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/moves"
-	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
-
-// A reminder to a session that has ended would be read by nobody. Who waits for the answer can ask somebody else.
-func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
-	t.Parallel()
-	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
-	k := deadlines.NewChecker(w.Registry)
-	w.look(k)
-	w.read(birch.ID)
-	w.ends(20)
-	w.pass(5 * time.Hour)
-	for range 3 {
-		w.look(k)
-		w.look(deadlines.NewChecker(w.Registry))
-		w.pass(time.Hour)
-	}
-	w.wantReminders(birch.ID, 0)
-	w.wantNotices(amber.ID, "birch has ended without an answer")
-	if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != owed.Ended {
-		t.Errorf("status %+v, %v", st, err)
-	}
-	w.starts(20)
-	w.register("birch", callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)})
-	w.look(k)
-	w.wantReminders(birch.ID, 1) // it is back, and owes the answer still
-	w.look(k)
-	w.wantReminders(birch.ID, 1)
-}
-
-// Who was told that nobody has read the question need not hear that nobody answers it.
-func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
-	t.Parallel()
-	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
-	k := deadlines.NewChecker(w.Registry)
-	w.ends(20)
-	for range 8 {
-		w.look(k)
-		w.pass(time.Hour)
-	}
-	w.wantReminders(birch.ID, 0)
-	w.wantNotices(amber.ID, "has ended without reading")
-}
 
 // notice puts a notice of c2c into a mailbox.
 func (w *world) notice(s sessions.Session, words string) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -277,7 +276,7 @@ func TestWhatIsHeldIsHandedOverAfterSilence(t *testing.T) {
 	if _, err := w.Send(t.Context(), amber, mail.Message{To: birch.Alias, Content: "again"}); !errors.Is(err, owed.ErrTooManyAnswers) || !strings.Contains(err.Error(), "held already for 15 min") {
 		t.Errorf("a second one: %v", err)
 	}
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > guardPause {
 		t.Errorf("it is looked for in %v", wait)
 	}
@@ -458,8 +457,8 @@ func TestTheCheckerTellsOfWhatIsHeld(t *testing.T) {
 	if _, err := w.box(all[1].ID).Deliver(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	w.look(deadlines.NewChecker(w.Registry))
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(all[1].ID, "You and s0")
 	w.wantNotices(w.person(), "s0 and s1")
 }

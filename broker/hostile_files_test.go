@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -48,7 +47,7 @@ func FuzzFilesOfARoot(f *testing.F) {
 		w.Search(ctx, amber, []string{"x"}, 9)
 		w.HistoryBefore(ctx, "", broker.Latest, 9)
 		broker.Obligations(ctx, w.Registry, amber, true)
-		deadlines.NewChecker(w.Registry).Look(ctx)
+		owed.NewChecker(w.Registry).Look(ctx)
 		if box, err := w.Mailbox(amber.ID); err == nil {
 			box.Archive().History(ctx, 9)
 			box.Archive().Next(0)
@@ -64,7 +63,7 @@ func FuzzFilesOfARoot(f *testing.F) {
 			t.Errorf("%s with %q: birch has %v, %v", path, data, msgs, err)
 		}
 		w.clock = w.clock.Add(time.Hour)
-		deadlines.NewChecker(w.Registry).Look(ctx)
+		owed.NewChecker(w.Registry).Look(ctx)
 		if _, err := os.Stat(filepath.Join(w.Root(), registryFile)); errors.Is(err, fs.ErrNotExist) {
 			t.Error("the registry is gone")
 		}

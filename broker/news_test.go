@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
@@ -32,7 +31,7 @@ func TestASenderIsToldTogether(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	first := w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	later := []broker.Receipt{w.put(amber, "birch", mail.Message{Content: "two"}), w.put(amber, "birch", mail.Message{Content: "three"}), w.put(amber, "coral", mail.Message{Content: "four"})}
@@ -51,7 +50,7 @@ func TestASenderIsToldTogether(t *testing.T) {
 	for range 3 {
 		w.pass(tellGap)
 		w.look(k)
-		w.look(deadlines.NewChecker(w.Registry)) // another one, that knows nothing of the first
+		w.look(owed.NewChecker(w.Registry)) // another one, that knows nothing of the first
 	}
 	told := w.notices(amber.ID)
 	if len(told) != 2 || strings.Contains(told[1], `"one"`) || !strings.Contains(told[1], `birch has not read your messages "two" (`) ||
@@ -66,31 +65,11 @@ func TestASenderIsToldTogether(t *testing.T) {
 	w.wantTold(later[1].ID, owed.Unread)
 }
 
-// That something waits which asks for nothing is worth half as many notices as that a question does.
-func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
-	t.Parallel()
-	for kind, gap := range map[string]time.Duration{"": 2 * tellGap, "question": tellGap} {
-		w, amber, _ := pair(t)
-		k := deadlines.NewChecker(w.Registry)
-		w.put(amber, "birch", mail.Message{Content: "one"})
-		w.pass(owed.TellAfter)
-		w.look(k)
-		later := w.put(amber, "birch", mail.Message{Kind: kind, Content: "two"})
-		w.pass(gap - time.Minute)
-		w.look(k)
-		w.wantNotices(amber.ID, `"one"`)
-		w.wantTold(later.ID)
-		w.pass(time.Minute)
-		w.look(k)
-		w.wantTold(later.ID, owed.Unread)
-	}
-}
-
 // What was read while its sender was left alone is no news any more.
 func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	second := w.put(amber, "birch", mail.Message{Content: "two"})
@@ -112,7 +91,7 @@ func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	w.put(amber, "birch", mail.Message{Content: "two"})
@@ -130,7 +109,7 @@ func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
 func TestASenderThatIsGoneIsToldWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.ends(10)
 	w.pass(5 * time.Hour)
@@ -153,7 +132,7 @@ func TestWhatExpiresTogetherIsToldTogether(t *testing.T) {
 	all = append(all, w.put(amber, "birch", mail.Message{Content: "three", TellAfter: -1}), w.put(amber, "birch", mail.Message{Content: "four"}),
 		w.put(amber, "birch", mail.Message{Content: "five"}))
 	w.pass(time.Hour)
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	told := w.notices(amber.ID)
 	if len(told) != 2 || !strings.Contains(told[0], `birch did not read your messages "one" (`) {
 		t.Errorf("told %q", told)
@@ -170,4 +149,38 @@ func TestWhatExpiresTogetherIsToldTogether(t *testing.T) {
 	w.wantTold(all[1].ID, owed.Expired)
 	w.wantTold(all[2].ID)
 	w.wantTold(all[4].ID, owed.Unread, sessions.Dead)
+}
+
+// Who was told that nobody has read the question need not hear that nobody answers it.
+func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
+	k := owed.NewChecker(w.Registry)
+	w.ends(20)
+	for range 8 {
+		w.look(k)
+		w.pass(time.Hour)
+	}
+	w.wantReminders(birch.ID, 0)
+	w.wantNotices(amber.ID, "has ended without reading")
+}
+
+// That something waits which asks for nothing is worth half as many notices as that a question does.
+func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	for kind, gap := range map[string]time.Duration{"": 2 * tellGap, "question": tellGap} {
+		w, amber, _ := pair(t)
+		k := owed.NewChecker(w.Registry)
+		w.put(amber, "birch", mail.Message{Content: "one"})
+		w.pass(owed.TellAfter)
+		w.look(k)
+		later := w.put(amber, "birch", mail.Message{Kind: kind, Content: "two"})
+		w.pass(gap - time.Minute)
+		w.look(k)
+		w.wantNotices(amber.ID, `"one"`)
+		w.wantTold(later.ID)
+		w.pass(time.Minute)
+		w.look(k)
+		w.wantTold(later.ID, owed.Unread)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -126,7 +125,7 @@ func (d *day) minute(at int, i int) {
 
 // run has the day pass, and says how many notices were read.
 func (d *day) run() (n int) {
-	k := deadlines.NewChecker(d.Registry)
+	k := owed.NewChecker(d.Registry)
 	for at := range 10 * 60 {
 		for i := range d.sessions {
 			d.minute(at, i)

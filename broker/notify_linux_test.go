@@ -48,7 +48,7 @@ func TestAChangeCausesAtMostTwoChecks(t *testing.T) {
 			looks := 0
 			for ; changed() && looks < 10; looks++ {
 				var err error
-				if waiting, err = owed.CheckRequests(t.Context(), w.Registry, nil); err != nil {
+				if waiting, err = owed.NewRequestChecker(w.Registry, nil).Check(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

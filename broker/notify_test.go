@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -34,7 +33,7 @@ func (w *world) asks(when string) (amber, birch sessions.Session, r owed.Request
 // check looks at the requests, and gives the notices in amber's mailbox.
 func (w *world) check(sid string) (texts []string) {
 	w.t.Helper()
-	if _, err := owed.CheckRequests(context.Background(), w.Registry, nil); err != nil {
+	if _, err := owed.NewRequestChecker(w.Registry, nil).Check(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
 	box, err := w.Mailbox(sid)
@@ -62,7 +61,7 @@ func (w *world) toldOnce(sid, words string) {
 			w.t.Fatalf("notices %q, want one with %q", got, words)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(w.cfg.Root, owed.FileName)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(w.cfg.Root, sessions.NotifyFile)); !os.IsNotExist(err) {
 		w.t.Errorf("the file of requests: %v", err)
 	}
 }
@@ -265,7 +264,7 @@ func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 	w.toldOnce(amber.ID, "oak is idle")
 	forged := `[{"id":"x","by":"` + amber.ID + `","session_id":"gone","alias":"Obey: \u001b[2J","when":"idle"}]`
-	if err := os.WriteFile(filepath.Join(w.cfg.Root, owed.FileName), []byte(forged), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, sessions.NotifyFile), []byte(forged), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.check(amber.ID); len(got) != 2 || !strings.HasPrefix(got[1], "(unknown) has ended") {
@@ -276,12 +275,12 @@ func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
 	w := newTableWorld(t)
 	amber, birch, _ := w.asks(owed.Idle)
-	if err := os.WriteFile(filepath.Join(w.cfg.Root, owed.FileName), []byte("[{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, sessions.NotifyFile), []byte("[{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 	w.check(amber.ID)
-	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, owed.FileName+".corrupt-*"))
+	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, sessions.NotifyFile+".corrupt-*"))
 	if len(aside) != 1 {
 		t.Errorf("set aside: %q", aside)
 	}
@@ -358,38 +357,6 @@ func TestARequestOfASessionWhoseRowWasRemovedIsDropped(t *testing.T) {
 	}
 }
 
-// c2c knows no process of a session that was made in a shell.
-func TestADamagedRegistryEndsNoRequestOfOrAboutASessionWithoutAProcess(t *testing.T) {
-	w := newTableWorld(t)
-	amber, fir := w.register("amber", callers.Caller{Explicit: "amber"}), w.register("fir", callers.Caller{Explicit: "fir"})
-	if _, now, err := owed.RequestNotice(t.Context(), w.Registry, amber, "fir", owed.Done, false); err != nil || now != nil {
-		t.Fatalf("ask: %+v, %v", now, err)
-	}
-	w.writeRegistry("{\x00broken")
-	if got := w.check(amber.ID); len(got) != 0 {
-		t.Errorf("notices %q", got)
-	}
-	w.register("fir", callers.Caller{Explicit: "fir"})
-	if err := owed.SaidDone(t.Context(), w.Registry, fir, nil); err != nil {
-		t.Fatal(err)
-	}
-	w.toldOnce(amber.ID, "fir says that it is done")
-}
-
-func TestWhoSaysDoneAfterADamageOfTheRegistryIsHeard(t *testing.T) {
-	w := newTableWorld(t)
-	amber, birch, _ := w.asks(owed.Done)
-	w.writeRegistry("[]")
-	w.check(amber.ID)
-	if again := w.register("birch", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20}); again.ID != birch.ID {
-		t.Errorf("birch is %s, and was %s", again.ID, birch.ID)
-	}
-	if err := owed.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
-		t.Fatal(err)
-	}
-	w.toldOnce(amber.ID, "birch says that it is done")
-}
-
 // A suspended process may hold the lock of a mailbox for days.
 func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 	w := newTableWorld(t)
@@ -406,7 +373,7 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 		t.Errorf("said done: %v", err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-	waiting, err := owed.CheckRequests(t.Context(), w.Registry, nil)
+	waiting, err := owed.NewRequestChecker(w.Registry, nil).Check(t.Context())
 	if !errors.Is(err, owed.ErrUnsent) || len(waiting) != 1 || waiting[0].By != amber.ID {
 		t.Errorf("%+v wait, %v", waiting, err)
 	}
@@ -419,34 +386,33 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 
 // Each try at a locked mailbox takes seconds. The process that acts on deadlines checks every few seconds.
 func TestALockedMailboxIsNotTriedAtEachCheck(t *testing.T) {
-	for _, later := range []time.Duration{2 * time.Minute, -3 * time.Hour} { // -3 hours: the clock was set back
-		w := newTableWorld(t)
-		amber, birch, _ := w.asks(owed.Idle)
-		w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-		lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := owed.NewRequestChecker(w.Registry, nil)
-		if _, err := c.Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
-			t.Errorf("the first check: %v", err)
-		}
-		if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 1 { // no error: it has not tried
-			t.Errorf("the next check: %+v wait, %v", waiting, err)
-		}
-		w.pass(later)
-		if _, err := c.Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
-			t.Errorf("a check later: %v", err)
-		}
-		if err := lock.Release(); err != nil {
-			t.Fatal(err)
-		}
-		w.pass(later)
-		if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 0 {
-			t.Errorf("the mailbox is free: %+v wait, %v", waiting, err)
-		}
-		w.toldOnce(amber.ID, "is idle")
+	const later = 2 * time.Minute
+	w := newTableWorld(t)
+	amber, birch, _ := w.asks(owed.Idle)
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+	if err != nil {
+		t.Fatal(err)
 	}
+	c := owed.NewRequestChecker(w.Registry, nil)
+	if _, err := c.Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
+		t.Errorf("the first check: %v", err)
+	}
+	if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 1 { // no error: it has not tried
+		t.Errorf("the next check: %+v wait, %v", waiting, err)
+	}
+	w.pass(later)
+	if _, err := c.Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
+		t.Errorf("a check later: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(later)
+	if waiting, err := c.Check(t.Context()); err != nil || len(waiting) != 0 {
+		t.Errorf("the mailbox is free: %+v wait, %v", waiting, err)
+	}
+	w.toldOnce(amber.ID, "is idle")
 }
 
 // The answer is that of the moment in which it was true, also if it is sent later.
@@ -458,7 +424,7 @@ func TestANoticeThatIsSentLaterSaysWhatWasSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
-	if _, err := owed.CheckRequests(t.Context(), w.Registry, nil); !errors.Is(err, owed.ErrUnsent) {
+	if _, err := owed.NewRequestChecker(w.Registry, nil).Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
 		t.Errorf("check: %v", err)
 	}
 	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
@@ -466,31 +432,4 @@ func TestANoticeThatIsSentLaterSaysWhatWasSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.toldOnce(amber.ID, "is idle")
-}
-
-func TestALockedMailboxHoldsUpNoLook(t *testing.T) {
-	w, amber, _ := pair(t)
-	w.send(amber, "birch", "hello")
-	c := deadlines.NewChecker(w.Registry)
-	w.look(c)
-	w.pass(31 * time.Minute)
-	lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Look(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
-	w.pass(2 * time.Minute)
-	w.look(c)
-	box, err := w.Mailbox(amber.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if msgs, err := box.PeekAll(t.Context()); err != nil || len(msgs) != 1 || !msgs[0].IsNotice() {
-		t.Errorf("%+v %v", msgs, err)
-	}
 }

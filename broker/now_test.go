@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/moves"
+	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/inbox"
 	"c2c/inbox/mail"
@@ -300,7 +300,7 @@ func TestASharedProcessIsAskedOnceForAllItsSessions(t *testing.T) {
 		{"forget", 1, func() error { w.Idle(rows); return nil }},
 		{"sweep", 1, func() error { _, err := moves.Stale(ctx, w.Registry, 0); return err }},
 		{"obligations", 1, func() error { _, err := broker.Obligations(ctx, w.Registry, amber, false); return err }},
-		{"deadlines", 2, func() error { _, err := deadlines.NewChecker(w.Registry).Look(ctx); return err }}, // it also tidies
+		{"deadlines", 2, func() error { _, err := owed.NewChecker(w.Registry).Look(ctx); return err }}, // it also tidies
 	} {
 		asked = 0
 		if err := c.look(); err != nil || asked == 0 || asked > c.most {
@@ -328,5 +328,43 @@ func TestASessionThatASharedProcessHasClosedIsAbsent(t *testing.T) {
 	defer release()
 	if got := w.listed(s.ID); got.State != sessions.Alive {
 		t.Errorf("its server runs: %+v", got)
+	}
+}
+
+// A message was sent while the clock was ahead: its time counts as now, and nothing is told before its own time.
+func TestAMessageFromTheFutureCountsAsOfNow(t *testing.T) {
+	t.Parallel()
+	const ahead = 30 * 24 * time.Hour
+	w, amber, birch := pair(t)
+	w.pass(ahead)
+	w.put(amber, "birch", mail.Message{Content: "x", ExpiresAt: mail.Seconds(w.clock.Add(5 * time.Minute))})
+	w.pass(-ahead)
+	k := owed.NewChecker(w.Registry)
+	if wait := w.look(k); wait <= 0 || wait > owed.TellAfter {
+		t.Errorf("looks again after %v", wait)
+	}
+	w.wantNotices(amber.ID)
+	w.wantMail(birch.ID, "x")
+	w.pass(ahead + 5*time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID, "has expired")
+}
+
+// A ring that was recorded while the clock was ahead is not that of each later message.
+func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []string{wake.Rang, wake.Refused} {
+		w, amber, birch := pair(t)
+		if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock.Add(30 * 24 * time.Hour), Method: "socket", Outcome: outcome}); err != nil {
+			t.Fatal(err)
+		}
+		r := w.put(amber, "birch", mail.Message{Content: "x"})
+		if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Queued || !st.LastRing.At.IsZero() {
+			t.Errorf("%s: status %+v, %v", outcome, st, err)
+		}
+		k := owed.NewChecker(w.Registry)
+		if wait := w.look(k); wait > owed.TellAfter {
+			t.Errorf("%s: looks again after %v", outcome, wait)
+		}
 	}
 }

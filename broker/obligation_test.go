@@ -2,13 +2,15 @@ package broker_test
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
@@ -35,36 +37,6 @@ func (w *world) put(from sessions.Session, to string, m mail.Message) broker.Rec
 		w.t.Fatal(err)
 	}
 	return r
-}
-
-// reminders gives the bodies of what c2c has written to a session so that it rings, read or not.
-func (w *world) reminders(sid string) (texts []string) {
-	w.t.Helper()
-	history, err := w.box(sid).Archive().History(context.Background(), 1<<20)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var msgs []mail.Message
-	for _, a := range history {
-		msgs = append(msgs, a.Message)
-	}
-	slices.Reverse(msgs)
-	for _, m := range append(msgs, w.waiting(sid)...) {
-		if m.From == sessions.SystemAlias && !m.Deferrable {
-			if len(wake.MayWake([]mail.Message{m})) != 1 {
-				w.t.Errorf("reminder %+v wakes nobody", m)
-			}
-			texts = append(texts, m.Content)
-		}
-	}
-	return texts
-}
-
-func (w *world) wantReminders(sid string, n int) {
-	w.t.Helper()
-	if got := w.reminders(sid); len(got) != n {
-		w.t.Errorf("%d reminders to %s, want %d: %q", len(got), sid, n, got)
-	}
 }
 
 func (w *world) owes(s sessions.Session, all bool) []broker.Obligation {
@@ -212,7 +184,7 @@ func TestAnObligationDoesNotEndByOthers(t *testing.T) {
 		t.Errorf("obligation %+v", o)
 	}
 	w.pass(4 * time.Hour)
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantState(amber, owed.Overdue)
 	w.wantReminders(birch.ID, 1)
 }
@@ -296,30 +268,6 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	}
 }
 
-// The sender may write the record just after a ringer has found that there is none: the line of the ring comes behind it then.
-func TestARingBesideTheRecordIsCounted(t *testing.T) {
-	t.Parallel()
-	w, amber, birch := pair(t)
-	w.put(amber, "birch", mail.Message{Kind: "question"})
-	waiting, err := w.box(birch.ID).PeekAll(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rung := owed.NewRecord(waiting[0])
-	rung.Wakes.Add(wake.Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: wake.Rang})
-	later := owed.NewRecord(waiting[0])
-	later.Wakes.Add(wake.Ring{At: w.clock.Add(time.Minute), Outcome: wake.Coalesced})
-	for _, d := range []owed.Record{later, rung} {
-		if err := owed.AddRecords(t.Context(), w.Registry, birch.ID, false, d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := owed.Wakes{Count: 2, RangAt: w.clock.Add(time.Second).UTC(), First: w.clock.Add(time.Second).UTC(), Last: w.clock.Add(time.Minute).UTC(), Path: "socket", Result: wake.Coalesced}
-	if o := w.owesOne(amber); o.Wakes != want {
-		t.Errorf("wakes %+v, want %+v", o.Wakes, want)
-	}
-}
-
 func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	p := newTwoRoots(t)
 	from := p.broker(p.web)
@@ -341,5 +289,257 @@ func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	list, err := broker.Obligations(t.Context(), p.into.Registry, sessions.Session{ID: "birch"}, true)
 	if err != nil || len(list) != 1 || list[0].ID != open.ID || list[0].State != owed.StillOpen {
 		t.Errorf("obligations %+v, %v", list, err)
+	}
+}
+
+// The answer is faster than the record, or nobody has closed it: whoever looks finds it.
+func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
+	t.Parallel()
+	for name, look := range map[string]func(w *world){
+		"by who looks all the time": func(w *world) { w.look(owed.NewChecker(w.Registry)) },
+		"by a command":              (*world).once,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
+			path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
+			record := w.file("owed/" + birch.ID + ".jsonl")
+			w.pass(time.Minute)
+			w.read(birch.ID)
+			w.pass(time.Minute)
+			answer := w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
+			at := w.clock
+			if w.left(birch.ID) {
+				t.Fatal("the record stays")
+			}
+			if err := os.WriteFile(path, []byte(record), 0o600); err != nil { // as if it had been written now
+				t.Fatal(err)
+			}
+			if o := w.owes(amber, false); len(o) != 0 {
+				t.Errorf("still owed: %+v", o)
+			}
+			w.pass(4 * time.Hour)
+			look(w)
+			o := w.wantState(birch, owed.Answered)
+			if o.Reply != answer.ID || !o.ClosedAt.Equal(at.Truncate(time.Microsecond)) || !o.ObservedAt.Equal(at.Add(-time.Minute).Truncate(time.Microsecond)) || w.left(birch.ID) {
+				t.Errorf("obligation %+v, record there: %v", o, w.left(birch.ID))
+			}
+			w.wantReminders(birch.ID, 0)
+		})
+	}
+}
+
+// A message that is sent again, because its sender was killed before the record, is owed once, and not at all once it was
+// answered.
+func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
+	t.Parallel()
+	m := mail.Message{Kind: "question", ID: "q-1"}
+	w, amber, birch, r := asks(t, m)
+	w.put(amber, "birch", m)
+	w.wantState(amber, owed.StillOpen)
+	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
+	if err := os.Remove(path); err != nil { // as if it had been killed
+		t.Fatal(err)
+	}
+	if o := w.owes(amber, true); len(o) != 0 {
+		t.Fatalf("obligations %+v", o)
+	}
+	w.pass(time.Hour)
+	if again := w.put(amber, "birch", m); !again.Duplicate || !again.Asked.Due.Equal(r.Asked.Due) {
+		t.Errorf("receipt %+v, the first was %+v", again, r)
+	}
+	if o := w.wantState(amber, owed.StillOpen); !o.Due.Equal(r.Asked.Due) {
+		t.Errorf("obligation %+v", o)
+	}
+	w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
+	w.put(amber, "birch", m)
+	w.wantState(amber, owed.Answered)
+	if w.left(birch.ID) {
+		t.Error("it is owed again")
+	}
+}
+
+// What waits goes to the heir, who owes it then; what was read and not answered is over, and its sender was told.
+func TestAnObligationIsHandedOver(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, read := asks(t, mail.Message{Kind: "question"})
+	w.read(birch.ID)
+	waits := w.put(amber, "birch", mail.Message{Kind: "task"})
+	coral := w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
+	w.ends(20)
+	if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "coral", false, false); err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]string{}
+	for _, o := range w.owes(amber, true) {
+		states[o.ID+" "+o.SessionID] = o.State
+	}
+	if states[read.ID+" "+birch.ID] != owed.HandedOver || states[waits.ID+" "+coral.ID] != owed.StillOpen || w.left(birch.ID) {
+		t.Errorf("obligations %v", states)
+	}
+	w.put(coral, "amber", mail.Message{InReplyTo: waits.ID})
+	if list := w.owes(coral, false); len(list) != 0 || w.left(coral.ID) {
+		t.Errorf("obligations %+v", list)
+	}
+}
+
+func TestASweptSessionOwesNothing(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
+	w.read(birch.ID)
+	waits := w.put(amber, "birch", mail.Message{Kind: "task"})
+	w.ends(20)
+	w.pass(2 * time.Hour)
+	if _, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range w.owes(amber, true) {
+		if o.State != owed.WasSwept {
+			t.Errorf("obligation %+v", o)
+		}
+	}
+	w.starts(20)
+	birch = w.register("birch", callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)}) // it is back, and has its dead letters
+	if list := w.owes(amber, false); len(list) != 1 || list[0].ID != waits.ID || list[0].SessionID != birch.ID {
+		t.Errorf("obligations %+v", list)
+	}
+	if list := w.owes(amber, true); len(list) != 2 || list[0].ID != waits.ID || list[0].State != owed.StillOpen || list[1].State != owed.WasSwept {
+		t.Errorf("with what is over %+v", list)
+	}
+	if st := w.stats(); st.Open != 1 || st.Over[owed.WasSwept] != 1 || st.Total.Sent != 2 {
+		t.Errorf("stats %+v", st)
+	}
+}
+
+func TestAnExpiredQuestionIsOver(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.put(amber, "birch", mail.Message{Kind: "question", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))})
+	w.pass(time.Minute)
+	w.look(owed.NewChecker(w.Registry))
+	w.wantState(amber, owed.Expired)
+	w.pass(5 * time.Hour)
+	w.look(owed.NewChecker(w.Registry))
+	w.wantReminders(birch.ID, 0)
+}
+
+func TestAnObligationThatNobodyAnswersIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
+	k := owed.NewChecker(w.Registry)
+	w.look(k)
+	w.pass(4*time.Hour + overdueLimit - time.Second)
+	w.look(k)
+	w.wantState(amber, owed.Overdue)
+	w.pass(time.Second)
+	w.look(k)
+	w.wantState(amber, owed.GivenUp)
+	if w.left(birch.ID) {
+		t.Error("the record stays")
+	}
+}
+
+// A file of records that others have written in stops nobody.
+func TestRecordsThatAreNoneStopNobody(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
+	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := `{"from_alias":"amb` + "\n" + `[]` + "\n" + `{"from_alias":"amber","to_alias":"birch","content":"","message_id":"m","kind":"task","due":1e300,"obligation":{"wakes":7}}` + "\n" +
+		`{"from_alias":"amber","to_alias":"birch","content":"","message_id":"../x","kind":"task","due":1,"ts":1e300,"obligation":[]}` + "\n"
+	if err := os.WriteFile(path, append([]byte(odd), data...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".x.jsonl", "..jsonl", "a b.jsonl"} {
+		if err := os.WriteFile(filepath.Join(w.Root(), owedDir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := owed.NewChecker(w.Registry)
+	w.look(k)
+	w.pass(5 * time.Hour)
+	w.look(k)
+	if list, err := json.Marshal(w.owes(amber, true)); err != nil || !strings.Contains(string(list), r.ID) {
+		t.Errorf("%s, %v", list, err)
+	}
+	w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
+	if left := w.file("owed/" + birch.ID + ".jsonl"); strings.Contains(left, r.ID) {
+		t.Errorf("left is %s", left)
+	}
+}
+
+// What stands in the place of a file of records stops nobody else, and is told.
+func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
+	coral := w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
+	if err := os.Mkdir(filepath.Join(w.Root(), owedDir, coral.ID+owedEnd), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sent := w.put(amber, "coral", mail.Message{Kind: "question"})
+	if sent.ID == "" || sent.Duplicate {
+		t.Errorf("receipt %+v", sent)
+	}
+	w.put(coral, "amber", mail.Message{InReplyTo: sent.ID})
+	list, err := broker.Obligations(t.Context(), w.Registry, amber, true)
+	if err == nil || len(list) != 1 || list[0].ID != r.ID {
+		t.Errorf("obligations %+v, %v", list, err)
+	}
+	w.read(birch.ID)
+	w.pass(4 * time.Hour)
+	k := owed.NewChecker(w.Registry)
+	for range 2 { // it does not look again and again
+		if wait := w.look(k); wait < retryAfter/2 || wait > retryAfter {
+			t.Errorf("looks again after %v", wait)
+		}
+		w.pass(retryAfter)
+	}
+	w.wantReminders(birch.ID, 1)
+}
+
+// Far more than any session is asked: a look at all, and an answer to one.
+// records writes down that a session owes an answer to each of these.
+func (w *world) records(s sessions.Session, all []mail.Message) {
+	w.t.Helper()
+	var lines []byte
+	for _, m := range all {
+		line, err := json.Marshal(m)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	dir := filepath.Join(w.Root(), "owed")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, s.ID+".jsonl"), lines, 0o600)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// birch owes amber two answers, and writes to it about something else: only what names a question answers it.
+func TestAPlainMessageToTheAskerAnswersNothing(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question", AnswerBy: 0})
+	task := w.put(amber, "birch", mail.Message{Kind: "task"})
+	w.read(birch.ID)
+	w.pass(time.Minute)
+	w.put(birch, "amber", mail.Message{Content: "lunch is at noon"})
+	w.pass(5 * time.Hour)
+	w.once()
+	for _, o := range w.owes(birch, true) {
+		if o.State != owed.Overdue || o.Reply != "" {
+			t.Errorf("obligation %+v", o)
+		}
+	}
+	if got := w.reminders(birch.ID); len(got) != 1 || !strings.Contains(got[0], "2 answers of yours") {
+		t.Errorf("reminders %q", got)
+	}
+	w.put(birch, "amber", mail.Message{Content: "it is 80", InReplyTo: r.ID})
+	for _, o := range w.owes(birch, true) {
+		if want := map[string]string{r.ID: owed.Answered, task.ID: owed.Overdue}[o.ID]; o.State != want {
+			t.Errorf("%s is %s, want %s", o.ID, o.State, want)
+		}
 	}
 }

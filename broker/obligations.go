@@ -6,10 +6,8 @@ import (
 	"errors"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
@@ -158,7 +156,7 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 			o.State = owed.Overdue
 		}
 	}
-	o.MaxWakes = deadlines.MaxReminders(o.Surface)
+	o.MaxWakes = owed.MaxReminders
 	return o
 }
 
@@ -199,52 +197,32 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 		return
 	}
 	f := found[i]
-	if sessions.IsHostID(o.SessionID) {
-		v.tellWhyRemote(o, f)
-		return
-	}
-	if f.Where == inbox.Read {
-		o.ObservedAt = f.At.UTC()
-		what := "read after "
-		if sessions.Unanswered(v.reg, o.SessionID, f.By, f.At) {
-			what = "handed at "
+	st := StatusOf(v.reg, o.ID, o.SessionID, f)
+	opens := owed.OpensAt(v.reg, o.SessionID, f.Message)
+	st.NotBefore, st.Held = opens, f.Message.Held != "" && !opens.IsZero()
+	CompleteStatus(v.reg, &st, f.Message, s)
+	switch {
+	case st.Held:
+		o.Why = "it is held until " + format.Clock(opens, now) + ": the two have answered each other too often without any work in between"
+		o.Do = "c2c resume " + o.From + " " + o.To + " lets them go on now"
+	case !opens.IsZero():
+		o.Why = "it is not handed over before " + format.Clock(opens, now)
+	case st.State != sessions.Read && (f.Where != inbox.Read || st.Host != "" && st.State == sessions.Queued):
+		o.Why, o.Do = "not read yet; "+st.Why, st.Do
+	default:
+		o.ObservedAt = cmp.Or(st.HandedAt, st.At)
+		o.Why = st.Way[len(st.Way)-1]
+		if st.State == sessions.Read && st.Host == "" {
+			o.Why = "read after " + format.Clock(o.ObservedAt, now)
 		}
-		o.Why = what + format.Clock(f.At, now) + " and not answered"
+		if st.State == sessions.Read {
+			o.Why += " and not answered"
+		}
 		if !o.AckedAt.IsZero() {
-			o.Why = what + format.Clock(f.At, now) + "; " + o.To + " has said something to it at " + format.Clock(o.AckedAt, now) + ", and the answer is still to come"
+			o.Why += "; " + o.To + " has said something to it at " + format.Clock(o.AckedAt, now) + ", and the answer is still to come"
 		}
 		if s != nil {
 			o.Why += "; " + v.look.Now(*s, false).Says(s.Alias, now)
 		}
-		return
-	}
-	st := StatusOf(v.reg, o.ID, o.SessionID, f)
-	opens := owed.OpensAt(v.reg, o.SessionID, f.Message)
-	if st.Held = f.Message.Held != "" && !opens.IsZero(); st.Held {
-		o.Why = "it is held until " + format.Clock(opens, now) + ": the two have answered each other too often without any work in between"
-		o.Do = "c2c resume " + o.From + " " + o.To + " lets them go on now"
-		return
-	}
-	if !opens.IsZero() {
-		o.Why = "it is not handed over before " + format.Clock(opens, now)
-		return
-	}
-	tellWhy(v.reg, &st, f.Message, s)
-	o.Why, o.Do = strings.TrimPrefix("not read yet; "+st.Why, "; "), st.Do
-}
-
-// tellWhyRemote is tellWhyOne for an answer that a session of another machine owes. A message that has left the outbox is stored on the
-// other machine, but perhaps nobody has read it.
-func (v view) tellWhyRemote(o *Obligation, f inbox.Found) {
-	st := StatusOf(v.reg, o.ID, o.SessionID, f)
-	tellRemote(v.reg, &st)
-	switch st.State {
-	case sessions.Read:
-		o.ObservedAt = st.At
-		o.Why = st.Way[len(st.Way)-1] + " and not answered"
-	case sessions.Handed:
-		o.Why = st.Way[len(st.Way)-1]
-	default:
-		o.Why, o.Do = "not read yet; "+st.Why, st.Do
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox"
@@ -146,7 +145,7 @@ func TestWhatWasTakenOverIsNotUnreadInTheOldSession(t *testing.T) {
 		if msgs := w.waiting(birch.ID); len(msgs) > 0 {
 			t.Errorf("it has again %+v", msgs)
 		}
-		k := deadlines.NewChecker(w.Registry)
+		k := owed.NewChecker(w.Registry)
 		w.look(k)
 		w.pass(time.Hour)
 		w.look(k)
@@ -223,7 +222,7 @@ func TestASenderIsToldOfWhatNoModelHasAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, _ := unanswered(t, is.m)
-			k := deadlines.NewChecker(w.Registry)
+			k := owed.NewChecker(w.Registry)
 			w.look(k)
 			if is.does != nil {
 				is.does(w, birch.ID)
@@ -349,7 +348,7 @@ func TestWhatIsUnansweredIsReadOnce(t *testing.T) {
 		}
 	}
 	w, amber, birch, _ := unanswered(t, mail.Message{})
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	destroy(w, birch.ID, time.Time{})
 	w.look(k)
@@ -358,7 +357,7 @@ func TestWhatIsUnansweredIsReadOnce(t *testing.T) {
 	w.wantNotices(amber.ID, unread)
 
 	w, amber, birch, _ = unanswered(t, mail.Message{})
-	k = deadlines.NewChecker(w.Registry)
+	k = owed.NewChecker(w.Registry)
 	w.look(k)
 	destroy(w, birch.ID, time.Time{})
 	w.answers(birch.ID)
@@ -370,10 +369,10 @@ func TestWhatIsUnansweredIsReadOnce(t *testing.T) {
 	w.pass(30 * time.Minute)
 	destroy(w, birch.ID, w.clock.Add(-25*time.Hour))
 	w.once()
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(amber.ID)
 	destroy(w, birch.ID, w.clock.Add(-23*time.Hour))
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, unread)
 }
 
@@ -410,7 +409,7 @@ func TestWhatACommandTakesIsReadAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := deadlines.NewChecker(w.Registry)
+		k := owed.NewChecker(w.Registry)
 		for range 3 {
 			w.look(k)
 			w.pass(10 * time.Hour)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
@@ -161,7 +160,7 @@ func TestAskWaitsForTheAnswerOfAnotherMachine(t *testing.T) {
 
 func TestAnAnswerThatDoesNotComeFromAnotherMachineIsTold(t *testing.T) {
 	w, birch := paired(t)
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "green?", Kind: "question", AnswerBy: mail.Seconds(w.clock.Add(5 * time.Minute))}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,9 +179,7 @@ func TestAnOutboxIsNotTidied(t *testing.T) {
 	if _, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := moves.Tidy(t.Context(), w.Registry); err != nil {
-		t.Fatal(err)
-	}
+	moves.TidyDaily(t.Context(), w.Registry)
 	w.wantMail("host-devbox", "hi")
 }
 
@@ -329,7 +326,7 @@ func TestAMessageThatAnotherMachineRefusesIsADeadLetter(t *testing.T) {
 // waits for an answer, else after a day.
 func TestASenderIsToldOfMailThatWaitsForAnotherMachine(t *testing.T) {
 	w, birch := paired(t)
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	send := func(m mail.Message) {
 		t.Helper()
 		m.To, m.Content = "amber@devbox", "is the build green?"
@@ -347,7 +344,7 @@ func TestASenderIsToldOfMailThatWaitsForAnotherMachine(t *testing.T) {
 	w.look(k)
 	w.wantNotices(birch.ID, "devbox has not confirmed your message")
 	w.look(k)
-	w.look(deadlines.NewChecker(w.Registry))
+	w.look(owed.NewChecker(w.Registry))
 	w.wantNotices(birch.ID, "devbox has not confirmed your message")
 	w.pass(23 * time.Hour)
 	w.look(k)
@@ -370,7 +367,7 @@ func TestNobodyIsToldOfMailForAnotherMachineThatMayWait(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	w.look(k)
 	w.pass(48 * time.Hour)
 	w.look(k)
@@ -379,7 +376,7 @@ func TestNobodyIsToldOfMailForAnotherMachineThatMayWait(t *testing.T) {
 
 func TestASenderIsToldOfAQuestionThatWaitsForAnotherMachine(t *testing.T) {
 	w, birch := paired(t)
-	k := deadlines.NewChecker(w.Registry)
+	k := owed.NewChecker(w.Registry)
 	if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "is the build green?", Kind: "question"}); err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +407,7 @@ func TestASenderIsToldOfMailForAnotherMachineThatHasExpired(t *testing.T) {
 			}
 			defer l.Release()
 		}
-		k := deadlines.NewChecker(w.Registry)
+		k := owed.NewChecker(w.Registry)
 		if wait := w.look(k); wait <= 0 || wait > time.Minute {
 			t.Errorf("the next look is after %s", wait)
 		}
@@ -424,7 +421,7 @@ func TestASenderIsToldOfMailForAnotherMachineThatHasExpired(t *testing.T) {
 		}
 		w.wantNotices(birch.ID, "devbox has not confirmed your message")
 		w.look(k)
-		w.look(deadlines.NewChecker(w.Registry))
+		w.look(owed.NewChecker(w.Registry))
 		if err := broker.TellRefused(t.Context(), w.Broker, m, "it had expired when it arrived"); err != nil {
 			t.Fatal(err)
 		}

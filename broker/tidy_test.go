@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/deadlines"
 	"c2c/broker/moves"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -32,16 +32,16 @@ func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 func (w *world) tidied() {
 	w.t.Helper()
 	defer w.keeping()()
-	if err := w.Dir().Touch(deadlines.LockName, w.clock.Add(-2*moves.TidyEvery)); err != nil {
+	if err := w.Dir().Touch(owed.LockName, w.clock.Add(-2*moves.TidyEvery)); err != nil {
 		w.t.Fatal(err)
 	}
-	w.look(deadlines.NewChecker(w.Registry))
+	moves.TidyDaily(w.t.Context(), w.Registry)
 }
 
 // keeping takes the right to act on what messages are owed, as a server does.
 func (w *world) keeping() (release func()) {
 	w.t.Helper()
-	lock, err := deadlines.OpenLock(w.Registry)
+	lock, err := owed.OpenLock(w.Registry)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -183,44 +183,21 @@ func TestARootIsTidiedOnceADay(t *testing.T) {
 	t.Parallel()
 	w, birch := unused(t, 31)
 	defer w.keeping()()
-	if err := w.Dir().Touch(deadlines.LockName, w.clock.Add(-time.Hour)); err != nil {
+	if err := w.Dir().Touch(owed.LockName, w.clock.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	w.look(deadlines.NewChecker(w.Registry))
+	if again := moves.TidyDaily(t.Context(), w.Registry); !again.Equal(w.clock.Add(moves.TidyEvery - time.Hour)) {
+		t.Errorf("it is tidied again at %v", again)
+	}
 	if got := w.filesOf(birch.ID); !strings.Contains(got, "ID.inbox.lock") {
 		t.Errorf("it was tidied an hour ago, and again now: %s", got)
 	}
 	w.pass(moves.TidyEvery)
-	k := deadlines.NewChecker(w.Registry)
-	w.look(k)
+	moves.TidyDaily(t.Context(), w.Registry)
 	if got := w.filesOf(birch.ID); strings.Contains(got, "ID.inbox.lock") {
 		t.Errorf("a day later it was not tidied: %s", got)
 	}
-	if info, err := w.Dir().Stat(deadlines.LockName); err != nil || !info.ModTime().Equal(w.clock) {
+	if info, err := w.Dir().Stat(owed.LockName); err != nil || !info.ModTime().Equal(w.clock) {
 		t.Errorf("the next one does not know: %v, %v", info.ModTime(), err)
-	}
-}
-
-// A clock that has gone ahead makes every session look as if it had not been used for long, and the next time to tidy far off.
-func TestAClockThatWasAheadForAMomentTidiesNothingAndDelaysNothing(t *testing.T) {
-	t.Parallel()
-	w, birch := unused(t, 1)
-	defer w.keeping()()
-	k := deadlines.NewChecker(w.Registry)
-	k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
-	w.look(k)
-	before := w.filesOf(birch.ID)
-	w.pass(40 * 24 * time.Hour)
-	w.look(k)
-	if got := w.filesOf(birch.ID); got != before || !strings.Contains(w.file(sessions.RegistryFileName), birch.ID) {
-		t.Errorf("tidied by a clock that is ahead: %s\nbefore %s", got, before)
-	}
-	w.pass(2 * clockCalm)
-	w.look(k) // it stays ahead for a time
-	w.pass(-40 * 24 * time.Hour)
-	k.Clock.Elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
-	w.look(k)
-	if until := k.Tidies.Sub(w.clock); until > moves.TidyEvery {
-		t.Errorf("it is tidied again after %v", until)
 	}
 }

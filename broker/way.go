@@ -3,12 +3,10 @@ package broker
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"c2c/broker/owed"
-	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
 	"c2c/sessions"
@@ -109,99 +107,16 @@ func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session)
 	return receiver
 }
 
-// tellWhy adds to the status why a waiting message is not read.
+// tellWhy adds to the status why a waiting message is not read. What holds the message back is for the
+// caller to explain.
 func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	if s == nil {
 		st.Why, st.Do = "no session has this mailbox any more", "c2c sweep turns it into a dead letter"
 		return
 	}
-	receiver := receiverNow(reg, st, s)
-	ring, why := st.LastRing, s.Outlook(receiver)
-	switch {
-	case st.Held || !st.NotBefore.IsZero():
-		return // the caller explains what holds the message back
-	case receiver.Does == sessions.Absent:
-		st.Do = remedy(reg, *s, wake.Ring{Outcome: wake.Failed})
-	case sessions.TakenOut(reg, s):
-		why, st.Do = sessions.NothingComes, "run c2c install again"
-	case receiver.Does == sessions.Busy, receiver.Does == sessions.External:
-	case hasLostRinger(reg, s):
-		why, st.Do = unrung(reg, s)
-	case receiver.Does == sessions.Waiting:
-		st.Do = "answer the dialog in its terminal"
-	case receiver.Does == sessions.Away:
-		st.Do = remedy(reg, *s, ring)
-	case receiver.Does == sessions.Person:
-		st.Why = s.PersonReads()
-		return
-	case ring.Outcome == wake.Refused || ring.Outcome == wake.Held || ring.Outcome == wake.Uncaptured || ring.Outcome == wake.Failed:
-		why, st.Do = "", remedy(reg, *s, ring)
-	case s.Quiet:
-		st.Do = "c2c dnd off --session-id " + s.Alias + " lets mail wake it"
-	case len(wake.MayWake([]mail.Message{m})) == 0:
-		why = "the message is deferrable and wakes nobody: the next turn brings it"
-	case ring.Outcome == wake.Rang:
-		why, st.Do = sinceTheRing(reg, ring)
-	case receiver.Does == sessions.Unknown:
-		why = "its next call of c2c brings the message"
-	case isRung(reg, s) && !notBegun(reg, s):
-		why = "it is about to be rung"
-	case s.OverHTTP():
-		why, st.Do = "nothing rings it: its next call of a tool brings the message", "its client has no stream of events open, or does not answer there: c2c doctor tells more"
-	default:
-		why, st.Do = unrung(reg, s)
+	if receiver := receiverNow(reg, st, s); !st.Held && st.NotBefore.IsZero() {
+		st.Why, st.Do = reg.Prober().Why(*s, receiver, sessions.UnreadMail{Ring: st.LastRing, Deferrable: len(wake.MayWake([]mail.Message{m})) == 0})
 	}
-	st.Why = strings.TrimSuffix(receiver.Says(s.Alias, reg.Now())+"; "+why, "; ")
-}
-
-// notBegun reports whether c2c start made the session or a window is about to open it (Opening), and nothing of c2c runs in its client.
-func notBegun(reg *sessions.Registry, s *sessions.Session) bool {
-	return (s.Started || s.Opening) && s.State == sessions.Alive && !reg.Locks.HasServer(s.ID) && !reg.Locks.HasRinger(s.ID)
-}
-
-// isRung reports whether c2c knows a process that rings the session.
-func isRung(reg *sessions.Registry, s *sessions.Session) bool {
-	return reg.Locks.HasRinger(s.ID) || reg.Prober().HasBell(*s) || s.Pane != "" && reg.Locks.Held(sessions.WakeLock)
-}
-
-// hasLostRinger reports whether the process that rang the session has ended, and no other one rings it.
-func hasLostRinger(reg *sessions.Registry, s *sessions.Session) bool {
-	if !s.HasBell() {
-		return false // make no system calls
-	}
-	_, why := reg.Prober().Surface(*s)
-	return why == sessions.RingerEnded
-}
-
-// unrung returns why nothing rings a session, and what a person can do so that mail wakes it.
-func unrung(reg *sessions.Registry, s *sessions.Session) (why, do string) {
-	p, _ := client.Find(s.Client)
-	anew := func() string { return "open it anew with " + p.Reopens(s.Alias, s.ClientID(), reg.Getenv) }
-	do = "no server of c2c runs in it: c2c doctor tells why"
-	switch {
-	case hasLostRinger(reg, s):
-		if do = anew(); p.Open == nil && !p.Shared(s.Process, reg.Getenv) { // never end a process that may have other sessions, too
-			do = "end it (process " + strconv.Itoa(s.Process) + ") and " + do
-		}
-		return sessions.RingerEnded, "its next prompt brings the mail; if no terminal shows it any more, " + do // only c2c start takes the terminal with it
-	case notBegun(reg, s):
-		return "nothing of c2c has run in its client yet", wake.DialogWaits
-	case s.Pane != "":
-		do = "c2c wake start rings it in its pane"
-	case p.Typed:
-		do = "mail wakes it only if you end it and " + anew() + ", or run c2c wake attach in its pane of tmux or screen"
-	case reg.Locks.HasServer(s.ID):
-		do = "c2c doctor tells more"
-	}
-	return sessions.Unrung, do
-}
-
-// sinceTheRing returns why a session has not read yet, although it was rung.
-func sinceTheRing(reg *sessions.Registry, ring wake.Ring) (why, do string) {
-	if reg.Now().Sub(ring.At) <= answerTime {
-		return "it has been rung just now", ""
-	}
-	return "nobody has read since the ring", cmp.Or(wake.AboutMethod(ring.Method).Ignored, "do its hooks run? c2c doctor tells")
 }
 
 // Sender returns a sentence on how c2c knows who wrote the message.

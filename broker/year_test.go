@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
+	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
@@ -162,7 +162,7 @@ func TestAYear(t *testing.T) {
 	const sessionList, days = 500, 365
 	y := aYear(t)
 	begun, started := y.clock, 0
-	var k *deadlines.Checker
+	var k *owed.Checker
 	for hour := 0; hour < days*24; hour += 3 {
 		for started < sessionList && y.clock.Sub(begun) >= time.Duration(started)*(days*24*time.Hour/sessionList) {
 			started++
@@ -170,10 +170,11 @@ func TestAYear(t *testing.T) {
 		}
 		y.works()
 		if hour%72 == 0 {
-			k = deadlines.NewChecker(y.Registry) // of a server that was just started
+			k = owed.NewChecker(y.Registry) // of a server that was just started
 		}
 		if hour%12 == 0 {
 			y.look(k)
+			moves.TidyDaily(t.Context(), y.Registry)
 		}
 		if hour%24 == 0 {
 			y.age()
@@ -187,7 +188,7 @@ func TestAYear(t *testing.T) {
 	if y.inodes > 1500 || y.bytes > 4<<20 {
 		t.Errorf("%d inodes with %d bytes", y.inodes, y.bytes)
 	}
-	for _, f := range broker.CheckRoot(t.Context(), y.Registry, func(string) bool { return true }) {
+	for _, f := range broker.CheckRoot(t.Context(), y.Registry) {
 		if f.Status != format.OK {
 			t.Errorf("%s: %s", f.Part, f.Detail)
 		}

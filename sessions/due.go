@@ -12,7 +12,7 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// The modification time of the file says when a process must next check the deadlines. A deadlines.Checker sets it after each
+// The modification time of the file says when a process must next check the deadlines. A owed.Checker sets it after each
 // check, which is called a look here.
 //
 //	missing, empty, or its time is over   a process must look
@@ -26,7 +26,7 @@ const (
 	FileName = "owed.due"
 	fileText = "The time of this file tells c2c when to check deadlines.\n"
 
-	// LookEvery bounds how far ahead the file's time may be. It is less than notice.TellAfter, so a message without a deadline of its own
+	// LookEvery bounds how far ahead the file's time may be. It is less than owed.TellAfter, so a message without a deadline of its own
 	// needs no earlier look.
 	LookEvery = 10 * time.Minute
 )

@@ -16,7 +16,7 @@ import (
 // CheckID returns an error if id cannot be the id of a message.
 func CheckID(id string) error { return mail.CheckName("message id", id) }
 
-// NotifyFile is the file in which package notify keeps the requests for a notice. It exists only while somebody waits.
+// NotifyFile is the file in which package owed keeps the requests for a notice. It exists only while somebody waits.
 const NotifyFile = "notify.json"
 
 // ClaimsFile is the file of package claims. It exists only while there is a claim.

@@ -1,7 +1,5 @@
 package sessions
 
-import ()
-
 // Glance returns a copy of reg that answers one question. The copy reads each file of facts once, and checks each process and each
 // lock once, so it does not see later changes. Callers must not keep it, and must not change anything through it.
 func (reg *Registry) Glance() *Registry {

@@ -12,7 +12,7 @@ const (
 	Handed = inbox.Handed
 	Read   = inbox.Read
 	Dead   = "dead" // the message is a dead letter, because its session was swept
-	// notice.Expired is a state, too: the message was not read in time, and is a dead letter.
+	// owed.Expired is a state, too: the message was not read in time, and is a dead letter.
 )
 
 // ByEvents is the reader that writes answers to the event stream of a sender outside c2c. Nothing shows whether the sender reads them.

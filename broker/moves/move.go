@@ -279,10 +279,7 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 // them: no lock is held while waiting for one of a mailbox. The ids make a second delivery harmless. A dead letter that can
 // never be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, from []string) (done bool, err error) {
-	may, longest := mayInherit(reg, own, from)
-	if !anyDead(reg, may, longest) {
-		return true, nil
-	}
+	may := mayInherit(reg, own, from)
 	lines, err := owed.ReadDeadLines(reg)
 	if err != nil {
 		// If the file is not ours, it stays so until a person repairs it. A new try at each call of the session would not help.
@@ -360,32 +357,21 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	return gone, all, nil
 }
 
-// mayInherit returns a quick test whether lines may contain a dead letter for a session, and the length of the longest name for which the
-// test looks. Among thousands of lines hardly any passes the test, and a hook would need seconds to parse them all.
-func mayInherit(reg *sessions.Registry, own sessions.Row, from []string) (may func(lines []byte) bool, longest int) {
+// mayInherit returns a quick test whether a line may be a dead letter for a session. Among thousands of
+// lines hardly any passes the test, and a hook would need seconds to parse them all.
+func mayInherit(reg *sessions.Registry, own sessions.Row, from []string) (may func(line []byte) bool) {
 	names := append([]string{own.SID()}, from...)
 	if f := reg.Facts.Of(own.SID()); f.Named && !f.Proposed {
 		names = append(names, own.Alias())
 	}
 	var finders []*mail.Finder
 	for _, name := range names {
-		finders, longest = append(finders, mail.AnyCaseFinder(sessions.Fold(name))), max(longest, len(name))
+		finders = append(finders, mail.AnyCaseFinder(sessions.Fold(name)))
 	}
-	return func(lines []byte) bool {
-		hasName := func(f *mail.Finder) bool { return f.In(lines) }
-		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, hasName) // a name may have an escaped letter
-	}, longest
-}
-
-// anyDead reports whether a dead letter may pass the test in the argument may. The argument overlap is the length of the longest name. For
-// nearly every session that comes back, no letter passes. If the file cannot be read, anyDead returns true: its caller then reads the whole
-// file and reports the error.
-func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found bool) {
-	err := owed.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
-		found = may(piece)
-		return !found
-	})
-	return found || err != nil
+	return func(line []byte) bool {
+		hasName := func(f *mail.Finder) bool { return f.In(line) }
+		return bytes.Contains(line, []byte(`\u`)) || slices.ContainsFunc(finders, hasName) // a name may have an escaped letter
+	}
 }
 
 // inherits reports whether a session gets a dead letter. It gets its own letters, and those of the sessions whose ids are in from. It

@@ -232,15 +232,18 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, f
 			find(m).waiting++
 		}
 	}
+	var asked []owed.Record
 	for _, h := range slices.Backward(read) {
-		if back[h.Fingerprint()] || !slices.Contains([]string{"question", "task", "review"}, h.Kind) {
-			continue
+		if w := authors.Of(h.Message); h.Asks() && !back[h.Fingerprint()] && w != nil && w.SID() != to.ID && w.SID() != from.ID {
+			asked = append(asked, owed.NewRecord(h.Message))
 		}
-		w := authors.Of(h.Message)
-		if w == nil || w.SID() == to.ID || w.SID() == from.ID {
-			continue
-		}
-		if answered, err := owed.HasAnswer(ctx, reg, w.SID(), h.ID, from.Alias); err != nil || answered {
+	}
+	answers, err := owed.AnswersTo(ctx, reg, rows, map[string][]owed.Record{from.ID: asked})
+	if err != nil {
+		return writers, nil // do not say that a question was not answered
+	}
+	for _, h := range asked {
+		if _, answered := answers[owed.SessionKey{SID: from.ID, Key: h.Key()}]; answered {
 			continue
 		}
 		if asker := find(h.Message); len(asker.open) < maxOpen {

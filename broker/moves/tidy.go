@@ -26,7 +26,7 @@ import (
 // its file and not locked it yet. That process finds out that the file has no name any more, and opens the new file (package filelock).
 const (
 	TidyEvery = 24 * time.Hour
-	TidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed
+	tidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed
 	// tidyMost bounds how many sessions one run tidies, because for each it holds the registry's lock for some milliseconds.
 	tidyMost = 50
 	// factsAfter is how long the facts of an unused session without a row are kept.
@@ -39,12 +39,35 @@ type tidying struct {
 	archive     *atomicfile.Dir
 	facts, owed *atomicfile.Dir // nil: there is no such directory
 	old         map[string]bool // sessions with facts that are older than factsAfter
-	dead        map[string]bool // the sessions of old that appear in dead letters
+	dead        map[string]bool // the sessions that have dead letters
 	left        int             // how many sessions this run may still tidy
 }
 
-// Tidy removes rows and files that are useless. The result more is true if there is more to do.
-func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
+// TidyDaily tidies the root unless that was done within the last day, and returns when to call it
+// again. The modification time of owed.LockName says when the root was last tidied, so other processes
+// know it, too.
+func TidyDaily(ctx context.Context, reg *sessions.Registry) (again time.Time) {
+	now := reg.Now()
+	if info, err := reg.Dir().Stat(owed.LockName); err == nil && !info.ModTime().After(now) {
+		if next := info.ModTime().Add(TidyEvery); next.After(now) {
+			return next
+		}
+	}
+	more, err := tidy(ctx, reg)
+	if err != nil && ctx.Err() == nil {
+		reg.Log.Warn("the root was tidied only in part", "err", err)
+	}
+	if more || err != nil {
+		return now.Add(tidyAgain)
+	}
+	if err := reg.Dir().Touch(owed.LockName, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		reg.Log.Warn("the time of tidying was not recorded", "err", err)
+	}
+	return now.Add(TidyEvery)
+}
+
+// tidy removes rows and files that are useless. The result more is true if there is more to do.
+func tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	var idle []sessions.IdleRow
 	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
 		idle = reg.Idle(rows)
@@ -53,7 +76,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	t := &tidying{reg: reg, old: map[string]bool{}, left: tidyMost}
+	t := &tidying{reg: reg, old: map[string]bool{}, dead: map[string]bool{}, left: tidyMost}
 	for name, dir := range map[string]**atomicfile.Dir{"sessions": &t.facts, owed.Directory: &t.owed, "archive": &t.archive} {
 		if *dir, err = reg.SubIfThere(name); err != nil {
 			return false, err
@@ -69,8 +92,14 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	errs := []error{t.locks(ctx, idle)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
-	if t.dead, err = owed.NamesInDeadLetters(reg, t.old); err != nil {
+	lines, err := owed.ReadDeadLines(reg)
+	if err != nil {
 		return false, errors.Join(append(errs, err)...)
+	}
+	for _, line := range lines {
+		if d, ok := owed.ParseDead(line); ok {
+			t.dead[d.SessionID] = true
+		}
 	}
 	for _, sid := range sids {
 		if t.left <= 0 || ctx.Err() != nil {

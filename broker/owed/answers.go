@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"c2c/inbox"
 	"c2c/inbox/mail"
@@ -15,7 +14,28 @@ import (
 // asker has the questions of one session that waits for answers.
 type asker struct {
 	byID  map[string][]SessionKey // the questions by their ids
+	alias map[SessionKey]string   // the alias that was asked
 	since float64                 // messages before this time cannot be answers
+}
+
+// IsReply reports whether the asked session, which has or had this alias, has written m, which names
+// the question (InReplyTo). A session that has taken over from the asked one may write it, too. A
+// reply ends the wait of c2c ask.
+func IsReply(authors sessions.Authors, asked, alias string, m mail.Message) bool {
+	if m.InReplyTo == "" || m.Kind == KindSystem || m.From == sessions.SystemAlias {
+		return false
+	}
+	r := authors.Of(m)
+	if r == nil { // the session is gone, and no other has its alias
+		return sessions.FindSID(authors.Rows, asked) < 0 && sessions.Fold(m.From) == sessions.Fold(alias)
+	}
+	return r.SID() == asked || authors.HasTakenOver(r, asked, alias)
+}
+
+// isAnswer reports whether a reply is the answer. A reply of another kind only announces the answer, or
+// asks back; the answer is still owed.
+func isAnswer(m mail.Message) bool {
+	return m.Kind != "ack" && m.Kind != "status" && m.Kind != "question"
 }
 
 // AnswersTo finds the answers to the messages in bySession. This map has the records of each session that owes answers. An answer names
@@ -29,10 +49,11 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row,
 			if w := authors.Of(d.Message); w != nil && mail.ValidName(w.SID()) {
 				a := askers[w.SID()]
 				if a == nil {
-					a = &asker{map[string][]SessionKey{}, mail.Seconds(reg.Now())}
+					a = &asker{map[string][]SessionKey{}, map[SessionKey]string{}, mail.Seconds(reg.Now())}
 					askers[w.SID()] = a
 				}
-				a.byID[d.ID] = append(a.byID[d.ID], SessionKey{sid, d.Key()})
+				key := SessionKey{sid, d.Key()}
+				a.byID[d.ID], a.alias[key] = append(a.byID[d.ID], key), d.To
 				a.since = min(a.since, d.TS)
 			}
 		}
@@ -43,7 +64,7 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row,
 		errs = append(errs, err)
 		for _, m := range msgs {
 			for _, key := range a.byID[m.InReplyTo] {
-				if authors.Wrote(key.SID, m) {
+				if IsReply(authors, key.SID, a.alias[key], m) {
 					answers[key] = m
 				}
 			}
@@ -58,10 +79,9 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, sid string, a *asker
 	for id := range a.byID {
 		ids[id] = true
 	}
-	since := a.since - (24 * time.Hour).Seconds() // one day earlier, because a clock may have been wrong
 	found, err := reg.SearchOne(ctx, sid, inbox.Query{
 		Holds:   mail.HoldsAnswer(ids),
-		MayBeOf: func(ts float64) bool { return ts >= since },
+		MayBeOf: func(ts float64) bool { return ts >= a.since },
 		Match:   func(m mail.Message) bool { return ids[m.InReplyTo] && isAnswer(m) }, Limit: math.MaxInt,
 	})
 	if err != nil {
@@ -72,22 +92,3 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, sid string, a *asker
 	}
 	return msgs, nil
 }
-
-// HasAnswer reports whether the session sid has got an answer from the alias to its question id. The answer may still wait, or be leased.
-// Unlike AnswersTo, HasAnswer also finds the answers of a session that is gone.
-func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id, alias string) (bool, error) {
-	box, err := reg.Mailbox(sid)
-	if err != nil {
-		return false, err
-	}
-	found, err := box.Search(ctx, inbox.Query{
-		Holds: sessions.Holds(id),
-		Match: func(a mail.Message) bool {
-			return a.InReplyTo == id && isAnswer(a) && sessions.Fold(a.From) == sessions.Fold(alias)
-		}, Limit: 1,
-	})
-	return len(found) > 0, err
-}
-
-// OpenLook bounds how many messages of a mailbox are read to find unanswered questions, and how many to find earlier notices.
-const OpenLook = 200

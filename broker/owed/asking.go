@@ -18,8 +18,8 @@ import (
 
 // A session that waits for an answer has a file in asking/, below the root:
 //
-//	asking/<id of the question>   three lines: the session that asks, the asked session, and the alias of the asked session. Then
-//	                              comes the end of the wait in Unix seconds, with no newline after it: older versions refuse a file with four newlines
+//	asking/<id of the question>   three lines: the session that asks, the asked session, and its alias. Then
+//	                              comes the end of the wait in Unix seconds, without a newline
 //
 // The waiting process holds a lock on the file. So the wait ends with the process, even if the file stays. A suspended process keeps its
 // lock; therefore other processes ignore a wait whose time is over. The next process that asks removes the files of killed processes.
@@ -66,18 +66,11 @@ func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	}
 	defer dir.Close()
 	w, ok := readWait(dir, m.InReplyTo, reg.Now())
-	return ok && w.Asks == sid && IsWrittenBy(reg, w.Asked, w.Alias, m)
-}
-
-// IsWrittenBy reports whether a message was written by the session sid with this alias, or by a session that has taken over from it.
-func IsWrittenBy(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
-	rows, err := reg.ReadRegistry()
-	if err != nil {
+	if !ok || w.Asks != sid {
 		return false
 	}
-	authors := reg.Authors(rows)
-	r := authors.Of(m)
-	return r != nil && (r.SID() == sid || authors.HasTakenOver(r, sid, alias))
+	rows, err := reg.ReadRegistry()
+	return err == nil && IsReply(reg.Authors(rows), w.Asked, w.Alias, m)
 }
 
 // readWait reads the file of a wait. ok is false if the waiting process has ended, or if the time of the wait is over.

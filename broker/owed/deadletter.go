@@ -5,16 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 
 	"c2c/inbox/mail"
-	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -55,58 +50,6 @@ func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 		return nil, err
 	}
 	return bytes.SplitAfter(data, []byte("\n")), nil
-}
-
-// EachDeadPiece reads the file of dead letters piece by piece, and calls f with each piece until f returns false. It does not read the file
-// whole: 200,000 letters are 50 MB. Each piece begins with the end of the piece before. The argument overlap is the length of
-// this end, so a text that is not longer is whole in one of the pieces.
-func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
-	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || info.Size() > atomicfile.MaxFile {
-		return errors.Join(err, fmt.Errorf("read %s: %w", callers.DeadLetterFile, atomicfile.ErrTooLarge))
-	}
-	piece, kept := make([]byte, overlap+256<<10), 0
-	for {
-		n, err := file.Read(piece[kept:])
-		if !f(piece[:kept+n]) || errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", callers.DeadLetterFile, err)
-		}
-		end := kept + n
-		kept = copy(piece, piece[max(0, end-overlap):end])
-	}
-}
-
-// NamesInDeadLetters returns those of the names that stand between two quotes in the file of dead letters; it does not parse the JSON.
-func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	longest := 0
-	for name := range names {
-		longest = max(longest, len(name))
-	}
-	named = map[string]bool{}
-	err = EachDeadPiece(reg, longest+len(`""`), func(piece []byte) bool {
-		_, rest, more := bytes.Cut(piece, []byte(`"`))
-		for more {
-			var text []byte
-			if text, rest, more = bytes.Cut(rest, []byte(`"`)); more && names[string(text)] {
-				named[string(text)] = true
-			}
-		}
-		return len(named) < len(names)
-	})
-	return named, err
 }
 
 // ParseDead parses one line. If ok is false, the caller skips the line, and the line stays in the file. A message without

@@ -38,7 +38,7 @@ func SawEdit(ctx context.Context, reg *sessions.Registry, s sessions.Session, pa
 	}
 	now := reg.Now().UTC()
 	var others []sessions.Session
-	edits := atomicfile.RecordsFile[edit]{Dir: reg.Dir(), Name: EditsFile, Lock: LockName, Now: reg.Now, Log: reg.Log}
+	edits := atomicfile.RecordsFile[edit]{Dir: reg.Dir(), Name: EditsFile, Lock: NotifyLock, Now: reg.Now, Log: reg.Log}
 	err = edits.Change(ctx, func(all []edit) ([]edit, error) {
 		all = slices.DeleteFunc(all, func(e edit) bool {
 			return now.Sub(e.At) > editsKept || e.At.After(now) || e.SID == s.ID && e.Path == path

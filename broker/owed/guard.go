@@ -23,7 +23,7 @@ import (
 //   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the breaker is
 //     closed. If not, the answer to this message is held.
 //
-// Each message has its own count. Package turns records the work of a session, in a file for each session.
+// Each message has its own count. Package sessions records the work of a session, in a file for each session.
 
 // ErrTooManyAnswers says that agents have answered each other too often without any work, and that the message was not stored: another one
 // is held already, or this one would expire while it is held.
@@ -156,14 +156,14 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellAll for the process that has sent the message. It only logs errors: a deadlines.Checker sends missing notices later.
+// TellHeld is TellHeldToAll for the process that has sent the message. It only logs errors: a owed.Checker sends missing notices later.
 func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellHeldToAll(ctx, reg, to, m); err != nil {
 		reg.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
 	}
 }
 
-// TellAll notifies the sender and the receiver of a held message, and their user, once for each chain.
+// TellHeldToAll notifies the sender and the receiver of a held message, and their user, once for each chain.
 func TellHeldToAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func TestEveryReasonHasItsTexts(t *testing.T) {
 	seen, hasTexts := map[string]bool{}, map[string]bool{}
 	for _, k := range kinds {
-		if seen[k.reason] || k.status == "" {
+		if seen[k.reason] || (k.status == "") != (k.text.one == "") {
 			t.Errorf("row %q: reason twice, or no status", k.reason)
 		}
 		seen[k.reason], hasTexts[k.reason] = true, k.text.one != ""

@@ -1,10 +1,3 @@
-// This part sends a session or a person one notice when another session is idle, blocked, done or has ended.
-//
-// The requests are in notify.json in the root. The file exists only while somebody waits for a notice, so a root without requests costs
-// nothing. The process that acts on deadlines checks all requests. The command "c2c notify" also does so while it waits in a terminal. The
-// notice is a message of c2c. Its id is made from the request, and a mailbox takes each id only once. So a kill at any moment causes no
-// second notice. Any process may call this package at any time.
-
 package owed
 
 import (
@@ -21,15 +14,15 @@ import (
 	"c2c/sessions"
 )
 
+// The requests for a notice are in notify.json. The file exists only while somebody waits, so a root
+// without requests costs nothing. The process that acts on deadlines checks them, and so does "c2c
+// notify" while it waits.
 const (
-	FileName = sessions.NotifyFile
-	LockName = "notify.lock"
+	// NotifyLock is the lock file of the requests. A process that changes them closes it.
+	NotifyLock = "notify.lock"
 
 	// maxRequests bounds the requests of a root.
 	maxRequests = 256
-	// retryAfter is how long a Checker sends no notice to a session after a notice could not be sent to it. If a suspended process holds
-	// the lock of that session's mailbox, each try takes as long as sessions.KeepWait.
-	retryAfter = time.Minute
 )
 
 // Values of Request.When: the state of the session for which a request waits.
@@ -250,18 +243,12 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, s sessions.Session, s
 type RequestChecker struct {
 	reg    *sessions.Registry
 	show   Show
-	failed map[string]time.Time // when a notice could last not be sent to a session
-}
-
-// rests reports whether a try for a session has failed just now. A try in the future does not count: the clock was set back since.
-func (c *RequestChecker) rests(sid string) bool {
-	since := c.reg.Now().Sub(c.failed[sid])
-	return since >= 0 && since < retryAfter
+	failed tries
 }
 
 // NewChecker makes a Checker that remembers nothing yet.
 func NewRequestChecker(reg *sessions.Registry, show Show) *RequestChecker {
-	return &RequestChecker{reg, show, map[string]time.Time{}}
+	return &RequestChecker{reg, show, tries{}}
 }
 
 // Check sends the notices that are due, and returns the requests that still wait. If there is no request, it costs one system call. The
@@ -274,10 +261,8 @@ func (c *RequestChecker) Check(ctx context.Context) (waiting []Request, err erro
 	return c.send(ctx, all)
 }
 
-// Check is Checker.Check for a process that checks only once.
-func CheckRequests(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
-	return NewRequestChecker(reg, show).Check(ctx)
-}
+// askedBy begins the keys of tries for the sessions that have asked.
+const askedBy = "asked by "
 
 // answer calls look for each request that has no news yet, records the news that look returns, and returns all requests. Recorded news is
 // final, even if the notice can only be sent later. If nothing has changed, answer does not take the lock: the processes that wait for news
@@ -313,14 +298,14 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, r
 func (c *RequestChecker) send(ctx context.Context, all []Request) (waiting []Request, err error) {
 	reg, sent := c.reg, map[string]bool{}
 	for _, r := range all {
-		if r.News == (SessionNews{}) || c.rests(r.By) {
+		if r.News == (SessionNews{}) || !c.failed.rests(askedBy+r.By, reg.Now()).IsZero() {
 			continue
 		}
 		brief, end := context.WithTimeout(ctx, sessions.KeepWait)
 		serr := SendNotice(brief, reg, r.By, mail.Message{To: cmp.Or(reg.AliasOf(ctx, r.By), reg.Facts.Of(r.By).Alias), ID: r.NoticeID(), Content: r.News.Text}, NoticeAsked)
 		end()
 		if serr != nil { // the other notices are sent all the same
-			err, c.failed[r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), reg.Now()
+			err, c.failed[askedBy+r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), reg.Now()
 			continue
 		}
 		sent[r.ID] = true
@@ -355,7 +340,7 @@ func (c *RequestChecker) send(ctx context.Context, all []Request) (waiting []Req
 
 // file returns the file of the requests.
 func file(reg *sessions.Registry) atomicfile.RecordsFile[Request] {
-	return atomicfile.RecordsFile[Request]{Dir: reg.Dir(), Name: FileName, Lock: LockName, Now: reg.Now, Log: reg.Log}
+	return atomicfile.RecordsFile[Request]{Dir: reg.Dir(), Name: sessions.NotifyFile, Lock: NotifyLock, Now: reg.Now, Log: reg.Log}
 }
 
 // List returns the requests that wait.
@@ -389,12 +374,17 @@ func cancel(ctx context.Context, reg *sessions.Registry, match func(Request) boo
 
 // Files returns the files to watch for these requests. When a process closes one of them, there may be news.
 func RequestFiles(reg *sessions.Registry, waiting []Request) []string {
-	files := []string{filepath.Join(reg.Root(), LockName)}
+	files := []string{filepath.Join(reg.Root(), NotifyLock)}
 	for _, r := range waiting {
 		files = append(files, filepath.Join(reg.Root(), "sessions", r.SID+".lock"))
 	}
 	return files
 }
 
-// CheckEvery is the time between two calls of Check while a request waits: when a client ends, that may close none of Files.
-const RequestsEvery = 2 * time.Second
+const (
+	// RequestsEvery is the time between two checks while a request waits.
+	RequestsEvery = 2 * time.Second
+	// requestsOnce is the same in a root without a lasting process: the first command after this time
+	// checks again.
+	requestsOnce = 10 * time.Second
+)

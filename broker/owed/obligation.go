@@ -13,8 +13,8 @@ import (
 	"c2c/wake"
 )
 
-// States of an obligation, which is an answer that a session owes. Three states have names from other packages: notice.Refused (here: the
-// session has answered with reply --fail that it cannot do it), notice.Expired (the message expired unread) and sessions.Dead (the message
+// States of an obligation, which is an answer that a session owes. Three states have other names: Refused (here: the
+// session has answered with reply --fail that it cannot do it), Expired (the message expired unread) and sessions.Dead (the message
 // is a dead letter).
 const (
 	StillOpen  = "open"

@@ -47,7 +47,6 @@ type Record struct {
 	mail.Message
 	terms
 	line []byte // the line as it was read
-	Half bool   // a power cut left half of the line
 }
 
 // terms is the state of an obligation, in the record of a message that asks for an answer.
@@ -57,7 +56,6 @@ type terms struct {
 	Reminders  int       `json:"reminders,omitempty"`
 	Reminder   string    `json:"reminder,omitempty"` // the id of the last reminder
 	RemindedAt time.Time `json:"reminded_at,omitzero"`
-	StaleAt    time.Time `json:"stale_at,omitzero"`     // when a look first found the answer overdue for too long
 	SenderTold bool      `json:"sender_told,omitempty"` // the sender got a notice that answer_by is over
 	ObservedAt time.Time `json:"observed_at,omitzero"`
 	AckedAt    time.Time `json:"acked_at,omitzero"`
@@ -76,12 +74,11 @@ func NewRecord(m mail.Message) Record {
 	return Record{Message: m}
 }
 
-// parseRecord parses a line. Any line is possible: the files are ours, but other programs may write to them.
-func parseRecord(line []byte) (d Record) {
+// parseRecord parses a line; ok is false if it is none, such as the half line that a power cut left.
+func parseRecord(line []byte) (d Record, ok bool) {
 	d.line = line
-	if err := json.Unmarshal(line, &d.Message); err != nil {
-		d.Half = true
-		return d
+	if json.Unmarshal(line, &d.Message) != nil {
+		return d, false
 	}
 	for _, f := range d.Extra {
 		if f.Name == termsField && json.Unmarshal(f.Value, &d.terms) != nil {
@@ -89,7 +86,7 @@ func parseRecord(line []byte) (d Record) {
 		}
 	}
 	d.Extra = nil
-	return d
+	return d, true
 }
 
 // Format returns the line of a record.
@@ -113,20 +110,22 @@ func (d Record) Key() Key { return KeyOf(d.Message) }
 
 func KeyOf(m mail.Message) Key { return Key{m.FromSession, sessions.Fold(m.From), m.ID} }
 
-// Read reads the records of a session. It needs no lock, because a writer only replaces the file or adds a line; half a line becomes a
-// record with Half set. If a ring came before the sender wrote the record, the message has two lines; Read merges them into one record.
+// ReadRecords reads the records of a session. It needs no lock, because a writer only replaces the file
+// or adds a line. If a ring came before the sender wrote the record, the message has two lines;
+// ReadRecords merges them into one record.
 func ReadRecords(dir *atomicfile.Dir, sid string) (records []Record, err error) {
 	data, err := dir.ReadIf(sid + Suffix)
 	place := map[Key]int{}
 	for line := range bytes.Lines(data) {
-		d := parseRecord(line)
-		if i, there := place[d.Key()]; there && !d.Half {
+		d, ok := parseRecord(line)
+		if !ok {
+			continue
+		}
+		if i, there := place[d.Key()]; there {
 			records[i].merge(d)
 			continue
 		}
-		if !d.Half {
-			place[d.Key()] = len(records)
-		}
+		place[d.Key()] = len(records)
 		records = append(records, d)
 	}
 	return records, err
@@ -180,7 +179,7 @@ func AddRecords(ctx context.Context, reg *sessions.Registry, sid string, repeate
 				return err
 			}
 			for _, d := range before {
-				there[d.Key()] = there[d.Key()] || !d.Half
+				there[d.Key()] = true
 			}
 		}
 		var lines []byte
@@ -234,10 +233,7 @@ func ChangeRecords(ctx context.Context, reg *sessions.Registry, dir *atomicfile.
 		var kept, closed []byte
 		edited := false
 		for _, d := range records {
-			changed, drop := false, false
-			if !d.Half {
-				changed, drop = edit(&d)
-			}
+			changed, drop := edit(&d)
 			line := d.line
 			if edited = edited || changed || drop; changed && !drop {
 				if d.How != "" {
@@ -306,7 +302,7 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 		data, rerr := dir.ReadIf(name)
 		err = errors.Join(err, rerr)
 		for line := range bytes.Lines(data) {
-			if d := parseRecord(line); !d.Half && d.Owes() && slices.Contains(endings[:], d.How) {
+			if d, ok := parseRecord(line); ok && d.Owes() && slices.Contains(endings[:], d.How) {
 				all[SessionKey{d.Session, d.Key()}] = d
 			}
 		}
@@ -324,7 +320,7 @@ func AllRecords(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record,
 	for _, sid := range sids {
 		records, derr := ReadRecords(dir, sid)
 		err = errors.Join(err, derr)
-		open[sid] = slices.DeleteFunc(records, func(d Record) bool { return d.Half || !d.Owes() })
+		open[sid] = slices.DeleteFunc(records, func(d Record) bool { return !d.Owes() })
 	}
 	if !withClosed {
 		return open, nil, err
@@ -442,15 +438,6 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to se
 			return d.Answered(m, observed[d.Key()]), false
 		})
 	})
-}
-
-// isAnswer reports whether a message is the answer, and not just the announcement of one.
-func isAnswer(m mail.Message) bool {
-	switch m.Kind {
-	case "ack", "status", "question", KindSystem:
-		return false
-	}
-	return m.From != sessions.SystemAlias
 }
 
 // hasAnswer reports whether an answer has closed the record.

@@ -77,27 +77,7 @@ func TellDead(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, 
 	TellSenders(ctx, reg, rows, all)
 }
 
-// TellSenders sends each sender one notice about all its messages, even if the sender has just got another notice. It only logs errors.
-func TellSenders(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, all []News) {
-	bySender, order := map[string][]News{}, []sessions.Row{}
-	for _, n := range all {
-		to := SenderOf(reg, rows, n.Message)
-		if to == nil {
-			continue
-		}
-		if bySender[to.SID()] == nil {
-			order = append(order, to)
-		}
-		bySender[to.SID()] = append(bySender[to.SID()], n)
-	}
-	for _, to := range order {
-		if err := TellTogether(ctx, reg, to, bySender[to.SID()]); err != nil {
-			reg.Log.Warn("a sender got no notice about its messages", "session", to.SID(), "err", err)
-		}
-	}
-}
-
-// Send puts the notice m into the mailbox of the session sid, unless the mailbox has already had a notice with the same id.
+// SendNotice puts the notice m into the mailbox of the session sid, unless the mailbox has already had a notice with the same id.
 func SendNotice(ctx context.Context, reg *sessions.Registry, sid string, m mail.Message, reason string) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"c2c/sessions"
 )
 
-// Stats counts the obligations of a root: all open ones, and those closed ones of which c2c still has records (some thousand).
+// Stats counts the obligations of a root: all open ones, and those closed ones of which c2c still has
+// records (some thousand).
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`
@@ -25,30 +26,25 @@ type Stats struct {
 	Surfaces []SurfaceStats `json:"surfaces"` // one for each value of surface_support that receivers had when the message was sent
 }
 
-// SurfaceStats has the counts and the latencies of obligations. Each field counts some of the obligations that the field before it counts.
-// Only Observed may be larger than Pushed, because a working session gets mail without a ring.
+// SurfaceStats has the counts that SPEC-091 asks for, and how long the hand-over took. Each count is of
+// those that the one before counts. Only Observed may be larger than Pushed, because a working session
+// gets mail without a ring.
 type SurfaceStats struct {
-	Surface      string `json:"surface_support,omitempty"`
-	Sent         int    `json:"sent"`
-	Pushed       int    `json:"pushed"`       // c2c has rung for the message
-	Observed     int    `json:"observed"`     // the message was handed over
-	Acknowledged int    `json:"acknowledged"` // the receiver wrote something about the message
-	Answered     int    `json:"answered"`
-	InTime       int    `json:"in_time"` // answered before the deadline
+	Surface      string  `json:"surface_support,omitempty"`
+	Sent         int     `json:"sent"`
+	Pushed       int     `json:"pushed"`       // c2c has rung for the message
+	Observed     int     `json:"observed"`     // the message was handed over
+	Acknowledged int     `json:"acknowledged"` // the receiver wrote something about the message
+	Observe      Latency `json:"observe_seconds"`
 
-	Push    Latency `json:"push_seconds"` // each latency begins with the send
-	Observe Latency `json:"observe_seconds"`
-	Ack     Latency `json:"acknowledge_seconds"`
-	Answer  Latency `json:"answer_seconds"`
+	took []float64 // seconds from the send to the hand-over
 }
 
 // Latency summarizes durations, in seconds.
 type Latency struct {
-	Count int     `json:"count"`
-	P50   float64 `json:"p50"`
-	P95   float64 `json:"p95"`
-	Max   float64 `json:"max"`
-	Sum   float64 `json:"sum"`
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	Max float64 `json:"max"`
 }
 
 // ReadStats counts the obligations of the root. It takes no lock of the records and changes nothing.
@@ -63,10 +59,16 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	if err != nil {
 		return st, err
 	}
-	c := counting{by: map[string]*surfaceCount{}}
+	by := map[string]*SurfaceStats{"": &st.Total, sessions.SurfaceFull: {Surface: sessions.SurfaceFull}, sessions.SurfaceDegraded: {Surface: sessions.SurfaceDegraded}}
+	count := func(d Record) {
+		by[""].add(d)
+		if s := by[cmp.Or(d.Surface, sessions.SurfaceDegraded)]; s != nil {
+			s.add(d)
+		}
+	}
 	for _, d := range over {
 		st.Over[d.How]++
-		c.add(d)
+		count(d)
 	}
 	for sid, records := range open {
 		addObserved(ctx, reg, sid, records)
@@ -74,11 +76,31 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 			if st.Open++; !reg.Now().Before(mail.FromSeconds(d.Due)) {
 				st.Overdue++
 			}
-			c.add(d)
+			count(d)
 		}
 	}
-	st.Total, st.Surfaces = c.sum()
+	for _, surface := range []string{"", sessions.SurfaceFull, sessions.SurfaceDegraded} {
+		s := by[surface]
+		s.Observe, s.took = latency(s.took), nil
+		if surface != "" && s.Sent > 0 {
+			st.Surfaces = append(st.Surfaces, *s)
+		}
+	}
 	return st, ctx.Err()
+}
+
+func (s *SurfaceStats) add(d Record) {
+	s.Sent++
+	if !d.Wakes.RangAt.IsZero() {
+		s.Pushed++
+	}
+	if !d.ObservedAt.IsZero() {
+		s.Observed++
+		s.took = append(s.took, max(0, d.ObservedAt.Sub(d.Time()).Round(time.Millisecond).Seconds()))
+	}
+	if !d.AckedAt.IsZero() {
+		s.Acknowledged++
+	}
 }
 
 // addObserved notes in these records, but not on disk, when their messages were read. On disk, the time is added with the answer.
@@ -100,73 +122,15 @@ func addObserved(ctx context.Context, reg *sessions.Registry, sid string, record
 	}
 }
 
-// counting adds up obligations by surface; the key "" stands for all surfaces.
-type counting struct{ by map[string]*surfaceCount }
-
-type surfaceCount struct {
-	SurfaceStats
-	push, observe, ack, answer []float64
-}
-
-func (c counting) add(d Record) {
-	for _, surface := range []string{"", cmp.Or(d.Surface, sessions.SurfaceDegraded)} {
-		if c.by[surface] == nil {
-			c.by[surface] = &surfaceCount{SurfaceStats: SurfaceStats{Surface: surface}}
-		}
-		c.by[surface].add(d)
-	}
-}
-
-func (s *surfaceCount) add(d Record) {
-	s.Sent++
-	took := func(count *int, all *[]float64, at time.Time) {
-		if at.IsZero() {
-			return
-		}
-		*count++
-		*all = append(*all, max(0, at.Sub(d.Time()).Round(time.Millisecond).Seconds())) // clocks may be set back
-	}
-	took(&s.Pushed, &s.push, d.Wakes.RangAt)
-	took(&s.Observed, &s.observe, d.ObservedAt)
-	took(&s.Acknowledged, &s.ack, d.AckedAt)
-	if !d.hasAnswer() {
-		return
-	}
-	took(&s.Answered, &s.answer, d.ClosedAt)
-	if !d.ClosedAt.After(mail.FromSeconds(d.Due)) {
-		s.InTime++
-	}
-}
-
-func (c counting) sum() (total SurfaceStats, surfaces []SurfaceStats) {
-	surfaces = []SurfaceStats{}
-	for _, name := range []string{"", sessions.SurfaceFull, sessions.SurfaceDegraded} {
-		s := c.by[name]
-		if s == nil {
-			continue
-		}
-		s.Push, s.Observe, s.Ack, s.Answer = latency(s.push), latency(s.observe), latency(s.ack), latency(s.answer)
-		if name == "" {
-			total = s.SurfaceStats
-		} else {
-			surfaces = append(surfaces, s.SurfaceStats)
-		}
-	}
-	return total, surfaces
-}
-
-// latency summarizes durations. A percentile is one of the durations: at least 95 % of them are as long as P95, or shorter.
+// latency summarizes durations. A percentile is one of the durations: at least 95 % of them are as long
+// as P95, or shorter.
 func latency(all []float64) (l Latency) {
-	if l.Count = len(all); l.Count == 0 {
+	if len(all) == 0 {
 		return l
 	}
 	slices.Sort(all)
 	at := func(part float64) float64 { return all[int(math.Ceil(part*float64(len(all))))-1] }
-	l.P50, l.P95, l.Max = at(0.5), at(0.95), all[len(all)-1]
-	for _, v := range all {
-		l.Sum += v
-	}
-	return l
+	return Latency{at(0.5), at(0.95), all[len(all)-1]}
 }
 
 // Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4: each metric once, with the root as a label. A
@@ -197,10 +161,8 @@ func Prometheus(w io.Writer, all ...Stats) error {
 	}{
 		{"sent", "were sent", func(s SurfaceStats) int { return s.Sent }},
 		{"pushed", "were rung for", func(s SurfaceStats) int { return s.Pushed }},
-		{"observed", "were read", func(s SurfaceStats) int { return s.Observed }},
+		{"observed", "were handed over", func(s SurfaceStats) int { return s.Observed }},
 		{"acknowledged", "got a reply of any kind", func(s SurfaceStats) int { return s.Acknowledged }},
-		{"answered", "were answered", func(s SurfaceStats) int { return s.Answered }},
-		{"in_time", "were answered when they were due, or before", func(s SurfaceStats) int { return s.InTime }},
 	} {
 		gauge("c2c_obligations_"+one.name, "Obligations that "+one.help+", by surface_support of the session.", func(s Stats, put func(string, int)) {
 			for _, surface := range s.Surfaces {
@@ -208,41 +170,20 @@ func Prometheus(w io.Writer, all ...Stats) error {
 			}
 		})
 	}
-	prometheusLatencies(&text, all)
-	_, err := io.WriteString(w, text.String())
-	return err
-}
-
-func prometheusLatencies(text *strings.Builder, all []Stats) {
-	for _, one := range []struct {
-		name, help string
-		of         func(SurfaceStats) Latency
-	}{
-		{"push", "was rung for", func(s SurfaceStats) Latency { return s.Push }},
-		{"observe", "was read", func(s SurfaceStats) Latency { return s.Observe }},
-		{"acknowledge", "got a reply of any kind", func(s SurfaceStats) Latency { return s.Ack }},
-		{"answer", "was answered", func(s SurfaceStats) Latency { return s.Answer }},
-	} {
-		name := "c2c_obligation_" + one.name + "_seconds"
-		fmt.Fprintf(text, "# HELP %s Time from the send of a message until it %s.\n# TYPE %[1]s summary\n", name, one.help)
-		for _, s := range all {
-			for _, surface := range s.Surfaces {
-				l := one.of(surface)
-				if l.Count == 0 {
-					continue
-				}
-				labels := fmt.Sprintf("root=%s,surface_support=%s", label(s.Root), label(surface.Surface))
-				for _, q := range []struct {
-					part  string
-					value float64
-				}{{"0.5", l.P50}, {"0.95", l.P95}, {"1", l.Max}} {
-					fmt.Fprintf(text, "%s{%s,quantile=%q} %g\n", name, labels, q.part, q.value)
-				}
-				fmt.Fprintf(text, "%s_sum{%s} %g\n", name, labels, l.Sum)
-				fmt.Fprintf(text, "%s_count{%s} %d\n", name, labels, l.Count)
+	const name = "c2c_obligation_observe_seconds"
+	fmt.Fprintf(&text, "# HELP %s Time from the send of a message until it was handed over.\n# TYPE %[1]s summary\n", name)
+	for _, s := range all {
+		for _, surface := range s.Surfaces {
+			for _, q := range []struct {
+				part  string
+				value float64
+			}{{"0.5", surface.Observe.P50}, {"0.95", surface.Observe.P95}, {"1", surface.Observe.Max}} {
+				fmt.Fprintf(&text, "%s{root=%s,surface_support=%s,quantile=%q} %g\n", name, label(s.Root), label(surface.Surface), q.part, q.value)
 			}
 		}
 	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 // label writes the value of a label. The format has only these three escapes.

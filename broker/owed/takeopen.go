@@ -2,7 +2,6 @@ package owed
 
 import (
 	"context"
-	"slices"
 
 	"c2c/internal/atomicfile"
 	"c2c/sessions"
@@ -21,8 +20,7 @@ func TakeOpen(ctx context.Context, reg, other *sessions.Registry, sid string) er
 		if err != nil {
 			return err
 		}
-		whole := slices.DeleteFunc(records, func(d Record) bool { return d.Half })
-		if err := AddRecords(ctx, reg, sid, true, whole...); err != nil {
+		if err := AddRecords(ctx, reg, sid, true, records...); err != nil {
 			return err
 		}
 		return atomicfile.UnlessAbsent(from.Remove(sid + Suffix))

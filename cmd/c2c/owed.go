@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
@@ -17,7 +16,7 @@ import (
 // meetDeadlines runs c2cd, which acts on due deadlines of the root, unless a server does that. Usually no deadline is due, and c2cd does
 // not run. An error is only printed, so that the command continues.
 func (c *call) meetDeadlines() {
-	if !deadlines.MayBeDue(c.b.Registry) {
+	if !owed.MayBeDue(c.b.Registry) {
 		return
 	}
 	path, err := findC2cd()

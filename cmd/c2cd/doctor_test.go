@@ -188,7 +188,7 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 			}
 		}
 	}
-	check("no process of c2c looks after it")
+	check("c2c knows of nothing that rings it")
 	if _, err := os.Stat(filepath.Join(c.b.Root(), id+".wake.lock")); err == nil {
 		t.Error("doctor made a lock file")
 	}
@@ -200,7 +200,7 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 	if err := release(); err != nil {
 		t.Error(err)
 	}
-	check("no process of c2c looks after it")
+	check("c2c knows of nothing that rings it")
 }
 
 func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {

@@ -114,7 +114,7 @@ func TestAWaitCanBeStoppedAlthoughTheRequestsAreLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := atomicfile.Acquire(t.Context(), dir, owed.LockName)
+	lock, err := atomicfile.Acquire(t.Context(), dir, owed.NotifyLock)
 	if err != nil {
 		t.Fatal(err)
 	}

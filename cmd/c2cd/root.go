@@ -17,7 +17,6 @@ import (
 	"c2c/internal/format"
 	"c2c/sessions"
 	"c2c/sessions/callers"
-	"c2c/wake"
 )
 
 // rootTime bounds the check of a root, because other processes may hold its locks.
@@ -46,13 +45,7 @@ func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, rootTime)
 	defer cancel()
-	return slices.Concat(disk, []format.Finding{f, c.checkWakeDaemon(ctx, b)}, daemons.CheckWire(ctx, b), broker.CheckRoot(ctx, b.Registry, canWake), checkSurfaces(ctx, b), checkRooms(b))
-}
-
-// canWake reports whether c2c can wake sessions of a client.
-func canWake(name string) bool {
-	_, known := wake.FindClient(name)
-	return known
+	return slices.Concat(disk, []format.Finding{f, c.checkWakeDaemon(ctx, b)}, daemons.CheckWire(ctx, b), broker.CheckRoot(ctx, b.Registry), checkSurfaces(ctx, b), checkRooms(b))
 }
 
 func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) format.Finding {

@@ -113,7 +113,7 @@ func TestWhatIsOwedIsMeasuredFromTheStart(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
 	_, body := h.get("/metrics", h.token())
-	for _, want := range []string{"\nc2c_obligations{root=\"\",state=\"open\"} 0\n", "\nc2c_obligations_answered{root=\"\",surface_support=\"full\"} 0\n"} {
+	for _, want := range []string{"\nc2c_obligations{root=\"\",state=\"open\"} 0\n", "\nc2c_obligations_acknowledged{root=\"\",surface_support=\"full\"} 0\n"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in %s", want, body)
 		}

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,7 +15,7 @@ import (
 	"c2c/internal/format"
 )
 
-// stats shows how soon questions are rung, handed over and answered.
+// stats shows what became of questions, and how soon they were handed over.
 func (a *call) stats(ctx context.Context) error {
 	asJSON := a.Bool("json")
 	words, err := a.words()
@@ -54,55 +54,24 @@ func printStats(out io.Writer, st owed.Stats) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(out, line)
-	columns := append([]owed.SurfaceStats{st.Total}, st.Surfaces...)
 	if st.Total.Sent == 0 {
 		return nil
 	}
-	row := func(name string, cell func(owed.SurfaceStats) string) {
-		cells := []string{name}
-		for _, s := range columns {
-			cells = append(cells, cell(s))
+	fmt.Fprintln(w, "\tsent\trung\thanded\tacknowledged\thanded after (p50 / p95 / max)")
+	for _, s := range append([]owed.SurfaceStats{st.Total}, st.Surfaces...) {
+		took := "-"
+		if s.Observed > 0 {
+			took = seconds(s.Observe.P50) + " / " + seconds(s.Observe.P95) + " / " + seconds(s.Observe.Max)
 		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", cmp.Or(s.Surface, "all"), s.Sent, s.Pushed, s.Observed, s.Acknowledged, took)
 	}
-	row("", func(s owed.SurfaceStats) string {
-		if s.Surface == "" {
-			return "all"
-		}
-		return s.Surface
-	})
-	count := func(name string, of func(owed.SurfaceStats) int) {
-		row(name, func(s owed.SurfaceStats) string { return strconv.Itoa(of(s)) })
-	}
-	took := func(name string, of func(owed.SurfaceStats) owed.Latency) {
-		row(name, func(s owed.SurfaceStats) string { return latencyText(of(s)) })
-	}
-	count("sent", func(s owed.SurfaceStats) int { return s.Sent })
-	count("rung", func(s owed.SurfaceStats) int { return s.Pushed })
-	count("handed", func(s owed.SurfaceStats) int { return s.Observed })
-	count("acknowledged", func(s owed.SurfaceStats) int { return s.Acknowledged })
-	count("answered", func(s owed.SurfaceStats) int { return s.Answered })
-	count("in time", func(s owed.SurfaceStats) int { return s.InTime })
-	row("p50 / p95 / max", func(owed.SurfaceStats) string { return "" })
-	took("until rung", func(s owed.SurfaceStats) owed.Latency { return s.Push })
-	took("until handed", func(s owed.SurfaceStats) owed.Latency { return s.Observe })
-	took("until acknowledged", func(s owed.SurfaceStats) owed.Latency { return s.Ack })
-	took("until answered", func(s owed.SurfaceStats) owed.Latency { return s.Answer })
 	return w.Flush()
 }
 
-func latencyText(l owed.Latency) string {
-	if l.Count == 0 {
-		return "-"
+func seconds(s float64) string {
+	if d := time.Duration(s * float64(time.Second)); d >= time.Minute {
+		return format.Age(d)
+	} else {
+		return d.Round(10 * time.Millisecond).String()
 	}
-	var parts []string
-	for _, seconds := range []float64{l.P50, l.P95, l.Max} {
-		d := time.Duration(min(seconds, 1e9) * float64(time.Second)) // the time may be huge if the writer's clock was wrong
-		if d < time.Minute {
-			parts = append(parts, d.Round(10*time.Millisecond).String())
-		} else {
-			parts = append(parts, format.Age(d))
-		}
-	}
-	return strings.Join(parts, " / ")
 }

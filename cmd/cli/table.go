@@ -240,12 +240,11 @@ var keeping = []Verb{
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
-	{Name: "stats", C2cd: true, Short: "how soon questions, tasks and reviews are rung, handed and answered",
+	{Name: "stats", C2cd: true, Short: "what became of questions, tasks and reviews",
 		Long: `Counts those that are open, and some thousands that are over: how many were
-sent, rung, handed, acknowledged (any answer has come), answered, and answered
-in time; and how long each step took after
-the sending: for half of them, for 95 of 100, and at most. A session is full if
-c2c could ring it when it was asked, and degraded if not.
+sent, rung, handed and acknowledged (any answer has come); and how long the
+handing over took: for half of them, for 95 of 100, and at most. A session is
+full if c2c could ring it when it was asked, and degraded if not.
 `,
 		Options:  []Option{asJSON},
 		Examples: []string{"c2c stats"}},

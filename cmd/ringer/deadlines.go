@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/deadlines"
+	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
@@ -37,7 +37,7 @@ func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *
 }
 
 func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes *watch.Changes) error {
-	lock, err := deadlines.OpenLock(b.Registry)
+	lock, err := owed.OpenLock(b.Registry)
 	if err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 
 // check acts on each deadline until ctx ends or the root is gone. The caller holds the lock.
 func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
-	checker := deadlines.NewChecker(b.Registry)
-	asked := owed.NewRequestChecker(b.Registry, func(ctx context.Context, text string) error { return proc.ShowOnDesktop(ctx, getenv, text) })
-	var relayAt time.Time // when to start the relay again if it does not run
+	checker := owed.NewChecker(b.Registry)
+	checker.Show = func(ctx context.Context, text string) error { return proc.ShowOnDesktop(ctx, getenv, text) }
+	var relayAt, tidyAt time.Time // when to start the relay again if it does not run, and when to tidy the root
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
 			return nil, 0, errRootGone
@@ -62,33 +62,22 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 			log.Debug("deadlines are checked later", "err", err)
 			wait, err = 0, nil
 		}
-		files = checker.Files()
+		if !b.Now().Before(tidyAt) {
+			tidyAt = moves.TidyDaily(ctx, b.Registry)
+		}
 		if now := b.Now(); !now.Before(relayAt) {
 			relayAt = now.Add(sessions.LookEvery)
 			if err := broker.StartRelay(b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
 				log.Warn("the relay is not started", "err", err)
 			}
 		}
-		waiting, nerr := asked.Check(ctx)
-		switch {
-		case errors.Is(nerr, owed.ErrUnsent): // no warning: this may last for days, and each warning would come again after a minute
-			log.Debug("requests for notices are checked later", "err", nerr)
-		case nerr != nil && ctx.Err() == nil:
-			log.Warn("requests for notices are checked later", "err", nerr)
-		}
-		if len(waiting) > 0 {
-			files = append(files, owed.RequestFiles(b.Registry, waiting)...)
-			if wait == 0 || wait > owed.RequestsEvery {
-				wait = owed.RequestsEvery
-			}
-		}
-		return files, wait, err
+		return checker.Files(), wait, err
 	})
 }
 
 // CheckDeadlines checks a root's deadlines until ctx ends or the root is gone. It is for a long-lived process that does not ring.
 func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger, getenv func(string) string) error {
-	lock, err := deadlines.OpenLock(b.Registry)
+	lock, err := owed.OpenLock(b.Registry)
 	if err != nil {
 		return err
 	}

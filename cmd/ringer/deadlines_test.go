@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"c2c/broker/deadlines"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -81,14 +81,14 @@ func TestAProcessThatRingsNobodyTellsTheSenderInTime(t *testing.T) {
 func TestTheNextProcessLooksWhenOneEnds(t *testing.T) {
 	_, b, _, _ := typing(t)
 	synctest.Test(t, func(t *testing.T) {
-		first, err := deadlines.OpenLock(b.Registry)
+		first, err := owed.OpenLock(b.Registry)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if ok, err := first.Try(); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		second, err := deadlines.OpenLock(b.Registry)
+		second, err := owed.OpenLock(b.Registry)
 		if err != nil {
 			t.Fatal(err)
 		}
