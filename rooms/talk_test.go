@@ -226,11 +226,6 @@ func TestAWishThatARoomCannotFulfilIsRefused(t *testing.T) {
 		for says, m := range all {
 			m.Content = text
 			w.refused(amber, Draft{Room: "review", Message: m}, says)
-			if text == "for all." {
-				if _, done, err := Ambient(t.Context(), w.Registry, amber, "review", m); done || err != nil {
-					t.Errorf("%+v: c2c itself posts it, %v", m, err)
-				}
-			}
 		}
 	}
 	room, err := StoreOf(w.Registry).Open("review")
@@ -747,22 +742,8 @@ func TestAMemberThatUsesTheOriginalGetsACopy(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Replace(string(rowsThere), "[\n", "[\n"+row+",\n", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, post := range []func() error{
-		func() error {
-			_, err := Publish(t.Context(), w.Broker, amber, Draft{Room: "lounge", Message: mail.Message{Content: "hello"}})
-			return err
-		},
-		func() error {
-			_, done, err := Ambient(t.Context(), w.Registry, amber, "lounge", mail.Message{Content: "hello"})
-			if done {
-				t.Error("the short way was taken")
-			}
-			return err
-		},
-	} {
-		if err := post(); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := Publish(t.Context(), w.Broker, amber, Draft{Room: "lounge", Message: mail.Message{Content: "hello"}}); err != nil {
+		t.Fatal(err)
 	}
 	if got := w.waiting("o-1"); len(got) != 1 || got[0].To != "storm#lounge" || got[0].Content != "hello" || !got[0].Deferrable {
 		t.Errorf("%+v", got)
@@ -784,39 +765,25 @@ func TestAMemberThatUsesTheOriginalGetsACopy(t *testing.T) {
 	}
 }
 
-func TestTheShortWayStoresTheSame(t *testing.T) {
+// A claimed person does not let a stopped room go on.
+func TestAPostOfAClaimedPersonCountsAsAnAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	amber, birch, cedar := w.session("amber"), w.session("birch"), w.session("cedar")
-	w.join("review", amber, birch)
+	amber, birch, ada := w.session("amber"), w.session("birch"), w.person()
+	w.join("review", amber, birch, ada)
 	w.post(amber, "@birch")
-	r, done, err := Ambient(t.Context(), w.Registry, amber, "review", mail.Message{Content: "hello", Kind: "status"})
-	if err != nil || !done || r.costs() != "stored for 1, wakes 0" {
-		t.Fatalf("%+v %v %v", r, done, err)
-	}
-	if _, _, err := Ambient(t.Context(), w.Registry, cedar, "review", mail.Message{Content: "x"}); !errors.Is(err, ErrNotMember) {
-		t.Error(err)
-	}
-	if _, done, err := Ambient(t.Context(), w.Registry, amber, "review", mail.Message{Content: "pass"}); done || err != nil {
-		t.Error(done, err)
-	}
 	room, err := StoreOf(w.Registry).Open("review")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer room.Close()
-	posts, err := room.Last(0, nil)
-	if err != nil || len(posts) != 2 || posts[1].Wakes != 1 || posts[1].Session != "amber" || posts[1].Kind != "status" {
-		t.Errorf("%+v %v", posts, err)
-	}
-	ada := w.person()
-	w.join("review", ada)
-	for _, known := range []string{mail.ByClaim, mail.ByPerson} { // a claimed person does not let a stopped room go on
+	for _, known := range []string{mail.ByClaim, mail.ByPerson} {
 		ada.KnownBy = known
 		is := known == mail.ByPerson
-		_, done, err := Ambient(t.Context(), w.Registry, ada, "review", mail.Message{Content: "go on"})
-		if posts, perr := room.Last(1, nil); err != nil || perr != nil || !done || posts[0].Person != is || posts[0].Wakes == 1 == is {
-			t.Errorf("%s: %+v %v %v %v", known, posts, done, err, perr)
+		_, err := Publish(t.Context(), w.Broker, ada, Draft{Room: "review", Message: mail.Message{Content: "go on", Kind: "status"}})
+		posts, perr := room.Last(1, nil)
+		if err != nil || perr != nil || posts[0].Person != is || posts[0].Wakes == 1 == is || posts[0].Kind != "status" {
+			t.Errorf("%s: %+v %v %v", known, posts, err, perr)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
+	"c2c/rooms"
 )
 
 // Exit codes, the same for every verb.
@@ -100,7 +101,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	verb, known := cli.Find(name)
 	if !known {
-		return a.report(args, a.mistaken(args))
+		return a.report(args, noVerb(args))
 	}
 	if verb.C2cd {
 		return a.report(args, a.runC2cd(args))
@@ -165,7 +166,10 @@ func (a *app) report(args []string, err error) int {
 	if errors.Is(err, errNothing) {
 		return exitNothing
 	}
-	f := cli.FailureOf(args[0], err).Elsewhere(err, a.elsewhere)
+	f := cli.FailureOf(args[0], cli.WithExample(err, args)).Elsewhere(err, a.getenv, a.cwd)
+	if errors.Is(err, rooms.ErrNoRoom) {
+		f.Exit = exitNoAlias
+	}
 	if room, _ := client.ShellRoom(a.getenv, ""); room > 0 {
 		f = f.InShellOf(args[0], err)
 	}

@@ -22,7 +22,7 @@ func obligations(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		c.meetDeadlines()
+		c.meetDeadlines(ctx)
 		list, err := broker.Obligations(ctx, c.b.Registry, s, *all)
 		if err != nil && len(list) == 0 {
 			return err

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
+	"syscall"
+	"time"
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
@@ -14,19 +17,36 @@ import (
 	"c2c/sessions"
 )
 
-// meetDeadlines runs c2cd, which acts on due deadlines of the root, unless a server does that. Usually no deadline is due, and c2cd does
-// not run. An error is only printed, so that the command continues.
-func (c *call) meetDeadlines() {
-	if !deadlines.MayBeDue(c.b.Registry) {
+// noticesAgain is how long a check for notices counts. If a root has no lasting process, the first command after this time checks again
+// whether a notice is due.
+const noticesAgain = 10 * time.Second
+
+// meetDeadlines acts on due deadlines of the root, unless a lasting process such as a server does that. Usually no deadline is due. An error
+// is only printed, so that the command continues.
+func (c *call) meetDeadlines(ctx context.Context) {
+	reg := c.b.Registry
+	if !deadlines.MayBeDue(reg) {
 		return
 	}
-	path, err := findC2cd()
+	err := deadlines.CheckOnce(ctx, reg)
 	if err == nil {
-		_, err = proc.Run(path, c.b.Root(), os.Stderr, "keep", c.b.Root())
+		if err := broker.StartRelay(c.b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
+			fmt.Fprintf(c.stderr, "c2c: the relay is not started; c2c relay status says why: %v\n", err)
+		}
+	} else if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+		err = nil // a sandbox may forbid it; another process does it
 	}
-	if err != nil {
+	waiting, nerr := owed.CheckRequests(ctx, reg, c.showOnDesktop)
+	if len(waiting) > 0 {
+		c.b.Due.LookBy(time.Now().Add(noticesAgain))
+	}
+	if err := errors.Join(err, nerr); err != nil {
 		fmt.Fprintf(c.stderr, "c2c: check deadlines: %v\n", err)
 	}
+}
+
+func (a *app) showOnDesktop(ctx context.Context, text string) error {
+	return proc.ShowOnDesktop(ctx, a.getenv, text)
 }
 
 // printOwed prints the deadlines of a message, why it is held or waits, and the notices that its sender has got.

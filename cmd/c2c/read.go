@@ -100,7 +100,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
 			if s.State == sessions.Person { // a person has no server that does this
-				c.meetDeadlines()
+				c.meetDeadlines(ctx)
 			}
 			if *peek {
 				return c.peek(ctx, m)

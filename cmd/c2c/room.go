@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/sessions"
 )
@@ -26,30 +24,25 @@ func newRoom(f *cli.Flags) *room {
 	return r
 }
 
-// send posts to a room. If the post may wake somebody, c2cd makes the post, so that hooks do not load the code for such posts.
+// send posts to a room. The argument alias is a member that the post wakes, or "".
 func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) error {
-	words, m := c.words[1:], d.message
-	if alias != "" || r.wake || r.reason != "" || d.file != "" || m.ID != "" || m.InReplyTo != "" || len(words) == 0 || words[0] == "-" ||
-		slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, "@") }) {
-		return postByC2cd(c)
-	}
-	return d.send(ctx, c, words, func(ctx context.Context, from sessions.Session) error {
-		receipt, done, err := rooms.Ambient(ctx, c.b.Registry, from, name, d.message)
-		switch {
-		case err == nil && !done, errors.Is(err, rooms.ErrNoRoom):
-			return postByC2cd(c)
-		case errors.Is(err, rooms.ErrNotMember):
-			return cli.WithHint(err, "c2c rooms join "+name+" joins it; c2c rooms list shows all rooms")
-		case err != nil:
-			return err
+	return d.send(ctx, c, c.words[1:], func(ctx context.Context, from sessions.Session) error {
+		post := rooms.Draft{Room: name, To: alias, Message: d.message, Wake: r.wake, Reason: r.reason, Limit: rooms.LimitOf(c.getenv)}
+		receipt, err := rooms.Publish(ctx, c.b, from, post)
+		if err != nil {
+			return withRoomHint(err, name)
 		}
-		return c.show(receipt, func() { c.printf("%s\n", receipt.String()) })
+		return c.showPosted(receipt)
 	})
 }
 
-// postByC2cd runs c2cd, which makes the post with the same arguments.
-func postByC2cd(c *call, more ...string) error {
-	return c.runC2cd(slices.Concat([]string{"post"}, more, c.args))
+func (c *call) showPosted(r rooms.Receipt) error {
+	return c.show(r, func() {
+		if r.InReplyTo != "" {
+			c.printf("posted to #%s as an answer to %s: ", r.Room, mail.ShortID(r.InReplyTo))
+		}
+		c.printf("%s\n", r.String())
+	})
 }
 
 // maxNews bounds the text about new posts in rooms that c2c prints after the mail, in bytes.

@@ -21,7 +21,7 @@ func status(c *call, _ *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		c.meetDeadlines()
+		c.meetDeadlines(ctx)
 		found, err := c.b.Status(ctx, id)
 		if errors.Is(err, broker.ErrNoMessage) {
 			hint := "c2c outbox shows the ids of your sent messages"

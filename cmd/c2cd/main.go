@@ -21,8 +21,6 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/cmd/rare"
-	"c2c/cmd/roomed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions/callers"
@@ -92,25 +90,15 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args)).Elsewhere(err, a.elsewhere)
-	if roomed.IsNoRoom(err) {
-		f.Exit = cli.NoAlias
-	}
+	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args)).Elsewhere(err, a.getenv, a.cwd)
 	cli.Report(a.stderr, f, args)
 	return f.Exit
 }
 
 // run runs a verb. If the verb runs a client, status is the client's exit status.
 func (a *app) run(ctx context.Context, name string, args []string) (status int, err error) {
-	if name == cli.ElsewhereVerb {
-		_, err := io.WriteString(a.stdout, a.elsewhere(strings.Join(args, "")))
-		return 0, err
-	}
 	v, known := cli.Find(name)
-	if !known {
-		return 0, noVerb(append([]string{name}, args...))
-	}
-	if !v.C2cd {
+	if !known || !v.C2cd {
 		return 0, fmt.Errorf("%w: c2cd has no verb %q", errUsage, name)
 	}
 	c := &call{app: a, Flags: cli.NewFlags(v), args: args}
@@ -125,7 +113,6 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 
 // verb runs one verb of c2cd.
 func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
-	a := c.app
 	switch v.Name {
 	case "watch":
 		err = c.watch(ctx)
@@ -145,14 +132,12 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		err = c.verdict(ctx, v.Name == "allow")
 	case "senders":
 		err = c.senders(ctx)
-	case "relay", "rooms", "post":
-		err = c.together(ctx, v)
+	case "relay":
+		err = c.relay(ctx, v)
 	case "open":
 		err = c.openPage(ctx)
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
-	case "notify", "claim", "release", "claims":
-		err = c.agree(ctx, v.Name)
 	case "inject":
 		err = c.inject(ctx)
 	case "install":
@@ -165,10 +150,6 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		err = c.doctor(ctx)
 	case "migrate-root":
 		err = c.migrateRoot(ctx)
-	case "stats":
-		err = c.stats(ctx)
-	case "handover", "sweep", "prune", "keep":
-		err = rare.RunRare(ctx, rare.RareProgram{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, c.args)
 	}
 	return status, err
 }
@@ -192,10 +173,6 @@ func (a *app) caller() callers.Caller {
 	c := a.owner
 	c.Getenv = a.getenv
 	return c
-}
-
-func (a *app) elsewhere(alias string) string {
-	return Explain(a.getenv, a.cwd, alias, callers.IsAgent(a.getenv))
 }
 
 // rootPath is like root, but ignores the error: the caller's next call reports it.

@@ -162,7 +162,7 @@ was handed mail, which its model may not have read yet.
 	{Name: "dnd", Everyday: true, Args: "[on | off]", First: "on off", Short: "do not disturb: mail waits and wakes nobody",
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on --session-id amber"}},
-	{Name: "notify", C2cd: true, Args: "[alias]", First: "alias", Short: "tell me once when a session is idle, blocked, done or ended",
+	{Name: "notify", Args: "[alias]", First: "alias", Short: "tell me once when a session is idle, blocked, done or ended",
 		Long: `At a terminal the command waits, and prints one line. For an agent, and with
 --desktop, it ends at once, and the notice is a message, which wakes an agent.
 If the session ends before that, the notice says how: it crashed, was closed
@@ -177,7 +177,7 @@ done, with reply --done. Without an alias it lists the requests.
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c notify birch --when idle"}},
-	{Name: "claim", C2cd: true, Args: "[path ...]", First: "file", Short: "tell others which files or which task this session works on",
+	{Name: "claim", Args: "[path ...]", First: "file", Short: "tell others which files or which task this session works on",
 		Long: `A path may be a folder, or a pattern in quotes: 'src/**/*.go'. A claim is
 advice: a hook warns a session that edits a claimed file, in some clients before
 the edit, in others after it. If .c2c/claims in the project has the word refuse,
@@ -191,14 +191,12 @@ it again if it comes back within 10 minutes.
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c claim main.go --why 'new flags'"}},
-	{Name: "release", C2cd: true, Args: "[path ...]", First: "file", Short: "give up claims: these, or all of this session",
+	{Name: "release", Args: "[path ...]", First: "file", Short: "give up claims: these, or all of this session",
 		Options:  []Option{{Name: "task", Value: "words", Short: "the claim of this task"}, asSession, asJSON},
 		Examples: []string{"c2c release main.go"}},
-	{Name: "claims", C2cd: true, Args: "[path ...]", First: "file", Short: "show who works on what",
-		Options: []Option{{Name: "hook", Value: "client", Takes: "client", Short: "for a hook of this client: answer its event, or say who holds the paths"}, asSession,
-			{Name: "root", Value: "directory", Takes: "file", Short: "for a hook: the root of its session", Aside: true}, asJSON},
-		Examples: []string{"c2c claims"}},
-	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
+	{Name: "claims", Args: "[path ...]", First: "file", Short: "show who works on what",
+		Options: []Option{asJSON}, Examples: []string{"c2c claims"}},
+	{Name: "handover", Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
 		Long: "The heir takes the name of the gone session, and gives up its own. c2c informs\n" +
 			"the sessions that wrote to the gone session. Mail that it had read stays there.\n",
 		Options: []Option{
@@ -214,7 +212,7 @@ it again if it comes back within 10 minutes.
 }
 
 var together = []Verb{
-	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Second: "room", Short: "rooms, in which several sessions read and write",
+	{Name: "rooms", Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Second: "room", Short: "rooms, in which several sessions read and write",
 		Long: `A post (c2c send '#NAME' TEXT) wakes members that it names (@birch), with --wake
 all; a reply wakes the author. All else comes in a digest with the next turn.
 
@@ -236,19 +234,19 @@ all; a reply wakes the author. All else comes in a digest with the next turn.
 }
 
 var keeping = []Verb{
-	{Name: "sweep", C2cd: true, Short: "turn the mail of long gone sessions into dead letters",
+	{Name: "sweep", Short: "turn the mail of long gone sessions into dead letters",
 		Options: []Option{
 			{Name: "grace", Value: "duration", Default: "168h", Short: "leave sessions that were used within this time"},
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c sweep --grace 168h"}},
-	{Name: "prune", C2cd: true, Short: "remove old archives, and what gone sessions left",
+	{Name: "prune", Short: "remove old archives, and what gone sessions left",
 		Options: []Option{
 			{Name: "older", Value: "age", Short: "remove what is older: 90d, 2160h"},
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
-	{Name: "stats", C2cd: true, Short: "how soon questions, tasks and reviews are rung, handed and answered",
+	{Name: "stats", Short: "how soon questions, tasks and reviews are rung, handed and answered",
 		Long: `Counts those that are open, and some thousands that are over: how many were
 sent, rung, handed, acknowledged (any answer has come), answered, and answered
 in time; and how long each step took after

@@ -71,25 +71,6 @@ install tells them how.
 		Long:     "On standard input and output, until the input ends. The plugin starts it.\n",
 		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; default: the parent"}},
 		Examples: []string{"c2c plugin {client} < lines.jsonl"}},
-	{Name: "post", C2cd: true, Args: "<#room> [text | -]", Short: "a post to a room that may wake somebody",
-		Long: "c2c send and c2c reply run it for such a post. It has their options.\n",
-		Options: []Option{
-			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
-			{Name: "id", Value: "id", Short: "your own id; posting it again does no harm", Aside: true},
-			{Name: "reply-to", Value: "id", Short: "the post that this post answers", Aside: true},
-			{Name: "answer", Value: "room/id", Short: "the message that this post answers, as in c2c reply", Aside: true},
-			{Name: "wake", Short: "wake all members; only a person may"},
-			{Name: "reason", Value: "words", Short: "why @all, shown to all"},
-			asJSON,
-		},
-		Examples: []string{"c2c post '#review' '@birch, please look.'"}},
-	{Name: "keep", C2cd: true, Args: "<directory>", First: "file", Short: "act on due deadlines of a root, once",
-		Long: `c2c runs it when a deadline may be due and no lasting process (an MCP server,
-c2c watch, c2c serve) acts on it. It tells senders which mail was not read or
-answered in time, and ends quickly.
-`,
-		Options:  []Option{{Name: "done", Value: "session", Short: "that session says that it is done"}},
-		Examples: []string{"c2c keep \"$C2C_MCP_BROKER_ROOT\""}},
 	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux, screen",
 		Long: `Wakes sessions that have no MCP server of their own to do it: those that a
 daemon of their client serves, and clients in tmux or screen that you attach.

@@ -30,7 +30,7 @@ func TestALookOfAWaitDoesNotCauseTheNext(t *testing.T) {
 		return s
 	}
 	var out strings.Builder
-	a, birch := asking{call: &call{app: &app{stdout: &out}}, b: b, by: register("amber")}, register("birch")
+	a, birch := asking{call: &call{app: &app{stdout: &out}, b: b}, by: register("amber")}, register("birch")
 	r, now, err := owed.RequestNotice(t.Context(), b.Registry, a.by, "birch", owed.Done, false)
 	if err != nil || now != nil {
 		t.Fatal(now, err)

@@ -1,17 +1,14 @@
-// Package roomed runs c2c rooms: it makes rooms, joins and leaves them, lists and shows them. To post to a room, people use c2c send.
-package roomed
+package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
@@ -19,118 +16,114 @@ import (
 	"c2c/sessions"
 )
 
-// Program has the input, output and environment of the verb.
-type RoomProgram struct {
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	Getenv func(string) string
-	Open   func() (*broker.Broker, error) // opens the root of this directory
-	Wait   time.Duration                  // how long to wait for another process's lock
-}
-
-// call is one run of the verb.
-type call struct {
-	RoomProgram
-	*cli.Flags
-	b       *broker.Broker
-	st      rooms.Store
-	json    bool
-	session string
-	words   []string
+// roomCall is one run of c2c rooms: it makes rooms, joins and leaves them, lists and shows them. To post to a room, people use c2c send.
+type roomCall struct {
+	*call
+	st    rooms.Store
+	words []string // the words after the verb below c2c rooms
 
 	limit, old int  // the options --limit and --history
 	private    bool // the option --private
 }
 
-// verbs has the verbs below c2c rooms. The field takes names the words that a verb needs, most is the greatest number of words, and do runs
-// the verb.
-var verbs = map[string]struct {
-	takes string
-	most  int
-	do    func(*call, context.Context, sessions.Session) error
-}{
-	"create":  {"ROOM", 1, (*call).create},
-	"join":    {"ROOM", 1, (*call).join},
-	"leave":   {"ROOM", 1, (*call).leave},
-	"members": {"ROOM", 1, (*call).members},
-	"list":    {"", 0, (*call).list},
-	"history": {"ROOM", 1, (*call).history},
-	"search":  {"WORDS", 1 << 10, (*call).search},
-	"invite":  {"ROOM ALIAS ...", 1 << 10, (*call).invite},
-	"level":   {"ROOM LEVEL", 2, (*call).level},
-	"rename":  {"ROOM NAME", 2, (*call).rename},
-	"archive": {"ROOM", 1, (*call).archive},
-	"send":    {"ROOM", 1 << 10, (*call).send},
+// roomVerb is a verb below c2c rooms.
+type roomVerb struct {
+	takes string // the words that it needs
+	most  int    // the greatest number of words
+	do    func(*roomCall, context.Context, sessions.Session) error
 }
 
-// sample replaces the names in the field takes by examples.
-var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "NAME", "board", "WORDS", "build")
+// roomVerbOf returns a verb below c2c rooms; its do is nil if there is no such verb.
+func roomVerbOf(name string) roomVerb {
+	const many = 1 << 10
+	switch name {
+	case "create":
+		return roomVerb{"ROOM", 1, (*roomCall).create}
+	case "join":
+		return roomVerb{"ROOM", 1, (*roomCall).join}
+	case "leave":
+		return roomVerb{"ROOM", 1, (*roomCall).leave}
+	case "members":
+		return roomVerb{"ROOM", 1, (*roomCall).members}
+	case "list":
+		return roomVerb{"", 0, (*roomCall).list}
+	case "history":
+		return roomVerb{"ROOM", 1, (*roomCall).history}
+	case "search":
+		return roomVerb{"WORDS", many, (*roomCall).search}
+	case "invite":
+		return roomVerb{"ROOM ALIAS ...", many, (*roomCall).invite}
+	case "level":
+		return roomVerb{"ROOM LEVEL", 2, (*roomCall).level}
+	case "rename":
+		return roomVerb{"ROOM NAME", 2, (*roomCall).rename}
+	case "archive":
+		return roomVerb{"ROOM", 1, (*roomCall).archive}
+	case "send":
+		return roomVerb{"ROOM", many, (*roomCall).send}
+	}
+	return roomVerb{}
+}
 
-// Run runs c2c rooms.
-func RunRooms(ctx context.Context, p RoomProgram, v cli.Verb, args []string) error {
-	c := &call{RoomProgram: p, Flags: cli.NewFlags(v)}
-	c.BoolVar(&c.json, "json")
-	c.TextVar(&c.session, "session-id")
-	c.BoolVar(&c.private, "private")
-	limit, old := c.Int("limit"), c.Int("history")
-	words, err := c.Parse(args)
-	if err != nil {
-		return err
+// roomsVerb runs c2c rooms.
+func roomsVerb(c *call, f *cli.Flags) action {
+	r := &roomCall{call: c}
+	f.BoolVar(&r.private, "private")
+	limit, old := f.Int("limit"), f.Int("history")
+	return func(ctx context.Context) error {
+		words := c.words
+		if len(words) == 0 {
+			words = []string{"list"}
+		}
+		r.words, r.limit, r.old = words[1:], *limit, *old
+		return r.run(ctx, words[0])
 	}
-	if len(words) == 0 {
-		words = []string{"list"}
-	}
-	verb, known := verbs[words[0]]
-	c.words, c.limit, c.old = words[1:], *limit, *old
+}
+
+// run runs a verb below c2c rooms.
+func (c *roomCall) run(ctx context.Context, name string) error {
+	verb := roomVerbOf(name)
 	takes := strings.Fields(strings.TrimSuffix(verb.takes, " ..."))
 	for i, word := range c.words[:min(len(c.words), len(takes))] {
-		if i == 0 && words[0] != "search" || words[0] == "rename" {
+		if i == 0 && name != "search" || name == "rename" {
 			c.words[i] = strings.TrimPrefix(word, "#")
 		}
 	}
-	as := strings.TrimSpace(words[0] + " " + verb.takes)
+	as := strings.TrimSpace(name + " " + verb.takes)
 	usage := func(problem string) error {
-		err := fmt.Errorf("%w: %s c2c rooms %s", cli.ErrUsage, problem, as)
+		err := fmt.Errorf("%w: %s c2c rooms %s", errUsage, problem, as)
+		sample := strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "NAME", "board", "WORDS", "build")
 		return cli.WithHint(err, "such as: c2c rooms "+sample.Replace(as)+"; c2c help rooms shows how")
 	}
 	switch {
-	case !known:
-		return fmt.Errorf("%w: rooms has no verb %q", cli.ErrUsage, words[0])
+	case verb.do == nil:
+		return fmt.Errorf("%w: rooms has no verb %q", errUsage, name)
 	case len(c.words) < len(takes):
 		return usage("which " + strings.ToLower(takes[len(c.words)]) + "?")
 	case len(c.words) > verb.most:
 		return usage(fmt.Sprintf("unexpected %q:", c.words[verb.most]))
 	case c.limit < 0 || c.old < 0:
-		return fmt.Errorf("%w: a number of posts is 0 or more", cli.ErrUsage)
+		return fmt.Errorf("%w: a number of posts is 0 or more", errUsage)
 	}
-	if c.b, err = p.Open(); err != nil {
-		return err
-	}
-	defer c.b.Close()
 	c.st = rooms.StoreOf(c.b.Registry)
-	ctx, cancel := context.WithTimeout(ctx, p.Wait)
-	defer cancel()
-	s, err := c.acting(ctx)
-	reads := slices.Contains([]string{"list", "members", "history", "search"}, words[0]) // these work without a session
+	s, err := c.attach(ctx, c.session)
+	reads := slices.Contains([]string{"list", "members", "history", "search"}, name) // these work without a session
 	if err != nil && !(reads && errors.Is(err, sessions.ErrNoCaller)) {
 		return err
 	}
 	err = verb.do(c, ctx, s)
-	if errors.Is(err, rooms.ErrNoRoom) && words[0] == "invite" {
+	if errors.Is(err, rooms.ErrNoRoom) && name == "invite" {
 		last := len(c.words) - 1
 		room := strings.TrimPrefix(c.words[last], "#")
 		if names, _ := c.st.Names(); slices.Contains(names, room) {
 			return cli.WithHint(err, fmt.Sprintf("the room stands first: c2c rooms invite %s %s", room, strings.Join(c.words[:last], " ")))
 		}
 	}
-	return hinted(err, c.words...)
+	return withRoomHint(err, c.words...)
 }
 
-// IsNoRoom reports whether err means that no room has the typed name.
-func IsNoRoom(err error) bool { return errors.Is(err, rooms.ErrNoRoom) }
-
-func hinted(err error, words ...string) error {
+// withRoomHint adds a hint to an error about a room. The words end with its name.
+func withRoomHint(err error, words ...string) error {
 	switch {
 	case errors.Is(err, rooms.ErrNotMember):
 		return cli.WithHint(err, "c2c rooms join "+words[0]+" joins it")
@@ -142,21 +135,10 @@ func hinted(err error, words ...string) error {
 	return err
 }
 
-func (c *call) printf(format string, words ...any) { cli.Printf(c.Stdout, format, words...) }
+// openRoom opens the room that the first word names. The caller must close the room.
+func (c *roomCall) openRoom() (*rooms.Room, error) { return c.st.Open(c.words[0]) }
 
-// show prints v as JSON if --json is set. Otherwise it calls the function text, which prints the answer as text.
-func (c *call) show(v any, text func()) error {
-	if c.json {
-		return cli.JSON(c.Stdout, v)
-	}
-	text()
-	return nil
-}
-
-// open opens the room that the first word names. The caller must close the room.
-func (c *call) open() (*rooms.Room, error) { return c.st.Open(c.words[0]) }
-
-func (c *call) create(ctx context.Context, s sessions.Session) error {
+func (c *roomCall) create(ctx context.Context, s sessions.Session) error {
 	r, err := c.st.Create(ctx, c.words[0], s.Alias, c.private)
 	if err != nil {
 		return err
@@ -172,12 +154,12 @@ type joined struct {
 	History []json.RawMessage `json:"history"`
 }
 
-func (c *call) join(ctx context.Context, s sessions.Session) error {
+func (c *roomCall) join(ctx context.Context, s sessions.Session) error {
 	already, err := rooms.Join(ctx, c.b, s, c.words[0], false)
 	if err != nil {
 		return err
 	}
-	r, err := c.open()
+	r, err := c.openRoom()
 	if err != nil {
 		return err
 	}
@@ -212,7 +194,7 @@ func (c *call) join(ctx context.Context, s sessions.Session) error {
 	})
 }
 
-func (c *call) about(ctx context.Context, r *rooms.Room, s sessions.Session) (rooms.About, error) {
+func (c *roomCall) about(ctx context.Context, r *rooms.Room, s sessions.Session) (rooms.About, error) {
 	rows, err := c.b.Rows(ctx)
 	if err != nil {
 		return rooms.About{}, err
@@ -220,7 +202,7 @@ func (c *call) about(ctx context.Context, r *rooms.Room, s sessions.Session) (ro
 	return rooms.DescribeRoom(c.b.Registry, rows, r, s)
 }
 
-func (c *call) leave(ctx context.Context, s sessions.Session) error {
+func (c *roomCall) leave(ctx context.Context, s sessions.Session) error {
 	does := "left"
 	if errors.Is(c.isMember(s), rooms.ErrNotMember) {
 		does = s.Alias + " was not in"
@@ -231,8 +213,8 @@ func (c *call) leave(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"room_id": c.words[0], "alias": s.Alias, "left": does == "left"}, func() { c.printf("%s %s\n", does, c.words[0]) })
 }
 
-func (c *call) members(ctx context.Context, s sessions.Session) error {
-	r, err := c.open()
+func (c *roomCall) members(ctx context.Context, s sessions.Session) error {
+	r, err := c.openRoom()
 	if err != nil {
 		return err
 	}
@@ -248,7 +230,7 @@ func (c *call) members(ctx context.Context, s sessions.Session) error {
 	})
 }
 
-func (c *call) list(ctx context.Context, s sessions.Session) error {
+func (c *roomCall) list(ctx context.Context, s sessions.Session) error {
 	all, err := rooms.ListRooms(ctx, c.b.Registry, s, false)
 	if err != nil {
 		return err
@@ -283,8 +265,8 @@ func (c *call) list(ctx context.Context, s sessions.Session) error {
 	})
 }
 
-func (c *call) history(ctx context.Context, s sessions.Session) error {
-	r, err := c.open()
+func (c *roomCall) history(ctx context.Context, s sessions.Session) error {
+	r, err := c.openRoom()
 	if err != nil {
 		return err
 	}
@@ -305,13 +287,13 @@ func (c *call) history(ctx context.Context, s sessions.Session) error {
 }
 
 // printPosts prints posts, oldest first. It prints them in envelopes for an agent.
-func (c *call) printPosts(s sessions.Session, room string, posts []rooms.Post) {
+func (c *roomCall) printPosts(s sessions.Session, room string, posts []rooms.Post) {
 	if s.State != sessions.Person && len(posts) > 0 {
-		fmt.Fprintln(c.Stdout, mail.Preface(messages(posts, room)))
+		fmt.Fprintln(c.stdout, mail.Preface(roomMessages(posts, room)))
 	}
 	for _, p := range posts {
 		if s.State != sessions.Person {
-			fmt.Fprintln(c.Stdout, messages([]rooms.Post{p}, room)[0].EnvelopeAt(time.Now()))
+			fmt.Fprintln(c.stdout, roomMessages([]rooms.Post{p}, room)[0].EnvelopeAt(time.Now()))
 			continue
 		}
 		c.printf("%s %s\n", format.Clock(p.Time(), time.Now()), p.Author())
@@ -321,7 +303,7 @@ func (c *call) printPosts(s sessions.Session, room string, posts []rooms.Post) {
 	}
 }
 
-func messages(posts []rooms.Post, room string) (all []mail.Message) {
+func roomMessages(posts []rooms.Post, room string) (all []mail.Message) {
 	for _, p := range posts {
 		all = append(all, p.In(room))
 	}
@@ -329,7 +311,7 @@ func messages(posts []rooms.Post, room string) (all []mail.Message) {
 }
 
 // invite invites the sessions one after the other. If one fails, the sessions before it stay members.
-func (c *call) invite(ctx context.Context, s sessions.Session) error {
+func (c *roomCall) invite(ctx context.Context, s sessions.Session) error {
 	for _, alias := range c.words[1:] {
 		r, in, err := rooms.Invite(ctx, c.b, s, c.words[0], alias)
 		if err != nil {
@@ -352,11 +334,11 @@ func (c *call) invite(ctx context.Context, s sessions.Session) error {
 	return nil
 }
 
-func (c *call) level(ctx context.Context, s sessions.Session) error {
+func (c *roomCall) level(ctx context.Context, s sessions.Session) error {
 	if !slices.Contains(rooms.Levels(), c.words[1]) {
 		return fmt.Errorf("%w: level %q: want %s", cli.ErrUsage, c.words[1], strings.Join(rooms.Levels(), ", "))
 	}
-	r, err := c.open()
+	r, err := c.openRoom()
 	if err != nil {
 		return err
 	}
@@ -367,7 +349,7 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": r.Name, "level": c.words[1]}, func() { c.printf("%s is %s now\n", r.Name, c.words[1]) })
 }
 
-func (c *call) rename(ctx context.Context, s sessions.Session) error {
+func (c *roomCall) rename(ctx context.Context, s sessions.Session) error {
 	if err := c.isMember(s); err != nil && !s.IsProvenPerson() { // a person may rename and archive any room
 		return err
 	}
@@ -377,8 +359,8 @@ func (c *call) rename(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[1], "was": c.words[0]}, func() { c.printf("%s is called %s now\n", c.words[0], c.words[1]) })
 }
 
-func (c *call) isMember(s sessions.Session) error {
-	r, err := c.open()
+func (c *roomCall) isMember(s sessions.Session) error {
+	r, err := c.openRoom()
 	if err == nil {
 		defer r.Close()
 		err = rooms.IsMember(r, s)
@@ -389,7 +371,7 @@ func (c *call) isMember(s sessions.Session) error {
 	return err
 }
 
-func (c *call) archive(ctx context.Context, s sessions.Session) error {
+func (c *roomCall) archive(ctx context.Context, s sessions.Session) error {
 	if err := c.isMember(s); err != nil && !s.IsProvenPerson() {
 		return err
 	}
@@ -402,12 +384,12 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 }
 
 // send posts to a room. The OCaml c2c has this verb; c2c send does the same.
-func (c *call) send(ctx context.Context, s sessions.Session) error {
-	text, err := cli.Body(c.Stdin, "", c.words[1:])
+func (c *roomCall) send(ctx context.Context, s sessions.Session) error {
+	text, err := cli.Body(c.stdin, "", c.words[1:])
 	if err != nil {
 		return err
 	}
-	r, err := rooms.Publish(ctx, c.b, s, rooms.Draft{Room: c.words[0], Message: mail.Message{Content: text}, Limit: rooms.LimitOf(c.Getenv)})
+	r, err := rooms.Publish(ctx, c.b, s, rooms.Draft{Room: c.words[0], Message: mail.Message{Content: text}, Limit: rooms.LimitOf(c.getenv)})
 	if err != nil {
 		return err
 	}

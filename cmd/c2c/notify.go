@@ -4,71 +4,65 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
-	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/proc"
 	"c2c/sessions"
-	"c2c/sessions/callers"
-	"c2c/wake/watch"
 )
 
 // asking is one run of c2c notify.
 type asking struct {
 	*call
-	b    *broker.Broker
-	by   sessions.Session // the session that asks for notices
-	json bool
+	by sessions.Session // the session that asks for notices
 }
 
-func (c *call) notify(ctx context.Context) error {
-	when, from := c.Text("when"), c.Text("session-id")
-	bubble, wait, off, asJSON := c.Bool("desktop"), c.Bool("wait"), c.Bool("off"), c.Bool("json")
-	words, err := c.words()
-	if err != nil {
-		return err
-	}
-	if len(words) > 1 || len(words) == 1 && *when == "" && !*off || len(words) == 0 && (*when != "" || *off) {
-		return fmt.Errorf("%w: give an alias and --when, an alias and --off, or no words to see the requests", errUsage)
-	}
-	b, err := c.openThere()
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	a := asking{call: c, b: b, json: *asJSON}
-	if len(words) == 0 {
-		return a.list()
-	}
-	caller := callers.Caller{Explicit: *from, Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)}
-	if a.by, err = b.Attach(ctx, caller); err != nil {
-		return err
-	}
-	if *off {
-		return a.cancel(ctx, words[0])
-	}
-	ends := *bubble // with --desktop the command ends at once, even if there is no desktop
-	if *bubble {
-		if err := proc.CheckDesktop(c.getenv); err != nil {
-			fmt.Fprintf(c.stderr, "c2c: %v: the notice comes only as mail\n", err)
-			*bubble = false
+func notify(c *call, f *cli.Flags) action {
+	when, bubble, wait, off := f.Text("when"), f.Bool("desktop"), f.Bool("wait"), f.Bool("off")
+	return func(ctx context.Context) error {
+		words, a := c.words, asking{call: c}
+		if len(words) > 1 || len(words) == 1 && *when == "" && !*off || len(words) == 0 && (*when != "" || *off) {
+			return fmt.Errorf("%w: give an alias and --when, an alias and --off, or no words to see the requests", errUsage)
 		}
+		if len(words) == 0 {
+			return a.list(ctx)
+		}
+		caller := c.caller(c.session)
+		var r owed.Request
+		var now *owed.SessionNews
+		ends := *bubble // with --desktop the command ends at once, even if there is no desktop
+		err := c.limited(ctx, func(ctx context.Context) (err error) {
+			if a.by, err = c.b.Attach(ctx, caller); err != nil || *off {
+				return err
+			}
+			if *bubble {
+				if err := proc.CheckDesktop(c.getenv); err != nil {
+					fmt.Fprintf(c.stderr, "c2c: %v: the notice comes only as mail\n", err)
+					*bubble = false
+				}
+			}
+			r, now, err = owed.RequestNotice(ctx, c.b.Registry, a.by, words[0], *when, *bubble)
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case *off:
+			return a.cancel(ctx, words[0])
+		case now != nil:
+			return a.tell(*now)
+		case *wait || !ends && caller.IsPerson() && caller.User.IsTyping():
+			return a.await(ctx, r)
+		}
+		return a.answer(r, fmt.Sprintf("%s gets one notice, as mail, when %s", a.by.Alias, awaited(r)))
 	}
-	r, now, err := owed.RequestNotice(ctx, b.Registry, a.by, words[0], *when, *bubble)
-	switch {
-	case err != nil:
-		return err
-	case now != nil:
-		return a.tell(*now)
-	case *wait || !ends && caller.IsPerson() && caller.User.IsTyping():
-		return a.await(ctx, r)
-	}
-	return a.show(r, fmt.Sprintf("%s gets one notice, as mail, when %s", a.by.Alias, awaited(r)))
 }
 
 // awaited describes the event for which a request waits, such as "amber is idle".
@@ -79,33 +73,26 @@ func awaited(r owed.Request) string {
 	return r.Alias + " is " + r.When
 }
 
-// show prints v as JSON, or a line.
-func (a asking) show(v any, line string) error {
-	if a.json {
-		return cli.JSON(a.stdout, v)
-	}
-	cli.Printf(a.stdout, "%s\n", line)
-	return nil
+// answer prints v as JSON, or a line.
+func (a asking) answer(v any, line string) error {
+	return a.show(v, func() { a.printf("%s\n", line) })
 }
 
-func (a asking) tell(n owed.SessionNews) error { return a.show(n, n.Text) }
+func (a asking) tell(n owed.SessionNews) error { return a.answer(n, n.Text) }
 
-func (a asking) list() error {
+func (a asking) list(ctx context.Context) error {
 	all, err := owed.ListRequests(a.b.Registry)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return cli.JSON(a.stdout, append([]owed.Request{}, all...))
-	}
-	for _, r := range all {
-		by := a.b.AliasOf(context.Background(), r.By)
-		cli.Printf(a.stdout, "%s is told when %s, since %s\n", by, awaited(r), r.At.Local().Format(time.DateTime))
-	}
-	if len(all) == 0 {
-		cli.Printf(a.stdout, "(nobody waits for a notice)\n")
-	}
-	return nil
+	return a.show(append([]owed.Request{}, all...), func() {
+		for _, r := range all {
+			a.printf("%s is told when %s, since %s\n", a.b.AliasOf(ctx, r.By), awaited(r), r.At.Local().Format(time.DateTime))
+		}
+		if len(all) == 0 {
+			a.printf("(nobody waits for a notice)\n")
+		}
+	})
 }
 
 func (a asking) cancel(ctx context.Context, alias string) error {
@@ -113,24 +100,18 @@ func (a asking) cancel(ctx context.Context, alias string) error {
 	if err != nil {
 		return err
 	}
-	return a.show(map[string]int{"cancelled": n}, fmt.Sprintf("no notice about %s any more", alias))
+	return a.answer(map[string]int{"cancelled": n}, fmt.Sprintf("no notice about %s any more", alias))
 }
-
-// lookGap is the shortest time between two checks of a command that waits.
-const lookGap = 100 * time.Millisecond
 
 // await waits for the notice, takes it and prints it. If this process is killed, the notice comes as mail.
 func (a asking) await(ctx context.Context, r owed.Request) error {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "c2c: waiting until %s; Ctrl-C ends that\n", awaited(r))
 	}
-	changes := watch.NewChanges()
-	defer changes.Close()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	checker := owed.NewRequestChecker(a.b.Registry, nil)
-	err := changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
-		files, err := a.look(ctx, checker, r)
-		return files, owed.RequestsEvery / 4, err
-	})
+	err := untilChanges(ctx, func() ([]string, error) { return a.look(ctx, checker, r) })
 	switch {
 	case errors.Is(err, errTold):
 		return nil

@@ -1,16 +1,17 @@
-package rare
+package main
 
 import (
 	"context"
 	"errors"
 
 	"c2c/broker/moves"
+	"c2c/cmd/cli"
 )
 
-func (c *call) sweep() verb {
-	grace := c.Duration("grace")
-	dry := c.Bool("dry-run")
-	do := func(ctx context.Context) (err error) {
+func sweep(c *call, f *cli.Flags) action {
+	grace := f.Duration("grace")
+	dry := f.Bool("dry-run")
+	return func(ctx context.Context) (err error) {
 		var s moves.Swept
 		if *dry {
 			s, err = moves.Stale(ctx, c.b.Registry, *grace)
@@ -34,5 +35,4 @@ func (c *call) sweep() verb {
 			c.printf("sessions dropped: %d, new dead letters: %d\n", len(s.Sessions), s.Messages)
 		}))
 	}
-	return verb{do, func() (any, error) { return moves.Swept{Sessions: []moves.SweptSession{}}, nil }}
 }

@@ -16,30 +16,17 @@ import (
 )
 
 // stats shows how soon questions are rung, handed over and answered.
-func (a *call) stats(ctx context.Context) error {
-	asJSON := a.Bool("json")
-	words, err := a.words()
-	if err != nil {
-		return err
-	}
-	if len(words) > 0 {
-		return fmt.Errorf("%w: stats takes no words", errUsage)
-	}
-	st := owed.Stats{Over: map[string]int{}, Surfaces: []owed.SurfaceStats{}}
-	b, err := a.openIfThere()
-	if err != nil {
-		return err
-	}
-	if b != nil {
-		defer b.Close()
-		if st, err = owed.ReadStats(ctx, b.Registry); err != nil {
+func stats(c *call, _ *cli.Flags) action {
+	return func(ctx context.Context) error {
+		st, err := owed.ReadStats(ctx, c.b.Registry)
+		if err != nil {
 			return err
 		}
+		if c.json {
+			return cli.JSON(c.stdout, st)
+		}
+		return printStats(c.stdout, st)
 	}
-	if *asJSON {
-		return cli.JSON(a.stdout, st)
-	}
-	return printStats(a.stdout, st)
 }
 
 func printStats(out io.Writer, st owed.Stats) error {

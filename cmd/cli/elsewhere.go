@@ -1,7 +1,7 @@
 // This part says where a session or a message may be that this project does not have: in another project, or in a former root of
 // this one. It reads the registries of all roots, so call it only to explain why something was not found, and for c2c doctor.
 
-package main
+package cli
 
 import (
 	"fmt"
@@ -16,17 +16,17 @@ import (
 	"c2c/sessions/callers"
 )
 
-// Explain returns a sentence for the error that a project does not have an alias or a session id; it is "" if nothing is known. For the
+// Elsewhere returns a sentence for the error that a project does not have an alias or a session id; it is "" if nothing is known. For the
 // alias "" it explains why a list is empty or a message was not found: only a former root of the project explains this. If the system's
-// superuser looks for an alias, Explain searches the projects of all users. agent means that an agent reads the sentence.
-func Explain(getenv func(string) string, cwd, alias string, agent bool) string {
+// superuser looks for an alias, Elsewhere searches the projects of all users.
+func Elsewhere(getenv func(string) string, cwd, alias string) string {
 	root, source, err := broker.RootFor(callers.Caller{Getenv: getenv}, cwd)
 	if err != nil || source == "C2C_MCP_BROKER_ROOT" {
 		return ""
 	}
 	for _, f := range Former(getenv, cwd) {
 		if f.explains(alias) {
-			return f.sentence(alias, agent)
+			return f.sentence(alias, callers.IsAgent(getenv))
 		}
 	}
 	if alias == "" {

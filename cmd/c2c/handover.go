@@ -1,7 +1,6 @@
-package rare
+package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,21 +8,14 @@ import (
 
 	"c2c/broker/moves"
 	"c2c/cmd/cli"
-	"c2c/sessions"
 )
 
 // handover moves the alias and the mail of a gone session to another session.
-func (c *call) handover() verb {
-	force, dry := c.Bool("force"), c.Bool("dry-run")
-	check := func() error {
+func handover(c *call, f *cli.Flags) action {
+	force, dry := f.Bool("force"), f.Bool("dry-run")
+	return func(ctx context.Context) error {
 		if len(c.words) != 2 {
-			return fmt.Errorf("%w: which session is gone, and which session continues its work?", cli.ErrUsage)
-		}
-		return nil
-	}
-	do := func(ctx context.Context) error {
-		if err := check(); err != nil {
-			return err
+			return fmt.Errorf("%w: which session is gone, and which session continues its work?", errUsage)
 		}
 		t, err := moves.TakeOver(ctx, c.b.Registry, c.words[0], c.words[1], *force, *dry)
 		if errors.Is(err, moves.ErrRuns) {
@@ -34,7 +26,6 @@ func (c *call) handover() verb {
 		}
 		return c.show(t, func() { c.printTakeover(t, *dry) })
 	}
-	return verb{do, func() (any, error) { return nil, cmp.Or(check(), sessions.ErrNoSession) }}
 }
 
 func (c *call) printTakeover(t moves.Takeover, dry bool) {

@@ -1,4 +1,4 @@
-package roomed
+package main
 
 import (
 	"context"
@@ -18,7 +18,7 @@ type found struct {
 
 // search finds posts in the rooms that the session may read. A post is found if its text, its author and its room together have all the
 // words. search shows the newest such posts of each room, at most --limit.
-func (c *call) search(_ context.Context, s sessions.Session) error {
+func (c *roomCall) search(_ context.Context, s sessions.Session) error {
 	names, err := c.st.Names()
 	if err != nil {
 		return err

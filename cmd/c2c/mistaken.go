@@ -32,12 +32,8 @@ doctor debug diagnose
 - stop kill end quit exit logout leave unregister
 dead-letter lost`
 
-// noVerb returns an error for a command line that does not begin with a verb. The error's hint says what to type instead. The first word of
-// args is help if the person asked for help.
+// noVerb returns an error for a command line that does not begin with a verb. The error's hint says what to type instead.
 func noVerb(args []string) error {
-	if args[0] == "help" && len(args) > 1 {
-		return noTopic(args[1])
-	}
 	name := strings.TrimPrefix(args[0], "@")
 	err := fmt.Errorf("%w: no such verb %q", errUsage, args[0])
 	at := slices.IndexFunc(args, func(word string) bool { _, known := cli.Find(word); return known })

@@ -1,8 +1,6 @@
 package rooms
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"unicode"
@@ -116,56 +114,4 @@ func AliasOf(rows []sessions.Row, m *Member) string {
 // Passes reports whether an agent says only "pass": it has nothing to say.
 func Passes(from sessions.Session, text string) bool {
 	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
-}
-
-// Ambient makes a post that wakes nobody: the caller has checked that it names nobody. The program c2c itself makes only such posts. If
-// Ambient cannot make the post, such as one for another machine, it stores nothing, done is false, and the caller must use Post.
-func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
-	if _, host := HostOf(name); host != "" {
-		return r, false, nil
-	}
-	room, err := StoreOf(reg).Open(name)
-	if err != nil {
-		return r, false, err
-	}
-	defer room.Close()
-	members, err := room.Members()
-	if err != nil {
-		return r, false, err
-	}
-	rows, err := reg.Rows(ctx)
-	if err != nil {
-		return r, false, err
-	}
-	in, ours := false, true
-	r = Receipt{DeliveredTo: []string{}, Skipped: []string{}, Wakes: []string{}, Room: room.Name, From: from.Alias, TS: mail.Seconds(reg.Now()), ID: mail.NewID(reg.Now())}
-	for i := range members {
-		if members[i].SID == from.ID {
-			in = true
-			continue
-		}
-		ours = ours && members[i].Ours && !strings.Contains(members[i].Alias, "@") // if the post goes to another machine, c2cd must make it
-		r.DeliveredTo = append(r.DeliveredTo, AliasOf(rows, &members[i]))
-	}
-	if !in {
-		return r, false, fmt.Errorf("post to room %q: you are %w", room.Name, ErrNotMember)
-	}
-	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) || canKeep(m, false) != nil {
-		return r, false, nil
-	}
-	p := Post{TS: r.TS, From: from.Alias, Content: m.Content, ID: r.ID, Session: from.ID, Kind: m.Kind, Tag: m.Tag, Person: from.IsProvenPerson(), KnownBy: cmp.Or(from.KnownBy, mail.ByClaim)}
-	err = room.Append(ctx, func(last []Post) (*Post, error) {
-		if !p.Person {
-			p.Wakes, p.Stopped, _ = count(last)
-		}
-		return &p, nil
-	})
-	if err == nil {
-		recordPost(ctx, reg, &p, room.Name)
-	}
-	return r, err == nil, err
-}
-
-func recordPost(ctx context.Context, reg *sessions.Registry, p *Post, room string) {
-	reg.Events.Record(ctx, "room_post", "room_id", room, "from_alias", p.From, "message_id", p.ID)
 }

@@ -1,4 +1,4 @@
-package rare
+package main
 
 import (
 	"context"
@@ -32,18 +32,18 @@ func parseAge(s string) (time.Duration, error) {
 	return d, nil
 }
 
-func (c *call) prune() verb {
+func prune(c *call, f *cli.Flags) action {
 	var older time.Duration
-	c.Func("older", func(s string) (err error) {
+	f.Func("older", func(s string) (err error) {
 		older, err = parseAge(s)
 		return err
 	})
-	dry := c.Bool("dry-run")
-	do := func(ctx context.Context) error {
+	dry := f.Bool("dry-run")
+	return func(ctx context.Context) error {
 		if older == 0 {
-			return fmt.Errorf("%w: how old? --older 90d", cli.ErrUsage)
+			return fmt.Errorf("%w: how old? --older 90d", errUsage)
 		}
-		state, _ := project.StateDir(c.Getenv)
+		state, _ := project.StateDir(c.getenv)
 		p, err := moves.Prune(ctx, c.b.Registry, older, callers.Pointers(state), *dry)
 		return errors.Join(err, c.show(p, func() {
 			verb := "removed"
@@ -56,5 +56,4 @@ func (c *call) prune() verb {
 				p.ClientIDs.Count, p.Pointers.Count)
 		}))
 	}
-	return verb{do, func() (any, error) { return moves.Pruned{}, nil }}
 }
