@@ -12,22 +12,19 @@ import (
 	"c2c/sessions/claims"
 )
 
-// claim claims files or a task.
+// claim claims files or a task, gives up claims, or lists them.
 func claim(c *call, f *cli.Flags) action {
-	task, why := f.Text("task"), f.Text("why")
+	task, why, free, list := f.Text("task"), f.Text("why"), f.Bool("release"), f.Bool("list")
 	return func(ctx context.Context) error {
-		if len(c.words) == 0 && *task == "" {
+		switch {
+		case *list:
+			return c.listClaims(ctx)
+		case *free:
+			return c.changeClaims(ctx, claims.Release, *task, "", "released")
+		case len(c.words) == 0 && *task == "":
 			return fmt.Errorf("%w: which paths, or --task WORDS?", errUsage)
 		}
 		return c.changeClaims(ctx, claims.Make, *task, *why, "claimed")
-	}
-}
-
-// release gives up claims.
-func release(c *call, f *cli.Flags) action {
-	task := f.Text("task")
-	return func(ctx context.Context) error {
-		return c.changeClaims(ctx, claims.Release, *task, "", "released")
 	}
 }
 
@@ -67,30 +64,28 @@ func (c *call) showClaims(all []claims.Claim, line func(claims.Claim) string, no
 }
 
 // listClaims lists the claims: all, or those that may cover the paths.
-func listClaims(c *call, _ *cli.Flags) action {
-	return func(ctx context.Context) error {
-		all, err := claims.List(ctx, c.b.Registry)
-		if err != nil {
+func (c *call) listClaims(ctx context.Context) error {
+	all, err := claims.List(ctx, c.b.Registry)
+	if err != nil {
+		return err
+	}
+	paths := make([]string, len(c.words))
+	for i, name := range c.words {
+		if paths[i], err = claims.Resolve(c.cwd, name); err != nil {
 			return err
 		}
-		paths := make([]string, len(c.words))
-		for i, name := range c.words {
-			if paths[i], err = claims.Resolve(c.cwd, name); err != nil {
-				return err
-			}
-		}
-		if len(paths) > 0 {
-			all = claims.On(all, paths)
-		}
-		return c.showClaims(all, func(c claims.Claim) string {
-			line := c.Alias + ": " + c.Shown() + claims.Reason(c)
-			if c.Worktree != "" {
-				line += ", in " + mail.Message{Content: c.Worktree}.FirstWords(200) // one line, even if the directory's name has several
-			}
-			if c.Free() {
-				line += ", free: its session is gone; if the session comes back, it has the claim again until " + c.Gone.Add(claims.Grace).Local().Format(time.TimeOnly)
-			}
-			return line
-		}, "no claims")
 	}
+	if len(paths) > 0 {
+		all = claims.On(all, paths)
+	}
+	return c.showClaims(all, func(c claims.Claim) string {
+		line := c.Alias + ": " + c.Shown() + claims.Reason(c)
+		if c.Worktree != "" {
+			line += ", in " + mail.Message{Content: c.Worktree}.FirstWords(200) // one line, even if the directory's name has several
+		}
+		if c.Free() {
+			line += ", free: its session is gone; if the session comes back, it has the claim again until " + c.Gone.Add(claims.Grace).Local().Format(time.TimeOnly)
+		}
+		return line
+	}, "no claims")
 }

@@ -88,6 +88,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		cli.Overview(a.stderr)
 		return exitUsage
 	}
+	args = cli.Spelled(args)
 	name := args[0]
 	switch name {
 	case "help", "-h", "--help":

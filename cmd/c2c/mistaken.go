@@ -13,9 +13,8 @@ import (
 // session, for which there is no verb. No two lines have the same word.
 const meantBy = `poll-inbox read inbox messages message mail mails check get recv receive fetch new unread wait listen pull next
 list ls ps who sessions agents peers users
-outbox sent
 status show state
-history log logs archive
+history log logs archive sent
 send msg to tell write mail-to message-to post say chat talk dm pm ping forward
 reply answer respond ack
 send-all broadcast all everyone

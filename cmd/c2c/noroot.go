@@ -25,12 +25,17 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 	case f.Given("check") && !c.json:
 		return errNothing, true
 	case f.Given("peek"):
-		verb = "peek-inbox"
+		return []struct{}{}, true
 	}
 	switch verb {
-	case "list", "history", "outbox", "search", "peek-inbox", "dead-letter", "obligations":
+	case "obligations":
+		if f.Given("stats") {
+			return owed.Stats{Over: map[string]int{}, Surfaces: []owed.SurfaceStats{}}, true
+		}
 		return []struct{}{}, true
-	case "status", "thread":
+	case "list", "history", "search", "dead-letter":
+		return []struct{}{}, true
+	case "status":
 		return broker.ErrNoMessage, true
 	case "register":
 		return nil, false
@@ -38,9 +43,7 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 		return moves.Swept{Sessions: []moves.SweptSession{}}, true
 	case "prune":
 		return moves.Pruned{}, true
-	case "stats":
-		return owed.Stats{Over: map[string]int{}, Surfaces: []owed.SurfaceStats{}}, true
-	case "notify", "claim", "release", "claims":
+	case "notify", "claim":
 		return errNoRoot, true
 	case "resume", "handover":
 		return sessions.ErrNoSession, len(c.words) == 2

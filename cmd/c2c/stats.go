@@ -15,18 +15,16 @@ import (
 	"c2c/internal/format"
 )
 
-// stats shows how soon questions are rung, handed over and answered.
-func stats(c *call, _ *cli.Flags) action {
-	return func(ctx context.Context) error {
-		st, err := owed.ReadStats(ctx, c.b.Registry)
-		if err != nil {
-			return err
-		}
-		if c.json {
-			return cli.JSON(c.stdout, st)
-		}
-		return printStats(c.stdout, st)
+// showStats shows how soon questions were rung, handed over and answered.
+func (c *call) showStats(ctx context.Context) error {
+	st, err := owed.ReadStats(ctx, c.b.Registry)
+	if err != nil {
+		return err
 	}
+	if c.json {
+		return cli.JSON(c.stdout, st)
+	}
+	return printStats(c.stdout, st)
 }
 
 func printStats(out io.Writer, st owed.Stats) error {

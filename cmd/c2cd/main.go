@@ -127,15 +127,17 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 	case "wake":
 		err = c.wake(ctx)
 	case "serve":
-		err = c.serve(ctx)
-	case "allow", "deny":
-		err = c.verdict(ctx, v.Name == "allow")
+		if own, args := v.Of(c.args); own.Name != v.Name {
+			err = (&call{app: c.app, Flags: cli.NewFlags(own), args: args}).openPage(ctx)
+		} else {
+			err = c.serve(ctx)
+		}
+	case "allow":
+		err = c.verdict(ctx)
 	case "senders":
 		err = c.senders(ctx)
 	case "relay":
 		err = c.relay(ctx, v)
-	case "open":
-		err = c.openPage(ctx)
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
 	case "inject":
@@ -144,8 +146,6 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		err = c.install(ctx)
 	case "uninstall":
 		err = c.uninstall()
-	case "man":
-		err = c.man()
 	case "doctor":
 		err = c.doctor(ctx)
 	case "migrate-root":

@@ -33,11 +33,8 @@ func permissionLifetime(value string) (time.Duration, error) {
 }
 
 // verdict allows or denies a tool call that waits in another session, or lists the waiting calls.
-func (c *call) verdict(ctx context.Context, allow bool) error {
-	asJSON, partial := c.Bool("json"), new(bool)
-	if allow {
-		partial = c.Bool("partial")
-	}
+func (c *call) verdict(ctx context.Context) error {
+	asJSON, partial, refuse := c.Bool("json"), c.Bool("partial"), c.Bool("refuse")
 	words, err := c.words()
 	if err != nil {
 		return err
@@ -54,7 +51,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	if len(words) == 0 {
 		return c.showAsking(ctx, store, *asJSON)
 	}
-	v := permission.Verdict{Allow: allow, Partial: *partial, Via: "terminal"}
+	v := permission.Verdict{Allow: !*refuse, Partial: *partial, Via: "terminal"}
 	s, err := c.onlyPerson(ctx, b, "answers a permission request")
 	v.By = s.Alias
 	if err != nil {

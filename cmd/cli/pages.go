@@ -45,7 +45,7 @@ func (v Verb) Page(heading func(string) string) string {
 }
 
 func (v Verb) page(heading func(string) string) string {
-	out := v.Does() + "\n\n" + paragraphs(v.Text())
+	out := v.Does() + "\n\n" + paragraphs(v.Text()+v.shorter())
 	if len(v.Options) > 0 {
 		out += heading("Options")
 		for _, o := range v.Options {

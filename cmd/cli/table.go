@@ -62,15 +62,20 @@ var reading = []Verb{
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c poll-inbox --wait 5m"}},
-	{Name: "peek-inbox", Short: "show the waiting messages and leave them",
-		Options: []Option{asSession, asJSON}, Examples: []string{"c2c peek-inbox --json"}},
-	{Name: "history", Everyday: true, Short: "show what was handed over, newest first",
-		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c history --limit 5"}},
+	{Name: "history", Everyday: true, Short: "show what was handed over, or sent, newest first",
+		Long: "What was sent does not include ephemeral messages that were read, and what\nc2c prune removed.\n",
+		Options: []Option{
+			{Name: "sent", Short: "what this session has sent, and what became of it"},
+			limit, asSession, asJSON,
+		},
+		Examples: []string{"c2c history --limit 5", "c2c history --sent"}},
 	{Name: "status", Everyday: true, Args: "<message-id>", First: "message", Short: "tell what became of a message",
-		Options: []Option{asJSON}, Examples: []string{"c2c status 099a8057"}},
-	{Name: "outbox", Short: "show what was sent, newest first, and what became of it",
-		Long:    "It leaves out ephemeral messages that were read, and what c2c prune removed.\n",
-		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c outbox --limit 5"}},
+		Long: "The conversation is the message, the message that it answers, the answers to it,\nand so on, oldest message first.\n",
+		Options: []Option{
+			{Name: "thread", Short: "show the whole conversation"},
+			asJSON,
+		},
+		Examples: []string{"c2c status 099a8057"}},
 	{Name: "obligations", Short: "show which answers are due, from which session and when",
 		Long: `A question, a task or a review is to be answered in time: within 10 minutes if
 it is marked as blocking, 30 if it is urgent, else 4 hours; send --answer-by
@@ -78,11 +83,12 @@ sets another time. An answer ends the obligation, unless it is a status, an ack
 or a question; so does reply --fail. c2c reminds the receiver when the answer is
 due. A person at a terminal sees the obligations of all sessions.
 `,
-		Options:  []Option{{Name: "all", Short: "also show obligations that are over"}, asSession, asJSON},
+		Options: []Option{
+			{Name: "all", Short: "also show obligations that are over"},
+			{Name: "stats", Short: "how soon all of them were rung, handed and answered"},
+			asSession, asJSON,
+		},
 		Examples: []string{"c2c obligations"}},
-	{Name: "thread", Args: "<message-id>", First: "message", Short: "show a whole conversation, oldest message first",
-		Long:    "The message, the message that it answers, the answers to it, and so on.\n",
-		Options: []Option{asJSON}, Examples: []string{"c2c thread 099a8057"}},
 	{Name: "search", Args: "<words>", Short: "look for words in mail and in rooms",
 		Long: "Finds messages that have all the words, in their text or as an alias, and posts\n" +
 			"in rooms that you may read (room in JSON). Case does not matter. A person at a\n" +
@@ -182,20 +188,17 @@ done, with reply --done. Without an alias it lists the requests.
 advice: a hook warns a session that edits a claimed file, in some clients before
 the edit, in others after it. If .c2c/claims in the project has the word refuse,
 hooks refuse the edit before it is made. Agents of clients without such a hook
-call c2c claims. A claim is free at once when its session ends; the session has
+use --list. A claim is free at once when its session ends; the session has
 it again if it comes back within 10 minutes.
 `,
 		Options: []Option{
 			{Name: "task", Value: "words", Short: "claim a task, not files"},
 			{Name: "why", Value: "words", Short: "the reason, shown to sessions that are warned"},
+			{Name: "release", Short: "give up claims: these, or all of this session"},
+			{Name: "list", Short: "show who works on what, or on these paths"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c claim main.go --why 'new flags'"}},
-	{Name: "release", Args: "[path ...]", First: "file", Short: "give up claims: these, or all of this session",
-		Options:  []Option{{Name: "task", Value: "words", Short: "the claim of this task"}, asSession, asJSON},
-		Examples: []string{"c2c release main.go"}},
-	{Name: "claims", Args: "[path ...]", First: "file", Short: "show who works on what",
-		Options: []Option{asJSON}, Examples: []string{"c2c claims"}},
 	{Name: "handover", Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
 		Long: "The heir takes the name of the gone session, and gives up its own. c2c informs\n" +
 			"the sessions that wrote to the gone session. Mail that it had read stays there.\n",
@@ -246,15 +249,6 @@ var keeping = []Verb{
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
-	{Name: "stats", Short: "how soon questions, tasks and reviews are rung, handed and answered",
-		Long: `Counts those that are open, and some thousands that are over: how many were
-sent, rung, handed, acknowledged (any answer has come), answered, and answered
-in time; and how long each step took after
-the sending: for half of them, for 95 of 100, and at most. A session is full if
-c2c could ring it when it was asked, and degraded if not.
-`,
-		Options:  []Option{asJSON},
-		Examples: []string{"c2c stats"}},
 	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
 		Long: `Clones of one remote share a root. Older versions, and the OCaml c2c, made
 a root for each spelling of the remote's URL; c2c doctor says if a project has

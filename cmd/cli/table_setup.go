@@ -48,8 +48,6 @@ each setting with its source. With a problem it exits 1, with warnings alone 0.
 next prompt, once.
 `,
 		Examples: []string{"source <(c2c completion bash)"}},
-	{Name: "man", C2cd: true, Args: "<directory>", First: "file", Short: "write the man pages into a directory; - writes that of c2c to standard output",
-		Examples: []string{"c2c man ~/.local/share/man/man1"}},
 	{Name: "version", Short: "print the version, the commit and Go's version", Options: []Option{asJSON}, Examples: []string{"c2c version"}},
 }
 

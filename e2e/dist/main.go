@@ -144,7 +144,7 @@ func (r *release) share(scratch string) error {
 	}
 	env := []string{"HOME=" + scratch}
 	man := filepath.Join(scratch, "man")
-	if _, err := run(scratch, env, filepath.Join(dir, "c2cd"), "man", man); err != nil {
+	if _, err := run(scratch, env, filepath.Join(dir, "c2c"), "help", "--man", man); err != nil {
 		return err
 	}
 	manPages, err := os.ReadDir(man)

@@ -14,10 +14,9 @@ import (
 // They are well formed, and show what the help shows.
 func TestTheManPagesCanBeRead(t *testing.T) {
 	need.Tools(t, "mandoc")
-	s := shop{t: t, home: t.TempDir()}
-	dir := filepath.Join(s.home, "man1")
-	if code, out, errs := s.run("man", dir); code != 0 || !strings.HasPrefix(out, "man pages written to "+dir) {
-		t.Fatalf("exit %d: %s%s", code, out, errs)
+	dir := filepath.Join(t.TempDir(), "man1")
+	if out := mustRun(t, scratch(t), "", "help", "--man", dir); !strings.HasPrefix(out, "man pages written to "+dir) {
+		t.Fatal(out)
 	}
 	files := []string{filepath.Join(dir, "c2c.1")}
 	var want []string

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,28 +12,23 @@ import (
 	"c2c/cmd/cli"
 )
 
-// Write writes the man pages into a directory, and returns the number of pages.
-func WriteMan(dir string) (n int, err error) {
+// writeMan writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb.
+func (a *app) writeMan(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return 0, err
+		return err
 	}
-	all := pages()
+	all := manPages()
 	for name, text := range all {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return len(all), nil
+	a.printf("man pages written to %s: %d\n", dir, len(all))
+	return nil
 }
 
-// Print writes the man page of c2c itself.
-func PrintMan(out io.Writer) error {
-	_, err := out.Write(pages()["c2c.1"])
-	return err
-}
-
-// pages returns the man pages by their file names.
-func pages() map[string][]byte {
+// manPages returns the man pages by their file names.
+func manPages() map[string][]byte {
 	render := func(name, short, text string) []byte {
 		head := fmt.Sprintf(".nh\n.TH %s 1 \"\" \"c2c %s\" \"c2c\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), broker.Version, name, short)
 		return []byte(head + roff(text))
