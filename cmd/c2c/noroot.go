@@ -43,7 +43,7 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 		return moves.Swept{Sessions: []moves.SweptSession{}}, true
 	case "prune":
 		return moves.Pruned{}, true
-	case "notify", "claim":
+	case "notify", "claim", "allow":
 		return errNoRoot, true
 	case "resume", "handover":
 		return sessions.ErrNoSession, len(c.words) == 2

@@ -132,8 +132,6 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		} else {
 			err = c.serve(ctx)
 		}
-	case "allow":
-		err = c.verdict(ctx)
 	case "senders":
 		err = c.senders(ctx)
 	case "relay":

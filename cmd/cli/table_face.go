@@ -32,7 +32,7 @@ decides there. Only a person gets a link: an agent's shell is refused.
 `,
 			Options:  []Option{{Name: "print", Short: "print the link, and start no browser"}},
 			Examples: []string{"c2c open", "c2c open --print"}}}},
-	{Name: "allow", C2cd: true, Args: "[id]", Short: "allow or refuse a tool for which a session asks permission",
+	{Name: "allow", Args: "[id]", Short: "allow or refuse a tool for which a session asks permission",
 		Long: `Answers a permission dialog of a client with a channel (c2c start --channel).
 The dialog stays open in the client, too: the first answer counts. Without an id
 it lists the open dialogs. If two sessions have the same id, name one:
