@@ -19,8 +19,6 @@ func (a *app) help(words []string) error {
 	case len(words) == 0, words[0] == "help", words[0] == "--help", words[0] == "-h":
 		cli.Overview(a.stdout)
 		return nil
-	case words[0] == "--man" && len(words) == 2:
-		return a.writeMan(words[1])
 	case len(words) > 1:
 		if v, ok := cli.Find(words[0]); ok && len(words) == 2 {
 			if own, left := v.Of(words[1:]); len(left) == 0 || slices.Contains(strings.Fields(own.First), left[0]) {

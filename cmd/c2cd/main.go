@@ -28,9 +28,6 @@ import (
 
 var errUsage = cli.ErrUsage
 
-// lockWait is how long a verb that answers at once waits for another process that is writing.
-const lockWait = 10 * time.Second
-
 // app holds the program's input, output and environment.
 type app struct {
 	stdin          io.Reader

@@ -25,13 +25,10 @@ type httpDaemon struct {
 // serve runs the verbs of c2c serve.
 func (a *call) serve(ctx context.Context) error {
 	unit, asJSON := a.Bool("unit"), a.Bool("json")
-	port, host := a.Text("port"), a.Text("host")
+	port := a.Text("port")
 	verbs, err := a.words()
 	if err != nil {
 		return err
-	}
-	if err := serve.CheckHost(*host); err != nil {
-		return fmt.Errorf("%w: --host: %w", errUsage, err)
 	}
 	if *unit {
 		verbs = append(verbs, "unit")

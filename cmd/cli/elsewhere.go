@@ -17,8 +17,7 @@ import (
 )
 
 // Elsewhere returns a sentence for the error that a project does not have an alias or a session id; it is "" if nothing is known. For the
-// alias "" it explains why a list is empty or a message was not found: only a former root of the project explains this. If the system's
-// superuser looks for an alias, Elsewhere searches the projects of all users.
+// alias "" it explains why a list is empty or a message was not found: only a former root of the project explains this.
 func Elsewhere(getenv func(string) string, cwd, alias string) string {
 	root, source, err := broker.RootFor(callers.Caller{Getenv: getenv}, cwd)
 	if err != nil || source == "C2C_MCP_BROKER_ROOT" {
@@ -34,10 +33,7 @@ func Elsewhere(getenv func(string) string, cwd, alias string) string {
 	}
 	w := whereabouts{home: getenv("HOME"), root: root, alias: alias}
 	for _, state := range project.States(getenv) {
-		w.look(state, "")
-	}
-	if os.Geteuid() == 0 && w.where == "" {
-		w.lookAsRoot("/etc/passwd")
+		w.look(state)
 	}
 	return w.sentence()
 }
@@ -62,14 +58,13 @@ type whereabouts struct {
 
 	where string // the folder of a project that has the alias, or unknown
 	runs  bool   // its session runs
-	owner string // the other user that owns the session
 }
 
 const unknown = "another project"
 
 // look searches the roots in a state directory. A link leads to a root that the search also reads. A session that runs counts more than one
-// that has ended; the mail of another user's ended session is not for this one.
-func (w *whereabouts) look(state, owner string) {
+// that has ended.
+func (w *whereabouts) look(state string) {
 	repos, _ := os.ReadDir(filepath.Join(state, project.ReposDir))
 	for _, repo := range repos[:min(len(repos), maxRoots)] {
 		root := filepath.Join(state, project.ReposDir, repo.Name(), "broker")
@@ -78,16 +73,16 @@ func (w *whereabouts) look(state, owner string) {
 		}
 		for _, r := range rowsIn(root) {
 			alive := isAlive(r)
-			if !isNamed(r, w.alias) || w.runs || !alive && (owner != "" || w.where != "") {
+			if !isNamed(r, w.alias) || w.runs || !alive && w.where != "" {
 				continue
 			}
-			w.where, w.runs, w.owner = unknown, alive, owner
+			w.where, w.runs = unknown, alive
 			for _, f := range project.FoldersOf(root) {
 				if _, err := os.Stat(f.Path); err != nil {
 					continue
 				}
 				w.where = f.String()
-				if rest, below := strings.CutPrefix(w.where, w.home+"/"); below && w.home != "" && owner == "" {
+				if rest, below := strings.CutPrefix(w.where, w.home+"/"); below && w.home != "" {
 					w.where = "~/" + rest
 				}
 			}
@@ -101,23 +96,11 @@ func isSame(one, other string) bool {
 	return err == nil && berr == nil && os.SameFile(a, b)
 }
 
-// lookAsRoot searches the home directories of all other users. Only the system's superuser may read them.
-func (w *whereabouts) lookAsRoot(passwd string) {
-	data, _ := os.ReadFile(passwd)
-	for line := range strings.Lines(string(data)) {
-		if f := strings.Split(line, ":"); len(f) > 5 && f[2] != "0" && !w.runs {
-			w.look(filepath.Join(f[5], ".c2c"), f[0])
-		}
-	}
-}
-
 func (w *whereabouts) sentence() string {
 	alias, where := mail.Visible(w.alias, ""), mail.Visible(w.where, "")
 	switch {
 	case w.where == "":
 		return ""
-	case w.owner != "":
-		return fmt.Sprintf("%s is a session of %s in %s: run c2c there, as %[2]s", alias, mail.Visible(w.owner, ""), where)
 	case w.runs && w.where == unknown:
 		return alias + " is in another project: run c2c in the folder where it was started"
 	case w.runs:

@@ -21,7 +21,6 @@ Clients keep the URL, so only the first start takes another port by itself.
 		Options: []Option{
 			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},
 			{Name: "port", Value: "number", Short: "where it listens"},
-			{Name: "host", Value: "address", Short: "127.0.0.1, ::1 or localhost: c2c always listens on all", Aside: true},
 			asJSON,
 		},
 		Examples: []string{"c2c serve start"},

@@ -4,28 +4,11 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
 )
-
-// writeMan writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb.
-func (a *app) writeMan(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	all := manPages()
-	for name, text := range all {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	a.printf("man pages written to %s: %d\n", dir, len(all))
-	return nil
-}
 
 // manPages returns the man pages by their file names.
 func manPages() map[string][]byte {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -14,9 +15,11 @@ import (
 // They are well formed, and show what the help shows.
 func TestTheManPagesCanBeRead(t *testing.T) {
 	need.Tools(t, "mandoc")
-	dir := filepath.Join(t.TempDir(), "man1")
-	if out := mustRun(t, scratch(t), "", "help", "--man", dir); !strings.HasPrefix(out, "man pages written to "+dir) {
-		t.Fatal(out)
+	dir := t.TempDir()
+	for name, text := range manPages() {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	files := []string{filepath.Join(dir, "c2c.1")}
 	var want []string
