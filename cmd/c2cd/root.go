@@ -13,7 +13,6 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/cmd/daemons"
 	"c2c/cmd/ringer"
 	"c2c/internal/daemon"
 	"c2c/internal/format"
@@ -47,7 +46,7 @@ func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, rootTime)
 	defer cancel()
-	return slices.Concat(disk, []format.Finding{f, c.checkWakeDaemon(ctx, b)}, daemons.CheckWire(ctx, b), broker.CheckRoot(ctx, b.Registry, canWake), checkSurfaces(ctx, b), checkRooms(b))
+	return slices.Concat(disk, []format.Finding{f, c.checkWakeDaemon(ctx, b)}, checkWire(ctx, b), broker.CheckRoot(ctx, b.Registry, canWake), checkSurfaces(ctx, b), checkRooms(b))
 }
 
 // canWake reports whether c2c can wake sessions of a client.

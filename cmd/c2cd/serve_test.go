@@ -20,7 +20,6 @@ import (
 	"testing"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/daemons"
 )
 
 // host is somebody with a shell who runs c2c serve in a home of their own.
@@ -44,7 +43,7 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-func (h *host) status() (st daemons.HTTPStatus) {
+func (h *host) status() (st httpStatus) {
 	h.t.Helper()
 	out, err := h.try("serve", "status", "--json")
 	if jerr := json.Unmarshal([]byte(out), &st); jerr != nil {

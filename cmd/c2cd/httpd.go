@@ -1,11 +1,13 @@
-// Package httpd runs c2c serve: an HTTP server with the tools, the page, mail from outside and the streams of events.
-// It also acts on the deadlines of each open root.
-package daemons
+// This part runs c2c serve: an HTTP server with the tools, the page, mail from outside and the streams of events. It also acts on the
+// deadlines of each open root.
+
+package main
 
 import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"time"
 
@@ -18,8 +20,8 @@ import (
 	"c2c/serve/page"
 )
 
-// Host is the daemon, with its environment.
-type Host struct {
+// httpHost is the HTTP daemon, with its environment.
+type httpHost struct {
 	State  *atomicfile.Dir // c2c's state directory
 	Files  *atomicfile.Dir // the daemon's own directory, below State
 	Port   int
@@ -29,7 +31,7 @@ type Host struct {
 }
 
 // Run serves until ctx ends. The function within takes the daemon's lock, so that only one process serves, and then calls prepare and run.
-func (h *Host) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
+func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
 	list := outside.OpenSenders(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log})
 	s := serve.New(serve.Config{
@@ -80,7 +82,7 @@ func inTime(wait func() error) error {
 	}
 }
 
-func (h *Host) open(root string, log inbox.Log) (*broker.Broker, error) {
+func (h *httpHost) open(root string, log inbox.Log) (*broker.Broker, error) {
 	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
 }
 
@@ -88,7 +90,7 @@ func (h *Host) open(root string, log inbox.Log) (*broker.Broker, error) {
 const keepAgain = time.Minute
 
 // keep acts on the deadlines of an open root until ctx ends or the root is gone. After an error it tries again.
-func (h *Host) keep(ctx context.Context, b *broker.Broker) {
+func (h *httpHost) keep(ctx context.Context, b *broker.Broker) {
 	for ctx.Err() == nil && !b.Replaced() {
 		if err := ringer.CheckDeadlines(ctx, b, h.Log, h.Getenv); err != nil && ctx.Err() == nil {
 			h.Log.Debug("the daemon does not act on the deadlines of this root", "root", b.Root(), "err", err)
@@ -98,4 +100,28 @@ func (h *Host) keep(ctx context.Context, b *broker.Broker) {
 		case <-time.After(keepAgain):
 		}
 	}
+}
+
+// serveHooks adds the paths for mail from outside.
+func (h *httpHost) serveHooks(s *serve.Server, list *outside.SenderList) {
+	hooks := outside.NewHooks(outside.HooksConfig{Senders: list, OpenRoot: s.OpenRoot, Files: h.Files, Log: h.Log, Now: time.Now})
+	s.Handle(hooks.Routes()...)
+}
+
+// serveEvents adds the path for the streams of events.
+func (h *httpHost) serveEvents(s *serve.Server, list *outside.SenderList) {
+	streams := outside.NewEvents(outside.EventsConfig{
+		OpenRoot: s.OpenRoot, Log: h.Log,
+		Root: func(r *http.Request) (string, error) {
+			root, _, err := s.RootFor(r)
+			return root, err
+		},
+		Decides: func(name string) []string {
+			if one, ok := list.ByName(name); ok && one.Verdicts {
+				return one.To
+			}
+			return nil
+		},
+	})
+	s.Handle(streams.Routes()...)
 }

@@ -1,4 +1,4 @@
-package daemons
+package main
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 )
 
 func TestMetricsOfARootThatCannotBeReadAreLeftOut(t *testing.T) {
-	h := &Host{Log: slog.New(slog.DiscardHandler)}
+	h := &httpHost{Log: slog.New(slog.DiscardHandler)}
 	write := h.measure(func() []string { return []string{"/well", "/dead", "/well"} }, func(_ context.Context, root string) (owed.Stats, error) {
 		if root == "/dead" {
 			return owed.Stats{}, errors.New("locked")

@@ -1,4 +1,4 @@
-package daemons
+package main
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 // answerTime is how long a running daemon may take to answer.
 const answerTime = 5 * time.Second
 
-// Status is the daemon's state as other processes see it.
-type HTTPStatus struct {
+// httpStatus is the daemon's state as other processes see it.
+type httpStatus struct {
 	Running  bool      `json:"running"`
 	PID      int       `json:"pid,omitempty"`
 	URL      string    `json:"url,omitempty"`
@@ -40,7 +40,7 @@ type HTTPStatus struct {
 }
 
 // Look finds the daemon's state. The argument installed is the path of the installed program, whose build Look compares with the daemon's.
-func (d *HTTPDaemon) Look(ctx context.Context, installed string) (st HTTPStatus, err error) {
+func (d *httpDaemon) Look(ctx context.Context, installed string) (st httpStatus, err error) {
 	if d.Dir == nil {
 		return st, nil
 	}
@@ -78,7 +78,7 @@ func (d *HTTPDaemon) Look(ctx context.Context, installed string) (st HTTPStatus,
 	}
 	build := proc.BuildID(installed)
 	st.Other = st.Build != "" && build != "" && st.Build != build
-	st.Answers = err == nil && Answers(ctx, at.Port)
+	st.Answers = err == nil && answers(ctx, at.Port)
 	return st, err
 }
 
@@ -95,15 +95,15 @@ func listens(ctx context.Context, port int) bool {
 	return err == nil
 }
 
-// Answers reports whether the daemon answers at its health path, which needs no token.
-func Answers(ctx context.Context, port int) bool {
-	said, ok := AskHTTP(ctx, port, "/healthz", "")
+// answers reports whether the daemon answers at its health path, which needs no token.
+func answers(ctx context.Context, port int) bool {
+	said, ok := askHTTP(ctx, port, "/healthz", "")
 	return ok && strings.HasPrefix(said, `{"ok":true,`)
 }
 
-// Ask requests a path, with a token unless it is "". It returns the beginning of the answer; ok reports success. It uses no proxy,
+// askHTTP requests a path, with a token unless it is "". It returns the beginning of the answer; ok reports success. It uses no proxy,
 // because the port is on this machine.
-func AskHTTP(ctx context.Context, port int, path, token string) (said string, ok bool) {
+func askHTTP(ctx context.Context, port int, path, token string) (said string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address(port)+path, nil)
@@ -123,7 +123,7 @@ func AskHTTP(ctx context.Context, port int, path, token string) (said string, ok
 }
 
 // Print writes the status for a person.
-func (st HTTPStatus) Print(w io.Writer) {
+func (st httpStatus) Print(w io.Writer) {
 	if st.Reaped {
 		fmt.Fprintln(w, "the last HTTP daemon was killed; its port file is removed")
 	}
@@ -144,6 +144,6 @@ func (st HTTPStatus) Print(w io.Writer) {
 }
 
 // WarnStranger returns a warning about another program at the port, and what to do.
-func (st HTTPStatus) WarnStranger() string {
+func (st httpStatus) WarnStranger() string {
 	return fmt.Sprintf("another program listens at port %d, where clients look for c2c: they send it the token. Stop it, or run c2c serve rotate-token and c2c serve start --port 0", st.Port)
 }

@@ -1,4 +1,4 @@
-package daemons
+package main
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 // bells rings sessions that have an open stream. It has one ringer for each root in which a client over HTTP has a mailbox. The ringer acts
 // on the deadlines of its root even if no stream is open. An MCP server on stdio does the same.
 type bells struct {
-	h       *Host
+	h       *httpHost
 	tools   *mcp.HTTP
 	mu      sync.Mutex
 	running map[string]func() // by root: stops its ringer, and returns when it has ended
 	results map[string]int    // by outcome of a ring: how many messages had a ring with this outcome
 }
 
-func (h *Host) newBells(tools *mcp.HTTP) *bells {
+func (h *httpHost) newBells(tools *mcp.HTTP) *bells {
 	return &bells{h: h, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 }
 
 // ringStreams starts to ring the sessions that have an open stream, and returns at once. The ringing ends with ctx. The function wait
 // returns when all ringers have ended. The function measure writes the outcomes of the rings, for /metrics.
-func (h *Host) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
+func (h *httpHost) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
 	b := h.newBells(tools)
 	done := make(chan struct{})
 	go func() {

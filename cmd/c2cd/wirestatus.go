@@ -1,4 +1,4 @@
-package daemons
+package main
 
 import (
 	"context"
@@ -22,25 +22,25 @@ import (
 
 // Kept is the content of a daemon's file: the options of the daemon, and the state of its agent.
 type Kept struct {
-	WireOptions
+	wireOptions
 	State wire.State `json:"state,omitzero"`
 }
 
-func (d *WireDaemon) tell(s wire.State) {
-	text, err := json.Marshal(Kept{d.WireOptions, s})
+func (d *wireDaemon) tell(s wire.State) {
+	text, err := json.Marshal(Kept{d.wireOptions, s})
 	if err == nil {
 		err = d.Dir.Replace(d.Name+suffix, append(text, '\n'))
 	}
 	if err != nil {
-		d.Logger.Warn("the agent's state was not recorded", "err", err)
+		d.a.log.Warn("the agent's state was not recorded", "err", err)
 	}
-	d.Logger.Info("agent", "state", s.Agent, "cause", s.Cause, "approval", s.Approval)
+	d.a.log.Info("agent", "state", s.Agent, "cause", s.Cause, "approval", s.Approval)
 }
 
 const suffix = ".json"
 
 // Kept reads the daemon's file.
-func (d *WireDaemon) Kept() (k Kept, err error) {
+func (d *wireDaemon) Kept() (k Kept, err error) {
 	if d.Dir == nil {
 		return k, nil
 	}
@@ -54,8 +54,8 @@ func (d *WireDaemon) Kept() (k Kept, err error) {
 	return k, err
 }
 
-// Status is a daemon's state as other processes see it.
-type WireStatus struct {
+// wireStatus is a daemon's state as other processes see it.
+type wireStatus struct {
 	Alias string `json:"alias"`
 	PID   int    `json:"pid,omitempty"` // 0: the daemon does not run
 	Kept
@@ -65,7 +65,7 @@ type WireStatus struct {
 }
 
 // Look finds the daemon's status.
-func (d *WireDaemon) Look(ctx context.Context) (st WireStatus, err error) {
+func (d *wireDaemon) Look(ctx context.Context) (st wireStatus, err error) {
 	st.Alias = d.Alias
 	if st.PID, err = d.PID(); err != nil {
 		return st, err
@@ -100,7 +100,7 @@ func (d *WireDaemon) Look(ctx context.Context) (st WireStatus, err error) {
 }
 
 // Print writes the status for a person.
-func (st WireStatus) Print(w io.Writer) {
+func (st wireStatus) Print(w io.Writer) {
 	state := "no wire daemon runs"
 	if st.PID != 0 {
 		state = fmt.Sprintf("wire daemon runs, process %d", st.PID)
@@ -123,8 +123,8 @@ func (st WireStatus) Print(w io.Writer) {
 	fmt.Fprintf(w, "  %d waiting, %d handed\n", st.Waiting, st.Handed)
 }
 
-// Statuses returns the status of each daemon that has ever run in a root.
-func WireStatuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (all []WireStatus, err error) {
+// wireStatuses returns the status of each daemon that has ever run in a root.
+func wireStatuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (all []wireStatus, err error) {
 	if dir == nil {
 		return nil, nil
 	}
@@ -135,29 +135,29 @@ func WireStatuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (a
 		if !ok || atomicfile.IsTemp(name) || err != nil {
 			continue
 		}
-		var st WireStatus
-		st, err = NewWireDaemon(b, dir, alias).Look(ctx)
+		var st wireStatus
+		st, err = newWireDaemon(b, dir, alias).Look(ctx)
 		all = append(all, st)
 	}
 	return all, err
 }
 
-// Check finds killed daemons for which mail waits. A stopped daemon is no problem.
-func CheckWire(ctx context.Context, b *broker.Broker) (found []format.Finding) {
-	dir, err := OpenWire(b, false)
+// checkWire finds killed daemons for which mail waits. A stopped daemon is no problem.
+func checkWire(ctx context.Context, b *broker.Broker) (found []format.Finding) {
+	dir, err := openWire(b, false)
 	if err != nil {
-		return []format.Finding{format.Failed("wire daemons", filepath.Join(b.Root(), WireDir), err)}
+		return []format.Finding{format.Failed("wire daemons", filepath.Join(b.Root(), wireDir), err)}
 	}
 	if dir == nil {
 		return nil
 	}
 	defer dir.Close()
-	all, err := WireStatuses(ctx, b, dir)
+	all, err := wireStatuses(ctx, b, dir)
 	if err != nil {
 		found = append(found, format.Failed("wire daemons", dir.Path(), err))
 	}
 	for _, st := range all {
-		d := NewWireDaemon(b, dir, st.Alias)
+		d := newWireDaemon(b, dir, st.Alias)
 		if killed, err := d.Killed(); err == nil && killed && st.Waiting > 0 {
 			found = append(found, format.Finding{Status: format.Warning, Part: d.What, Path: d.Log(),
 				Detail: fmt.Sprintf("the daemon was killed, and mail waits (%d): c2c %s restart", st.Waiting, d.Verb)})

@@ -1,4 +1,4 @@
-package daemons
+package main
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 )
 
 // serveTools adds the path of the tools. When ctx ends, the waiting calls get an answer. The function wait returns after that.
-func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *atomicfile.Dir) (wait func() error) {
+func (h *httpHost) serveTools(ctx context.Context, s *serve.Server, sessionList *atomicfile.Dir) (wait func() error) {
 	tools := mcp.NewHTTP(mcp.HTTPConfig{
 		Config: tools.Config{Log: h.Log, Uninstalled: func(name string, pid int) bool {
 			return pid != 0 && sessions.Uninstalled(h.Getenv, name, pid)
@@ -54,7 +54,7 @@ func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *ato
 
 // openFor opens the root of a client, and returns an error if the root is gone, because a session may be older than the daemon's last
 // start.
-func (h *Host) openFor(root string, log inbox.Log) (*broker.Broker, error) {
+func (h *httpHost) openFor(root string, log inbox.Log) (*broker.Broker, error) {
 	if _, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}

@@ -1,4 +1,4 @@
-package daemons
+package main
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const lockTime = 3 * time.Second
 
 // measure writes the statistics of the daemon's open roots, which the function stats reads. It skips a root that cannot be read, and logs
 // the error.
-func (h *Host) measure(roots func() []string, stats func(context.Context, string) (owed.Stats, error)) func(context.Context, io.Writer) {
+func (h *httpHost) measure(roots func() []string, stats func(context.Context, string) (owed.Stats, error)) func(context.Context, io.Writer) {
 	return func(ctx context.Context, w io.Writer) {
 		ctx, end := context.WithTimeout(ctx, lockTime)
 		defer end()
@@ -37,7 +37,7 @@ func (h *Host) measure(roots func() []string, stats func(context.Context, string
 }
 
 // statsOf opens the root itself and closes it again, so that measuring keeps no root open.
-func (h *Host) statsOf(ctx context.Context, root string) (owed.Stats, error) {
+func (h *httpHost) statsOf(ctx context.Context, root string) (owed.Stats, error) {
 	b, err := h.openFor(root, h.Log)
 	if err != nil {
 		return owed.Stats{}, err

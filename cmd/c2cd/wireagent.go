@@ -1,13 +1,12 @@
 // This part runs c2c wire-daemon: a daemon that starts an agent, and delivers the mail of one session to the agent.
 
-package daemons
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -25,45 +24,44 @@ import (
 	"c2c/wake/wire"
 )
 
-// Dir is the directory of the daemons' files, below the root.
-const WireDir = "wire"
+// wireDir is the directory of the daemons' files, below the root.
+const wireDir = "wire"
 
-// Options are the options of a daemon. The daemon writes them to its file, where c2c wire-daemon restart reads them.
-type WireOptions struct {
+// wireOptions are the options of a wire daemon. The daemon writes them to its file, where c2c wire-daemon restart reads them.
+type wireOptions struct {
 	Agent   []string `json:"agent"` // the agent's command line
 	In      string   `json:"dir"`   // the directory in which the agent runs
 	Approve bool     `json:"approve,omitempty"`
 	PIDFile string   `json:"pid_file,omitempty"`
 }
 
-// Daemon delivers the mail of one session. Commands also use it to start, stop and query the daemon.
-type WireDaemon struct {
+// wireDaemon delivers the mail of one session, and has what the verbs of c2c wire-daemon need to handle it.
+type wireDaemon struct {
 	daemon.Daemon
-	WireOptions
+	wireOptions
 	Alias  string
 	Broker *broker.Broker // nil: there is no root
 	Once   bool           // end as soon as no mail waits
-	Getenv func(string) string
-	Logger *slog.Logger
+	a      *app
 }
 
-// New makes the Daemon of an alias, with its files in dir.
-func NewWireDaemon(b *broker.Broker, dir *atomicfile.Dir, alias string) *WireDaemon {
-	return &WireDaemon{Daemon: daemon.Daemon{Dir: dir, Name: strings.ToLower(alias), // the case of an alias does not matter
+// newWireDaemon makes the daemon of an alias, with its files in dir.
+func newWireDaemon(b *broker.Broker, dir *atomicfile.Dir, alias string) *wireDaemon {
+	return &wireDaemon{Daemon: daemon.Daemon{Dir: dir, Name: strings.ToLower(alias), // the case of an alias does not matter
 		What: "wire daemon of " + alias, Verb: "wire-daemon --alias " + alias}, Alias: alias, Broker: b}
 }
 
-// Open opens the directory of the daemons' files. It returns nil if there is none and create is false.
-func OpenWire(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
-	dir, err := b.Dir().Sub(WireDir, create)
+// openWire opens the directory of the daemons' files. It returns nil if there is none and create is false.
+func openWire(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
+	dir, err := b.Dir().Sub(wireDir, create)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return dir, err
 }
 
-// RunAgent delivers mail until ctx ends or a command stops the daemon. The function register makes a session with an alias.
-func (d *WireDaemon) RunAgent(ctx context.Context, register func(context.Context, callers.Caller, string) (sid string, err error)) error {
+// run delivers mail until ctx ends or a command stops the daemon.
+func (d *wireDaemon) run(ctx context.Context) error {
 	if len(d.Agent) == 0 {
 		d.Agent = client.Wire()
 	}
@@ -76,7 +74,7 @@ func (d *WireDaemon) RunAgent(ctx context.Context, register func(context.Context
 		}
 	}
 	// Register before d.Run reports that the daemon runs: registering fails if another session has the alias.
-	sid, err := register(ctx, callers.Caller{Start: d.Alias, Client: callers.ClientWire, PID: os.Getpid()}, d.Alias)
+	sid, err := d.a.launcher().Register(ctx, callers.Caller{Start: d.Alias, Client: callers.ClientWire, PID: os.Getpid()}, d.Alias)
 	if err != nil {
 		return err
 	}
@@ -88,13 +86,13 @@ func (d *WireDaemon) RunAgent(ctx context.Context, register func(context.Context
 
 // bridge makes the bridge to the agent. The bridge calls the function tell at each change of the agent's state. The agent's
 // environment also gets the variables env.
-func (d *WireDaemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
+func (d *wireDaemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 	env = slices.Concat(client.Clean(os.Environ()), env, []string{"C2C_MCP_BROKER_ROOT=" + d.Broker.Root()})
 	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Env: env, Approve: d.Approve, Version: broker.Version, OnState: tell})
 }
 
 // work delivers mail. Its caller holds the daemon's lock.
-func (d *WireDaemon) work(ctx context.Context, sid string) error {
+func (d *wireDaemon) work(ctx context.Context, sid string) error {
 	// Some processes cannot see this process. The lock shows them that the session is alive.
 	release, err := d.Broker.Locks.Serve(sid)
 	if err != nil {
@@ -104,11 +102,11 @@ func (d *WireDaemon) work(ctx context.Context, sid string) error {
 		defer release()
 	}
 	bridge := d.bridge(d.tell, "C2C_MCP_SESSION_ID="+sid)
-	d.Logger.Info("wire daemon runs", "process", os.Getpid(), "session", sid, "root", d.Broker.Root())
+	d.a.log.Info("wire daemon runs", "process", os.Getpid(), "session", sid, "root", d.Broker.Root())
 	if d.Once {
 		err = d.carryOnce(ctx, sid, bridge)
 	} else {
-		r := &ringer.Ringer{Scope: ringer.Agent(sid, bridge.Method()), Getenv: d.Getenv, Log: d.Logger,
+		r := &ringer.Ringer{Scope: ringer.Agent(sid, bridge.Method()), Getenv: d.a.getenv, Log: d.a.log,
 			Root: func() (string, error) { return d.Broker.Root(), nil }}
 		stop := r.Start(ctx)
 		<-ctx.Done()
@@ -119,7 +117,7 @@ func (d *WireDaemon) work(ctx context.Context, sid string) error {
 }
 
 // carryOnce delivers the waiting mail, and waits for the end of the agent's turn.
-func (d *WireDaemon) carryOnce(ctx context.Context, sid string, bridge *wire.Bridge) error {
+func (d *wireDaemon) carryOnce(ctx context.Context, sid string, bridge *wire.Bridge) error {
 	box, err := d.Broker.Mailbox(sid)
 	if err != nil {
 		return err
