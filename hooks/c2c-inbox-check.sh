@@ -34,7 +34,7 @@ pointer=$state/pointers/$CLAUDE_CODE_SESSION_ID
 
 # A tool is about to change a file.
 if [ "$ring" = edit ]; then
-	[ ! -e "${box%/*}/claims.json" ] || C2C_MCP_BROKER_ROOT=${box%/*} "$c2c" claims --hook claude
+	[ ! -e "${box%/*}/claims.json" ] || C2C_MCP_BROKER_ROOT=${box%/*} "$c2c" hook --client claude --edit
 	exit 0
 fi
 

@@ -40,7 +40,7 @@ func TestTheScriptStartsC2COnlyWhereSomethingIsClaimed(t *testing.T) {
 		t.Errorf("without claims it starts c2c: %s", out)
 	}
 	write("root/claims.json", "[]")
-	if out, want := edit(), "claims --hook claude in "+filepath.Join(dir, "root")+" of an event\n"; out != want {
+	if out, want := edit(), "hook --client claude --edit in "+filepath.Join(dir, "root")+" of an event\n"; out != want {
 		t.Errorf("with claims: %q, want %q", out, want)
 	}
 }

@@ -355,7 +355,7 @@ func (p *posting) repeat(post Post) {
 // new to this member in the room.
 func (p *posting) deliver(ctx context.Context) {
 	p.receipt.ID, p.receipt.InReplyTo = p.post.ID, p.post.InReplyTo
-	recordPost(ctx, p.b.Registry, &p.post, p.room.Name)
+	p.b.Events.Record(ctx, "room_post", "room_id", p.room.Name, "from_alias", p.post.From, "message_id", p.post.ID)
 	m := p.draft.Message
 	m.ID, m.TS, m.InReplyTo = p.post.ID, p.post.TS, p.post.InReplyTo
 	if p.post.Reason != "" {

@@ -36,16 +36,6 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("port %d of this machine is taken by another program", e.Port)
 }
 
-// CheckHost returns an error unless host is this machine. c2c listens on both loopback addresses, 127.0.0.1 and, if the
-// machine has it, ::1, because a client may resolve localhost to either.
-func CheckHost(host string) error {
-	switch host {
-	case "", "localhost", "127.0.0.1", "::1", "[::1]":
-		return nil
-	}
-	return fmt.Errorf("c2c cannot listen on %q: it listens only on 127.0.0.1 and ::1", host)
-}
-
 // listen opens the listeners. The argument port is Config.Port, and last is the port of the last run, or 0. Clients remember the
 // URL, so listen returns an error if the port of the last run is taken.
 func listen(ctx context.Context, port, last int, each Limits) (all []net.Listener, at int, err error) {

@@ -24,7 +24,7 @@ func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 		var stderr bytes.Buffer
 		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root)}
 		a := &app{strings.NewReader(""), unwritable{}, &stderr, func(name string) string { return env[name] }, filepath.Dir(root), 5 * time.Second}
-		if code := a.any(t.Context(), args); code != exitFailed {
+		if code := a.main(t.Context(), args); code != exitFailed {
 			t.Errorf("%q: exit %d, %s", args, code, stderr.String())
 		} else if !strings.Contains(stderr.String(), "no space") {
 			t.Errorf("%q: says %s", args, stderr.String())

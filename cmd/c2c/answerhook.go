@@ -40,9 +40,6 @@ type HookProgram struct {
 	Open func(c callers.Caller, cwd string, processes sessions.ProcessTable) (*broker.Broker, error)
 	// Show writes the answer to standard output, or to standard error, and returns when the client has it.
 	Show func(answer []byte, onStderr bool) error
-	// Claimed runs c2cd, and asks it which other sessions of a root have claimed a file. It returns a line with a warning, and, if the
-	// project refuses such edits, a second line with the refusal; "" if no other session has claimed the file.
-	Claimed func(root, client, sid, path string) (string, error)
 }
 
 // ErrOnStderr means that the answer is on standard error, and the exit status must make the client read it there.
@@ -103,7 +100,7 @@ func (e *event) answer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if refused, err := e.sawEdit(); err != nil || refused {
+	if refused, err := e.sawEdit(ctx); err != nil || refused {
 		return err
 	}
 	if byPlugin {

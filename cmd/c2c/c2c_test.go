@@ -24,7 +24,7 @@ func runWith(t *testing.T, stdin, root, session string, args ...string) (out, er
 	a := &app{strings.NewReader(stdin), &stdout, &stderr, func(name string) string {
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": session, "HOME": filepath.Dir(root)}[name]
 	}, filepath.Dir(root), 5 * time.Second}
-	code = a.any(t.Context(), args)
+	code = a.main(t.Context(), args)
 	return stdout.String(), stderr.String(), code
 }
 

@@ -14,13 +14,29 @@ import (
 	"c2c/inbox/mail"
 	"c2c/internal/format"
 	"c2c/rooms"
-	"c2c/sessions"
 )
 
-// lister makes the action of a verb that lists at most --limit messages. The function find finds them, and the function print prints them.
-func (c *call) lister(f *cli.Flags, find func(context.Context, sessions.Session, int) ([]broker.Mail, error), print func(context.Context, []broker.Mail)) action {
+// showSent shows the messages that a session has sent.
+func (c *call) showSent(ctx context.Context, limit int) error {
+	s, err := c.acting(ctx)
+	if err != nil {
+		return err
+	}
+	sent, err := c.b.Outbox(ctx, s, limit)
+	return errors.Join(c.show(append([]broker.Mail{}, sent...), func() {
+		c.table(sent, func(m broker.Mail) []string {
+			return []string{mail.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m), words40(m.Message)}
+		})
+	}), err)
+}
+
+// search finds the messages with the given words, among those that a session has sent or received, and among the posts of its rooms.
+func search(c *call, f *cli.Flags) action {
 	limit := f.Int("limit")
 	return func(ctx context.Context) error {
+		if strings.TrimSpace(strings.Join(c.words, "")) == "" {
+			return fmt.Errorf("%w: which words?", errUsage)
+		}
 		if err := checkLimit(*limit); err != nil {
 			return err
 		}
@@ -31,66 +47,33 @@ func (c *call) lister(f *cli.Flags, find func(context.Context, sessions.Session,
 		if err != nil {
 			return err
 		}
-		found, err := find(ctx, s, *limit)
-		return errors.Join(c.show(append([]broker.Mail{}, found...), func() { print(ctx, found) }), err)
+		found, err := rooms.SearchPosts(ctx, c.b, s, c.words, max(*limit, *limit+1)) // without a limit the sum overflows
+		if len(found) > *limit {
+			found = found[:*limit]
+			fmt.Fprintf(c.stderr, "c2c: these are the newest %d; --limit 0 shows all\n", *limit)
+		}
+		return errors.Join(c.show(append([]broker.Mail{}, found...), func() {
+			if len(found) > 0 && !c.forPerson(ctx) {
+				fmt.Fprintln(c.stdout, preface(found))
+			}
+			c.table(found, func(m broker.Mail) []string {
+				return []string{mail.ShortID(m.ID), clock(m.Time()), m.Who() + " to " + m.To, around(m.Message, c.words)}
+			})
+		}), err)
 	}
 }
 
-// outbox shows the messages that a session has sent.
-func outbox(c *call, f *cli.Flags) action {
-	return c.lister(f, c.outbox, func(_ context.Context, sent []broker.Mail) {
-		c.table(sent, func(m broker.Mail) []string {
-			return []string{mail.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m), words40(m.Message)}
-		})
-	})
-}
-
-func (c *call) outbox(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
-	return c.b.Outbox(ctx, s, limit)
-}
-
-// search finds the messages with the given words, among those that a session has sent or received, and among the posts of its rooms.
-func search(c *call, f *cli.Flags) action {
-	find := func(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
-		found, err := rooms.SearchPosts(ctx, c.b, s, c.words, max(limit, limit+1)) // without a limit the sum overflows
-		if len(found) > limit {
-			found = found[:limit]
-			fmt.Fprintf(c.stderr, "c2c: these are the newest %d; --limit 0 shows all\n", limit)
-		}
-		return found, err
+// showThread shows the conversation around a message.
+func (c *call) showThread(ctx context.Context, id string) error {
+	all, more, err := c.b.Thread(ctx, id)
+	if len(all) == 0 {
+		return err
 	}
-	do := c.lister(f, find, func(ctx context.Context, found []broker.Mail) {
-		if len(found) > 0 && !c.forPerson(ctx) {
-			fmt.Fprintln(c.stdout, preface(found))
-		}
-		c.table(found, func(m broker.Mail) []string {
-			return []string{mail.ShortID(m.ID), clock(m.Time()), m.Who() + " to " + m.To, around(m.Message, c.words)}
-		})
-	})
-	return func(ctx context.Context) error {
-		if strings.TrimSpace(strings.Join(c.words, "")) == "" {
-			return fmt.Errorf("%w: which words?", errUsage)
-		}
-		return do(ctx)
+	told := c.show(all, func() { c.printThread(ctx, all) })
+	if more {
+		fmt.Fprintf(c.stderr, "c2c: the conversation is longer than these %d messages\n", len(all))
 	}
-}
-
-func thread(c *call, _ *cli.Flags) action {
-	return func(ctx context.Context) error {
-		id, err := c.messageID("thread")
-		if err != nil {
-			return err
-		}
-		all, more, err := c.b.Thread(ctx, id)
-		if len(all) == 0 {
-			return err
-		}
-		told := c.show(all, func() { c.printThread(ctx, all) })
-		if more {
-			fmt.Fprintf(c.stderr, "c2c: the conversation is longer than these %d messages\n", len(all))
-		}
-		return errors.Join(told, err)
-	}
+	return errors.Join(told, err)
 }
 
 // printThread prints a conversation: in plain form for a person (printOf), otherwise in envelopes.

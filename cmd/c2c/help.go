@@ -10,6 +10,11 @@ import (
 
 // help answers c2c help, c2c help <verb> and c2c help <topic>.
 func (a *app) help(words []string) error {
+	if as := cli.Spelled(words); len(as) > len(words) && strings.HasPrefix(as[1], "-") {
+		words = as[:1]
+	} else {
+		words = as
+	}
 	switch {
 	case len(words) == 0, words[0] == "help", words[0] == "--help", words[0] == "-h":
 		cli.Overview(a.stdout)
@@ -34,11 +39,5 @@ func (a *app) help(words []string) error {
 		fmt.Fprint(a.stdout, text)
 		return nil
 	}
-	return a.mistaken([]string{"help", words[0]})
-}
-
-// mistaken runs c2cd, which guesses which verb a mistyped word means. c2cd has the list of guesses, because no hook needs it.
-func (a *app) mistaken(args []string) error {
-	_ = a.runC2cd(args) // it returns only if c2cd cannot run
-	return cli.WithHint(fmt.Errorf("%w: no such verb %q", errUsage, args[len(args)-1]), "c2c help all lists the verbs")
+	return noTopic(words[0])
 }

@@ -9,7 +9,6 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
-	"c2c/internal/proc"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -22,41 +21,19 @@ const hookTime = 4 * time.Second
 func answerHook(c *call, f *cli.Flags) action {
 	name, edit := f.Text("client"), f.Bool("edit")
 	return func(ctx context.Context) error {
-		if *edit {
-			return c.warnOfClaims(*name)
-		}
 		limit, end := within(ctx, hookTime)
 		defer end()
+		if *edit {
+			return c.warnOfClaims(limit, *name)
+		}
 		return AnswerHook(limit, HookProgram{
-			Stdin: c.stdin, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd, Show: c.showHook, Claimed: c.claimed,
+			Stdin: c.stdin, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd, Show: c.showHook,
 			Open: func(who callers.Caller, cwd string, table sessions.ProcessTable) (*broker.Broker, error) {
 				c.cwd = cwd
 				return broker.OpenFor(who, cwd, broker.Config{Log: c.log(), Processes: table})
 			},
 		}, cmp.Or(*name, client.All()[0].Name))
 	}
-}
-
-// warnOfClaims handles the event before an edit: c2cd answers it, but only if a session of this root has claimed something.
-func (a *app) warnOfClaims(client string) error {
-	b, err := a.open(false)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	if _, err := b.Dir().Stat(sessions.ClaimsFile); err != nil {
-		return nil
-	}
-	return a.runC2cd([]string{"claims", "--hook", client})
-}
-
-// claimed asks c2cd which other sessions of a root have claimed a file. It returns c2cd's answer, or "" if no other session has claimed it.
-func (a *app) claimed(root, client, sid, path string) (string, error) {
-	c2cd, err := findC2cd()
-	if err != nil {
-		return "", err
-	}
-	return proc.Run(c2cd, a.cwd, nil, "claims", "--hook", client, "--session-id", sid, "--root", root, path)
 }
 
 // showHook writes the answer of a hook to the stream that the client reads.

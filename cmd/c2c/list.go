@@ -22,7 +22,7 @@ const lineWidth = 80
 func list(c *call, f *cli.Flags) action {
 	all, allHosts := f.Bool("all"), f.Bool("all-hosts")
 	return func(ctx context.Context) error {
-		c.meetDeadlines()
+		c.meetDeadlines(ctx)
 		rows, err := c.b.List(ctx)
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	if len(t) > 1 {
 		fmt.Fprint(c.stdout, t.text(all))
 	} else {
-		c.printf("(no sessions; %s)\n", cmp.Or(c.elsewhere(""), cli.HowToBegin()))
+		c.printf("(no sessions; %s)\n", cmp.Or(cli.Elsewhere(c.getenv, c.cwd, ""), cli.HowToBegin()))
 	}
 	for _, r := range rows {
 		if len(r.Claims) > 0 {

@@ -88,6 +88,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		cli.Overview(a.stderr)
 		return exitUsage
 	}
+	args = cli.Spelled(args)
 	name := args[0]
 	switch name {
 	case "help", "-h", "--help":
@@ -101,7 +102,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	verb, known := cli.Find(name)
 	if !known {
-		return a.report(args, a.mistaken(args))
+		return a.report(args, noVerb(args))
 	}
 	if verb.C2cd {
 		return a.report(args, a.runC2cd(args))
@@ -166,7 +167,7 @@ func (a *app) report(args []string, err error) int {
 	if errors.Is(err, errNothing) {
 		return exitNothing
 	}
-	f := cli.FailureOf(args[0], err).Elsewhere(err, a.elsewhere)
+	f := cli.FailureOf(args[0], cli.WithExample(err, args)).Elsewhere(err, a.getenv, a.cwd)
 	if errors.Is(err, rooms.ErrNoRoom) {
 		f.Exit = exitNoAlias
 	}

@@ -1,16 +1,21 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"c2c/broker"
+	"c2c/broker/moves"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
-	"c2c/internal/proc"
 	"c2c/sessions"
 )
 
 // A verb that only reads makes no root. Otherwise, if C2C_MCP_BROKER_ROOT has a mistyped name, c2c would make directories with this
 // name, and the answer would look as if the name were right.
+
+// errNoRoot stands for the error of open: the root is missing, and the verb needs it.
+var errNoRoot = errors.New("no root")
 
 // emptyAnswer says what a verb that only reads answers if there is no root: the value to print with --json, or an error. needsRoot is false
 // for a verb that may make a root.
@@ -20,16 +25,27 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 	case f.Given("check") && !c.json:
 		return errNothing, true
 	case f.Given("peek"):
-		verb = "peek-inbox"
+		return []struct{}{}, true
 	}
 	switch verb {
-	case "list", "history", "outbox", "search", "peek-inbox", "dead-letter", "obligations":
+	case "obligations":
+		if f.Given("stats") {
+			return owed.Stats{Over: map[string]int{}, Surfaces: []owed.SurfaceStats{}}, true
+		}
 		return []struct{}{}, true
-	case "status", "thread":
+	case "list", "history", "search", "dead-letter":
+		return []struct{}{}, true
+	case "status":
 		return broker.ErrNoMessage, true
 	case "register":
 		return nil, false
-	case "resume":
+	case "sweep":
+		return moves.Swept{Sessions: []moves.SweptSession{}}, true
+	case "prune":
+		return moves.Pruned{}, true
+	case "notify", "claim", "allow":
+		return errNoRoot, true
+	case "resume", "handover":
 		return sessions.ErrNoSession, len(c.words) == 2
 	}
 	return &sessions.UnknownAliasError{Alias: c.session}, c.session != "" // a named session must exist
@@ -40,17 +56,12 @@ func (c *call) showEmpty(missing error, answer any) error {
 	if answer == errNothing {
 		return errNothing
 	}
+	if answer == errNoRoot {
+		return missing
+	}
 	if err, failed := answer.(error); failed {
 		return fmt.Errorf("%w: %w", err, missing)
 	}
-	cli.Report(c.stderr, cli.FailureOf("", missing).Elsewhere(missing, c.elsewhere), nil)
+	cli.Report(c.stderr, cli.FailureOf("", missing).Elsewhere(missing, c.getenv, c.cwd), nil)
 	return c.show(answer, func() {})
-}
-
-// elsewhere asks c2cd where something is that was not found. An error of c2cd is no error of the verb.
-func (a *app) elsewhere(alias string) (where string) {
-	if c2cd, err := findC2cd(); err == nil {
-		where, _ = proc.Run(c2cd, a.cwd, nil, cli.ElsewhereVerb, alias)
-	}
-	return where
 }

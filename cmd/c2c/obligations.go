@@ -15,13 +15,16 @@ import (
 
 // obligations shows the answers that a session owes, and the answers that others owe to the session. A person sees those of all sessions.
 func obligations(c *call, f *cli.Flags) action {
-	all := f.Bool("all")
+	all, stats := f.Bool("all"), f.Bool("stats")
 	return func(ctx context.Context) error {
+		if *stats {
+			return c.showStats(ctx)
+		}
 		s, err := c.acting(ctx)
 		if err != nil {
 			return err
 		}
-		c.meetDeadlines()
+		c.meetDeadlines(ctx)
 		list, err := broker.Obligations(ctx, c.b.Registry, s, *all)
 		if err != nil && len(list) == 0 {
 			return err

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
+	"syscall"
 
 	"c2c/broker"
 	"c2c/broker/owed"
@@ -13,19 +15,28 @@ import (
 	"c2c/sessions"
 )
 
-// meetDeadlines runs c2cd, which acts on due deadlines of the root, unless a server does that. Usually no deadline is due, and c2cd does
-// not run. An error is only printed, so that the command continues.
-func (c *call) meetDeadlines() {
-	if !owed.MayBeDue(c.b.Registry) {
+// meetDeadlines acts on due deadlines of the root, unless a lasting process such as a server does that.
+// Usually no deadline is due. An error is only printed, so that the command continues.
+func (c *call) meetDeadlines(ctx context.Context) {
+	reg := c.b.Registry
+	if !owed.MayBeDue(reg) {
 		return
 	}
-	path, err := findC2cd()
-	if err == nil {
-		_, err = proc.Run(path, c.b.Root(), os.Stderr, "keep", c.b.Root())
+	err := owed.CheckOnce(ctx, reg, c.showOnDesktop)
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+		return // a sandbox may forbid it; another process does it
 	}
 	if err != nil {
 		fmt.Fprintf(c.stderr, "c2c: check deadlines: %v\n", err)
+		return
 	}
+	if err := broker.StartRelay(c.b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
+		fmt.Fprintf(c.stderr, "c2c: the relay is not started; c2c relay status says why: %v\n", err)
+	}
+}
+
+func (a *app) showOnDesktop(ctx context.Context, text string) error {
+	return proc.ShowOnDesktop(ctx, a.getenv, text)
 }
 
 // printOwed prints the deadlines of a message, why it is held or waits, and the notices that its sender has got.

@@ -100,7 +100,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
 			if s.State == sessions.Person { // a person has no server that does this
-				c.meetDeadlines()
+				c.meetDeadlines(ctx)
 			}
 			if *peek {
 				return c.peek(ctx, m)
@@ -160,16 +160,6 @@ type waiting struct {
 	Count int      `json:"count"`
 	From  []string `json:"from"`  // aliases, at most a few
 	Watch string   `json:"watch"` // a file whose modification time changes when mail comes
-}
-
-func peekInbox(c *call, _ *cli.Flags) action {
-	return func(ctx context.Context) error {
-		_, m, err := c.mailbox(ctx)
-		if err != nil {
-			return err
-		}
-		return c.peek(ctx, m)
-	}
 }
 
 func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
@@ -241,14 +231,18 @@ func indented(m mail.Message) string {
 	return "  " + string(text) + ",\n"
 }
 
+// history shows what was handed over to a session, or with --sent what the session has sent.
 func history(c *call, f *cli.Flags) action {
-	limit := f.Int("limit")
+	limit, sent := f.Int("limit"), f.Bool("sent")
 	return func(ctx context.Context) error {
 		if err := checkLimit(*limit); err != nil {
 			return err
 		}
 		if *limit == 0 {
 			*limit = math.MaxInt
+		}
+		if *sent {
+			return c.limited(ctx, func(ctx context.Context) error { return c.showSent(ctx, *limit) })
 		}
 		_, m, err := c.mailbox(ctx)
 		if errors.Is(err, sessions.ErrNoSession) && c.session != "" { // the session is gone, but its archive stays

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"c2c/broker"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
-	"c2c/internal/proc"
 	"c2c/rooms"
 	"c2c/sessions"
 )
@@ -33,46 +32,57 @@ func reply(c *call, f *cli.Flags) action {
 			return err
 		}
 		room := mail.RoomOf(answered.To)
-		if err = d.complete(c, words); err != nil {
+		if err := d.complete(c, words); err != nil {
 			if room != "" {
 				err = cli.WithHint(err, "such as: c2c reply 'Yes.', which posts to the room; c2c help reply shows how")
 			}
 			return err
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
+			var show func() error
 			if room != "" {
-				c.b.Brief = false // the receipt says whom the post wakes
-				r, err := rooms.ReplyToPost(ctx, c.b, from, answered, rooms.Draft{Message: d.message, Limit: rooms.LimitOf(c.getenv)})
-				return c.posted(room, r, err)
+				show, err = c.replyToPost(ctx, from, answered, d)
+			} else {
+				show, err = c.replyToMail(ctx, from, answered, d)
 			}
-			r, err := c.b.Reply(ctx, from, answered, d.message)
 			if err != nil {
 				return err
 			}
 			if *done {
-				err = c.sayDone(from)
+				err = c.sayDone(ctx, from)
 			}
-			return errors.Join(err, c.show(r, func() {
-				c.printReceipt(r)
-				c.printf("it answers %s of %s: %s\n", mail.ShortID(answered.ID), answered.From, words40(answered))
-			}))
+			return errors.Join(err, show())
 		})
 	}
 }
 
-// sayDone runs c2cd to inform the sessions that wait until this session is done. Usually no session waits.
-func (c *call) sayDone(s sessions.Session) error {
+// replyToMail answers a message. The function show prints the receipt.
+func (c *call) replyToMail(ctx context.Context, from sessions.Session, answered mail.Message, d *draft) (show func() error, err error) {
+	r, err := c.b.Reply(ctx, from, answered, d.message)
+	return func() error {
+		return c.show(r, func() {
+			c.printReceipt(r)
+			c.printf("it answers %s of %s: %s\n", mail.ShortID(answered.ID), answered.From, words40(answered))
+		})
+	}, err
+}
+
+// replyToPost posts the answer to a message that came from a room. The function show prints the receipt.
+func (c *call) replyToPost(ctx context.Context, from sessions.Session, answered mail.Message, d *draft) (show func() error, err error) {
+	c.b.Brief = false // the receipt says whom the post wakes
+	r, err := rooms.ReplyToPost(ctx, c.b, from, answered, rooms.Draft{Message: d.message, Limit: rooms.LimitOf(c.getenv)})
+	return func() error { return c.showPosted(r) }, cli.WithHint(err, rooms.HintFor(err, mail.RoomOf(answered.To)))
+}
+
+// sayDone informs the sessions that wait until this session is done. Usually no session waits.
+func (c *call) sayDone(ctx context.Context, s sessions.Session) error {
 	if _, err := c.b.Dir().Stat(sessions.NotifyFile); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	path, err := findC2cd()
-	if err == nil {
-		_, err = proc.Run(path, c.b.Root(), os.Stderr, "keep", "--done", s.ID, c.b.Root())
+	if err := owed.SaidDone(ctx, c.b.Registry, s, c.showOnDesktop); err != nil {
+		return fmt.Errorf("the answer is sent, but the sessions that wait until this session is done were not informed: %w", err)
 	}
-	if err != nil {
-		err = fmt.Errorf("the answer is sent, but the sessions that wait until this session is done were not informed: %w", err)
-	}
-	return err
+	return nil
 }
 
 // toAnswer returns the message to answer, and the words of the answer. fromFile means that a file has the text. The first word is the id of

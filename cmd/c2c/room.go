@@ -24,28 +24,20 @@ func newRoom(f *cli.Flags) *room {
 	return r
 }
 
-// send posts to a room.
+// send posts to a room. The argument alias is a member that the post wakes, or "".
 func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) error {
-	if err := d.complete(c, c.words[1:]); err != nil {
-		return err
-	}
-	return c.limited(ctx, func(ctx context.Context) error {
-		from, err := c.acting(ctx)
-		if err != nil {
-			return err
-		}
+	return d.send(ctx, c, c.words[1:], func(ctx context.Context, from sessions.Session) error {
 		c.b.Brief = false // the receipt says whom the post wakes, so Publish has to know which clients live
 		post := rooms.Draft{Room: name, To: alias, Message: d.message, Wake: r.wake, Reason: r.reason, Limit: rooms.LimitOf(c.getenv)}
 		receipt, err := rooms.Publish(ctx, c.b, from, post)
-		return c.posted(name, receipt, err)
+		if err != nil {
+			return cli.WithHint(err, rooms.HintFor(err, name))
+		}
+		return c.showPosted(receipt)
 	})
 }
 
-// posted prints the receipt of a post, or completes the error of one.
-func (c *call) posted(room string, r rooms.Receipt, err error) error {
-	if err != nil {
-		return cli.WithHint(err, rooms.HintFor(err, room))
-	}
+func (c *call) showPosted(r rooms.Receipt) error {
 	return c.show(r, func() {
 		if r.InReplyTo != "" {
 			c.printf("posted to #%s as an answer to %s: ", r.Room, mail.ShortID(r.InReplyTo))

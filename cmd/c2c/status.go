@@ -15,13 +15,17 @@ import (
 	"c2c/sessions"
 )
 
-func status(c *call, _ *cli.Flags) action {
+func status(c *call, f *cli.Flags) action {
+	thread := f.Bool("thread")
 	return func(ctx context.Context) error {
-		id, err := c.messageID("status")
+		id, err := c.messageID()
 		if err != nil {
 			return err
 		}
-		c.meetDeadlines()
+		if *thread {
+			return c.showThread(ctx, id)
+		}
+		c.meetDeadlines(ctx)
 		found, err := c.b.Status(ctx, id)
 		if errors.Is(err, broker.ErrNoMessage) {
 			hint := "c2c outbox shows the ids of your sent messages"
@@ -58,12 +62,12 @@ func status(c *call, _ *cli.Flags) action {
 }
 
 // messageID checks that the command has one word, a message id or a part of one, and returns the word.
-func (c *call) messageID(verb string) (string, error) {
+func (c *call) messageID() (string, error) {
 	if len(c.words) != 1 {
 		return "", fmt.Errorf("%w: which message? one id", errUsage)
 	}
 	if err := sessions.CheckID(c.words[0]); err != nil {
-		return "", cli.WithHint(fmt.Errorf("%w: %w", errUsage, err), idAlone("c2c "+verb+" %s", c.words[0], ""))
+		return "", cli.WithHint(fmt.Errorf("%w: %w", errUsage, err), idAlone("c2c status %s", c.words[0], ""))
 	}
 	return c.words[0], nil
 }

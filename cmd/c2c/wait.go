@@ -15,6 +15,8 @@ const (
 	lookAgain = time.Second
 	// unwatchedLook is the time between two checks if the system cannot watch files.
 	unwatchedLook = 100 * time.Millisecond
+	// lookGap is the shortest time between two looks of untilChanges.
+	lookGap = 100 * time.Millisecond
 )
 
 // await waits until mail is ready in the mailbox, or until the time of the option --wait is over.
@@ -41,10 +43,10 @@ func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error
 // once, then from time to time, and when a writer has closed the lock file. The function check closes this file, too. Therefore a close
 // counts only if the mailbox's stamp has changed.
 func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp, error), check func() (bool, error)) error {
-	closed, watched, stop := c.watchLock(lock)
+	closed, add, stop := watchCloses()
 	defer stop()
 	every := unwatchedLook
-	if watched {
+	if path, err := c.b.Locks.Watchable(lock); err == nil && add(path) {
 		every = lookAgain
 	}
 	tick := time.NewTicker(every)
@@ -52,9 +54,34 @@ func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp
 	return checkAgain(ctx, closed, tick.C, stamp, check)
 }
 
-// watchLock returns a channel that gets a value when a writer closes a lock file of the root. The caller ends this with the function stop.
-// watched is false if the system cannot report that a file was closed.
-func (c *call) watchLock(lock string) (closed <-chan struct{}, watched bool, stop func()) {
+// untilChanges calls the function look at once, when a writer has closed one of the files that look has returned, and from time to time. It
+// returns when look returns an error, or when ctx ends.
+func untilChanges(ctx context.Context, look func() (files []string, err error)) error {
+	closed, add, stop := watchCloses()
+	defer stop()
+	tick := time.NewTicker(lookAgain / 2)
+	defer tick.Stop()
+	for {
+		files, err := look()
+		if err != nil {
+			return err
+		}
+		for _, path := range files {
+			add(path) // add the file each time: another file may have replaced it
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-closed:
+			time.Sleep(lookGap)
+		case <-tick.C:
+		}
+	}
+}
+
+// watchCloses returns a channel that gets a value when a writer closes a file. The function add adds a file; it returns false if the system
+// cannot watch the file. The caller ends the watch with the function stop.
+func watchCloses() (closed <-chan struct{}, add func(path string) bool, stop func()) {
 	one := make(chan struct{}, 1) // several closes count as one
 	watch := inotify.Open(func(int, string) {
 		select {
@@ -63,13 +90,9 @@ func (c *call) watchLock(lock string) (closed <-chan struct{}, watched bool, sto
 		}
 	})
 	if watch == nil {
-		return one, false, func() {}
+		return one, func(string) bool { return false }, func() {}
 	}
-	path, err := c.b.Locks.Watchable(lock)
-	if err == nil {
-		_, err = watch.Add(path)
-	}
-	return one, err == nil, watch.Close
+	return one, func(path string) bool { _, err := watch.Add(path); return err == nil }, watch.Close
 }
 
 func checkAgain(ctx context.Context, closed <-chan struct{}, tick <-chan time.Time, stamp func() (inbox.Stamp, error), check func() (bool, error)) error {

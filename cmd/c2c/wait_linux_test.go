@@ -20,9 +20,9 @@ func TestAWaitWakesOnTheChangeItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, watched, stop := (&call{b: b}).watchLock(m.LockName())
+	told, add, stop := watchCloses()
 	defer stop()
-	if !watched {
+	if path, err := b.Locks.Watchable(m.LockName()); err != nil || !add(path) {
 		t.Fatal("the lock file is not watched")
 	}
 	looks, sent := 0, make(chan struct{})

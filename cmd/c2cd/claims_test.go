@@ -28,7 +28,7 @@ func (k *keeper) answer(t *testing.T, event map[string]any, words ...string) str
 // edits has the hook of Claude Code see that a session is about to edit a file.
 func (k *keeper) edits(t *testing.T, session, file string) string {
 	t.Helper()
-	return k.answer(t, map[string]any{"hook_event_name": "PreToolUse", "session_id": session, "cwd": k.home, "tool_name": "Edit", "tool_input": map[string]string{"file_path": file}}, "claims", "--hook", "claude")
+	return k.answer(t, map[string]any{"hook_event_name": "PreToolUse", "session_id": session, "cwd": k.home, "tool_name": "Edit", "tool_input": map[string]string{"file_path": file}}, "hook", "--client", "claude", "--edit")
 }
 
 // project makes a project, and returns the paths of it and of a file in it.
@@ -240,24 +240,5 @@ func TestWhoseModelSeesNoHookIsWrittenTo(t *testing.T) {
 	}
 	if out := edits(); !strings.Contains(out, `"permissionDecision":"deny"`) || strings.Contains(out, "new flags") || waits() != 1 {
 		t.Errorf("in a project that refuses: %s, %d messages", out, waits())
-	}
-}
-
-// A c2c of another version names the file first. Nothing may be made with the name of a file that is about to be.
-func TestClaimsMakesNoRoot(t *testing.T) {
-	t.Parallel()
-	k := newKeeper(t)
-	k.run("register", "amber", "--session-id", "amber")
-	new, file := filepath.Join(k.home, "new.go"), filepath.Join(k.home, "other.go")
-	k.run("claim", file, "--from", "amber")
-	k.try("claims", "--hook", "claude", "--session-id", "birch", new, file)
-	if out, err := k.try("claims", "--hook", "claude", "--session-id", "birch", "--root", new, file); err == nil || !strings.Contains(out, "new.go\", which is not there") {
-		t.Errorf("%v, %s", err, out)
-	}
-	if _, err := os.Stat(new); err == nil {
-		t.Error("it has made " + new)
-	}
-	if out := k.run("claims", "--hook", "claude", "--session-id", "birch", file); !strings.Contains(out, "amber has claimed") {
-		t.Errorf("its own root: %s", out)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/daemons"
 	"c2c/install"
 	"c2c/serve"
 )
@@ -30,7 +29,7 @@ func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, erro
 // OverHTTP describes the HTTP daemon for a client's configuration. The result's Runs is true only if the daemon answers and accepts the
 // token.
 func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
-	d, err := daemons.Open(s.Getenv, false)
+	d, err := openHTTP(s.Getenv, false)
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +61,10 @@ func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 
 // takes reports whether the daemon answers and accepts the token.
 func takes(ctx context.Context, port int, token string) bool {
-	if !daemons.Answers(ctx, port) {
+	if !answers(ctx, port) {
 		return false
 	}
-	_, ok := daemons.AskHTTP(ctx, port, "/metrics", token)
+	_, ok := askHTTP(ctx, port, "/metrics", token)
 	return ok
 }
 
@@ -117,7 +116,7 @@ func (s Setup) TellOverHTTP(effect, cure string) {
 
 // tellDaemonRuns is for the end of an uninstall from all clients. If the HTTP daemon still runs, tellDaemonRuns says so.
 func (s Setup) tellDaemonRuns() error {
-	d, err := daemons.Open(s.Getenv, false)
+	d, err := openHTTP(s.Getenv, false)
 	if err != nil {
 		return err
 	}

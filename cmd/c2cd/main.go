@@ -21,8 +21,6 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/cmd/rare"
-	"c2c/cmd/roomed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions/callers"
@@ -30,9 +28,6 @@ import (
 )
 
 var errUsage = cli.ErrUsage
-
-// lockWait is how long a verb that answers at once waits for another process that is writing.
-const lockWait = 10 * time.Second
 
 // app holds the program's input, output and environment.
 type app struct {
@@ -100,25 +95,15 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args)).Elsewhere(err, a.elsewhere)
-	if roomed.IsNoRoom(err) {
-		f.Exit = cli.NoAlias
-	}
+	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args)).Elsewhere(err, a.getenv, a.cwd)
 	cli.Report(a.stderr, f, args)
 	return f.Exit
 }
 
 // run runs a verb. If the verb runs a client, status is the client's exit status.
 func (a *app) run(ctx context.Context, name string, args []string) (status int, err error) {
-	if name == cli.ElsewhereVerb {
-		_, err := io.WriteString(a.stdout, a.elsewhere(strings.Join(args, "")))
-		return 0, err
-	}
 	v, known := cli.Find(name)
-	if !known {
-		return 0, noVerb(append([]string{name}, args...))
-	}
-	if !v.C2cd {
+	if !known || !v.C2cd {
 		return 0, fmt.Errorf("%w: c2cd has no verb %q", errUsage, name)
 	}
 	c := &call{app: a, Flags: cli.NewFlags(v), args: args}
@@ -133,7 +118,6 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 
 // verb runs one verb of c2cd.
 func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
-	a := c.app
 	switch v.Name {
 	case "watch":
 		err = c.watch(ctx)
@@ -148,35 +132,27 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 	case "wake":
 		err = c.wake(ctx)
 	case "serve":
-		err = c.serve(ctx)
-	case "allow", "deny":
-		err = c.verdict(ctx, v.Name == "allow")
+		if own, args := v.Of(c.args); own.Name != v.Name {
+			err = (&call{app: c.app, Flags: cli.NewFlags(own), args: args}).openPage(ctx)
+		} else {
+			err = c.serve(ctx)
+		}
 	case "senders":
 		err = c.senders(ctx)
-	case "relay", "rooms":
-		err = c.together(ctx, v)
-	case "open":
-		err = c.openPage(ctx)
+	case "relay":
+		err = c.relay(ctx, v)
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
-	case "notify", "claim", "release", "claims":
-		err = c.agree(ctx, v.Name)
 	case "inject":
 		err = c.inject(ctx)
 	case "install":
 		err = c.install(ctx)
 	case "uninstall":
 		err = c.uninstall()
-	case "man":
-		err = c.man()
 	case "doctor":
 		err = c.doctor(ctx)
 	case "migrate-root":
 		err = c.migrateRoot(ctx)
-	case "stats":
-		err = c.stats(ctx)
-	case "handover", "sweep", "prune", "keep":
-		err = rare.RunRare(ctx, rare.RareProgram{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, c.args)
 	default:
 		err = fmt.Errorf("%w: c2cd has no code for the verb %q", errUsage, v.Name)
 	}
@@ -202,10 +178,6 @@ func (a *app) caller() callers.Caller {
 	c := a.owner
 	c.Getenv = a.getenv
 	return c
-}
-
-func (a *app) elsewhere(alias string) string {
-	return Explain(a.getenv, a.cwd, alias, callers.IsAgent(a.getenv))
 }
 
 // rootPath is like root, but ignores the error: the caller's next call reports it.

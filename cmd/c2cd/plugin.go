@@ -183,7 +183,7 @@ func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) 
 	defer cancel()
 	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: sid})
 	if err == nil {
-		text, refused, err = holders(ctx, b, s, paths, true)
+		text, refused, err = claims.Holders(ctx, b.Registry, s, paths, true)
 	}
 	switch {
 	case err != nil:
@@ -192,9 +192,9 @@ func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) 
 	case text == "":
 		return "", false
 	case refused:
-		return "c2c: " + text + refuses, true
+		return "c2c: " + text + claims.Refuses, true
 	}
-	return "c2c: " + text + edited, false
+	return "c2c: " + text + claims.Edited, false
 }
 
 // news finds the posts that are new to a session. The function seen records that the session's model has these posts.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/cmd/daemons"
 	"c2c/internal/format"
 	"c2c/internal/proc"
 	"c2c/serve/outside"
@@ -20,7 +19,7 @@ import (
 // checkServe checks the HTTP daemon. It reports nothing if no daemon has ever run.
 func (c Checkup) checkServe(ctx context.Context) []format.Finding {
 	f := format.Finding{Status: format.OK, Part: "HTTP daemon"}
-	d, err := daemons.Open(c.Getenv, false)
+	d, err := openHTTP(c.Getenv, false)
 	if err != nil {
 		return []format.Finding{format.Failed(f.Part, "", err)}
 	}

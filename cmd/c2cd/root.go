@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/cmd/daemons"
+	"c2c/cmd/cli"
 	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/sessions"
@@ -45,7 +45,7 @@ func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, rootTime)
 	defer cancel()
-	return slices.Concat(disk, []format.Finding{f, c.checkWakeDaemon(ctx, b)}, daemons.CheckWire(ctx, b), broker.CheckRoot(ctx, b.Registry), checkSurfaces(ctx, b), checkRooms(b))
+	return slices.Concat(disk, []format.Finding{f, c.checkWakeDaemon(ctx, b)}, checkWire(ctx, b), broker.CheckRoot(ctx, b.Registry), checkSurfaces(ctx, b), checkRooms(b))
 }
 
 func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) format.Finding {
@@ -76,7 +76,7 @@ func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) format.F
 // checkRoots finds other roots that hold mail of this project.
 func (c Checkup) checkRoots() (found []format.Finding) {
 	root, _ := c.root() // checkRoot reports the error
-	for _, other := range Former(c.Getenv, c.Cwd) {
+	for _, other := range cli.Former(c.Getenv, c.Cwd) {
 		found = append(found, format.Finding{Status: format.Warning, Part: "second root", Path: other.Path,
 			Detail: "this project has mail here and in " + root + ", and sessions of the two do not see each other: " + other.Advice()})
 	}

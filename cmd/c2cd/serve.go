@@ -4,34 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
-	"c2c/cmd/daemons"
+	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
+	"c2c/project"
+	"c2c/rooms"
 	"c2c/serve"
 	"c2c/serve/page"
 )
 
-// httpDaemon has what the verbs of c2c serve need to handle the daemon.
+const (
+	lookAgain = 50 * time.Millisecond // between two checks while the daemon begins or ends
+	reapTime  = 10 * time.Second      // how long Reap waits for another process's lock
+)
+
+// httpDaemon is the HTTP daemon of this user, and has what the verbs of c2c serve need to handle it.
 type httpDaemon struct {
-	*daemons.HTTPDaemon
-	a   *app
-	dir string // the daemon's working directory; clients that name no directory get the root of this directory
+	daemon.Daemon
+	State *atomicfile.Dir // nil: c2c has no state directory yet
+	Port  int
+	a     *app
+	dir   string // the daemon's working directory; clients that name no directory get the root of this directory
 }
 
 // serve runs the verbs of c2c serve.
 func (a *call) serve(ctx context.Context) error {
 	unit, asJSON := a.Bool("unit"), a.Bool("json")
-	port, host := a.Text("port"), a.Text("host")
+	port := a.Text("port")
 	verbs, err := a.words()
 	if err != nil {
 		return err
-	}
-	if err := serve.CheckHost(*host); err != nil {
-		return fmt.Errorf("%w: --host: %w", errUsage, err)
 	}
 	if *unit {
 		verbs = append(verbs, "unit")
@@ -45,7 +55,7 @@ func (a *call) serve(ctx context.Context) error {
 		return err
 	}
 	if verb == "unit" {
-		return daemons.PrintUnit(a.stdout, a.c2c, a.cwd, a.getenv)
+		return printUnit(a.stdout, a.c2c, a.cwd, a.getenv)
 	}
 	d, err := a.httpDaemon(verb != "status" && verb != "stop")
 	if err != nil {
@@ -65,7 +75,7 @@ func (a *call) serve(ctx context.Context) error {
 
 // httpPort returns the port from the option --port, or from the variable PortVariable; serve.LastPort if neither is set.
 func (a *app) httpPort(option string) (int, error) {
-	for _, from := range [][2]string{{"--port", option}, {daemons.PortVariable, a.getenv(daemons.PortVariable)}} {
+	for _, from := range [][2]string{{"--port", option}, {portVariable, a.getenv(portVariable)}} {
 		if from[1] == "" {
 			continue
 		}
@@ -78,15 +88,85 @@ func (a *app) httpPort(option string) (int, error) {
 	return serve.LastPort, nil
 }
 
-// httpDaemon opens the files of the daemon. If create is set, it makes missing files.
+// openHTTP opens the files of the HTTP daemon. If create is true, it makes missing files.
+func openHTTP(getenv func(string) string, create bool) (*httpDaemon, error) {
+	path, source := project.StateDir(getenv)
+	if path == "" || !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, path)
+	}
+	d := &httpDaemon{Daemon: daemon.Daemon{Name: "serve", What: "HTTP daemon", Verb: "serve"}}
+	open := atomicfile.Open
+	if create {
+		open = atomicfile.Create
+	}
+	state, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.State = state
+	d.Dir, err = state.Sub(serve.FilesDir, create)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, state.Close())
+	}
+	return d, nil
+}
+
+// Close closes the files.
+func (d *httpDaemon) Close() {
+	if d.Dir != nil {
+		d.Dir.Close()
+	}
+	if d.State != nil {
+		d.State.Close()
+	}
+}
+
+// Settled returns the daemon's process, 0 if none runs, and whether it answers. A killed daemon still holds its lock for a moment, and
+// a new daemon does not answer yet. So Settled checks again and again until answerTime is over.
+func (d *httpDaemon) Settled(ctx context.Context) (pid int, up bool, err error) {
+	late := time.After(answerTime)
+	for {
+		if pid, err = d.PID(); err != nil || pid == 0 {
+			return 0, false, err
+		}
+		if at, err := serve.ReadAt(d.State); err == nil && answers(ctx, at.Port) {
+			return pid, true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return pid, false, context.Cause(ctx)
+		case <-late:
+			return pid, false, nil
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// Reap removes the port file that a killed daemon has left, and reports whether there was one.
+func (d *httpDaemon) Reap(ctx context.Context) (bool, error) {
+	if d.Dir == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reapTime)
+	defer cancel()
+	return serve.Reap(ctx, d.State, d.Runs)
+}
+
+// httpDaemon opens the files of the daemon, for a verb.
 func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
-	d, err := daemons.Open(a.getenv, create)
-	return &httpDaemon{d, a, a.cwd}, err
+	d, err := openHTTP(a.getenv, create)
+	if err == nil {
+		d.a, d.dir = a, a.cwd
+	}
+	return d, err
 }
 
 // run runs the daemon itself.
 func (d *httpDaemon) run(ctx context.Context) error {
-	h := &daemons.Host{State: d.State, Files: d.Dir, Port: d.Port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
+	h := &httpHost{State: d.State, Files: d.Dir, Port: d.Port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
 	return h.Run(ctx, func(prepare func() error, run func(context.Context)) error {
 		d.Prepare = func() error { return explainPort(prepare()) }
 		return d.Run(ctx, run)
@@ -125,7 +205,7 @@ func (d *httpDaemon) start(ctx context.Context) error {
 	if d.Port != serve.LastPort {
 		args = append(args, "--port", strconv.Itoa(d.Port))
 	}
-	if err := d.a.startDaemon(ctx, d.HTTPDaemon.Daemon, d.dir, daemonEnv(daemons.HTTPSettings()...), args...); err != nil {
+	if err := d.a.startDaemon(ctx, d.Daemon, d.dir, daemonEnv(httpSettings()...), args...); err != nil {
 		return err
 	}
 	return d.printURL()
@@ -143,7 +223,7 @@ func (d *httpDaemon) printURL() error {
 }
 
 func (d *httpDaemon) stop(ctx context.Context) error {
-	if err := d.a.stopDaemon(ctx, d.HTTPDaemon.Daemon); err != nil {
+	if err := d.a.stopDaemon(ctx, d.Daemon); err != nil {
 		return err
 	}
 	_, err := d.Reap(ctx)
@@ -177,4 +257,19 @@ func (d *httpDaemon) rotateToken() error {
 		"all logins of the page have ended: c2c open logs in again\n", serve.TokenFile(d.State))
 	d.a.setup().TellOverHTTP("it has the old token", ": c2c install %s --http")
 	return nil
+}
+
+// portVariable is the variable that sets the daemon's port.
+const portVariable = "C2C_HTTP_PORT"
+
+// httpSettings are the variables that the daemon obeys.
+func httpSettings() []string {
+	return []string{"C2C_MCP_BROKER_ROOT", owed.HopsVariable, rooms.WakesVariable}
+}
+
+// printUnit prints a systemd unit that runs a program in a directory.
+func printUnit(out io.Writer, program, dir string, getenv func(string) string) error {
+	u := daemon.Unit{Name: "c2c-serve", Description: "c2c over HTTP, on this machine alone", Program: program, Verb: "serve run", Dir: dir,
+		Variables: append([]string{"XDG_STATE_HOME", portVariable}, httpSettings()...)}
+	return u.Print(out, getenv)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -71,8 +72,8 @@ func TestWhatIsOwedOverHTTP(t *testing.T) {
 func TestStatsOfNoRoot(t *testing.T) {
 	h := newHost(t)
 	var st owed.Stats
-	_, out, _ := strings.Cut(h.run("stats", "--json"), "\n") // behind a line that says that there is none
-	if err := json.Unmarshal([]byte(out), &st); err != nil || st.Total.Sent != 0 || !strings.Contains(out, `"surfaces": []`) {
+	out, err := h.command("stats", "--json").Output()
+	if err = errors.Join(err, json.Unmarshal(out, &st)); err != nil || st.Total.Sent != 0 || !strings.Contains(string(out), `"surfaces": []`) {
 		t.Errorf("stats %s", out)
 	}
 }

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
+	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/cmd/daemons"
 	"c2c/cmd/ringer"
+	"c2c/internal/daemon"
 	"c2c/sessions/callers"
+	"c2c/wake"
 	"c2c/wake/terminal"
 )
 
@@ -41,7 +45,10 @@ func (a *call) wake(ctx context.Context) error {
 	if b != nil {
 		defer b.Close()
 	}
-	d := &wakeDaemon{daemons.NewWakeDaemon(b), a.app, *gap}
+	d := &wakeDaemon{Broker: b, a: a.app, gap: *gap}
+	if b != nil {
+		d.Daemon = daemon.Wake(b.Dir())
+	}
 	switch verbs[0] {
 	case "attach":
 		pane, err := terminal.PaneHere(a.getenv)
@@ -57,15 +64,23 @@ func (a *call) wake(ctx context.Context) error {
 
 // wakeDaemon has what the verbs of c2c wake need to handle the daemon of one root.
 type wakeDaemon struct {
-	*daemons.WakeDaemon
-	a   *app
-	gap time.Duration // the time between the first two rings for a message
+	daemon.Daemon
+	Broker *broker.Broker // nil: there is no root
+	a      *app
+	gap    time.Duration // the time between the first two rings for a message
 }
 
+// run wakes sessions until ctx ends or a command stops the daemon.
 func (d *wakeDaemon) run(ctx context.Context) error {
 	r := d.a.ringer(ringer.ByDaemon())
 	r.Gap = d.gap
-	return d.Serve(ctx, r)
+	return d.Run(ctx, func(ctx context.Context) {
+		r.Log.Info("wake daemon runs", "process", os.Getpid(), "root", d.Broker.Root(), "min-inject-gap", r.Gap)
+		stop := r.Start(ctx)
+		<-ctx.Done()
+		stop()
+		r.Log.Info("wake daemon ends")
+	})
 }
 
 func (d *wakeDaemon) start(ctx context.Context) error {
@@ -78,19 +93,29 @@ func (d *wakeDaemon) start(ctx context.Context) error {
 		return nil
 	}
 	env := append(daemonEnv(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
-	return d.a.startDaemon(ctx, d.WakeDaemon.Daemon, "/", env, "wake", "run", "--min-inject-gap", d.gap.String())
+	return d.a.startDaemon(ctx, d.Daemon, "/", env, "wake", "run", "--min-inject-gap", d.gap.String())
 }
 
-func (d *wakeDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.WakeDaemon.Daemon) }
+func (d *wakeDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.Daemon) }
 
 func (d *wakeDaemon) reuse() error { return nil }
 
+// status finds out whether the daemon of the root runs, and which sessions it may ring.
 func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
 	root, err := d.a.root()
 	if err != nil {
 		return nil, false, err
 	}
-	st, err := d.Look(ctx, root)
+	st := wakeStatus{Root: root, Sessions: []wakeTarget{}}
+	if st.PID, err = d.PID(); err != nil || d.Broker == nil {
+		return st, st.PID != 0, err
+	}
+	all, err := d.Broker.Sessions(ctx)
+	for _, s := range all {
+		if ringer.DaemonMayRing(s) {
+			st.Sessions = append(st.Sessions, wakeTarget{s.ID, s.Alias, s.Pane, s.Unattended, s.LastRing})
+		}
+	}
 	return st, st.PID != 0, err
 }
 
@@ -127,4 +152,39 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 		fmt.Fprintln(d.a.stdout, "the daemon does not run: c2c wake start")
 	}
 	return nil
+}
+
+// wakeStatus is the daemon's state as other processes see it.
+type wakeStatus struct {
+	PID      int          `json:"pid,omitempty"` // 0: no daemon runs
+	Root     string       `json:"root"`
+	Sessions []wakeTarget `json:"sessions"`
+}
+
+// wakeTarget is a session that the daemon may ring.
+type wakeTarget struct {
+	ID         string    `json:"session_id"`
+	Alias      string    `json:"alias"`
+	Pane       string    `json:"pane,omitempty"`
+	Unattended bool      `json:"unattended,omitempty"`
+	LastRing   wake.Ring `json:"last_ring,omitzero"` // the last ring, by the daemon or by another ringer
+}
+
+// Print writes the status for a person.
+func (st wakeStatus) Print(w io.Writer) {
+	state := "no wake daemon runs; c2c wake start starts one"
+	if st.PID != 0 {
+		state = fmt.Sprintf("wake daemon runs, process %d", st.PID)
+	}
+	fmt.Fprintf(w, "%s\nroot %s\n", state, st.Root)
+	for _, t := range st.Sessions {
+		method, last := t.Pane, "not rung yet"
+		if method == "" {
+			method = "its client's own socket"
+		}
+		if r := t.LastRing; !r.At.IsZero() {
+			last = r.String()
+		}
+		fmt.Fprintf(w, "%s: %s; %s\n", t.Alias, method, last)
+	}
 }

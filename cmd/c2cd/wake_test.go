@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/daemons"
 )
 
 // keeper is somebody with a shell who runs `c2c wake` in a home of their own.
@@ -57,7 +56,7 @@ func (k *keeper) run(args ...string) string {
 
 func (k *keeper) pid() int {
 	k.t.Helper()
-	var st daemons.WakeStatus
+	var st wakeStatus
 	out, err := k.command("wake", "status", "--json").Output()
 	if jerr := json.Unmarshal(out, &st); jerr != nil {
 		k.t.Fatalf("%v: %s", jerr, out)

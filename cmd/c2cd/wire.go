@@ -9,7 +9,6 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/cmd/daemons"
 	"c2c/internal/atomicfile"
 	"c2c/sessions"
 )
@@ -40,7 +39,7 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	var dir *atomicfile.Dir
 	if b != nil {
 		defer b.Close()
-		if dir, err = daemons.OpenWire(b, createsRoot(verbs[0])); err != nil {
+		if dir, err = openWire(b, createsRoot(verbs[0])); err != nil {
 			return err
 		}
 	}
@@ -50,24 +49,16 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	if verbs[0] == "list" {
 		return a.listWire(ctx, b, dir, *asJSON)
 	}
-	d := daemons.NewWireDaemon(b, dir, *alias)
-	d.Getenv, d.Logger, d.Once = a.getenv, a.log, *once
-	d.WireOptions = daemons.WireOptions{Agent: agent, In: a.cwd, Approve: *approve}
+	d := newWireDaemon(b, dir, *alias)
+	d.a, d.Once = a.app, *once
+	d.wireOptions = wireOptions{Agent: agent, In: a.cwd, Approve: *approve}
 	if *pidFile != "" {
 		if d.PIDFile, err = filepath.Abs(*pidFile); err != nil {
 			return err
 		}
 	}
-	return a.daemonVerb(ctx, &wireDaemon{d, a.app}, verbs[0], *asJSON)
+	return a.daemonVerb(ctx, d, verbs[0], *asJSON)
 }
-
-// wireDaemon has what the verbs of c2c wire-daemon need to handle the daemon of one session.
-type wireDaemon struct {
-	*daemons.WireDaemon
-	a *app
-}
-
-func (d *wireDaemon) run(ctx context.Context) error { return d.RunAgent(ctx, d.a.register) }
 
 func (d *wireDaemon) start(ctx context.Context) error {
 	if err := d.Free(); err != nil {
@@ -76,10 +67,10 @@ func (d *wireDaemon) start(ctx context.Context) error {
 	args := []string{"wire-daemon", "run", "--alias", d.Alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
 	// Pass the whole environment: the agent may need any variable.
 	env := append(os.Environ(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
-	return d.a.startDaemon(ctx, d.WireDaemon.Daemon, d.In, env, append(args, d.Agent...)...)
+	return d.a.startDaemon(ctx, d.Daemon, d.In, env, append(args, d.Agent...)...)
 }
 
-func (d *wireDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.WireDaemon.Daemon) }
+func (d *wireDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.Daemon) }
 
 func (d *wireDaemon) status(ctx context.Context) (printer, bool, error) {
 	st, err := d.Look(ctx)
@@ -95,7 +86,7 @@ func (d *wireDaemon) reuse() error {
 		return fmt.Errorf("%w; say after -- how its agent is started", err)
 	}
 	if kept.In != "" {
-		d.WireOptions = kept.WireOptions
+		d.wireOptions = kept.wireOptions
 	}
 	return nil
 }
@@ -111,12 +102,12 @@ func checkWireAlias(alias string) error {
 }
 
 func (a *app) listWire(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir, asJSON bool) error {
-	all, err := daemons.WireStatuses(ctx, b, dir)
+	all, err := wireStatuses(ctx, b, dir)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return cli.JSON(a.stdout, append([]daemons.WireStatus{}, all...))
+		return cli.JSON(a.stdout, append([]wireStatus{}, all...))
 	}
 	for _, st := range all {
 		st.Print(a.stdout)

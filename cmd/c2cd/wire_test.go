@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
-	"c2c/cmd/daemons"
 	"c2c/e2e/wireagent"
 	"c2c/internal/atomicfile"
 	"c2c/wake"
@@ -69,7 +68,7 @@ func (p *wirePlace) words(verb string, more ...string) []string {
 	return words
 }
 
-func (p *wirePlace) status() (st daemons.WireStatus) {
+func (p *wirePlace) status() (st wireStatus) {
 	p.t.Helper()
 	out, err := p.try(p.words("status", "--json")...)
 	if jerr := json.Unmarshal([]byte(out), &st); jerr != nil {
@@ -167,7 +166,7 @@ func TestAWireDaemonCarriesMailUntilItIsStopped(t *testing.T) {
 	if out := p.run("list"); !strings.Contains(out, "alive") {
 		t.Errorf("the session is not alive:\n%s", out)
 	}
-	kept := filepath.Join(p.root(), daemons.WireDir, "amber.json")
+	kept := filepath.Join(p.root(), wireDir, "amber.json")
 	if err := os.WriteFile(kept, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +289,7 @@ func TestWhoLooksForWireDaemonsMakesNothing(t *testing.T) {
 		t.Errorf("list --json: %q", out)
 	}
 	p.try("doctor", "--verbose") // it finds no client
-	if _, err := os.Stat(filepath.Join(p.root(), daemons.WireDir)); err == nil {
+	if _, err := os.Stat(filepath.Join(p.root(), wireDir)); err == nil {
 		t.Error("a directory was made")
 	}
 }

@@ -26,6 +26,9 @@ func Complete(words []string, find func(kind string) []Choice) (choices []Choice
 		for _, v := range Verbs() {
 			choices = append(choices, Choice{v.Name, v.Short})
 		}
+		for _, o := range otherWords {
+			choices = append(choices, Choice{o.word, "is " + o.verb + " " + o.with})
+		}
 		choices = append(choices, Choice{"help", "tell more of a verb"})
 	case "topic":
 		choices, _ = Complete([]string{""}, find)

@@ -141,9 +141,9 @@ func example(verb string) string {
 	return ""
 }
 
-// Elsewhere is for an error that something was not found: an alias, or a message or the root, which have the alias "". If the function
-// explain knows where it is, the hint says so.
-func (f Failure) Elsewhere(err error, explain func(alias string) string) Failure {
+// Elsewhere is for an error that something was not found: an alias, or a message or the root, which have the alias "". If another project
+// or a former root of this one has it, the hint says so.
+func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
 	var unknown *sessions.UnknownAliasError
 	alias := ""
 	if errors.As(err, &unknown) {
@@ -151,14 +151,11 @@ func (f Failure) Elsewhere(err error, explain func(alias string) string) Failure
 	} else if !errors.Is(err, broker.ErrNoMessage) && !errors.As(err, new(noRoot)) {
 		return f
 	}
-	if where := explain(alias); where != "" {
+	if where := Elsewhere(getenv, cwd, alias); where != "" {
 		f.Hint = where
 	}
 	return f
 }
-
-// ElsewhereVerb is no verb for people: with it and the alias, c2c runs c2cd, which explains.
-const ElsewhereVerb = "__elsewhere"
 
 // noRoot is the error that there is no root. It matches fs.ErrNotExist.
 type noRoot string

@@ -103,7 +103,7 @@ func (v Verb) check(words []string) error {
 	}
 	if v.Args == "" {
 		err := fmt.Errorf("%w: unexpected %q: %s takes no words", ErrUsage, words[0], v.Name)
-		if slices.Contains([]string{"history", "outbox"}, v.Name) && sessions.CheckAlias(words[0]) == nil {
+		if v.Name == "history" && sessions.CheckAlias(words[0]) == nil {
 			err = WithHint(err, "c2c search "+words[0]+" finds the mail from and to "+words[0]+"; c2c help "+v.Name+" shows how")
 		}
 		return err

@@ -44,6 +44,10 @@ func All(w io.Writer) {
 			fmt.Fprintf(w, "  %-13s %s\n", v.Name, v.Short)
 		}
 	}
+	fmt.Fprint(w, "\nShorter:\n")
+	for _, o := range otherWords {
+		fmt.Fprintf(w, "  %-13s is %s %s\n", o.word, o.verb, o.with)
+	}
 }
 
 // wrap breaks a text into lines of at most Width columns, and indents all lines but the first.
@@ -71,7 +75,7 @@ func (v Verb) Usage() string {
 
 // Help writes a verb's description, options and examples. They fit on a screen of 24 lines.
 func (v Verb) Help(w io.Writer) {
-	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), v.Text())
+	fmt.Fprintf(w, "usage: %s\n\n%s\n%s%s", v.Usage(), v.Does(), v.Text(), v.shorter())
 	column := 0
 	shown := slices.DeleteFunc(slices.Clone(v.Options), func(o Option) bool { return o.Aside })
 	for _, o := range shown {
@@ -93,6 +97,16 @@ func (v Verb) Shows() (lines []string) {
 		lines = append(lines, fill(e))
 	}
 	return lines
+}
+
+// shorter tells the other words for the verb.
+func (v Verb) shorter() (text string) {
+	for _, o := range otherWords {
+		if o.verb == v.Name && isOption(o.with) {
+			text += fmt.Sprintf("c2c %s is c2c %s %s.\n", o.word, o.verb, o.with)
+		}
+	}
+	return text
 }
 
 // Text returns the long description.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Pages returns the pages of docs/commands by file name. Package man makes the man pages from the same parts.
+// Pages returns the pages of docs/commands by file name. Command dist makes the man pages from the same parts.
 func Pages() map[string][]byte {
 	const made = "<!-- made by `make docs` from the table in cmd/cli -->\n"
 	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + OverviewPage(inDocs, "[%s](%[1]s.md)"))}
@@ -45,7 +45,7 @@ func (v Verb) Page(heading func(string) string) string {
 }
 
 func (v Verb) page(heading func(string) string) string {
-	out := v.Does() + "\n\n" + paragraphs(v.Text())
+	out := v.Does() + "\n\n" + paragraphs(v.Text()+v.shorter())
 	if len(v.Options) > 0 {
 		out += heading("Options")
 		for _, o := range v.Options {

@@ -62,15 +62,20 @@ var reading = []Verb{
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c poll-inbox --wait 5m"}},
-	{Name: "peek-inbox", Short: "show the waiting messages and leave them",
-		Options: []Option{asSession, asJSON}, Examples: []string{"c2c peek-inbox --json"}},
-	{Name: "history", Everyday: true, Short: "show what was handed over, newest first",
-		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c history --limit 5"}},
+	{Name: "history", Everyday: true, Short: "show what was handed over, or sent, newest first",
+		Long: "What was sent does not include ephemeral messages that were read, and what\nc2c prune removed.\n",
+		Options: []Option{
+			{Name: "sent", Short: "what this session has sent, and what became of it"},
+			limit, asSession, asJSON,
+		},
+		Examples: []string{"c2c history --limit 5", "c2c history --sent"}},
 	{Name: "status", Everyday: true, Args: "<message-id>", First: "message", Short: "tell what became of a message",
-		Options: []Option{asJSON}, Examples: []string{"c2c status 099a8057"}},
-	{Name: "outbox", Short: "show what was sent, newest first, and what became of it",
-		Long:    "It leaves out ephemeral messages that were read, and what c2c prune removed.\n",
-		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c outbox --limit 5"}},
+		Long: "The conversation is the message, the message that it answers, the answers to it,\nand so on, oldest message first.\n",
+		Options: []Option{
+			{Name: "thread", Short: "show the whole conversation"},
+			asJSON,
+		},
+		Examples: []string{"c2c status 099a8057"}},
 	{Name: "obligations", Short: "show which answers are due, from which session and when",
 		Long: `A question, a task or a review is to be answered in time: within 10 minutes if
 it is marked as blocking, 30 if it is urgent, else 4 hours; send --answer-by
@@ -78,11 +83,12 @@ sets another time. An answer ends the obligation, unless it is a status, an ack
 or a question; so does reply --fail. c2c reminds the receiver when the answer is
 due. A person at a terminal sees the obligations of all sessions.
 `,
-		Options:  []Option{{Name: "all", Short: "also show obligations that are over"}, asSession, asJSON},
+		Options: []Option{
+			{Name: "all", Short: "also show obligations that are over"},
+			{Name: "stats", Short: "how soon all of them were rung, handed and answered"},
+			asSession, asJSON,
+		},
 		Examples: []string{"c2c obligations"}},
-	{Name: "thread", Args: "<message-id>", First: "message", Short: "show a whole conversation, oldest message first",
-		Long:    "The message, the message that it answers, the answers to it, and so on.\n",
-		Options: []Option{asJSON}, Examples: []string{"c2c thread 099a8057"}},
 	{Name: "search", Args: "<words>", Short: "look for words in mail and in rooms",
 		Long: "Finds messages that have all the words, in their text or as an alias, and posts\n" +
 			"in rooms that you may read (room in JSON). Case does not matter. A person at a\n" +
@@ -154,7 +160,7 @@ was handed mail, which its model may not have read yet.
 	{Name: "dnd", Everyday: true, Args: "[on | off]", First: "on off", Short: "do not disturb: mail waits and wakes nobody",
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on --session-id amber"}},
-	{Name: "notify", C2cd: true, Args: "[alias]", First: "alias", Short: "tell me once when a session is idle, blocked, done or ended",
+	{Name: "notify", Args: "[alias]", First: "alias", Short: "tell me once when a session is idle, blocked, done or ended",
 		Long: `At a terminal the command waits, and prints one line. For an agent, and with
 --desktop, it ends at once, and the notice is a message, which wakes an agent.
 If the session ends before that, the notice says how: it crashed, was closed
@@ -169,28 +175,23 @@ done, with reply --done. Without an alias it lists the requests.
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c notify birch --when idle"}},
-	{Name: "claim", C2cd: true, Args: "[path ...]", First: "file", Short: "tell others which files or which task this session works on",
+	{Name: "claim", Args: "[path ...]", First: "file", Short: "tell others which files or which task this session works on",
 		Long: `A path may be a folder, or a pattern in quotes: 'src/**/*.go'. A claim is
 advice: a hook warns a session that edits a claimed file, in some clients before
 the edit, in others after it. If .c2c/claims in the project has the word refuse,
 hooks refuse the edit before it is made. Agents of clients without such a hook
-call c2c claims. A claim is free at once when its session ends; the session has
+use --list. A claim is free at once when its session ends; the session has
 it again if it comes back within 10 minutes.
 `,
 		Options: []Option{
 			{Name: "task", Value: "words", Short: "claim a task, not files"},
 			{Name: "why", Value: "words", Short: "the reason, shown to sessions that are warned"},
+			{Name: "release", Short: "give up claims: these, or all of this session"},
+			{Name: "list", Short: "show who works on what, or on these paths"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c claim main.go --why 'new flags'"}},
-	{Name: "release", C2cd: true, Args: "[path ...]", First: "file", Short: "give up claims: these, or all of this session",
-		Options:  []Option{{Name: "task", Value: "words", Short: "the claim of this task"}, asSession, asJSON},
-		Examples: []string{"c2c release main.go"}},
-	{Name: "claims", C2cd: true, Args: "[path ...]", First: "file", Short: "show who works on what",
-		Options: []Option{{Name: "hook", Value: "client", Takes: "client", Short: "for a hook of this client: answer its event, or say who holds the paths"}, asSession,
-			{Name: "root", Value: "directory", Takes: "file", Short: "for a hook: the root of its session", Aside: true}, asJSON},
-		Examples: []string{"c2c claims"}},
-	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
+	{Name: "handover", Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
 		Long: "The heir takes the name of the gone session, and gives up its own. c2c informs\n" +
 			"the sessions that wrote to the gone session. Mail that it had read stays there.\n",
 		Options: []Option{
@@ -206,7 +207,7 @@ it again if it comes back within 10 minutes.
 }
 
 var together = []Verb{
-	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history invite level archive send", Second: "room", Short: "rooms, in which several sessions read and write",
+	{Name: "rooms", Everyday: true, Args: "[verb] [room]", First: "create join leave members list history invite level archive send", Second: "room", Short: "rooms, in which several sessions read and write",
 		Long: `A post (c2c send '#NAME' TEXT) wakes members that it names (@birch), with --wake
 all; a reply wakes the author. All else comes in a digest with the next turn.
 
@@ -228,26 +229,18 @@ all; a reply wakes the author. All else comes in a digest with the next turn.
 }
 
 var keeping = []Verb{
-	{Name: "sweep", C2cd: true, Short: "turn the mail of long gone sessions into dead letters",
+	{Name: "sweep", Short: "turn the mail of long gone sessions into dead letters",
 		Options: []Option{
 			{Name: "grace", Value: "duration", Default: "168h", Short: "leave sessions that were used within this time"},
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c sweep --grace 168h"}},
-	{Name: "prune", C2cd: true, Short: "remove old archives, and what gone sessions left",
+	{Name: "prune", Short: "remove old archives, and what gone sessions left",
 		Options: []Option{
 			{Name: "older", Value: "age", Short: "remove what is older: 90d, 2160h"},
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
-	{Name: "stats", C2cd: true, Short: "what became of questions, tasks and reviews",
-		Long: `Counts those that are open, and some thousands that are over: how many were
-sent, rung, handed and acknowledged (any answer has come); and how long the
-handing over took: for half of them, for 95 of 100, and at most. A session is
-full if c2c could ring it when it was asked, and degraded if not.
-`,
-		Options:  []Option{asJSON},
-		Examples: []string{"c2c stats"}},
 	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
 		Long: `Clones of one remote share a root. Older programs made
 a root for each spelling of the remote's URL; c2c doctor says if a project has

@@ -3,16 +3,17 @@ package cli
 // The verbs of the daemon that listens for HTTP on this machine.
 
 var face = []Verb{
-	{Name: "serve", C2cd: true, Args: "[verb]", First: "start stop restart run status rotate-token", Short: "the daemon for clients that speak HTTP",
+	{Name: "serve", C2cd: true, Args: "[verb]", First: "start stop restart run status rotate-token open", Short: "the daemon for clients that speak HTTP",
 		Long: `Listens on 127.0.0.1 and ::1 only, for programs of this user that show its
 token. One daemon serves all projects. A client names its directory in the
-header X-C2C-Project; else the directory of its process counts, if that is in a
-repository, or else the directory in which start was run.
+header X-C2C-Project; else that of its process counts if it is in a repository,
+or else that of start.
 
   start, stop, restart   the daemon of this user
   run                    the daemon in the foreground
   status                 whether it runs and answers, and where; if not, exit 3
   rotate-token           make a new token, and end the logins of the page
+  open                   show this project's page in the browser (c2c open)
 
 The port is --port, C2C_HTTP_PORT, the last one, or 8788; 0 takes a free one.
 Clients keep the URL, so only the first start takes another port by itself.
@@ -20,11 +21,17 @@ Clients keep the URL, so only the first start takes another port by itself.
 		Options: []Option{
 			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},
 			{Name: "port", Value: "number", Short: "where it listens"},
-			{Name: "host", Value: "address", Short: "127.0.0.1, ::1 or localhost: c2c always listens on all"},
 			asJSON,
 		},
-		Examples: []string{"c2c serve start"}},
-	{Name: "allow", C2cd: true, Args: "[id]", Short: "allow a tool for which a session asks permission",
+		Examples: []string{"c2c serve start"},
+		Verbs: []Verb{{Name: "serve open", Short: "show the page of this project in the browser",
+			Long: `Makes a link that works once, within a minute, and gives it to the browser. The
+page shows the sessions and their mail, and its person writes, answers and
+decides there. Only a person gets a link: an agent's shell is refused.
+`,
+			Options:  []Option{{Name: "print", Short: "print the link, and start no browser"}},
+			Examples: []string{"c2c open", "c2c open --print"}}}},
+	{Name: "allow", Args: "[id]", Short: "allow or refuse a tool for which a session asks permission",
 		Long: `Answers a permission dialog of a client with a channel (c2c start --channel).
 The dialog stays open in the client, too: the first answer counts. Without an id
 it lists the open dialogs. If two sessions have the same id, name one:
@@ -35,14 +42,11 @@ part of a long command: such a request says NOT SHOWN IN FULL, and takes
 --partial.
 `,
 		Options: []Option{
+			{Name: "refuse", Short: "the tool does not run"},
 			{Name: "partial", Short: "even if the request is not shown in full"},
 			asJSON,
 		},
 		Examples: []string{"c2c allow", "c2c allow abcde"}},
-	{Name: "deny", C2cd: true, Args: "[id]", Short: "refuse a tool for which a session asks permission",
-		Long:     "Like allow, with the other answer: the tool does not run; c2c tells the session.\n",
-		Options:  []Option{asJSON},
-		Examples: []string{"c2c deny abcde"}},
 	{Name: "senders", C2cd: true, Args: "<verb> [name] [writer]", First: "allow deny list pair", Short: "let programs and people write here from outside",
 		Long: `They write over HTTP, to c2c serve. Each has a name and a key, printed once: a
 token, or the secret of a signature. Their mail comes from external-NAME and has
@@ -63,14 +67,6 @@ X-Sender; a new one gets a code to tell you. Only a person lets others in.
 			asJSON,
 		},
 		Examples: []string{"c2c senders list", "c2c senders allow ci --to birch"}},
-	{Name: "open", C2cd: true, Short: "show the page of this project in the browser",
-		Long: `Makes a link that works once, within a minute, and gives it to the browser. The
-page shows the sessions and their mail, and its person writes, answers and
-decides there. It needs c2c serve. Only a person gets a link: an agent's shell
-is refused.
-`,
-		Options:  []Option{{Name: "print", Short: "print the link, and start no browser"}},
-		Examples: []string{"c2c open", "c2c open --print"}},
 }
 
 // The verbs for mail between machines.

@@ -48,8 +48,6 @@ each setting with its source. With a problem it exits 1, with warnings alone 0.
 next prompt, once.
 `,
 		Examples: []string{"source <(c2c completion bash)"}},
-	{Name: "man", C2cd: true, Args: "<directory>", First: "file", Short: "write the man pages into a directory; - writes that of c2c to standard output",
-		Examples: []string{"c2c man ~/.local/share/man/man1"}},
 	{Name: "version", Short: "print the version, the commit and Go's version", Options: []Option{asJSON}, Examples: []string{"c2c version"}},
 }
 
@@ -71,13 +69,6 @@ install tells them how.
 		Long:     "On standard input and output, until the input ends. The plugin starts it.\n",
 		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; default: the parent"}},
 		Examples: []string{"c2c plugin {client} < lines.jsonl"}},
-	{Name: "keep", C2cd: true, Args: "<directory>", First: "file", Short: "act on due deadlines of a root, once",
-		Long: `c2c runs it when a deadline may be due and no lasting process (an MCP server,
-c2c watch, c2c serve) acts on it. It tells senders which mail was not read or
-answered in time, and ends quickly.
-`,
-		Options:  []Option{{Name: "done", Value: "session", Short: "that session says that it is done"}},
-		Examples: []string{"c2c keep \"$C2C_MCP_BROKER_ROOT\""}},
 	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux, screen",
 		Long: `Wakes sessions that have no MCP server of their own to do it: those that a
 daemon of their client serves, and clients in tmux or screen that you attach.

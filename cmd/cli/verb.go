@@ -88,15 +88,18 @@ func Verbs() (all []Verb) {
 	return all
 }
 
-// VerbNames lists the names of all verbs.
+// VerbNames lists the names of all verbs, and the other words for them.
 func VerbNames() (names []string) {
 	for _, v := range Verbs() {
 		names = append(names, v.Name)
 	}
+	for _, o := range otherWords {
+		names = append(names, o.word)
+	}
 	return names
 }
 
-// Find returns a verb by its name. It must not build a list first, because every hook calls it.
+// Find returns a verb by its name, or by another word for it. It must not build a list first, because every hook calls it.
 func Find(name string) (Verb, bool) {
 	for i := range table {
 		for j := range table[i].Verbs {
@@ -105,7 +108,34 @@ func Find(name string) (Verb, bool) {
 			}
 		}
 	}
+	for i := range otherWords {
+		if otherWords[i].word == name {
+			return Find(otherWords[i].verb)
+		}
+	}
 	return Verb{}, false
+}
+
+// otherWords are words that people type for a verb with an option. Some of them are verbs of the OCaml c2c, the others are shorter.
+var otherWords = [...]struct{ word, verb, with string }{
+	{"peek-inbox", "poll-inbox", "--peek"},
+	{"outbox", "history", "--sent"},
+	{"thread", "status", "--thread"},
+	{"stats", "obligations", "--stats"},
+	{"claims", "claim", "--list"},
+	{"release", "claim", "--release"},
+	{"deny", "allow", "--refuse"},
+	{"open", "serve", "open"},
+}
+
+// Spelled returns the arguments of a command with the verb's own name.
+func Spelled(args []string) []string {
+	for _, o := range otherWords {
+		if len(args) > 0 && args[0] == o.word {
+			return append([]string{o.verb, o.with}, args[1:]...)
+		}
+	}
+	return args
 }
 
 // typed returns an option's name with its dashes.

@@ -135,7 +135,7 @@ func (r *release) compile(t target, dir string) (programs []file, err error) {
 	return programs, err
 }
 
-// share fills r.shared: it runs programs built for this machine, which write the man pages and the completions, and adds
+// share fills r.shared: it makes the man pages, runs a program built for this machine, which writes the completions, and adds
 // the documents.
 func (r *release) share(scratch string) error {
 	dir := filepath.Join(scratch, "here")
@@ -143,20 +143,8 @@ func (r *release) share(scratch string) error {
 		return err
 	}
 	env := []string{"HOME=" + scratch}
-	man := filepath.Join(scratch, "man")
-	if _, err := run(scratch, env, filepath.Join(dir, "c2cd"), "man", man); err != nil {
-		return err
-	}
-	manPages, err := os.ReadDir(man)
-	if err != nil {
-		return err
-	}
-	for _, page := range manPages {
-		data, err := os.ReadFile(filepath.Join(man, page.Name()))
-		if err != nil {
-			return err
-		}
-		r.shared = append(r.shared, file{name: "man/man1/" + page.Name(), data: data})
+	for name, data := range manPages() {
+		r.shared = append(r.shared, file{name: "man/man1/" + name, data: data})
 	}
 	for shell, place := range map[string]string{"bash": "bash-completion/completions/c2c", "zsh": "zsh/site-functions/_c2c", "fish": "fish/vendor_completions.d/c2c.fish"} {
 		data, err := run(scratch, env, filepath.Join(dir, "c2c"), "completion", shell)

@@ -142,9 +142,9 @@ func Worktree(dir string) string {
 // maxSetting bounds the file that Refuses reads.
 const maxSetting = 4096
 
-// Refuses reports whether c2c must refuse edits of files that another session has claimed. A person sets this with the word refuse in the
+// refuses reports whether c2c must refuse edits of files that another session has claimed. A person sets this with the word refuse in the
 // file .c2c/claims of the work tree.
-func Refuses(worktree string) bool {
+func refuses(worktree string) bool {
 	if worktree == "" {
 		return false
 	}

@@ -1,0 +1,127 @@
+// This part runs c2c serve: an HTTP server with the tools, the page, mail from outside and the streams of events. It also acts on the
+// deadlines of each open root.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"c2c/broker"
+	"c2c/cmd/ringer"
+	"c2c/inbox"
+	"c2c/internal/atomicfile"
+	"c2c/serve"
+	"c2c/serve/outside"
+	"c2c/serve/page"
+)
+
+// httpHost is the HTTP daemon, with its environment.
+type httpHost struct {
+	State  *atomicfile.Dir // c2c's state directory
+	Files  *atomicfile.Dir // the daemon's own directory, below State
+	Port   int
+	Getenv func(string) string
+	Cwd    string
+	Log    *slog.Logger
+}
+
+// Run serves until ctx ends. The function within takes the daemon's lock, so that only one process serves, and then calls prepare and run.
+func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
+	list := outside.OpenSenders(h.Files, time.Now)
+	shown := page.New(page.Config{Files: h.Files, Log: h.Log})
+	s := serve.New(serve.Config{
+		Senders: outside.Keys{List: list}, Persons: shown,
+		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
+		Open: func(root string) (*broker.Broker, error) { return h.open(root, h.Log) },
+		OpenHere: func(dir string) (*broker.Broker, error) {
+			return broker.OpenHere(h.Getenv, dir, broker.Config{Log: h.Log})
+		},
+		Keep: h.keep,
+	})
+	s.Handle(shown.Routes(s)...)
+	sessions, err := h.Files.Sub("sessions", true)
+	if err != nil {
+		return err
+	}
+	defer sessions.Close()
+	var failed error
+	if err := os.Chdir("/"); err != nil { // the daemon runs for weeks; its working directory must not block a removal
+		return err
+	}
+	err = within(func() error { return s.Listen(ctx) }, func(ctx context.Context) {
+		h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
+		ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
+		wait := h.serveTools(ctx, s, sessions)
+		h.serveHooks(s, list)
+		h.serveEvents(s, list)
+		failed = s.Run(ctx)
+		stop()
+		failed = errors.Join(failed, inTime(wait))
+		h.Log.Info("HTTP daemon ends")
+	})
+	return errors.Join(err, failed, s.Close())
+}
+
+// endTime is how long the work in the roots may take when the daemon ends.
+const endTime = 10 * time.Second
+
+// inTime calls the function wait, and returns an error if it takes longer than endTime. The daemon then ends without it.
+func inTime(wait func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- wait() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(endTime):
+		return errors.New("the work in some root does not end; perhaps a disk does not answer")
+	}
+}
+
+func (h *httpHost) open(root string, log inbox.Log) (*broker.Broker, error) {
+	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
+}
+
+// keepAgain is the pause of keep after an error.
+const keepAgain = time.Minute
+
+// keep acts on the deadlines of an open root until ctx ends or the root is gone. After an error it tries again.
+func (h *httpHost) keep(ctx context.Context, b *broker.Broker) {
+	for ctx.Err() == nil && !b.Replaced() {
+		if err := ringer.CheckDeadlines(ctx, b, h.Log, h.Getenv); err != nil && ctx.Err() == nil {
+			h.Log.Debug("the daemon does not act on the deadlines of this root", "root", b.Root(), "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(keepAgain):
+		}
+	}
+}
+
+// serveHooks adds the paths for mail from outside.
+func (h *httpHost) serveHooks(s *serve.Server, list *outside.SenderList) {
+	hooks := outside.NewHooks(outside.HooksConfig{Senders: list, OpenRoot: s.OpenRoot, Files: h.Files, Log: h.Log, Now: time.Now})
+	s.Handle(hooks.Routes()...)
+}
+
+// serveEvents adds the path for the streams of events.
+func (h *httpHost) serveEvents(s *serve.Server, list *outside.SenderList) {
+	streams := outside.NewEvents(outside.EventsConfig{
+		OpenRoot: s.OpenRoot, Log: h.Log,
+		Root: func(r *http.Request) (string, error) {
+			root, _, err := s.RootFor(r)
+			return root, err
+		},
+		Decides: func(name string) []string {
+			if one, ok := list.ByName(name); ok && one.Verdicts {
+				return one.To
+			}
+			return nil
+		},
+	})
+	s.Handle(streams.Routes()...)
+}
