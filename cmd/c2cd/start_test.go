@@ -19,8 +19,10 @@ func TestStartSaysWhatIsMissingInAClientThatIsNotSetUp(t *testing.T) {
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "gemini"), []byte("#!/bin/sh\necho runs\n"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"claude", "gemini"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho runs\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, told := range []bool{true, false} {
 		cmd := k.command("start", "--alias", "amber", "gemini")

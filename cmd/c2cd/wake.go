@@ -11,6 +11,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
+	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -42,13 +43,12 @@ func (a *call) wake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var root *atomicfile.Dir
 	if b != nil {
 		defer b.Close()
+		root = b.Dir()
 	}
-	d := &wakeDaemon{Broker: b, a: a.app, gap: *gap}
-	if b != nil {
-		d.Daemon = daemon.Wake(b.Dir())
-	}
+	d := &wakeDaemon{Daemon: daemon.Wake(root), Broker: b, a: a.app, gap: *gap}
 	switch verbs[0] {
 	case "attach":
 		pane, err := terminal.PaneHere(a.getenv)
