@@ -64,7 +64,7 @@ func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !ok(); <-tick.C {
+	for end := time.Now().Add(2 * time.Minute); !ok(); <-tick.C {
 		if time.Now().After(end) {
 			t.Error("what it waits for does not come")
 			return

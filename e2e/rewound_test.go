@@ -23,6 +23,10 @@ func TestWhatCameWithAPromptThatEscTakesBackComesAgain(t *testing.T) {
 			}
 			never := make(chan struct{})
 			t.Cleanup(func() { close(never) })
+			records := ".qwen/projects/*/chats/*.jsonl"
+			if name == lab.Claude {
+				records = ".claude/projects/*/*.jsonl"
+			}
 			idle := func() {
 				if name == lab.Claude {
 					claudeIdle(l, model)
@@ -75,6 +79,7 @@ func TestWhatCameWithAPromptThatEscTakesBackComesAgain(t *testing.T) {
 			p.Submit("prompt-seven")
 			p.WaitShown("Half way.")
 			stops("prompt-seven")
+			l.WaitFile(records, "Half way.") // a client may write that later than it is idle
 			r = answers("prompt-eight", "Answered eight.")
 			for _, text := range []string{"word-later", "word-meanwhile", "post-one", "post-two", "post-three"} {
 				once(t, r, text)
