@@ -64,7 +64,7 @@ const pageHead = `# Clients
 This page is made from the guides in ` + "`client`" + ` by ` + "`make docs`" + `. Edit those.
 
 The tests run the real program of each client, in the version that the table names. Another version may work as well:
-` + "`c2c doctor`" + ` reports when yours is another one, and ` + "`make certify`" + ` tests the newest ([certified.md](certified.md)).
+` + "`c2c doctor`" + ` reports when yours is another one, and ` + "`make certify`" + ` tests the newest ([certified.md](inside/certified.md)).
 
 The receipt proves that the client has the mail that was brought to an idle session. The message is then ` + "`handed`" + `, as it is when
 a hook or a tool has handed it over. It is ` + "`read`" + ` when the model has answered since; a request that has failed does not count.
