@@ -44,12 +44,12 @@ e2e: ## the tests on the real clients, and of the HTTP side with programs of oth
 conformance: ## the whole conformance suite of MCP on the HTTP daemon (make e2e runs it, too)
 	C2C_E2E_NEEDS='node-linux- @modelcontextprotocol/conformance@' bash scripts/e2e.sh ./e2e/face -run Conformance
 
-certify: ## the tests on the newest version of each client, or of CLIENTS="..."; writes docs/certified.md
+certify: ## the tests on the newest version of each client, or of CLIENTS="..."; writes docs/inside/certified.md
 	$(GO) run ./e2e/certify $(CLIENTS)
 
-bench: build ## the hot paths against limits of the same run, into docs/performance.md; fails above an aim; BEFORE=dir compares
+bench: build ## the hot paths against limits of the same run, into docs/inside/performance.md; fails above an aim; BEFORE=dir compares
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop
-	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE),-page docs/performance.md) $(BIN)
+	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE),-page docs/inside/performance.md) $(BIN)
 
 wording: ## how often a model refuses a peer's mail, RINGS=50 for each wording; CLIENT="claude -p" is your client with your environment
 	$(GO) run ./e2e/wording -rings $(RINGS) $(CLIENT)

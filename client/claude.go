@@ -103,14 +103,13 @@ func claudeGuide() Guide {
 			"As a plugin instead: `claude plugin marketplace add <c2c's source>/install/marketplace`, then `claude plugin install c2c@c2c`. " +
 				"The tools then have longer names, and Claude Code asks nothing. If `c2c install` has set up the same, the plugin does nothing.",
 			"With the mod the client's own tools `SendMessage` and `ListAgents` also know the sessions of c2c, after the client's own sessions; " +
-				"`/inbox` and the status line show the person which mail waits. Mail also arrives without the mod (tested with 2.1.240). The first mod costs Claude Code 0.1 s at its start, and 35 MB.",
+				"`/inbox` and the status line show the person which mail waits. Mail also arrives without the mod (tested with 2.1.240).",
 			"With c2c as a channel (`c2c start --channel claude`) its permission dialogs can also be answered in another terminal or in a browser: [http.md](http.md#permission-dialogs).",
 			"c2c respects `crossSessionInbound` in its settings, and `c2c status` shows it.",
 			"In plan mode it asks its person before `send` and the other tools of c2c that write, in spite of the rule `mcp__c2c`.",
-			"With `denyInsteadOfPrompting` in `permissions` (2.1.319) it refuses what it would ask about: `send` in plan mode, every tool after `--ask`. No dialog " +
-				"is there to be answered in another terminal or in a browser.",
-			"With `blockReadsOutsideWorkingDirectories` in `permissions` (2.1.257) its model reads a file whose path it was sent only if the file is in the project, or in " +
-				"a folder that its person has added with `/add-dir`. `blockWritesOutsideWorkingDirectories` (2.1.314) is the same for writing. Mail itself comes.",
+			"With `denyInsteadOfPrompting` in `permissions` (2.1.319) it refuses what it would ask about: `send` in plan mode, every tool after `--ask`.",
+			"With `blockReadsOutsideWorkingDirectories` in `permissions` (2.1.257) its model reads a file whose path it was sent only in the project, or in " +
+				"a folder of `/add-dir`; `blockWritesOutsideWorkingDirectories` (2.1.314) is the same for writing.",
 			"With `disableAllHooks` in its settings c2c only rings: the mail waits for `poll_inbox`.",
 		},
 	}

@@ -125,14 +125,14 @@ func codexGuide() Guide {
 			"As a plugin instead: `codex plugin marketplace add <c2c's source>/install/marketplace`, then `codex plugin add c2c@c2c`; " +
 				"its hooks need the same review. If `c2c install` has set up the same, the plugin does nothing.",
 			"A shell in Codex's sandbox can neither write mail nor use sockets: agents send with the MCP tool.",
-			"Codex's model has thread tools of its own (`list_threads`, `read_thread`, `send_message_to_thread`, `wait_threads`, `create_thread`). They list, read, begin and write to threads of the same Codex. " +
+			"Codex's model has thread tools of its own (`list_threads`, `read_thread`, `send_message_to_thread`, `wait_threads`, `create_thread`). " +
 				"What they send is not mail of c2c: it has no status, `c2c history` does not show it, and it reaches no other client.",
 			"While a window asks its person to trust the folder or the hooks, its session waits for its person: mail begins no turn before the answer.",
-			"Codex keeps the session of a window that has closed for a minute. While another window is open, mail may begin a turn there that nobody sees; a session of `c2c start` is away at once.",
-			"A hook's text is a developer's message for the model, so a prompt brings only the word that mail or new posts of rooms wait: `poll_inbox` shows them.",
+			"Codex keeps the session of a window that has closed, or that `/new` has left, for a minute. While another window is open, mail may begin a turn there that nobody sees; a session of `c2c start` whose window has closed is away at once.",
+			"A prompt brings only the word that mail or new posts of rooms wait: `poll_inbox` shows them.",
 			"All terminals share one daemon, which has the environment of the first terminal, so no variable names a session there. So `c2c start --alias birch codex` begins the session in the daemon, " +
 				"tells its model its alias in one line, and shows it with `codex resume`. With options that do not use the daemon (`-c`, `-p`, `--search`, `--no-daemon`) `c2c start` takes no `--alias`: the session calls `register` instead. " +
-				"After `/new` the window shows another session, which has an alias of its own. Codex keeps the one that the window has left for a minute: mail may begin a turn there that nobody sees.",
+				"After `/new` the window shows another session, which has an alias of its own.",
 		},
 	}
 }

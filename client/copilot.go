@@ -51,8 +51,8 @@ func copilotGuide() Guide {
 			"New posts of rooms come with mail that begins a turn. With a prompt a hook only says that there are some: `poll_inbox` shows them.",
 			"The flag applies to all extensions: Copilot then runs every extension that it finds.",
 			"If the flag is `false`, it stays so. Then hooks show mail after a tool call and at the end of a turn, and announce it with a prompt. " +
-				"An idle session is then woken only by `c2c poll-inbox --wait --check`, if its agent runs that in the background. While the extension runs, the hooks show no mail.",
-			"While the extension runs, `c2c list` shows what the session does, and whether it waits for its person; without the extension it shows only that the session is alive.",
+				"An idle session is then woken only by `c2c poll-inbox --wait --check`, if its agent runs that in the background.",
+			"Without the extension `c2c list` shows only that the session is alive.",
 			"`/clear` begins another session, with a mailbox of its own. In a window of `c2c start --alias <name> copilot` the new session keeps the name and its mail.",
 		},
 	}

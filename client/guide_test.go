@@ -64,7 +64,7 @@ const pageHead = `# Clients
 This page is made from the guides in ` + "`client`" + ` by ` + "`make docs`" + `. Edit those.
 
 The tests run the real program of each client, in the version that the table names. Another version may work as well:
-` + "`c2c doctor`" + ` reports when yours is another one, and ` + "`make certify`" + ` tests the newest ([certified.md](certified.md)).
+` + "`c2c doctor`" + ` reports when yours is another one, and ` + "`make certify`" + ` tests the newest ([certified.md](inside/certified.md)).
 
 The receipt proves that the client has the mail that was brought to an idle session. The message is then ` + "`handed`" + `, as it is when
 a hook or a tool has handed it over. It is ` + "`read`" + ` when the model has answered since; a request that has failed does not count.
@@ -72,7 +72,9 @@ The last column names the proof of that answer. In every client, a call of a too
 
 In tmux and screen c2c types a line only under ` + "`c2c start`" + `, or into a pane in which the person lets c2c type: run ` + "`c2c wake attach`" + `
 in that pane, from the client's own shell, and ` + "`c2c wake start`" + ` once. Kimi Code and Gemini CLI are woken only by such a line: if they
-were started without ` + "`c2c start`" + `, mail comes with their next turn. A subagent has no mailbox in any client. It gets no mail if
+were started without ` + "`c2c start`" + `, mail comes with their next turn. ` + "`c2c start`" + ` sets up Claude Code, Qwen Code and OpenCode for one
+session, and changes none of their files; without ` + "`c2c install`" + ` a Codex of ` + "`c2c start`" + ` has only c2c in its shell, and gets mail between
+its turns. A subagent has no mailbox in any client. It gets no mail if
 c2c can distinguish it from its session.
 
 `

@@ -5,9 +5,9 @@
 //
 //	<sid>.lease/<number>-….json   older mail, in numbered files (mailfile.go)
 //	<sid>.inbox.json              the newest mail, at most 60 KiB
-//	<sid>.inbox.lock              the lock of both (package filelock)
+//	<sid>.inbox.lock              the lock of both (internal/atomicfile)
 //	archive/<sid>.jsonl           messages that were handed over, and older ones in
-//	                              archive/<sid>.old/ (package archive)
+//	                              archive/<sid>.old/
 //
 // A mailbox is a row of files in one format, a JSON array of messages: the numbered files in their order, then the inbox. A reader takes
 // mail by renaming the inbox to the next number, and by locking the file. A sender renames the inbox in the same way when its message does

@@ -21,9 +21,7 @@ import (
 // sessions without a row, and later also their facts and the client ids that lead to them. Everything that a person may look for stays
 // until "c2c prune": archives, dead letters, and all mail that a peer wrote.
 //
-// It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session meanwhile.
-// It first takes each lock of the session, without waiting; if another process has one of them, all files stay. A process may wait for such a lock, or may have opened
-// its file and not locked it yet. That process finds out that the file has no name any more, and opens the new file (package filelock).
+// It removes a lock file by the rules of docs/inside/files.md, "Retention".
 const (
 	TidyEvery = 24 * time.Hour
 	tidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path"
@@ -109,43 +106,6 @@ var pathLike = regexp.MustCompile(`^\.?[A-Za-z][\w.-]*(/[\w.-]+)*/?$`)
 var fileLike = regexp.MustCompile(`^[\w.-]+\.(go|ts|mjs|js|sh)$`)
 var ofPackage = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w+)`)
 var aGoName = regexp.MustCompile(`^` + goName.String() + `$`)
-
-// Each struct that a new client fills has a table in docs/adding-a-client.md with all fields.
-func TestAddingAClientNamesEveryField(t *testing.T) {
-	page, err := os.ReadFile("../../docs/adding-a-client.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, file := range map[string]string{
-		"Profile": "client/client.go", "setup": "install/setup.go", "protocol": "hooks/event.go", "Client": "wake/client.go",
-	} {
-		parsed, err := parser.ParseFile(token.NewFileSet(), "../../"+file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := 0
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok || spec.Name.Name != name {
-				return true
-			}
-			for _, field := range spec.Type.(*ast.StructType).Fields.List {
-				for _, id := range field.Names {
-					if id.Name == "name" || id.Name == "guide" {
-						continue // register fills it
-					}
-					if seen++; !bytes.Contains(page, []byte("`"+id.Name+"`")) {
-						t.Errorf("docs/adding-a-client.md does not name %s of %s in %s", id.Name, name, file)
-					}
-				}
-			}
-			return false
-		})
-		if seen == 0 {
-			t.Errorf("%s has no fields of %s", file, name)
-		}
-	}
-}
 
 // exampleClient is the client that docs/adding-a-client.md adds.
 const exampleClient = "gem"

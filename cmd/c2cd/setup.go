@@ -1,5 +1,5 @@
-// This part runs c2c install and c2c uninstall. Package install plans and makes the edits of the clients' configuration; package setup
-// prints the result and what is left to do.
+// This part runs c2c install and c2c uninstall. Package install plans and makes the edits of the clients'
+// configuration; this part prints the result and what is left to do.
 
 package main
 

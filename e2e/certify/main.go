@@ -1,5 +1,5 @@
 // Command certify tests the newest version of each client on npm: it runs the tests that start the client with that version
-// in place of the pinned one. It writes a line for each client into docs/certified.md. The exit status is 1 if a test fails.
+// in place of the pinned one. It writes a line for each client into docs/inside/certified.md. The exit status is 1 if a test fails.
 //
 //	go run ./e2e/certify [client[@version] ...]      in the top directory
 package main
@@ -23,7 +23,7 @@ import (
 	"c2c/client"
 )
 
-const page = "docs/certified.md"
+const page = "docs/inside/certified.md"
 
 const pageHead = `# Other versions of the clients
 

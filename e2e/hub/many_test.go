@@ -31,7 +31,7 @@ func (c *counter) Link(_ string, up bool) {
 	}
 }
 
-// Each host has a stream and a link. It measures the server; see docs/relay.md.
+// Each host has a stream and a link. It measures the server; see docs/inside/relay.md.
 func TestAHubServesManyHosts(t *testing.T) {
 	var names []string
 	for i := range *manyHosts {

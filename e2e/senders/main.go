@@ -3,7 +3,7 @@
 //
 //	go run ./e2e/senders [-processes 8,32,100] [-each 20] [-sync 5ms]
 //
-// It prints the number of messages in a second and the time for a message, for docs/performance.md. For each variant it
+// It prints the number of messages in a second and the time for a message, for docs/inside/performance.md. For each variant it
 // builds the sources with a few lines changed (go build -overlay), so that c2c itself needs no switch for the variants.
 package main
 

@@ -2,7 +2,7 @@
 //
 // A Dir is an open directory of ours. Its methods take the name of a file in it: a single path component. The methods never follow a
 // symbolic link, so another process that can write there cannot lead us elsewhere. Any number of goroutines and processes may use the same
-// directory. Whoever reads a file, changes it and writes it back needs a lock (package filelock).
+// directory. Whoever reads a file, changes it and writes it back needs a lock (Lock).
 package atomicfile
 
 import (
