@@ -126,8 +126,8 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 		}
 		if derr != nil {
 			f := format.Failed("mailbox of "+sid, filepath.Join(reg.Root(), sid+".inbox.json"), derr)
-			if errors.Is(derr, atomicfile.ErrNotOurs) {
-				f.Detail += "; nothing can be sent or read there until it is moved away"
+			if inbox.IsBlocked(derr) {
+				f.Detail += "; nothing can be read there until it is moved away"
 			}
 			found = append(found, f)
 		}
