@@ -22,7 +22,8 @@ import (
 	"c2c/wake"
 )
 
-// Check reports sessions that were not woken, with the cause; damaged files; and sessions whose process c2c cannot see.
+// CheckRoot reports sessions that were not woken, with the cause; damaged files; and sessions whose
+// process c2c cannot see.
 func CheckRoot(ctx context.Context, reg *sessions.Registry) []format.Finding {
 	all, err := reg.Sessions(ctx)
 	if err != nil {
