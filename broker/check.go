@@ -22,7 +22,8 @@ import (
 	"c2c/wake"
 )
 
-// Check reports sessions that were not woken, with the cause; damaged files; and sessions whose process c2c cannot see.
+// CheckRoot reports sessions that were not woken, with the cause; damaged files; and sessions whose
+// process c2c cannot see.
 func CheckRoot(ctx context.Context, reg *sessions.Registry) []format.Finding {
 	all, err := reg.Sessions(ctx)
 	if err != nil {
@@ -126,8 +127,8 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 		}
 		if derr != nil {
 			f := format.Failed("mailbox of "+sid, filepath.Join(reg.Root(), sid+".inbox.json"), derr)
-			if errors.Is(derr, atomicfile.ErrNotOurs) {
-				f.Detail += "; nothing can be sent or read there until it is moved away"
+			if inbox.IsBlocked(derr) {
+				f.Detail += "; nothing can be read there until it is moved away"
 			}
 			found = append(found, f)
 		}

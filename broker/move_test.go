@@ -360,7 +360,7 @@ func TestTheMailOfAnOldMailboxMovesWhenAForeignFileIsMovedAway(t *testing.T) {
 	}
 	w.register("birch", w.heir())
 	told := fmt.Sprint(broker.CheckRoot(context.Background(), w.Registry))
-	if !strings.Contains(told, "00000001-1-10.json") || !strings.Contains(told, "until it is moved away") {
+	if !strings.Contains(told, "00000001-1-10.json") || !strings.Contains(told, "nothing can be read there until it is moved away") {
 		t.Errorf("told: %s", told)
 	}
 	if err := os.Remove(foreign); err != nil {

@@ -10,7 +10,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// The processes that check the requests watch notify.Files: a check that closed one of them would cause the next one, in each of these
+// The processes that check the requests watch owed.RequestFiles: a check that closed one of them would cause the next one, in each of these
 // processes.
 func TestAChangeCausesAtMostTwoChecks(t *testing.T) {
 	for _, when := range owed.Whens() {

@@ -18,7 +18,7 @@ const ByRelay = "relay"
 // MayBeGone is how long nothing must have come from a machine that makes the connection, until c2c also says when it was last seen.
 const MayBeGone = 5 * time.Minute
 
-// Host describes whether mail can get to another machine now.
+// HostSentence describes whether mail can get to another machine now.
 func HostSentence(h cache.HeardHost, now time.Time) string {
 	is, seen, ago := " was ", "not reached yet", now.Sub(mail.FromSeconds(h.Seen))
 	if h.Seen > 0 {

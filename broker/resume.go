@@ -16,8 +16,9 @@ import (
 	"c2c/sessions"
 )
 
-// Both lets two sessions go on; one and two are their aliases. The result held is how many messages of this root are released. If one
-// session is on another machine, Both sends an order there, and FromHost does the same on that machine.
+// Resume lets two sessions go on; one and two are their aliases. The result held is how many
+// messages of this root are released. If one session is on another machine, Resume sends an order
+// there, and FromHost does the same on that machine.
 func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -97,8 +98,9 @@ func remoteOf(reg *sessions.Registry, address string) sessions.Row {
 	return r
 }
 
-// FromHost carries out a person's order from another machine: the session sid of this root and the session m.FromSession of that machine go
-// on. The order is the message m; FromHost ignores any other message.
+// ResumeFromHost carries out a person's order from another machine: the session sid of this root
+// and the session m.FromSession of that machine go on. The order is the message m; ResumeFromHost
+// ignores any other message.
 func ResumeFromHost(reg *sessions.Registry, sid string, m mail.Message) error {
 	if m.Kind != mail.KindSystem || !m.FromPerson || !mail.ValidName(m.FromSession) {
 		return nil

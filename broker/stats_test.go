@@ -166,6 +166,16 @@ func TestARootWithoutObligationsHasStatistics(t *testing.T) {
 	}
 }
 
+// Of what was never handed over, nobody knows how long that took.
+func TestPrometheusHasNoTimeOfWhatWasNotHandedOver(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	err := owed.Prometheus(&text, owed.Stats{Surfaces: []owed.SurfaceStats{{Surface: sessions.SurfaceFull, Sent: 1}}})
+	if err != nil || strings.Contains(text.String(), "quantile") {
+		t.Errorf("%v, %s", err, &text)
+	}
+}
+
 // What is over does not grow for ever.
 func TestWhatIsOverIsForgottenAtSomeTime(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,8 @@ func byMethod(name string) string {
 	return " by " + cmp.Or(wake.AboutMethod(name).Words, through.Of(name), name)
 }
 
-// Tell completes the status st of the message m: it adds the history of m, why m is not read, and what a person can do about that. The
-// receiver s is nil if it is no longer registered.
+// CompleteStatus completes the status st of the message m: it adds the history of m, why m is not
+// read, and what a person can do about that. The receiver s is nil if it is no longer registered.
 func CompleteStatus(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	now := reg.Now()
 	st.KnownBy, st.StartedBy = mail.By(m), mail.Starter(m)

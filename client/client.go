@@ -180,11 +180,6 @@ func Find(name string) (Profile, bool) {
 	return Profile{}, false
 }
 
-// Typed reports whether only a line typed into its terminal wakes a session of the client with this name, see Profile.Typed.
-func Typed(name string) bool {
-	return slices.ContainsFunc(profiles, func(p Profile) bool { return p.Typed && p.Name == name })
-}
-
 // Reopens returns the command that opens a session again, whose client calls it id. Without c2c start, a client with Typed or Plugin would
 // have another mailbox, or none, until its first prompt. If the client has not stored the session, because the
 // session had no turn, the command begins another conversation with the same mailbox. A nil getenv means that this is not looked up.

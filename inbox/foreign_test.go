@@ -69,3 +69,31 @@ func TestAForeignArchiveIsAnError(t *testing.T) {
 		t.Error("leased")
 	}
 }
+
+// A file manager, an editor or a program that copies folders leaves such files. They are not mail, and hold back nothing.
+func TestNamesThatAreNotOursArePassedOver(t *testing.T) {
+	m, root := newBox(t)
+	for _, name := range []string{".DS_Store", "notes.txt", "00000001-1-10.json~", ".00000001-1-10.json.swp"} {
+		plantFile(t, root, m.LeaseName()+"/"+name, "")
+		if err := os.Mkdir(filepath.Join(root, m.LeaseName(), name+".d"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if some, err := m.Used(); some || err != nil {
+		t.Errorf("used: %v, %v", some, err)
+	}
+	deliver(t, m, letter("one"))
+	if damaged, err := m.Damaged(t.Context()); damaged || err != nil {
+		t.Errorf("damaged: %v, %v", damaged, err)
+	}
+	l := lease(t, m)
+	if some, err := m.Used(); !some || err != nil {
+		t.Errorf("used while a reader has mail: %v, %v", some, err)
+	}
+	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil || bodies(l.Messages) != "one" {
+		t.Errorf("read %q, %v", bodies(l.Messages), err)
+	}
+	if some, err := m.Used(); some || err != nil {
+		t.Errorf("used after all was read: %v, %v", some, err)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -51,14 +53,17 @@ func (r *row) inboxWaits() (bool, error) {
 	return f.Size() > int64(len("[]\n")), f.Close()
 }
 
-// Used reports whether the mailbox holds any mail, leased mail included. It takes no lock.
+// Used reports whether the mailbox may hold any mail, leased mail included. Files with names that are not of ours do not count. It takes no
+// lock.
 func (r *row) Used() (some bool, err error) {
 	if some, err := r.inboxWaits(); err != nil || some {
 		return some, err
 	}
 	err = r.inLease(func(dir *atomicfile.Dir) error {
 		names, err := dir.Names()
-		some = len(names) > 0
+		some = slices.ContainsFunc(names, func(name string) bool {
+			return strings.HasSuffix(name, ".json") || strings.HasPrefix(name, queuedPrefix) || atomicfile.IsTemp(name)
+		})
 		return err
 	})
 	return some, err

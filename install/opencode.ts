@@ -49,9 +49,6 @@ const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new
   parents: Map<string, string> // of each session: itself, or the one that a subagent's belongs to
 }
 
-state.edits ??= new Map() // an older copy of the plugin has made the rest
-state.warnings ??= new Map()
-
 function say(line: object) {
   state.child?.stdin.write(JSON.stringify(line) + "\n", () => {})
 }

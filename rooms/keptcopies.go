@@ -2,7 +2,7 @@
 // order. It sends each post once to each other machine with members, not once for each member. That machine appends the post to its copy of
 // the room, and wakes those of its members that the post names.
 //
-// The relay runs this package: Home sends what is new, and Receive handles the messages that come. The machines exchange talk.Ops, each in
+// The relay runs this package: Home sends what is new, and Receive handles the messages that come. The machines exchange RoomOps, each in
 // an ordinary message to an address such as #review@devbox. So an Op waits in the outbox, and arrives once and in order. See
 // docs/inside/rooms.md.
 
@@ -53,7 +53,7 @@ const patience = 15 * time.Second
 type CopyOptions struct {
 	MayJoin   bool          // sessions of the other machine may join the room
 	MayRepeat bool          // some of the messages may have been handled before
-	Limit     int           // see talk.LimitOf
+	Limit     int           // see LimitOf
 	Patience  time.Duration // how long Receive waits, mostly for locks; 0: the default
 }
 

@@ -78,9 +78,7 @@ func (r *Room) rows() ([]sessions.Row, error) {
 // maxMembers bounds the size of members.json and of meta.json.
 const maxMembers = 1 << 20
 
-// change edits members.json under its lock. Inlined, it would be in the programs once for each caller, with 1 kB each; so would changeOwn.
-//
-//go:noinline
+// change edits members.json under its lock.
 func (r *Room) change(ctx context.Context, edit func([]sessions.Row) []sessions.Row) error {
 	return atomicfile.WithLock(ctx, r.dir, membersLock, func() error {
 		if err := r.gone(); err != nil {
@@ -449,8 +447,6 @@ func (o own) format() []byte {
 }
 
 // changeOwn edits c2c.json. It renames a damaged file; then all members have the level quiet.
-//
-//go:noinline
 func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 	return atomicfile.WithLock(ctx, r.dir, membersLock, func() error {
 		o, err := r.own()

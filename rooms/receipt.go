@@ -1,7 +1,6 @@
 package rooms
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"unicode"
@@ -111,8 +110,4 @@ func AliasOf(rows []sessions.Row, m *Member) string {
 // Passes reports whether an agent says only "pass": it has nothing to say.
 func Passes(from sessions.Session, text string) bool {
 	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
-}
-
-func recordPost(ctx context.Context, reg *sessions.Registry, p *Post, room string) {
-	reg.Events.Record(ctx, "room_post", "room_id", room, "from_alias", p.From, "message_id", p.ID)
 }

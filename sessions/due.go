@@ -12,7 +12,7 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// The modification time of the file says when a process must next check the deadlines. A owed.Checker sets it after each
+// The modification time of the file says when a process must next check the deadlines. An owed.Checker sets it after each
 // check, which is called a look here.
 //
 //	missing, empty, or its time is over   a process must look

@@ -63,8 +63,8 @@ func tellEdited(ctx context.Context, reg *sessions.Registry, to, other sessions.
 		Content: fmt.Sprintf("You and %s have both edited %s in the last minutes. Agree who goes on; that one runs c2c claim.", other.Alias, mail.Visible(filepath.Base(path), ""))}, "edited")
 }
 
-// Warn sends the session s a notice that another session has claimed a file that s edits. The argument text says who, and advice says what
-// to do. Each text is sent once.
+// WarnOfClaim sends the session s a notice that another session has claimed a file that s edits.
+// The argument text says who, and advice says what to do. Each text is sent once.
 func WarnOfClaim(ctx context.Context, reg *sessions.Registry, s sessions.Session, text, advice string) error {
 	if s.ID == "" {
 		return nil

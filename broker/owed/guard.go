@@ -40,7 +40,7 @@ const (
 	mostHops = 1 << 20
 )
 
-// Limits says how often agents may answer each other without any work.
+// LoopLimits says how often agents may answer each other without any work.
 type LoopLimits struct {
 	Hops int // maximum of messages in a row; 0: 50; negative: no limit
 }
@@ -48,7 +48,7 @@ type LoopLimits struct {
 // HopsVariable is the environment variable with the limit. A value of 0 or less means no limit.
 const HopsVariable = "C2C_STORM_HOPS"
 
-// LimitsOf reads the limit from the environment. It ignores a value that is not a number.
+// LoopLimitsOf reads the limit from the environment. It ignores a value that is not a number.
 func LoopLimitsOf(getenv func(string) string) LoopLimits {
 	n, err := strconv.Atoi(strings.TrimSpace(getenv(HopsVariable)))
 	if err == nil && n <= 0 {
@@ -72,8 +72,9 @@ func (l LoopLimits) hopsFor(w sessions.Work) int {
 	return min(l.Hops, mostHops/blindTimes) * blindTimes
 }
 
-// Check counts the message m, and marks it as held if its chain is open; the result note then tells the sender. After
-// ErrTooManyAnswers the caller must not store the message. Check does not count mail from or to a person.
+// CheckLoop counts the message m, and marks it as held if its chain is open; the result note then
+// tells the sender. After ErrTooManyAnswers the caller must not store the message. CheckLoop does
+// not count mail from or to a person.
 func CheckLoop(ctx context.Context, reg *sessions.Registry, limits LoopLimits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()
@@ -156,7 +157,8 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellHeldToAll for the process that has sent the message. It only logs errors: a owed.Checker sends missing notices later.
+// TellHeld is TellHeldToAll for the process that has sent the message. It only logs errors: a
+// Checker sends missing notices later.
 func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellHeldToAll(ctx, reg, to, m); err != nil {
 		reg.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)

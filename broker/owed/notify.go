@@ -67,20 +67,22 @@ type Request struct {
 // NoticeID returns the id of the notice that answers the request.
 func (r Request) NoticeID() string { return NoticeID("notify", r.ID) }
 
-// News says what has happened to a session.
+// SessionNews says what has happened to a session.
 type SessionNews struct {
 	Became string `json:"became"`
 	Text   string `json:"text"`
 }
 
-// ErrFull says that too many requests wait.
+// ErrTooManyRequests says that too many requests wait.
 var ErrTooManyRequests = errors.New("too many requests for a notice wait in this project")
 
 // ErrUnsent says that some notices could not be sent now. A later Check tries again.
 var ErrUnsent = errors.New("a notice is sent later")
 
-// Ask stores a request: the session asker wants one notice about the session with this alias. If there is news already, Ask returns it and
-// stores nothing. If asker has made the same request before, Ask marks the earlier request as repeated, adds desktop to it, and returns it.
+// RequestNotice stores a request: the session asker wants one notice about the session with this
+// alias. If there is news already, RequestNotice returns it and stores nothing. If asker has made
+// the same request before, RequestNotice marks the earlier request as repeated, adds desktop to it,
+// and returns it.
 func RequestNotice(ctx context.Context, reg *sessions.Registry, asker sessions.Session, alias, when string, desktop bool) (r Request, now *SessionNews, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -239,14 +241,14 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, s sessions.Session, s
 	return nil
 }
 
-// Checker sends notices. It remembers to which sessions it could send none.
+// RequestChecker sends notices. It remembers to which sessions it could send none.
 type RequestChecker struct {
 	reg    *sessions.Registry
 	show   Show
 	failed tries
 }
 
-// NewChecker makes a Checker that remembers nothing yet.
+// NewRequestChecker makes a RequestChecker that remembers nothing yet.
 func NewRequestChecker(reg *sessions.Registry, show Show) *RequestChecker {
 	return &RequestChecker{reg, show, tries{}}
 }
@@ -343,7 +345,7 @@ func file(reg *sessions.Registry) atomicfile.RecordsFile[Request] {
 	return atomicfile.RecordsFile[Request]{Dir: reg.Dir(), Name: sessions.NotifyFile, Lock: NotifyLock, Now: reg.Now, Log: reg.Log}
 }
 
-// List returns the requests that wait.
+// ListRequests returns the requests that wait.
 func ListRequests(reg *sessions.Registry) ([]Request, error) {
 	all, err := file(reg).Read()
 	for i := range all {
@@ -352,12 +354,13 @@ func ListRequests(reg *sessions.Registry) ([]Request, error) {
 	return all, err
 }
 
-// Cancel removes the requests of the session asker about an alias.
+// CancelRequests removes the requests of the session asker about an alias.
 func CancelRequests(ctx context.Context, reg *sessions.Registry, asker sessions.Session, alias string) (removed int, err error) {
 	return cancel(ctx, reg, func(r Request) bool { return r.By == asker.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
 }
 
-// Withdraw removes one request, unless By has made it more than once: then another process may still want the notice.
+// WithdrawRequest removes one request, unless By has made it more than once: then another process
+// may still want the notice.
 func WithdrawRequest(ctx context.Context, reg *sessions.Registry, asked Request) error {
 	_, err := cancel(ctx, reg, func(r Request) bool { return r.ID == asked.ID && !r.Repeated })
 	return err
@@ -372,7 +375,8 @@ func cancel(ctx context.Context, reg *sessions.Registry, match func(Request) boo
 	return removed, err
 }
 
-// Files returns the files to watch for these requests. When a process closes one of them, there may be news.
+// RequestFiles returns the files to watch for these requests. When a process closes one of them,
+// there may be news.
 func RequestFiles(reg *sessions.Registry, waiting []Request) []string {
 	files := []string{filepath.Join(reg.Root(), NotifyLock)}
 	for _, r := range waiting {

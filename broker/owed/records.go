@@ -65,7 +65,7 @@ type terms struct {
 	Session    string    `json:"session_id,omitempty"` // the session that owed it; only in ClosedFile
 }
 
-// New makes the record of a message that was just stored.
+// NewRecord makes the record of a message that was just stored.
 func NewRecord(m mail.Message) Record {
 	m.Content, m.Extra = strings.ToValidUTF8(m.Content[:min(len(m.Content), owedCut)], ""), nil
 	if m.Ephemeral {
@@ -153,8 +153,8 @@ func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
 // errOwedFull says that the session's file of records is full. Its mail is still stored.
 var errOwedFull = errors.New("too many messages wait for an answer of that session")
 
-// Add writes records of messages in a session's mailbox that the session must answer. If repeated is set, some of the records may exist
-// already; Add does not write these again.
+// AddRecords writes records of messages in a session's mailbox that the session must answer. If
+// repeated is set, some of the records may exist already; AddRecords does not write these again.
 func AddRecords(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, records ...Record) error {
 	if len(records) == 0 {
 		return nil
@@ -220,9 +220,10 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 	return AddRecords(ctx, reg, to.ID, repeated, d)
 }
 
-// Change calls edit for each record of a session, under the lock of the records. If edit sets How, the obligation is over, and the record
-// moves to ClosedFile. Change writes ClosedFile first, so after a kill the record may be in both files. If edit returns drop, Change
-// removes the record and adds nothing to ClosedFile.
+// ChangeRecords calls edit for each record of a session, under the lock of the records. If edit
+// sets How, the obligation is over, and the record moves to ClosedFile. ChangeRecords writes
+// ClosedFile first, so after a kill the record may be in both files. If edit returns drop,
+// ChangeRecords removes the record and adds nothing to ClosedFile.
 func ChangeRecords(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, sid string, edit func(*Record) (changed, drop bool)) error {
 	var ended []Record
 	err := atomicfile.WithLock(ctx, dir, sid+".lock", func() error {
@@ -310,10 +311,12 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	return all, err
 }
 
-// All returns the open obligations by session. If withClosed is set, it also returns the closed ones. It returns each obligation once. Two
-// kinds may have an open and a closed record: one that was answered just before a kill, and one that was closed without an answer and whose
-// message came back. The first counts as closed, the second as open. All reads the closed records last, so that it does not miss an
-// obligation that closes meanwhile. With an error, it still returns the obligations that it could read.
+// AllRecords returns the open obligations by session. If withClosed is set, it also returns the
+// closed ones. It returns each obligation once. Two kinds may have an open and a closed record: one
+// that was answered just before a kill, and one that was closed without an answer and whose message
+// came back. The first counts as closed, the second as open. AllRecords reads the closed records
+// last, so that it does not miss an obligation that closes meanwhile. With an error, it still
+// returns the obligations that it could read.
 func AllRecords(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)
@@ -357,7 +360,8 @@ func withRecords(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir)
 	return f(dir)
 }
 
-// Close closes those obligations of a session for which match returns true, without an answer. The argument how becomes their state.
+// CloseRecords closes those obligations of a session for which match returns true, without an
+// answer. The argument how becomes their state.
 func CloseRecords(ctx context.Context, reg *sessions.Registry, sid, how string, match func(mail.Message) bool) {
 	err := withRecords(reg, sid, func(dir *atomicfile.Dir) error {
 		return ChangeRecords(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {

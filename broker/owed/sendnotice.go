@@ -25,8 +25,9 @@ type Told struct {
 	At     time.Time `json:"at"` // UTC
 }
 
-// ID makes the id of a notice from the reason and other parts. A mailbox takes each id of a sender only once. So a notice that is
-// sent twice, after a kill or by two processes at the same moment, is stored once.
+// NoticeID makes the id of a notice from the reason and other parts. A mailbox takes each id of a
+// sender only once. So a notice that is sent twice, after a kill or by two processes at the same
+// moment, is stored once.
 func NoticeID(reason string, parts ...string) string {
 	sum := sha256.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
@@ -41,7 +42,7 @@ func SenderOf(reg *sessions.Registry, rows []sessions.Row, m mail.Message) sessi
 	return reg.Authors(rows).Of(m)
 }
 
-// Tell puts a notice into the mailbox of a message's sender, once for each reason.
+// TellSender puts a notice into the mailbox of a message's sender, once for each reason.
 func TellSender(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, n News) error {
 	to := SenderOf(reg, rows, n.Message)
 	if to == nil || n.Message.From == sessions.SystemAlias {
@@ -136,7 +137,8 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m 
 	return all, err
 }
 
-// Describe names a message to its sender: by its first words and its short id, or only by the id if the message has no content.
+// DescribeMessage names a message to its sender: by its first words and its short id, or only by
+// the id if the message has no content.
 func DescribeMessage(m mail.Message) string {
 	const limit = 40
 	words := []rune(strings.Join(strings.Fields(m.Content), " "))

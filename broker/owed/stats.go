@@ -174,6 +174,9 @@ func Prometheus(w io.Writer, all ...Stats) error {
 	fmt.Fprintf(&text, "# HELP %s Time from the send of a message until it was handed over.\n# TYPE %[1]s summary\n", name)
 	for _, s := range all {
 		for _, surface := range s.Surfaces {
+			if surface.Observed == 0 {
+				continue
+			}
 			for _, q := range []struct {
 				part  string
 				value float64

@@ -98,7 +98,7 @@ func lifetime(s string) (time.Duration, error) {
 
 // Announce makes sure that some process looks at a message's deadlines in time. Call it before the message is stored, because the sender
 // may be killed right after the write. Call it again after the write, because a process may have looked between the first call and the
-// write. It costs nothing if all deadlines of the message are due.LookEvery or more after the send.
+// write. It costs nothing if all deadlines of the message are sessions.LookEvery or more after the send.
 func Announce(reg *sessions.Registry, m mail.Message) {
 	now := reg.Now()
 	var first time.Time

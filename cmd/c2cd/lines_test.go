@@ -24,7 +24,7 @@ func TestEachEventIsALine(t *testing.T) {
 		{What: live.Came, Alias: "cedar", Why: "idle"}, {What: live.Went, Alias: "cedar"}, {What: live.Changed, Alias: "cedar", Why: "busy"},
 		{What: live.Rung, Alias: "cedar", Ring: wake.Ring{Outcome: wake.Rang, Method: "socket"}},
 		{What: live.NotRung, Alias: "cedar", Ring: wake.Ring{Outcome: wake.Held, Cause: "its person is asked"}},
-		mail(live.Posted, "birch", "#review", "@amber, look"), {What: live.Drained, Alias: "amber"}, {What: live.Damaged, SessionID: "s-amber", Why: "x"},
+		mail(live.Posted, "birch", "#review", "@amber, look"), {What: live.Damaged, SessionID: "s-amber", Why: "x"},
 	}
 	peers := "T 🟢  PEER   cedar (idle)\nT 🔴  PEER   cedar (not registered any more)\n"
 	short := `"two lines \u001b[31m` + strings.Repeat(" é", 21) + ` …"` + "\n"

@@ -161,18 +161,18 @@ func (r *roots) look(ctx context.Context, list []relay.Host, isKnown bool) (file
 	return files, again
 }
 
-// rights has the rights of the hosts of a list in one project. It implements copies.Rights.
+// rights has the rights of the hosts of a list in one project. It implements rooms.CopyRights.
 type rights struct {
 	list    []relay.Host
 	project string
 }
 
-// Paired implements copies.Rights.
+// Paired implements rooms.CopyRights.
 func (r rights) Paired(name string) bool {
 	return slices.ContainsFunc(r.list, func(h relay.Host) bool { return h.Name == name })
 }
 
-// MayReach implements copies.Rights.
+// MayReach implements rooms.CopyRights.
 func (r rights) MayReach(name, room string) bool {
 	return slices.ContainsFunc(r.list, func(h relay.Host) bool { return h.Name == name && h.MayReach(r.project, "#"+room) })
 }

@@ -9,9 +9,7 @@ import (
 const ShortLen = 8
 
 // ShortID returns an id as c2c shows it to people and models: of a UUID the last characters, because the first ones are the time. Any
-// other id was chosen by its sender, and stays whole. Inlined in its 40 callers, it would make c2c larger.
-//
-//go:noinline
+// other id was chosen by its sender, and stays whole.
 func ShortID(id string) string {
 	if !IsUUID(id) {
 		return id

@@ -34,6 +34,10 @@ func run(limit time.Duration, program, dir string, errs *os.File, args ...string
 		cmd.Stderr = errs
 	}
 	out, err := cmd.StdoutPipe()
+	cmd.Cancel = func() error {
+		out.Close() // a program that it has started may keep the other end open
+		return cmd.Process.Kill()
+	}
 	if err == nil {
 		err = cmd.Start()
 	}

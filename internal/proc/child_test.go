@@ -40,6 +40,30 @@ func TestAProgramThatSaysNothingAndDoesNotEndIsEnded(t *testing.T) {
 	}
 }
 
+// A program may start another one, which keeps its output open.
+func TestWhatAProgramLeavesBehindIsNotWaitedFor(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := run(100*time.Millisecond, script(t, "cat "+pipe+" &"), t.TempDir(), nil)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "has not ended") {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it still waits")
+	}
+	if f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // so that the other one ends
+		f.Close()
+	}
+}
+
 func TestItsErrorsGoWhereTheCallerSays(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -58,7 +58,7 @@ func number(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "number", Description: description}}
 }
 
-// showRooms removes the tools for rooms from a list, unless the root has rooms or talk.JoinVariable names rooms to join.
+// showRooms removes the tools for rooms from a list, unless the root has rooms or rooms.JoinVariable names rooms to join.
 func (t *Tools) showRooms(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res *mcp.ListToolsResult) {
 	roomTools := map[string]bool{} // tool name: whether a list may show it
 	for _, tool := range RoomTools() {
@@ -90,7 +90,7 @@ func WithRoot(ctx context.Context, root string) context.Context {
 	return context.WithValue(ctx, rootKey{}, root)
 }
 
-// autoJoin returns the value of talk.JoinVariable: the rooms that a session joins at its first call; "" for none.
+// autoJoin returns the value of rooms.JoinVariable: the rooms that a session joins at its first call; "" for none.
 func (p *Peer) autoJoin() string {
 	if p.Client.Getenv == nil {
 		return ""

@@ -38,7 +38,6 @@ const (
 	Read    = "read"    // the message was handed over
 	Answers = "answers" // the model of a session has answered
 	Dead    = "dead"    // the message is a dead letter now
-	Drained = "drained" // a mailbox has no waiting mail any more
 	Rung    = "rung"    // a session was woken
 	NotRung = "unrung"  // a try to wake a session has failed; see Event.Ring
 	Came    = "came"    // a session is registered, or its client is back

@@ -79,7 +79,6 @@ func (v *View) lookInto(sid string) {
 		v.step(sid, step)
 	}
 	if now, inHand, _ := box.Counts(); queued+handed > 0 && now+inHand == 0 {
-		v.event(Event{What: Drained, SessionID: sid, At: v.cfg.Now()})
 		v.stale = true // the list also shows whether old mail must still be moved into this mailbox
 	}
 }

@@ -35,7 +35,7 @@ type mailView struct {
 	Room  string `json:"room,omitempty"` // the message is a post in this room, and in no mailbox
 	State string `json:"state"`
 	Since int64  `json:"since,omitempty"` // when the message came into that state
-	After int64  `json:"after,omitempty"` // if set, the message was read between After and Since; see explain.MessageStatus
+	After int64  `json:"after,omitempty"` // if set, the message was read between After and Since; see broker.MessageStatus
 	By    string `json:"by,omitempty"`
 	Why   string `json:"why,omitempty"`
 }

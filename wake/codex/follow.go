@@ -106,7 +106,7 @@ func (v *view) does(state string) {
 	defer v.mu.Unlock()
 	v.state = state
 	v.late.Store(true)
-	// Look before "away" is reported: a new terminal may be there, and after "away" package notify tells others that the session has ended.
+	// Look before "away" is reported: a new terminal may be there, and after "away" package owed tells others that the session has ended.
 	if v.shown != client.Away && v.shown != client.Waiting || state != client.Idle {
 		v.report(state)
 	}

@@ -35,19 +35,19 @@ type terminal interface {
 	// look reads what the pane shows, and the latest time at which a person may have typed. It returns an error if a typed key would not
 	// reach the client.
 	look(context.Context) (*Screen, time.Time, error)
-	// Paste and Enter work as in screen.Terminal.
+	// Paste and Enter work as in Typewriter.
 	Paste(ctx context.Context, text string) error
 	Enter(context.Context) error
 	close() error
 }
 
-// typist types into a pane for screen.Type.
+// muxTypist types into a pane for Type.
 type muxTypist struct {
 	*PaneDoorbell
 	terminal
 }
 
-// Ring types the text of n into the client's prompt; see screen.Type. After a person's key, Ring may wait ten seconds: see foreground.
+// Ring types the text of n into the client's prompt; see Type. After a person's key, Ring may wait ten seconds: see foreground.
 func (b *PaneDoorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.now == nil {
 		b.now = time.Now
@@ -82,7 +82,7 @@ func (b *PaneDoorbell) open() (terminal, error) {
 	return kind.open(path, b.Getenv, b.Pane, b.Process)
 }
 
-// Idle implements screen.Terminal.
+// Idle implements Typewriter.
 func (t muxTypist) Idle(ctx context.Context) error {
 	first, left, err := t.sample(ctx)
 	if err == nil && left > 0 { // wait once for the rest of sinceKey
@@ -113,7 +113,7 @@ func (t muxTypist) sample(ctx context.Context) (*Screen, time.Duration, error) {
 	return s, typed.Add(sinceKey).Sub(t.now()), err
 }
 
-// Look implements screen.Terminal.
+// Look implements Typewriter.
 func (t muxTypist) Look(ctx context.Context, see func(*Screen)) error {
 	s, _, err := t.look(ctx)
 	if err == nil {
@@ -122,7 +122,7 @@ func (t muxTypist) Look(ctx context.Context, see func(*Screen)) error {
 	return err
 }
 
-// Wait implements screen.Terminal.
+// Wait implements Typewriter.
 func (t muxTypist) Wait(ctx context.Context) error {
 	return errors.Join(t.wait(ctx, between), ctx.Err())
 }

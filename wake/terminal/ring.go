@@ -50,7 +50,7 @@ func (k keyboard) Write(b []byte) (int, error) {
 	return t.master.Write(b)
 }
 
-// Ring types the text of n into the client's prompt; see screen.Type.
+// Ring types the text of n into the client's prompt; see Type.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	if n.Joins {
 		return t.typeLine(ctx, typist{t: t, enter: JoinKey(t.client), joins: true}, JoinPrompt, n.Text(n.What()))
@@ -99,14 +99,14 @@ func (t *Terminal) Types() bool { return KnowsPrompt(t.client) }
 // Joins reports whether c2c can type a line that joins the running turn.
 func (t *Terminal) Joins() bool { return JoinKey(t.client) != "" }
 
-// typist types into the terminal for screen.Type. The caller holds the lock Terminal.keys.
+// typist types into the terminal for Type. The caller holds the lock Terminal.keys.
 type typist struct {
 	t     *Terminal
 	enter string // the key that sends the line
 	joins bool   // the line joins a running turn, during which the client draws all the time
 }
 
-// Idle implements screen.Terminal.
+// Idle implements Typewriter.
 func (p typist) Idle(ctx context.Context) error {
 	t := p.t
 	t.mu.Lock()
@@ -135,7 +135,7 @@ func (p typist) Idle(ctx context.Context) error {
 	return err
 }
 
-// Look implements screen.Terminal.
+// Look implements Typewriter.
 func (p typist) Look(_ context.Context, see func(*Screen)) error {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
@@ -143,7 +143,7 @@ func (p typist) Look(_ context.Context, see func(*Screen)) error {
 	return nil
 }
 
-// Wait implements screen.Terminal.
+// Wait implements Typewriter.
 func (p typist) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -153,12 +153,12 @@ func (p typist) Wait(ctx context.Context) error {
 	}
 }
 
-// Paste implements screen.Terminal.
+// Paste implements Typewriter.
 func (p typist) Paste(_ context.Context, text string) error {
 	return p.write("\x1b[200~" + text + "\x1b[201~")
 }
 
-// Enter implements screen.Terminal.
+// Enter implements Typewriter.
 func (p typist) Enter(context.Context) error { return p.write(p.enter) }
 
 // write types into the client's terminal. If the client does not read, write gives up after limits.answer.
