@@ -101,7 +101,8 @@ func TestACodexIsStartedByNameWithoutInstall(t *testing.T) {
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile\n")
 	p.WaitShown("Woken.")
 	wantRead(t, l, "id-meanwhile", "read by server")
-	if got := l.Read(".codex/config.toml"); got != before {
+	// Codex itself may add a line at the end.
+	if got := l.Read(".codex/config.toml"); !strings.HasPrefix(got, strings.TrimSpace(before)) || strings.Contains(got, "mcp_servers") || strings.Contains(got, "hooks") {
 		t.Errorf("its configuration is now\n%s", got)
 	}
 }

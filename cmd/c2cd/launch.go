@@ -24,12 +24,12 @@ import (
 // startTime bounds the registration of a new session.
 const startTime = 10 * time.Second
 
-// begin makes a client begin a session, and gives the session the alias. No window shows the session yet: to show it, the caller starts
-// the client with the returned args.
-func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []string, err error) {
+// begin makes a client begin a session, and gives the session the alias; id is the client's id of the session. No window shows the session
+// yet: to show it, the caller starts the client with the returned args.
+func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (id string, args []string, err error) {
 	b, err := a.open(a.log)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	defer b.Close()
 	profile, _ := client.Find(c.Name)
@@ -39,24 +39,23 @@ func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []st
 	}
 	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // check first: without the alias, a new session is useless
 	if err != nil {
-		return nil, isTaken(err)
+		return "", nil, isTaken(err)
 	}
-	id, args, err := c.Begin(ctx, s)
-	if err != nil {
-		return nil, err
+	if id, args, err = c.Begin(ctx, s); err != nil {
+		return "", nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	caller := callers.Caller{Client: c.Name, ClientID: id}
 	if left == nil {
 		_, err = b.Register(ctx, caller, s.Alias)
-		return args, isTaken(err)
+		return id, args, isTaken(err)
 	}
 	begun, err := b.Register(ctx, caller, "")
 	if err == nil { // the old session with this alias has lost its window, so the new one takes over its alias and its mail
 		_, err = moves.TakeOver(ctx, b.Registry, left.ID, begun.ID, true, false)
 	}
-	return args, err
+	return id, args, err
 }
 
 // isAway asks the client, and reports whether the session is away: no window shows it.
@@ -87,8 +86,9 @@ func processWords(pid int) string {
 }
 
 // runClient runs a client until it ends, and returns the client's exit status. If alias is not "", it first registers a session with this alias.
-// If the argument full is set, c2c types whole messages, not only the text of a ring.
-func (a *app) runClient(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
+// begun is the client's id of a session that begin has made and that no server of ours rings, or empty. If the argument full is set, c2c types
+// whole messages, not only the text of a ring.
+func (a *app) runClient(ctx context.Context, name, alias, begun string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
 		// Register this process before the client runs: if two processes start with one alias, only one succeeds.
@@ -125,7 +125,9 @@ func (a *app) runClient(ctx context.Context, name, alias string, argv, env []str
 		return &ringer.Ringer{Scope: scope, Getenv: a.getenv, Log: slog.New(slog.DiscardHandler), Root: a.root}
 	}
 	ctx = context.WithoutCancel(ctx) // signals go to the client: if it survives one, its ringer must survive, too
-	if t.Types() {                   // if c2c does not know the client's prompt, this ringer could never type, and would hold back rings
+	if begun != "" {
+		defer ringerOf(ringer.Begun(name, begun)).Start(ctx)()
+	} else if t.Types() { // if c2c does not know the client's prompt, this ringer could never type, and would hold back rings
 		var words wake.Carrier
 		if full {
 			words = t

@@ -109,6 +109,22 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope 
 	}
 }
 
+// Begun returns the scope of the session that c2c start has begun in the daemon of the client called name; id is the client's id of the
+// session. The session is not below the terminal that shows it, so only the client's own protocol reaches it. This is for a client in which
+// c2c is not installed: otherwise its hooks would bring the same mail.
+func Begun(name, id string) Scope {
+	return Scope{
+		lockPerRing: true, bell: true,
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
+			return choose(ctx, b, func(s sessions.Session) bool { return s.Client == name && s.ClientID() == id })
+		},
+		ways: func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
+			c, _ := wake.FindClient(name)
+			return c.Ways(p, s)
+		},
+	}
+}
+
 // bellInTerminal types a ring whose text depends on whether the client has our tools. A client in which no server of ours runs has no such
 // tools.
 type bellInTerminal struct {
