@@ -165,6 +165,11 @@ func TestAPromptThatWasTakenBackIsDropped(t *testing.T) {
 		if d := e.Dropped(time.Time{}); !e.MayTellDropped() || d.Has(m) != tc.want || strings.Contains(d.Digests(), "hello") != tc.want {
 			t.Errorf("%s: %v, %q", name, d.Has(m), d.Digests())
 		}
+		turn := event(tc.client, "PostToolUse")
+		turn.Transcript = e.Transcript
+		if d := turn.Dropped(time.Time{}); d.Has(m) != (tc.want && strings.HasSuffix(name, "and another one")) {
+			t.Errorf("%s, in a turn: %v", name, d.Has(m))
+		}
 		if d := e.Dropped(time.Date(2026, 11, 28, 8, 0, 1, 0, time.UTC)); d.Has(m) || d.Digests() != "" {
 			t.Errorf("%s, and its model has answered since", name)
 		}

@@ -42,8 +42,8 @@ func claude() protocol {
 }
 
 // claudeDropped divides a log. Its hooks' texts are attachments of the prompt.
-func claudeDropped(log string, answered time.Time) (gone, left []byte) {
-	return takenBack(log, answered,
+func claudeDropped(log string, answered time.Time, passed bool) (gone, left []byte) {
+	return takenBack(log, answered, passed,
 		func(r recordLine) bool { return r.Attachment.HookEvent == "UserPromptSubmit" },
 		func(r recordLine) bool { return r.Type == "attachment" })
 }

@@ -23,10 +23,16 @@ func (e Event) MayTellDropped() bool {
 	return e.protocol.dropped != nil && e.TellsTrouble() // the answer brings the mail again, because nothing rings for it
 }
 
+// MayHavePassed reports whether this event tells of an answer in a turn that may have begun without an event. What was dropped before that
+// turn must wait again before the answer counts: it is no answer to that.
+func (e Event) MayHavePassed() bool {
+	return e.protocol.unprompted && !e.TellsTrouble() && e.MayAnswer()
+}
+
 // Dropped reads the client's record. The model has last answered at the time answered; zero: not known. Callers must check MayTellDropped
-// before.
+// or MayHavePassed before.
 func (e Event) Dropped(answered time.Time) (d Dropped) {
-	d.gone, d.left = e.protocol.dropped(e.Transcript, answered)
+	d.gone, d.left = e.protocol.dropped(e.Transcript, answered, !e.TellsTrouble())
 	return d
 }
 
@@ -67,9 +73,10 @@ type recordLine struct {
 
 // takenBack divides the end of a record: the lines of prompts that their person has taken back, and all others. After Esc before the model's
 // first word the client takes the prompt back and says so nowhere, but no line that tells of an answer, a failure or an interruption
-// follows such a prompt. Nothing was taken back of what came before the last answer. The function prompt reports whether a line has what a hook brought with a prompt, and beside whether a line only
-// belongs to the line before it.
-func takenBack(log string, answered time.Time, prompt, beside func(recordLine) bool) (gone, left []byte) {
+// follows such a prompt. Nothing was taken back of what came before the last answer. If passed is set, the client may have only just written
+// the last prompt, so a prompt counts only if another line has passed it. The function prompt reports whether a line has what a hook brought
+// with a prompt, and beside whether a line only belongs to the line before it.
+func takenBack(log string, answered time.Time, passed bool, prompt, beside func(recordLine) bool) (gone, left []byte) {
 	var lines [][]byte
 	var records []recordLine
 	for line, r := range client.Records[recordLine](log) {
@@ -77,7 +84,7 @@ func takenBack(log string, answered time.Time, prompt, beside func(recordLine) b
 			lines, records = append(lines, line), append(records, r)
 		}
 	}
-	followed := map[string]bool{}
+	followed, later := map[string]bool{}, !passed
 	for i, r := range slices.Backward(records) {
 		switch {
 		case beside(r):
@@ -85,11 +92,12 @@ func takenBack(log string, answered time.Time, prompt, beside func(recordLine) b
 		case !prompt(r):
 			followed[r.ParentUUID] = true
 		}
-		if prompt(r) && !followed[r.UUID] && r.Timestamp.After(answered) {
+		if prompt(r) && !followed[r.UUID] && r.Timestamp.After(answered) && later {
 			gone = append(gone, lines[i]...)
 		} else {
 			left = append(left, lines[i]...)
 		}
+		later = later || !beside(r)
 	}
 	return gone, left
 }

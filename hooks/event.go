@@ -50,8 +50,12 @@ type protocol struct {
 	often    []string             // events that happen many times in a turn
 	// note returns a sentence of c2c for the model, or ""; nil: there is never such a sentence.
 	note func(e Event) string
-	// dropped divides the client's record of the session, see Dropped; nil: c2c does not read the record.
-	dropped func(log string, answered time.Time) (gone, left []byte)
+	// dropped divides the client's record of the session, see Dropped; nil: c2c does not read the record. passed is set if another turn
+	// has begun, and is in the record.
+	dropped func(log string, answered time.Time, passed bool) (gone, left []byte)
+	// unprompted means that a message of another session begins a turn without an event, so that the record shows what was dropped
+	// before that turn only when the turn answers.
+	unprompted bool
 	// failed returns why the session's model gave no answer, or ""; nil: the event StopFailure tells it.
 	failed func(e Event) string
 	// shown returns a function that reports whether the client's record of the session has a message; nil: c2c does not read the

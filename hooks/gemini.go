@@ -189,7 +189,7 @@ func geminiAnswered(log string) (at time.Time) {
 const maxConversation = 64 << 20
 
 // geminiDropped divides a log: all of it, and the conversation that is left, which the client has written anew.
-func geminiDropped(log string, _ time.Time) (all, left []byte) {
+func geminiDropped(log string, _ time.Time, _ bool) (all, left []byte) {
 	text := client.Tail(log, maxConversation)
 	begin := 0
 	for line := range bytes.Lines(text) {

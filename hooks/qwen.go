@@ -55,6 +55,7 @@ func qwen() protocol {
 			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }
 		},
 		dropped:    qwenDropped,
+		unprompted: true,
 		encode:     blockOrContext,
 		beforeTool: "PreToolUse",
 		editors:    []string{"write_file", "edit"},
@@ -70,8 +71,8 @@ func qwen() protocol {
 }
 
 // qwenDropped divides a log. A prompt has its hooks' texts in its own line, and snapshots follow it.
-func qwenDropped(log string, answered time.Time) (gone, left []byte) {
-	return takenBack(log, answered,
+func qwenDropped(log string, answered time.Time, passed bool) (gone, left []byte) {
+	return takenBack(log, answered, passed,
 		func(r recordLine) bool { return r.Type == "user" },
 		func(r recordLine) bool { return strings.HasSuffix(r.Subtype, "_snapshot") })
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 
 	"c2c/internal/atomicfile"
 )
@@ -80,9 +81,13 @@ func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
-// refresh reads the file again if it has changed. Without a valid token no key matches.
+// refresh reads the file again if it has changed. Without a valid token no key matches. While the system opens no more files, the token
+// stays as it was: nobody's token is wrong because of that.
 func (t *toolToken) refresh() {
 	info, err := t.dir.Stat(tokenFile)
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return
+	}
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
 		t.has, t.file = false, nil // other users may know the token; MakeToken and refused requests report that
 		return

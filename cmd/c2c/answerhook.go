@@ -137,7 +137,12 @@ func (e *event) takeBack(ctx context.Context) {
 		last, _ := sessions.LastAnswer(e.b.Registry, e.s.ID)
 		return e.Dropped(last)
 	})
-	byHook := func(r inbox.ArchiveRecord) bool { return r.DrainedBy == sessions.ByHook && dropped().Has(r.Message) }
+	byHook := func(r inbox.ArchiveRecord) bool {
+		if r.ShownAt != 0 && e.MayHavePassed() {
+			return false // an event of this turn may have just brought it again, and the record does not have that yet
+		}
+		return r.DrainedBy == sessions.ByHook && dropped().Has(r.Message)
+	}
 	n, err := sessions.PutBack(ctx, e.b.Registry, e.s.ID, byHook)
 	if e.warn(err); n > 0 {
 		e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again

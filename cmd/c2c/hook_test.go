@@ -521,3 +521,37 @@ func TestALateHookOfAConversationThatHasEndedDoesNothing(t *testing.T) {
 	hook("u1", start, false) // it is resumed
 	said("read")
 }
+
+// Mail of another session begins a turn of Qwen Code without an event. Its answer is none to what a prompt had brought that was taken back.
+func TestATurnOfMailAnswersNothingThatWasTakenBack(t *testing.T) {
+	for _, end := range []string{`"PostToolUse","tool_name":"shell"`, `"Stop"`} {
+		root, log := scratch(t), filepath.Join(t.TempDir(), "log")
+		hook := func(event string) string {
+			t.Helper()
+			out, errs, code := clientEvent(t, root, "qwen", fmt.Sprintf(`{"session_id":"u1","transcript_path":%q,"hook_event_name":%s}`, log, event))
+			if errs != "" || code != exitDone {
+				t.Fatalf("%s: exit %d, %s", event, code, errs)
+			}
+			return out
+		}
+		hook(`"SessionStart"`)
+		mustRun(t, root, "birch", "send", "amber", "hello", "--id", "m1")
+		brought := strings.NewReplacer("\n", "", `\u003c`, "&lt;").Replace(hook(`"UserPromptSubmit","prompt":"do it"`)) // as the client writes it
+		if !strings.Contains(brought, "hello") {
+			t.Fatalf("the prompt brings %s", brought)
+		}
+		at := time.Now().UTC().Format(time.RFC3339Nano)
+		lines := fmt.Sprintf(`{"type":"user","uuid":"p","parentUuid":"a","timestamp":%q,"message":%s}`+"\n", at, brought) +
+			`{"type":"user","uuid":"q","parentUuid":"a"}` + "\n" + `{"type":"assistant","uuid":"r","parentUuid":"q"}` + "\n"
+		if err := os.WriteFile(log, []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		shown := hook(end)
+		if !strings.Contains(shown, "hello") || !strings.Contains(shown, "shown_before") {
+			t.Errorf("%s brings %s", end, shown)
+		}
+		if again := hook(end); strings.Contains(again, "hello") {
+			t.Errorf("the next %s brings %s", end, again)
+		}
+	}
+}

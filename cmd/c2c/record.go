@@ -49,6 +49,9 @@ func (e *event) sawAnswer(ctx context.Context) error {
 	}
 	if e.MayAnswer() {
 		if at := e.Answered(e.config, time.Now()); !at.IsZero() {
+			if e.MayHavePassed() {
+				e.takeBack(ctx)
+			}
 			return sessions.SawAnswer(e.b.Registry, e.s.ID, at)
 		}
 	}
