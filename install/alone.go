@@ -30,6 +30,7 @@ func RemoveAlone(o Options) error {
 		return err
 	}
 	syscall.Rmdir(o.StateDir) // if it is empty now
+	syscall.Rmdir(filepath.Dir(o.StateDir))
 	return nil
 }
 

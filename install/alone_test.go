@@ -46,7 +46,7 @@ func TestASessionAloneGetsTheSamePartsInFilesOfC2C(t *testing.T) {
 	if err := RemoveAlone(o); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(o.StateDir); !os.IsNotExist(err) {
-		t.Errorf("%s is left: %v", o.StateDir, err)
+	if _, err := os.Stat(filepath.Dir(o.StateDir)); !os.IsNotExist(err) {
+		t.Errorf("%s is left: %v", filepath.Dir(o.StateDir), err)
 	}
 }

@@ -47,7 +47,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err
 		}
 	}
 	if !set {
-		none.Detail = "c2c is set up in none of " + strings.Join(present, ", ") + ": run c2c install"
+		none.Detail = "c2c is set up in none of " + strings.Join(present, ", ") + ": run c2c install, or start sessions with c2c start"
 		report = append(report, none)
 	}
 	return append(report, c.checkRunning(ctx, present)...), nil
