@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"c2c/internal/atomicfile"
@@ -32,6 +33,19 @@ func RemoveAlone(o Options) error {
 	syscall.Rmdir(o.StateDir) // if it is empty now
 	syscall.Rmdir(filepath.Dir(o.StateDir))
 	return nil
+}
+
+// IsInstalled reports whether a client's own configuration or a plugin sets c2c up. A file of the project counts only if this c2c
+// wrote its part: anybody may have committed it, for another machine.
+func IsInstalled(name string, o Options) bool {
+	s, targets, err := findSetup(name, o)
+	if err != nil {
+		return false
+	}
+	return s.plugin != nil && s.plugin(o) != "" || slices.ContainsFunc(targets, func(t target) bool {
+		p, err := t.find()
+		return err == nil && p.there && t.editor.kind() != kindFlag && (p.ours || t.project == "")
+	})
 }
 
 // ErrNotAlone means that a client takes c2c only from its own configuration.

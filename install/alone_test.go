@@ -50,3 +50,28 @@ func TestASessionAloneGetsTheSamePartsInFilesOfC2C(t *testing.T) {
 		t.Errorf("%s is left: %v", filepath.Dir(o.StateDir), err)
 	}
 }
+
+// A server c2c that somebody has committed for another machine does not count as an installed c2c.
+func TestAProjectsServerOfAnotherMachineIsNoInstall(t *testing.T) {
+	home := t.TempDir()
+	o := Options{Home: home, Project: filepath.Join(home, "src"), Binary: "/opt/c2c", HookScript: []byte("#!/bin/sh\n"),
+		StateDir: filepath.Join(home, "state"), Getenv: func(string) string { return "" }}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const server = `{"mcpServers": {"c2c": {"type": "stdio", "command": "/home/ada/bin/c2c", "args": ["mcp"], "env": {}}}}`
+	write(filepath.Join(o.Project, ".mcp.json"), server)
+	if IsInstalled(Claude, o) {
+		t.Error("the file of the project counts")
+	}
+	write(filepath.Join(home, ".claude.json"), server)
+	if !IsInstalled(Claude, o) {
+		t.Error("an older place of c2c in the person's own file does not count")
+	}
+}

@@ -106,7 +106,9 @@ type flagEditor struct {
 	without string // what the client does without the flag
 }
 
-func (flagEditor) kind() string { return "flag" }
+const kindFlag = "flag"
+
+func (flagEditor) kind() string { return kindFlag }
 
 func (e flagEditor) add(path string, data []byte) ([]byte, error) {
 	if confedit.Member(data, e.names...) != nil {

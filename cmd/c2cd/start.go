@@ -118,15 +118,17 @@ func (a *call) ownConversation(ctx context.Context, p client.Profile, begins boo
 }
 
 // setUpAlone sets c2c up for one session of a client in which it is not installed. It says what such a session lacks.
-func (a *app) setUpAlone(name string, theirs []string) install.Alone {
+func (a *app) setUpAlone(name string, theirs []string) (alone install.Alone) {
+	if !slices.Contains(install.Clients(), name) {
+		return alone
+	}
 	o, err := a.options()
-	if err != nil {
-		return install.Alone{}
+	if err == nil {
+		if install.IsInstalled(name, o) {
+			return alone
+		}
+		alone, err = install.SetUpAlone(name, o, theirs)
 	}
-	if found, err := install.Inspect(name, o); err != nil || found[0].Part != install.PartNone {
-		return install.Alone{} // installed, or not a client that c2c knows
-	}
-	alone, err := install.SetUpAlone(name, o, theirs)
 	if err != nil {
 		alone.Lacks = fmt.Sprintf("%v; so its model has no tools of c2c, and mail may not reach it", err)
 	}
