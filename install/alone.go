@@ -35,8 +35,8 @@ func RemoveAlone(o Options) error {
 	return nil
 }
 
-// IsInstalled reports whether a client's own configuration or a plugin sets c2c up. A file of the project counts only if this c2c
-// wrote its part: anybody may have committed it, for another machine.
+// IsInstalled reports whether the person's own configuration of a client, or a plugin, sets c2c up. Files of the project do not
+// count: anybody may have committed them, for another machine.
 func IsInstalled(name string, o Options) bool {
 	s, targets, err := findSetup(name, o)
 	if err != nil {
@@ -44,7 +44,7 @@ func IsInstalled(name string, o Options) bool {
 	}
 	return s.plugin != nil && s.plugin(o) != "" || slices.ContainsFunc(targets, func(t target) bool {
 		p, err := t.find()
-		return err == nil && p.there && t.editor.kind() != kindFlag && (p.ours || t.project == "")
+		return err == nil && p.there && t.editor.kind() != kindFlag && t.project == ""
 	})
 }
 
