@@ -17,6 +17,9 @@ func (e Event) Answered(config string, now time.Time) time.Time {
 	return e.protocol.answered(e, config, now)
 }
 
+// ScriptEnv is set by the hook script when it starts c2c only to record an answer of the model.
+const ScriptEnv = "C2C_HOOK_ANSWERS"
+
 // RunsScript reports whether the client's hooks run the hook script, which starts c2c only if c2c may have something to do.
 func (e Event) RunsScript() bool { return e.protocol.script }
 

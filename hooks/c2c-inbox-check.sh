@@ -8,6 +8,7 @@ c2c=c2c
 ring=$1
 
 start() {
+	export C2C_HOOK_ANSWERS=1
 	if command -v timeout >/dev/null 2>&1; then
 		timeout 5 "$c2c" hook --client claude
 	else

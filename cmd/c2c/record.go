@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"c2c/broker/moves"
+	"c2c/hooks"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -58,9 +59,10 @@ func (e *event) sawAnswer(ctx context.Context) error {
 	return nil
 }
 
-// expectAnswers records that handed-over mail waits for an answer of the model, if the client's events show one.
+// expectAnswers records that handed-over mail waits for an answer of the model. An older hook script does not call c2c when the model
+// answers. If such a script runs this hook, expectAnswers does nothing, and the mail counts as read at once.
 func (e *event) expectAnswers() {
-	if e.TellsAnswers() {
+	if e.TellsAnswers() && (!e.RunsScript() || e.Getenv(hooks.ScriptEnv) != "") {
 		e.warn(sessions.ExpectAnswers(e.b.Registry, e.s.ID))
 	}
 }

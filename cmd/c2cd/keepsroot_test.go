@@ -10,7 +10,7 @@ import (
 // asClaude begins a script in which bash is Claude Code, with the session birch, and amber has sent it mail. It ends in the folder shop.
 const asClaude = `unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID
 	mkdir shop && git init -q shop && cd shop && c2c register --session-id s-amber amber
-	export CLAUDE_PID=$$ CLAUDE_CODE_SESSION_ID=u1
+	export CLAUDE_PID=$$ CLAUDE_CODE_SESSION_ID=u1 C2C_HOOK_ANSWERS=1
 	hook() { printf '{"hook_event_name":"%s","session_id":"u1","prompt":"go on"}' "$1" | c2c hook --client claude; }
 	hook SessionStart; hook UserPromptSubmit; c2c register birch
 	c2c send birch "the tests are green" --from amber >&2
