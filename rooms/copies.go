@@ -268,8 +268,11 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	}
 	defer h.Close()
 	whole, err := h.end()
-	if err != nil || whole <= place {
-		return nil, min(place, whole), err // if the history is shorter, it is a new one
+	if err != nil {
+		return nil, place, err
+	}
+	if whole <= place {
+		return nil, whole, nil // if the history is shorter, it is a new one
 	}
 	for _, size := range []int64{maxPart, maxPart + 2*maxLine} {
 		end = 0

@@ -127,4 +127,5 @@ func (f *Facts) Join(other Facts) {
 	ids = append(ids, f.ClientIDs...)
 	f.ClientIDs = ids[max(0, len(ids)-maxClientIDs):]
 	f.MoveFrom = AddMissing(f.MoveFrom, other.MoveFrom...)
+	f.PutBack = max(f.PutBack, other.PutBack)
 }

@@ -148,7 +148,7 @@ func (e *event) takeBack(ctx context.Context) {
 		e.DropOwnNote() // it would say that mail was dropped, but this answer shows the mail again
 	}
 	if e.mayHaveNews() && e.ShowsWords() {
-		e.Note = strings.TrimSuffix(dropped().Digests()+"\n"+e.Note, "\n")
+		e.Note = strings.Trim(dropped().Digests()+"\n"+e.Note, "\n")
 	}
 }
 

@@ -65,7 +65,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 			return 0, err
 		}
 	}
-	argv, env := slices.Concat([]string{path}, alone.Args, theirs), append(client.Clean(os.Environ()), alone.Env...)
+	argv, env := slices.Concat([]string{path}, alone.Args, theirs), with(client.Clean(os.Environ()), alone.Env)
 	if *channel {
 		if profile.Channel == "" {
 			return 0, fmt.Errorf("%w: %s has no channel", errUsage, name)
@@ -115,6 +115,14 @@ func (a *call) ownConversation(ctx context.Context, p client.Profile, begins boo
 		return nil, cli.WithHint(fmt.Errorf("%w: %s may open the conversation of another session", errUsage, word), "that of "+alias+", which keeps its name: "+p.Reopens(alias, s.ClientID(), a.getenv))
 	}
 	return own, nil
+}
+
+// with returns the environment env with more variables, in place of those of the same names.
+func with(env, more []string) []string {
+	return append(slices.DeleteFunc(env, func(there string) bool {
+		name, _, _ := strings.Cut(there, "=")
+		return slices.ContainsFunc(more, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	}), more...)
 }
 
 // setUpAlone sets c2c up for one session of a client in which it is not installed. It says what such a session lacks.
