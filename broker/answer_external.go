@@ -15,8 +15,9 @@ import (
 // maxChat is the maximum number of messages with one chat id that are read to find the senders.
 const maxChat = 200
 
-// ReceivedInChat finds the messages from outside in the session's mailbox that have this chat id, and returns the newest. If several
-// senders have used the chat id, the error is a *SeveralError, because a sender may choose the chat id of another sender.
+// ReceivedInChat finds the messages from outside in the session's mailbox that have this chat id,
+// and returns the newest. If several senders have used the chat id, the error is a *SeveralError,
+// because a sender may choose the chat id of another sender.
 func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID string) (mail.Message, error) {
 	if err := mail.CheckWord("chat id", chatID); err != nil {
 		return mail.Message{}, err
@@ -59,8 +60,9 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	return mail.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
 }
 
-// ReplyExternal is Reply for a message from outside. It attaches o.Files to the answer. If o.Edits is set, the answer replaces an earlier
-// answer of the session to the same sender; o.Edits is the id of that answer, or a part of the id.
+// ReplyExternal is Reply for a message from outside. It attaches o.Files to the answer. If o.Edits
+// is set, the answer replaces an earlier answer of the session to the same sender; o.Edits is the
+// id of that answer, or a part of the id.
 func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answered, m mail.Message, o Origin) (Receipt, error) {
 	short := mail.ShortID(answered.ID)
 	if !answered.External {
@@ -81,8 +83,8 @@ func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answe
 
 var errNotOwnAnswer = errors.New("it is not an answer that you sent to this sender")
 
-// edited returns the whole id for typed, an id or a part of one. The message with this id must be an answer that the session has sent to
-// the sender of the message answered.
+// edited returns the whole id for typed, an id or a part of one. The message with this id must be
+// an answer that the session has sent to the sender of the message answered.
 func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mail.Message, typed string) (id string, err error) {
 	if id, err = b.MessageID(ctx, typed); err != nil {
 		return "", err

@@ -147,8 +147,8 @@ func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
 	}
 }
 
-// A sender that was killed behind the message repeats it, and one that tells of the late answer is killed before the
-// record is dropped.
+// A sender that was killed behind the message repeats it, and one that tells of the late answer is
+// killed before the record is dropped.
 func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)

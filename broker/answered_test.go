@@ -173,8 +173,8 @@ func TestAReceiptMayComeBehindTheAnswer(t *testing.T) {
 	}
 }
 
-// The time of "read" is that of an answer, never that of the hand-over. c2c keeps only the time of the newest answer, so the first one may
-// have been earlier.
+// The time of "read" is that of an answer, never that of the hand-over. c2c keeps only the time of
+// the newest answer, so the first one may have been earlier.
 func TestReadHasNotTheTimeOfTheHandOver(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := expecting(t)

@@ -8,8 +8,9 @@ import (
 	"c2c/sessions/callers"
 )
 
-// Attach finds the caller's session, or makes a new one, and records the client's id and process for it. A session that was removed by a
-// sweep gets back its mailbox, its dead letters, and also its alias if no other session has the alias now.
+// Attach finds the caller's session, or makes a new one, and records the client's id and process
+// for it. A session that was removed by a sweep gets back its mailbox, its dead letters, and also
+// its alias if no other session has the alias now.
 func (b *Broker) Attach(ctx context.Context, c callers.Caller) (sessions.Session, error) {
 	c = c.Looked()
 	if s, ok := callers.Attached(b.Registry, c); ok {
@@ -18,8 +19,9 @@ func (b *Broker) Attach(ctx context.Context, c callers.Caller) (sessions.Session
 	return b.arrive(ctx, c, "")
 }
 
-// Register is an Attach that also gives the session an alias; with "" the session keeps its present alias. If an absent session has the
-// alias, its mail moves to the caller's session, too. If the session with the alias is or may be alive, the error is an *AliasTakenError.
+// Register is an Attach that also gives the session an alias; with "" the session keeps its present
+// alias. If an absent session has the alias, its mail moves to the caller's session, too. If the
+// session with the alias is or may be alive, the error is an *AliasTakenError.
 func (b *Broker) Register(ctx context.Context, c callers.Caller, alias string) (sessions.Session, error) {
 	if alias != "" {
 		if err := sessions.CheckAlias(alias); err != nil {

@@ -12,7 +12,8 @@ import (
 	"c2c/sessions"
 )
 
-// ByAsk is the name of the reader that takes an answer out of the mailbox for "c2c ask", or for the tool "ask".
+// ByAsk is the name of the reader that takes an answer out of the mailbox for "c2c ask", or for the
+// tool "ask".
 const ByAsk = "ask"
 
 // ErrNoAnswer says that no answer came before the time limit.
@@ -30,8 +31,9 @@ type Question struct {
 	stamp inbox.Stamp
 }
 
-// Ask sends a question. Its answer comes from Question.Look. Until the limit is over or this process ends, hooks and ringers of the session
-// leave the answer alone. Ask returns the errors of Send, and *CircleError.
+// Ask sends a question. Its answer comes from Question.Look. Until the limit is over or this
+// process ends, hooks and ringers of the session leave the answer alone. Ask returns the errors of
+// Send, and *CircleError.
 func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message, limit time.Duration) (*Question, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -61,7 +63,8 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	return q, nil
 }
 
-// Changed returns the path of a file to watch. Call Look when a process has closed the file after a write.
+// Changed returns the path of a file to watch. Call Look when a process has closed the file after a
+// write.
 func (q *Question) Changed() (path string, err error) { return q.b.Locks.Watchable(q.box.LockName()) }
 
 // Answer is the answer to a question, leased to the session that asked.
@@ -77,8 +80,9 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("the answer %s was handed over to this session by %s", mail.ShortID(e.ID), e.By)
 }
 
-// Look leases the answer and returns it. It returns nil if no answer has come. While the mailbox has not changed, a call costs little. If
-// another reader has taken the answer, the error is a *TakenError.
+// Look leases the answer and returns it. It returns nil if no answer has come. While the mailbox
+// has not changed, a call costs little. If another reader has taken the answer, the error is a
+// *TakenError.
 func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	stamp, err := q.box.Stamp()
 	if err != nil || stamp == q.stamp {
@@ -118,8 +122,8 @@ func (q *Question) isAnswer(m mail.Message) bool {
 	return err == nil && owed.IsReply(q.b.Authors(rows), q.asked, q.To, m)
 }
 
-// Ack ends the lease of the answer. If err is nil, the answer was handed over, and Ack confirms that. Otherwise the answer waits again, as
-// ordinary mail.
+// Ack ends the lease of the answer. If err is nil, the answer was handed over, and Ack confirms
+// that. Otherwise the answer waits again, as ordinary mail.
 func (a *Answer) Ack(ctx context.Context, err error) error {
 	if err != nil {
 		return a.lease.Release()

@@ -1,5 +1,5 @@
-// These tests force a kill: they close the file of a wait, or give up a lease, as the end of a process does. And they
-// look at when a question looks again, because each look reads all mail.
+// These tests force a kill: they close the file of a wait, or give up a lease, as the end of a
+// process does. And they look at when a question looks again, because each look reads all mail.
 
 package broker_test
 
@@ -82,7 +82,8 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	}
 }
 
-// A look closes the lock file, and who waits for that looks again: so there is none while nothing can come of it.
+// A look closes the lock file, and who waits for that looks again: so there is none while nothing
+// can come of it.
 func TestAnAnswerInAnothersHandsIsAwaitedAtRest(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})

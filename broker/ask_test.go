@@ -89,7 +89,8 @@ func TestAnHeirAnswersForTheOneThatWasAsked(t *testing.T) {
 	w.wantAnswer(q, "the answer")
 }
 
-// A process that was stopped keeps its lock, and not what it waits for longer than it would have waited.
+// A process that was stopped keeps its lock, and not what it waits for longer than it would have
+// waited.
 func TestAStoppedAskKeepsNoAnswerBehindItsTime(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})

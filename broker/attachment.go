@@ -12,11 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxAttachment is the maximum size of an attached file, in bytes. It is limited because c2c reads the whole file to make its hash.
+// maxAttachment is the maximum size of an attached file, in bytes. It is limited because c2c reads
+// the whole file to make its hash.
 const maxAttachment = 50 << 20
 
-// FileOf describes a file of this user by its path, size and hash, for a message to a sender outside (c2c senders). c2c does not send the
-// content. The path must be absolute; FileOf follows symbolic links in it. The file must be a regular file on a disk.
+// FileOf describes a file of this user by its path, size and hash, for a message to a sender
+// outside (c2c senders). c2c does not send the content. The path must be absolute; FileOf follows
+// symbolic links in it. The file must be a regular file on a disk.
 func FileOf(ctx context.Context, path string) (File, error) {
 	fail := func(err error) (File, error) { return File{}, fmt.Errorf("attach %q: %w", path, err) }
 	if !filepath.IsAbs(path) {
@@ -50,8 +52,8 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	return File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
 }
 
-// checkAttachment accepts only a file of this user on a disk. A file that the kernel makes, such as one in /proc, may have the secrets of a
-// process.
+// checkAttachment accepts only a file of this user on a disk. A file that the kernel makes, such as
+// one in /proc, may have the secrets of a process.
 func checkAttachment(f *os.File, info os.FileInfo) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
@@ -70,7 +72,8 @@ func checkAttachment(f *os.File, info os.FileInfo) error {
 	return nil
 }
 
-// pathCause returns the cause of err without the path, because the caller's error names the path already.
+// pathCause returns the cause of err without the path, because the caller's error names the path
+// already.
 func pathCause(err error) error {
 	if wrapped := new(os.PathError); errors.As(err, &wrapped) {
 		return wrapped.Err

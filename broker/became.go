@@ -41,7 +41,8 @@ type MessageStatus struct {
 	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
 }
 
-// Became returns the state of a message and the time of the state, such as "handed 13:24:01" or "read after 13:24:01" (see HandedAt).
+// Became returns the state of a message and the time of the state, such as "handed 13:24:01" or
+// "read after 13:24:01" (see HandedAt).
 func (s MessageStatus) Became(now time.Time) string {
 	text := s.State
 	switch {

@@ -1,17 +1,20 @@
-// Package broker is for mail between the AI sessions of a project: it sends and answers messages, lists them, and reports their states. A
-// session is one conversation with an AI program, which is called its client. A root is the directory with the mail of one project. To ring
-// a session means to wake its client when mail waits; a ringer is a process that rings.
+// Package broker is for mail between the AI sessions of a project: it sends and answers messages,
+// lists them, and reports their states. A session is one conversation with an AI program, which is
+// called its client. A root is the directory with the mail of one project. To ring a session means
+// to wake its client when mail waits; a ringer is a process that rings.
 //
 // Package sessions has the list of the sessions, and package inbox keeps their mail on disk. Of the
-// packages in this folder, owed knows what is owed, how it ends and who is told, and stops agents that
-// only answer each other; moves moves mail to another mailbox.
+// packages in this folder, owed knows what is owed, how it ends and who is told, and stops agents
+// that only answer each other; moves moves mail to another mailbox.
 //
-// Some more words: The facts of a session are a file for what its row in registry.json cannot hold (package sessions/facts). A sweep ("c2c
-// sweep") removes sessions that nobody uses and of whose client c2c sees no process. A host is another machine, and the relay is the
-// process that carries mail to hosts. The OCaml c2c is the program before this one.
+// Some more words: The facts of a session are a file for what its row in registry.json cannot hold
+// (package sessions/facts). A sweep ("c2c sweep") removes sessions that nobody uses and of whose
+// client c2c sees no process. A host is another machine, and the relay is the process that carries
+// mail to hosts. The OCaml c2c is the program before this one.
 //
-// Any number of goroutines may use one Broker, and any number of processes may open one root. Locks are taken in this order: the right to
-// ring (<session>.wake.lock), registry, session, inbox, archive, dead-letter.jsonl, broker.log.
+// Any number of goroutines may use one Broker, and any number of processes may open one root. Locks
+// are taken in this order: the right to ring (<session>.wake.lock), registry, session, inbox,
+// archive, dead-letter.jsonl, broker.log.
 package broker
 
 import (
@@ -32,15 +35,18 @@ type Config struct {
 	Existing bool
 	// Processes finds the processes of clients; nil: in the system.
 	Processes sessions.ProcessTable
-	// Uninstalled reports whether c2c was uninstalled from a client while the client's process pid ran. Nil: it never was.
+	// Uninstalled reports whether c2c was uninstalled from a client while the client's process pid
+	// ran. Nil: it never was.
 	Uninstalled func(client string, pid int) bool
 	Getenv      func(string) string      // to find the files of clients; nil: c2c does not look for them
 	Hosts       func() ([]string, error) // the names of the machines that are paired with this one; nil: no machine is
-	// WantRelay starts the relay if it does not run. A Broker calls it when mail waits for another machine. Nil: nothing starts the relay.
+	// WantRelay starts the relay if it does not run. A Broker calls it when mail waits for another
+	// machine. Nil: nothing starts the relay.
 	WantRelay func() error
 }
 
-// ConfigOf returns a Config with the settings from environment variables. It ignores invalid settings; "c2c doctor" reports them.
+// ConfigOf returns a Config with the settings from environment variables. It ignores invalid
+// settings; "c2c doctor" reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return sessions.Uninstalled(getenv, client, pid) }
 	return Config{Root: root, Log: log, Limits: owed.LoopLimitsOf(getenv), Uninstalled: gone, Getenv: getenv, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}

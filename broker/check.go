@@ -63,8 +63,9 @@ func CheckRoot(ctx context.Context, reg *sessions.Registry) []format.Finding {
 	return append(damaged, found...)
 }
 
-// checkMods lists the running sessions in which a mod of ours was seen, and those in which none was. A missing mod is not a problem: the
-// person or an administrator may have switched it off, or the client is too old.
+// checkMods lists the running sessions in which a mod of ours was seen, and those in which none
+// was. A missing mod is not a problem: the person or an administrator may have switched it off, or
+// the client is too old.
 func checkMods(all []sessions.Session) (found []format.Finding) {
 	for _, p := range client.All() {
 		var with, without []string
@@ -100,7 +101,8 @@ func Few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkDamage lists the damaged files that c2c has set aside and nobody has removed, and the mailboxes that cannot be read.
+// checkDamage lists the damaged files that c2c has set aside and nobody has removed, and the
+// mailboxes that cannot be read.
 func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []format.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*", "rooms/*/*.corrupt-*"} {
 		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // filepath.Glob would read a [ in the root's path as a pattern
@@ -139,7 +141,8 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 	return found
 }
 
-// howToRead returns what a person can do so that a session reads its mail. Only an agent itself may take the mail of an agent.
+// howToRead returns what a person can do so that a session reads its mail. Only an agent itself may
+// take the mail of an agent.
 func howToRead(reg *sessions.Registry, sid string, all []sessions.Session) string {
 	for _, s := range all {
 		switch {
@@ -157,7 +160,8 @@ func howToRead(reg *sessions.Registry, sid string, all []sessions.Session) strin
 	return "c2c sweep, since no session has it any more"
 }
 
-// checkSession checks the last ring and the mail of one session. ok is false if there is nothing to report.
+// checkSession checks the last ring and the mail of one session. ok is false if there is nothing to
+// report.
 func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Message) (f format.Finding, ok bool) {
 	r, now, look := s.LastRing, reg.Now(), reg.Prober()
 	unrung := func() string {

@@ -203,7 +203,8 @@ func TestAClaimCoversFoldersPatternsAndLinks(t *testing.T) {
 	}
 }
 
-// A claim is for a path, not for an inode: after git checkout the inode of a claimed file may be that of any other file.
+// A claim is for a path, not for an inode: after git checkout the inode of a claimed file may be
+// that of any other file.
 func TestAClaimStaysAtItsPath(t *testing.T) {
 	w, amber, birch, dir := claimants(t)
 	claimed, other := filepath.Join(dir, "main.go"), filepath.Join(dir, "other.go")

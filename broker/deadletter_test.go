@@ -18,7 +18,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// What is dead is none of a session that is made just now, so it does not even look: a root may have 200,000 dead letters.
+// What is dead is none of a session that is made just now, so it does not even look: a root may
+// have 200,000 dead letters.
 func TestANewSessionDoesNotLookAmongTheDead(t *testing.T) {
 	w := newWorld(t)
 	if err := os.Mkdir(filepath.Join(w.Root(), deadFile), 0o700); err != nil { // which whoever reads it tells
@@ -60,8 +61,8 @@ func TestASessionGetsItsOwnAmongManyDead(t *testing.T) {
 	w.wantMail(back.ID, "mine", "of another")
 }
 
-// A sweep that is stopped once it has found that its mail is among the dead letters already takes that mail out of the mailbox
-// later, when the session is back and has looked for its dead letters.
+// A sweep that is stopped once it has found that its mail is among the dead letters already takes
+// that mail out of the mailbox later, when the session is back and has looked for its dead letters.
 func TestADeadLetterStaysWhileASweepHasItsMessage(t *testing.T) {
 	for name, ends := range map[string]func(w *world, sweep *inbox.Lease){
 		"the sweep goes on":    func(w *world, sweep *inbox.Lease) { sweep.Remove(t.Context(), inbox.Handles(sweep.Messages)...) },
@@ -135,8 +136,8 @@ func TestABrokenDeadLetterFileCostsOnlyItself(t *testing.T) {
 	}
 }
 
-// A session that was swept may come back for its mail. As in the OCaml c2c, an alias that was chosen gets the
-// letters of a session that cannot; one that was made up gets none.
+// A session that was swept may come back for its mail. As in the OCaml c2c, an alias that was
+// chosen gets the letters of a session that cannot; one that was made up gets none.
 func TestAFreeNameGetsNoMailOfWhoHadIt(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(10)})

@@ -60,8 +60,9 @@ func (w *world) look(k *owed.Checker) time.Duration {
 	return wait
 }
 
-// unforked keeps the tests beside this one from starting a program, until resume is called. Between fork and exec a new process
-// has the open files of all tests, and their locks, so a lock that is only tried then looks taken.
+// unforked keeps the tests beside this one from starting a program, until resume is called. Between
+// fork and exec a new process has the open files of all tests, and their locks, so a lock that is
+// only tried then looks taken.
 func unforked() (resume func()) {
 	syscall.ForkLock.RLock()
 	return syscall.ForkLock.RUnlock
@@ -180,7 +181,8 @@ func TestASenderIsToldThatItsReceiverHasEnded(t *testing.T) {
 	w.wantMail(birch.ID, "x")
 }
 
-// A client that is started anew within a minute has not ended, and what was sent to an absent session was said to wait.
+// A client that is started anew within a minute has not ended, and what was sent to an absent
+// session was said to wait.
 func TestNobodyIsToldOfAnEndThatIsNone(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
@@ -370,7 +372,8 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 	}
 }
 
-// If a suspended process holds a lock, each failed look waits for some seconds, and meanwhile no other deadline is checked.
+// If a suspended process holds a lock, each failed look waits for some seconds, and meanwhile no
+// other deadline is checked.
 func TestAFailedLookIsRepeatedOnlyAfterAWhile(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]func(w *world, amber, birch sessions.Session) (mend func(), done func() bool){
@@ -581,7 +584,8 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// The steps by which a message expires, each of which may be the last of a killed process: the next one completes them.
+// The steps by which a message expires, each of which may be the last of a killed process: the next
+// one completes them.
 func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(w *world, k *owed.Checker, m mail.Message) error{
@@ -648,8 +652,8 @@ func TestOneKeepsAtATime(t *testing.T) {
 	w.wantNotices(amber.ID, "has not read")
 }
 
-// Two that look at once may find other words: it was told all the same. And of a message of another program, whose id is no
-// name, its sender is told, too.
+// Two that look at once may find other words: it was told all the same. And of a message of another
+// program, whose id is no name, its sender is told, too.
 func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)

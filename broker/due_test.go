@@ -83,7 +83,8 @@ func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 	}
 }
 
-// A plain message has nothing to do with owed.due, and what waits is not read as long as nothing is due.
+// A plain message has nothing to do with owed.due, and what waits is not read as long as nothing is
+// due.
 func TestNothingIsReadThatIsNotDue(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
@@ -101,7 +102,8 @@ func TestNothingIsReadThatIsNotDue(t *testing.T) {
 	}
 }
 
-// The mark can be wrong in many ways. Whatever has happened to it, nobody is told late by more than lookEvery.
+// The mark can be wrong in many ways. Whatever has happened to it, nobody is told late by more than
+// lookEvery.
 func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 	t.Parallel()
 	path := func(w *world) string { return filepath.Join(w.Root(), sessions.FileName) }
@@ -225,7 +227,8 @@ func TestACheckerKeepsOwedDueAhead(t *testing.T) {
 	w.wantNotices(amber.ID)
 }
 
-// A person waits for a command. What it has no time for is done a minute later, from another mailbox on.
+// A person waits for a command. What it has no time for is done a minute later, from another
+// mailbox on.
 func TestACommandDoesNotLookForLong(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)

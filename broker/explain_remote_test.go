@@ -9,7 +9,8 @@ import (
 	"c2c/relay/cache"
 )
 
-// A machine that another one dials does not notice when that one sleeps. So the list shows when it was last heard.
+// A machine that another one dials does not notice when that one sleeps. So the list shows when it
+// was last heard.
 func TestAListSaysNoMoreOfAMachineThanIsKnown(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	ago := func(d time.Duration) float64 { return mail.Seconds(now.Add(-d)) }

@@ -9,15 +9,15 @@ import (
 )
 
 type (
-	// Origin says where a message from outside comes from. For an answer, it says which earlier answer is replaced, and which files are
-	// attached.
+	// Origin says where a message from outside comes from. For an answer, it says which earlier
+	// answer is replaced, and which files are attached.
 	Origin = mail.Origin
 	// File is a file on this machine to which a message refers.
 	File = mail.File
 )
 
-// ExternalSession returns the session external-<name> of a sender outside, and makes it if it is missing. The argument client is
-// sessions.ClientExternal, ClientSigned or ClientDenied.
+// ExternalSession returns the session external-<name> of a sender outside, and makes it if it is
+// missing. The argument client is sessions.ClientExternal, ClientSigned or ClientDenied.
 func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sessions.Session, error) {
 	if err := mail.CheckSender(name); err != nil {
 		return sessions.Session{}, err
@@ -49,8 +49,9 @@ func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sess
 	return b.Session(own), nil
 }
 
-// SendExternal is Send for a message with an Origin, from or to a sender outside. The argument from is the session of the writer. The
-// writer is the sender outside, or an agent that answers this sender.
+// SendExternal is Send for a message with an Origin, from or to a sender outside. The argument from
+// is the session of the writer. The writer is the sender outside, or an agent that answers this
+// sender.
 func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail.Message, o Origin) (Receipt, error) {
 	if err := m.SetOrigin(o); err != nil {
 		return Receipt{}, fmt.Errorf("send: %w", err)
@@ -58,8 +59,9 @@ func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail
 	return b.Send(ctx, from, m)
 }
 
-// HasRoomFrom reports whether the mailbox of an alias has room for another message of a sender: fewer than limit messages of that sender
-// wait there. It reads the messages only if the whole mailbox has limit messages or more.
+// HasRoomFrom reports whether the mailbox of an alias has room for another message of a sender:
+// fewer than limit messages of that sender wait there. It reads the messages only if the whole
+// mailbox has limit messages or more.
 func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias string, limit int) (bool, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {

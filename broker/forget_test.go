@@ -70,7 +70,8 @@ func TestNoticesAreNoDeadLetters(t *testing.T) {
 	w.wantMail(birch.ID)
 }
 
-// A session that comes back after it was forgotten finds its mailbox, its alias and what c2c has told it.
+// A session that comes back after it was forgotten finds its mailbox, its alias and what c2c has
+// told it.
 func TestAForgottenSessionComesBack(t *testing.T) {
 	t.Parallel()
 	w, _, birch := pair(t)

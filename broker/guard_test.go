@@ -16,7 +16,8 @@ import (
 	"c2c/wake"
 )
 
-// guarded are sessions whose clients tell of tool calls, in a root with such a limit; 0: the usual one.
+// guarded are sessions whose clients tell of tool calls, in a root with such a limit; 0: the usual
+// one.
 func guarded(t *testing.T, hops, n int) (w *world, all []sessions.Session) {
 	t.Helper()
 	w = newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: hops}})
@@ -79,7 +80,8 @@ func heldOnce(t *testing.T) (w *world, amber, birch sessions.Session, held broke
 	return w, amber, birch, held
 }
 
-// Sessions that work are never held and never slowed, however often and however long they answer each other.
+// Sessions that work are never held and never slowed, however often and however long they answer
+// each other.
 func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 	t.Parallel()
 	for name, pattern := range map[string]struct {
@@ -262,7 +264,8 @@ func TestAnOpenGuardStopsOnlyItsChain(t *testing.T) {
 	}
 }
 
-// What is held is told with its time, comes by itself then, and is followed by one message each time while nobody works.
+// What is held is told with its time, comes by itself then, and is followed by one message each
+// time while nobody works.
 func TestWhatIsHeldIsHandedOverAfterSilence(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, r := heldOnce(t)
@@ -327,7 +330,8 @@ func TestOneAnswerGoesThroughAfterSilence(t *testing.T) {
 	}
 }
 
-// When somebody works, what is held comes at once: what its sender writes then must not overtake it.
+// When somebody works, what is held comes at once: what its sender writes then must not overtake
+// it.
 func TestWorkFreesWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, who := range map[string]int{"of the sender": 0, "of the receiver": 1} {
@@ -463,8 +467,8 @@ func TestTheCheckerTellsOfWhatIsHeld(t *testing.T) {
 	w.wantNotices(w.person(), "s0 and s1")
 }
 
-// A sender that repeats a message stores nothing more, so nothing more is refused. What would expire first, or is not
-// stored, is not held.
+// A sender that repeats a message stores nothing more, so nothing more is refused. What would
+// expire first, or is not stored, is not held.
 func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 2, 2)
@@ -531,7 +535,8 @@ func TestASenderHoldsNothingItself(t *testing.T) {
 	}
 }
 
-// The clock was wrong, and was set right: nothing is hidden for longer than c2c hides it, and nobody is judged by such times.
+// The clock was wrong, and was set right: nothing is hidden for longer than c2c hides it, and
+// nobody is judged by such times.
 func TestAWrongClockHoldsNobody(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"ahead": 30 * 24 * time.Hour, "behind": -30 * 24 * time.Hour, "a second ahead": time.Second} {

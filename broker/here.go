@@ -13,14 +13,16 @@ import (
 	"c2c/sessions/callers"
 )
 
-// OpenHere opens the root of the repository to which the directory cwd belongs, and makes the root if it is missing. It is for a directory
-// that somebody has named; OpenFor is for the programs that a client or a person runs.
+// OpenHere opens the root of the repository to which the directory cwd belongs, and makes the root
+// if it is missing. It is for a directory that somebody has named; OpenFor is for the programs that
+// a client or a person runs.
 func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, error) {
 	return OpenFor(callers.Caller{Remote: true, Getenv: getenv}, cwd, cfg)
 }
 
-// OpenFor opens the root of a caller: that of the running session that owns the caller, and only without such a session that of the
-// directory cwd. Of cfg it uses only the clock, the log, the processes and Existing.
+// OpenFor opens the root of a caller: that of the running session that owns the caller, and only
+// without such a session that of the directory cwd. Of cfg it uses only the clock, the log, the
+// processes and Existing.
 func OpenFor(c callers.Caller, cwd string, cfg Config) (*Broker, error) {
 	if cfg.Processes == nil {
 		cfg.Processes = new(sessions.SystemProcesses)
@@ -61,8 +63,9 @@ func RootHere(getenv func(string) string, cwd string) (root string, err error) {
 // bySession is the source of a root that a running session has.
 const bySession = "the session that runs here"
 
-// find finds the root of a caller. If the repository around cwd had another root when c2c was last used in it, or before, and a session of
-// that root runs in this repository, it is that session's root.
+// find finds the root of a caller. If the repository around cwd had another root when c2c was last
+// used in it, or before, and a session of that root runs in this repository, it is that session's
+// root.
 func find(c callers.Caller, cwd string, table sessions.ProcessTable) (project.Place, error) {
 	if project.Named(c.Getenv) == "" {
 		if root := callers.Root(table, c); root != "" {
@@ -76,8 +79,8 @@ func find(c callers.Caller, cwd string, table sessions.ProcessTable) (project.Pl
 	return p, err
 }
 
-// runsIn reports whether a session of a root runs in a repository: its process is or was started there, as far as the system tells. A clone
-// elsewhere may have kept that root.
+// runsIn reports whether a session of a root runs in a repository: its process is or was started
+// there, as far as the system tells. A clone elsewhere may have kept that root.
 func runsIn(root, top string, table sessions.ProcessTable) bool {
 	reg, err := sessions.Open(sessions.Config{Root: root})
 	if err != nil {

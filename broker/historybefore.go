@@ -12,8 +12,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Position is a place in the order of all messages: the time of a message, and its fingerprint to order messages of the same time. A Broker
-// keeps no state for a Position, so a caller that pages through the past can continue at any time.
+// Position is a place in the order of all messages: the time of a message, and its fingerprint to
+// order messages of the same time. A Broker keeps no state for a Position, so a caller that pages
+// through the past can continue at any time.
 type Position struct {
 	TS          float64
 	Fingerprint mail.Fingerprint
@@ -29,9 +30,10 @@ func (m Position) compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Fingerprint[:], other.Fingerprint[:]))
 }
 
-// HistoryBefore returns the newest messages before a position, newest first: waiting and read ones, and dead letters. It searches the mail
-// of all sessions, or only the messages that the session sid has sent or received. The result more is true if there are older messages. The
-// error names the mailboxes that could not be read; the messages of all other mailboxes are returned all the same.
+// HistoryBefore returns the newest messages before a position, newest first: waiting and read ones,
+// and dead letters. It searches the mail of all sessions, or only the messages that the session sid
+// has sent or received. The result more is true if there are older messages. The error names the
+// mailboxes that could not be read; the messages of all other mailboxes are returned all the same.
 func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position, limit int) (all []Mail, more bool, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -39,8 +41,9 @@ func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position,
 	}
 	own := b.Authors(rows)
 	newest := &newest{limit: limit + 1}
-	// An archive has its messages in the order in which they were read, so an older line may have a newer message. Therefore all lines must
-	// be searched. A message that cannot be among the newest is not parsed, and needs no memory.
+	// An archive has its messages in the order in which they were read, so an older line may have a
+	// newer message. Therefore all lines must be searched. A message that cannot be among the
+	// newest is not parsed, and needs no memory.
 	mayBe := func(ts float64) bool { return ts <= before.TS && (!newest.isFull() || ts >= newest.all[limit].TS) }
 	found := b.collector()
 	err = b.search(ctx, func(box string) inbox.Query {
@@ -69,8 +72,8 @@ type newest struct {
 
 func (n *newest) isFull() bool { return len(n.all) == n.limit }
 
-// add adds a position if it is among the newest so far, and reports whether it is. It also returns true for a position that n has
-// already: of two copies of a message, the collector keeps one.
+// add adds a position if it is among the newest so far, and reports whether it is. It also returns
+// true for a position that n has already: of two copies of a message, the collector keeps one.
 func (n *newest) add(at Position) bool {
 	i, there := slices.BinarySearchFunc(n.all, at, func(one, at Position) int { return at.compare(one) })
 	if there {

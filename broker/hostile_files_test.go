@@ -21,7 +21,8 @@ var hostileFiles = []string{"sessions/amber.json", deadFile, logFile, dueMark, "
 	askingDir + "/m-1", "archive/amber.jsonl", "amber.inbox.json", "amber.lease/00000001-1-9.json", "amber.lease/00000002-1-9-0-1-hook.json",
 	"archive/amber.old/0000000000000000.jsonl", "archive/amber.old/0000000000000000-0000000000000009.ids"}
 
-// Whatever stands in one of them, the readers of a root have an answer, and another session has its mail.
+// Whatever stands in one of them, the readers of a root have an answer, and another session has its
+// mail.
 func FuzzFilesOfARoot(f *testing.F) {
 	line := `{"from_alias":"birch","to_alias":"amber","content":"x","ts":1.5,"message_id":"m-1","kind":"question","due":2.5,"deleted_at":3.5,"from_session_id":"amber","drained_at":4.5,"reason":"swept","alias":"amber","last_ring":{"at":"2026-11-22T10:00:00Z"},"event":"dm_enqueue"}`
 	for i := range hostileFiles {

@@ -350,7 +350,8 @@ func TestAnIDThatIsTheNameOfNewContentIsRefused(t *testing.T) {
 	}
 }
 
-// The process that started a server may end before it. Another one may have its id by then, and is not rung.
+// The process that started a server may end before it. Another one may have its id by then, and is
+// not rung.
 func TestASessionLivesAsLongAsItsServer(t *testing.T) {
 	w := newWorld(t)
 	s := w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(20)})
@@ -443,7 +444,8 @@ func TestAProcessOfAnotherNamespaceIsNobodyWeKnow(t *testing.T) {
 	}
 }
 
-// All that a client runs has the variable with which c2c start started it, also a client in its shell.
+// All that a client runs has the variable with which c2c start started it, also a client in its
+// shell.
 func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
 	w := newTableWorld(t)
 	w.table[11] = sessions.Process{PID: 11, Parent: 10, Start: 11} // a shell of the outer client
@@ -492,7 +494,8 @@ func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
 	w.wantResolve(outer.ID, callers.Caller{Client: "gemini", ClientID: "g1", PID: w.pid(30), Getenv: inherited})
 }
 
-// Codex tells its hooks no process. Its shells have the outer client's process above them, and both variables.
+// Codex tells its hooks no process. Its shells have the outer client's process above them, and both
+// variables.
 func TestAShellOfACodexInTheShellOfClaudeIsThatOfCodex(t *testing.T) {
 	for _, start := range []string{"", "amber"} {
 		w := newTableWorld(t)
@@ -518,7 +521,8 @@ type inner struct{ sessions.ProcessTable }
 
 func (inner) Environ(int) []string { return []string{"CODEX_THREAD_ID=t0"} }
 
-// Its hooks say which one it has now. Its server and its shells must not go on as the one that it was started as.
+// Its hooks say which one it has now. Its server and its shells must not go on as the one that it
+// was started as.
 func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
 	for _, atOnce := range []bool{true, false} {
 		w := newTableWorld(t)
@@ -546,8 +550,8 @@ func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
 	}
 }
 
-// One process may run two sessions, and give each a server with its id. What the process was started with is another thing: its
-// servers have that too, whichever session they are of.
+// One process may run two sessions, and give each a server with its id. What the process was
+// started with is another thing: its servers have that too, whichever session they are of.
 func TestAServerIsOfTheSessionThatItsClientGaveIt(t *testing.T) {
 	w := newTableWorld(t)
 	had := &startedAs{ProcessTable: w.table}
@@ -584,8 +588,8 @@ type startedAs struct {
 
 func (s *startedAs) Environ(int) []string { return s.as }
 
-// A wire daemon hands its session on in the same way. The agent itself need not call anything of c2c, so who calls first
-// is not the agent: its process is the one that the daemon has started.
+// A wire daemon hands its session on in the same way. The agent itself need not call anything of
+// c2c, so who calls first is not the agent: its process is the one that the daemon has started.
 func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
 	w := newTableWorld(t)
 	w.table[11] = sessions.Process{PID: 11, Parent: 10, Start: 11} // the agent

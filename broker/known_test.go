@@ -72,7 +72,8 @@ func TestAnInnerClientDoesNotWriteAsTheOuterOne(t *testing.T) {
 	w.wantKnown(mail.ByClaim, callers.Caller{Explicit: "outer"})
 }
 
-// Sessions that share a process are told apart by what the client has given to the shell, not by what a command in it has set.
+// Sessions that share a process are told apart by what the client has given to the shell, not by
+// what a command in it has set.
 func TestASharedProcessNamesTheSessionOfItsShell(t *testing.T) {
 	w := newTableWorld(t)
 	w.register("one", callers.Caller{Client: "codex", ClientID: "t1", PID: 90})
@@ -136,7 +137,8 @@ func TestMailOfAnotherHostIsKnownByItsSignature(t *testing.T) {
 	}
 }
 
-// A program that writes the mailbox itself has no word, or one that c2c does not take from anybody else.
+// A program that writes the mailbox itself has no word, or one that c2c does not take from anybody
+// else.
 func TestMailWrittenToTheFileHasNoWord(t *testing.T) {
 	w := newTableWorld(t)
 	amber := w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 90})

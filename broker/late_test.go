@@ -1,5 +1,6 @@
-// These tests force a race: a sender has looked its receiver up, and stores the message only when another process has moved or
-// forgotten that session. They call Deliver, which is the second half of a send.
+// These tests force a race: a sender has looked its receiver up, and stores the message only when
+// another process has moved or forgotten that session. They call Deliver, which is the second half
+// of a send.
 
 package broker_test
 
@@ -13,7 +14,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// A sender that had looked the alias up before it changed hands finds that a mover holds the old mailbox.
+// A sender that had looked the alias up before it changed hands finds that a mover holds the old
+// mailbox.
 func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	w, amber := absentHolder(t)
 	unblock := w.block("heir")
@@ -35,7 +37,8 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	w.wantMoves("heir")
 }
 
-// A sender that had looked up its receiver before that was forgotten has a receipt. It is told what became of its message.
+// A sender that had looked up its receiver before that was forgotten has a receipt. It is told what
+// became of its message.
 func TestMailThatCameWhileItsSessionWasForgottenIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	w, birch := unused(t, 40)

@@ -66,7 +66,8 @@ func TestADamagedInboxIsInTheLog(t *testing.T) {
 	}
 }
 
-// A suspended process may hold the lock of a full log for days. Whoever writes a warning there has no context of its own. The log then grows.
+// A suspended process may hold the lock of a full log for days. Whoever writes a warning there has
+// no context of its own. The log then grows.
 func TestALockedLogHoldsUpNobody(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})

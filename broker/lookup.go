@@ -23,7 +23,8 @@ func (e *AmbiguousIDError) Error() string {
 	return fmt.Sprintf("%d messages have an id that begins or ends with %q: %s; type more of the id", len(e.Matches), e.Part, named(e.Matches, func(id string) string { return id }))
 }
 
-// named lists up to five messages for a person. The function shown returns the text that stands for an id.
+// named lists up to five messages for a person. The function shown returns the text that stands for
+// an id.
 func named(msgs []mail.Message, shown func(id string) string) string {
 	const most = 5
 	var names []string
@@ -37,8 +38,9 @@ func named(msgs []mail.Message, shown func(id string) string) string {
 	return text
 }
 
-// MessageID returns the whole id for a text that a user typed: a whole id, or at least mail.ShortLen characters of its beginning or end. A
-// UUID is returned without a search. Errors: ErrNoMessage if no kept message has such an id, and *AmbiguousIDError.
+// MessageID returns the whole id for a text that a user typed: a whole id, or at least
+// mail.ShortLen characters of its beginning or end. A UUID is returned without a search. Errors:
+// ErrNoMessage if no kept message has such an id, and *AmbiguousIDError.
 func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if err := sessions.CheckID(typed); err != nil {
 		return "", err
@@ -70,14 +72,15 @@ func oneOf(typed string, matches []mail.Message) (string, error) {
 	return "", &AmbiguousIDError{typed, matches}
 }
 
-// idsShown returns one message for each id that equals the argument shown, or has it as short form. In archives it reads only the indexes
-// of ids.
+// idsShown returns one message for each id that equals the argument shown, or has it as short form.
+// In archives it reads only the indexes of ids.
 func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, error) {
 	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || mail.ShortID(id) == shown })
 }
 
-// answered returns the whole id of the message that a session answers. Usually the message is in the session's own mailbox, and then no
-// other mailbox is read. If no mailbox has the message, broker.log may have its id. A UUID is returned without a search, as by MessageID.
+// answered returns the whole id of the message that a session answers. Usually the message is in
+// the session's own mailbox, and then no other mailbox is read. If no mailbox has the message,
+// broker.log may have its id. A UUID is returned without a search, as by MessageID.
 func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string) (string, error) {
 	if typed == "" || mail.IsUUID(typed) {
 		return typed, nil
@@ -100,8 +103,8 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 	return id, err
 }
 
-// idsLike returns one message for each id that contains part and passes match. A message whose id equals part comes first. The error lists
-// the mailboxes that could not be read.
+// idsLike returns one message for each id that contains part and passes match. A message whose id
+// equals part comes first. The error lists the mailboxes that could not be read.
 func (b *Broker) idsLike(ctx context.Context, part string, match func(id string) bool) ([]mail.Message, error) {
 	whole, some := mail.HoldsID(map[string]bool{part: true}), sessions.Holds(part)
 	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, match)
@@ -126,8 +129,9 @@ func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, match 
 	return matches, err
 }
 
-// search searches all mailboxes and the dead letters, and calls f for each message found. The function query returns the query for the
-// mailbox of a session. The error lists the mailboxes that search could not read; it has read all others.
+// search searches all mailboxes and the dead letters, and calls f for each message found. The
+// function query returns the query for the mailbox of a session. The error lists the mailboxes that
+// search could not read; it has read all others.
 func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query, f func(sid string, found inbox.Found)) error {
 	sids, err := b.Mailboxes(ctx)
 	if err != nil {

@@ -104,7 +104,8 @@ func TestAnIDThatIsNoNameIsNotTaken(t *testing.T) {
 	}
 }
 
-// A process that was stopped may have a mailbox locked: that is no reason to find nothing in the others.
+// A process that was stopped may have a mailbox locked: that is no reason to find nothing in the
+// others.
 func TestALockedMailboxHidesNoOther(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
@@ -124,7 +125,8 @@ func TestALockedMailboxHidesNoOther(t *testing.T) {
 	}
 }
 
-// Of what is not kept the log knows the id: an ephemeral message, and one whose chosen id looks like a part of another.
+// Of what is not kept the log knows the id: an ephemeral message, and one whose chosen id looks
+// like a part of another.
 func TestAMessageThatIsNotKeptCanBeAnswered(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
@@ -169,8 +171,8 @@ func TestAShortIDMeansTheOwnMessageFirst(t *testing.T) {
 	}
 }
 
-// A status right behind a send looks into the receiver's mailbox alone. Where the log does not know better, or does not say
-// what is so, it looks everywhere.
+// A status right behind a send looks into the receiver's mailbox alone. Where the log does not know
+// better, or does not say what is so, it looks everywhere.
 func TestAStatusOfWhatWasSentLatelyBelievesTheLogOnlyAsFarAsTheMailboxAgrees(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", callers.Caller{PID: w.pid(10)})

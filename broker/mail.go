@@ -21,7 +21,8 @@ type Mail struct {
 	Status MessageStatus
 }
 
-// MarshalJSON writes the message with its state, the times At and HandedAt of its MessageStatus, the reader or the method, and the room.
+// MarshalJSON writes the message with its state, the times At and HandedAt of its MessageStatus,
+// the reader or the method, and the room.
 func (m Mail) MarshalJSON() ([]byte, error) {
 	b, err := m.Message.MarshalJSON()
 	if err != nil {
@@ -41,8 +42,9 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// collector gathers messages from many mailboxes. It keeps one copy of a message that a crash or a move has left in two places; if the
-// message was put back (inbox.Mailbox.PutBack), it keeps the latest copy.
+// collector gathers messages from many mailboxes. It keeps one copy of a message that a crash or a
+// move has left in two places; if the message was put back (inbox.Mailbox.PutBack), it keeps the
+// latest copy.
 type collector struct {
 	b    *Broker
 	all  []inMailbox
@@ -71,8 +73,8 @@ func (c *collector) add(sid string, found inbox.Found) {
 	}
 }
 
-// newest returns at most limit messages, newest first. It finds out the states of these messages only, because for a state it must read the
-// facts of the receiver.
+// newest returns at most limit messages, newest first. It finds out the states of these messages
+// only, because for a state it must read the facts of the receiver.
 func (c *collector) newest(limit int) (all []Mail) {
 	sort.SliceStable(c.all, func(i, j int) bool { return c.all[i].Message.TS > c.all[j].Message.TS })
 	states := NewLister(c.b.Registry)
@@ -82,8 +84,9 @@ func (c *collector) newest(limit int) (all []Mail) {
 	return all
 }
 
-// Outbox returns the newest messages that a session has sent, newest first. It finds no pruned messages, and no ephemeral messages that
-// were read. The error lists the mailboxes that could not be read; the messages of all others are returned all the same.
+// Outbox returns the newest messages that a session has sent, newest first. It finds no pruned
+// messages, and no ephemeral messages that were read. The error lists the mailboxes that could not
+// be read; the messages of all others are returned all the same.
 func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -95,8 +98,9 @@ func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]M
 	return sent.newest(limit), err
 }
 
-// Search returns the newest messages that contain all the words, newest first. For a person it searches all messages, for any other caller
-// only those that the session has sent or received. A word may also be in the aliases of sender and receiver. Case does not count.
+// Search returns the newest messages that contain all the words, newest first. For a person it
+// searches all messages, for any other caller only those that the session has sent or received. A
+// word may also be in the aliases of sender and receiver. Case does not count.
 func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -121,18 +125,20 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	return found.newest(limit), err
 }
 
-// isCopyOfPost reports whether the message carries a post of a room to another machine. Such a copy is left out, because "c2c search" finds
-// the post itself in the room.
+// isCopyOfPost reports whether the message carries a post of a room to another machine. Such a copy
+// is left out, because "c2c search" finds the post itself in the room.
 func isCopyOfPost(m mail.Message) bool {
 	return m.Kind == mail.KindSystem && strings.HasPrefix(m.To, "#")
 }
 
-// maxThread bounds the messages of a conversation: any sender can send thousands of answers to one message.
+// maxThread bounds the messages of a conversation: any sender can send thousands of answers to one
+// message.
 const maxThread = 1000
 
-// Thread returns the conversation to which a message belongs, from all mailboxes, oldest first: the message that it answers, the answers to
-// it, the answers to these answers, and so on. The result more is true if some messages are left out. The argument typed is as in
-// MessageID. The error lists the mailboxes that could not be read; the messages of all others are returned all the same.
+// Thread returns the conversation to which a message belongs, from all mailboxes, oldest first: the
+// message that it answers, the answers to it, the answers to these answers, and so on. The result
+// more is true if some messages are left out. The argument typed is as in MessageID. The error
+// lists the mailboxes that could not be read; the messages of all others are returned all the same.
 func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more bool, err error) {
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
@@ -152,7 +158,8 @@ func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more boo
 	return all, more, unread
 }
 
-// links maps the id of a message to the ids of its answers, and to the id of the message that it answers.
+// links maps the id of a message to the ids of its answers, and to the id of the message that it
+// answers.
 type links map[string][]string
 
 // add records that m answers another message. It returns false, because search need not keep m.
@@ -168,12 +175,14 @@ func (l links) link(id, answers string) {
 	}
 }
 
-// addLines finds which messages in a file of mail answer which, and records that in l. It parses no message. The result others is true if
-// this was not enough for some messages, which must be parsed.
+// addLines finds which messages in a file of mail answer which, and records that in l. It parses no
+// message. The result others is true if this was not enough for some messages, which must be
+// parsed.
 func (l links) addLines(file []byte) (others bool) { return mail.EachLink(file, l.link) }
 
-// around returns the ids that are linked with an id, directly or through others. If there are more than limit, it returns the nearest ones.
-// It visits each id once, because a hostile sender may make a circle of answers.
+// around returns the ids that are linked with an id, directly or through others. If there are more
+// than limit, it returns the nearest ones. It visits each id once, because a hostile sender may
+// make a circle of answers.
 func (l links) around(id string, limit int) (ids map[string]bool, more bool) {
 	ids = map[string]bool{id: true}
 	for next := []string{id}; len(next) > 0; next = next[1:] {

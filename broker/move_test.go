@@ -124,7 +124,8 @@ func (w *world) wantDead(want ...string) {
 	}
 }
 
-// The first mover is stopped with the mail in its hands, a second finds nothing, the first is killed.
+// The first mover is stopped with the mail in its hands, a second finds nothing, the first is
+// killed.
 func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
 	w, amber := absentHolder(t, "1", "2")
 	kill := w.lease("old")
@@ -275,7 +276,8 @@ func TestWhatWasToComeToAHeirComesToItsOwnHeir(t *testing.T) {
 	w.wantMoves("third")
 }
 
-// An id belongs to its sender: the heir may have another sender's message of that id, and keeps both.
+// An id belongs to its sender: the heir may have another sender's message of that id, and keeps
+// both.
 func TestAMoveKeepsMessagesOfOneIDFromTwoSenders(t *testing.T) {
 	w, amber := absentHolder(t)
 	ctx := context.Background()
@@ -299,8 +301,8 @@ func TestAMoveKeepsMessagesOfOneIDFromTwoSenders(t *testing.T) {
 	w.wantMoves("heir")
 }
 
-// A sender may use one id for two receivers. When one gets the other's mail, only a message that is the same
-// in all is there already, and what the archive has forgotten is not.
+// A sender may use one id for two receivers. When one gets the other's mail, only a message that is
+// the same in all is there already, and what the archive has forgotten is not.
 func TestAMoveTakesNoOtherMessageOfTheSenderForTheSame(t *testing.T) {
 	for _, read := range []bool{false, true} {
 		for _, moved := range []bool{false, true} {
@@ -429,8 +431,8 @@ func TestOnlyTheSessionsOwnDeadLettersComeAndOnce(t *testing.T) {
 	w.wantMoves("heir")
 }
 
-// Who was killed while it wrote the facts leaves half a file. If another process has written the same meanwhile, there
-// is nothing left to write.
+// Who was killed while it wrote the facts leaves half a file. If another process has written the
+// same meanwhile, there is nothing left to write.
 func TestFactsThatNeedNoChangeLoseWhatAKilledWriterLeft(t *testing.T) {
 	w := newWorld(t)
 	w.register("amber", callers.Caller{PID: w.pid(10), Explicit: "sid-amber"})
@@ -547,7 +549,8 @@ func (o *onFind) Find(pid int) (sessions.Process, error) {
 	return o.ProcessTable.Find(pid)
 }
 
-// A sender whose message is to follow the alias has found the new holder, which loses the alias at this moment.
+// A sender whose message is to follow the alias has found the new holder, which loses the alias at
+// this moment.
 func TestMailIsMovedToWhoHasTheAliasByThen(t *testing.T) {
 	w, _ := absentHolder(t)
 	w.register("birch", w.heir())
@@ -569,8 +572,9 @@ func TestMailIsMovedToWhoHasTheAliasByThen(t *testing.T) {
 	w.wantMail("third", "late")
 }
 
-// A sender that finds the receiver's row forgotten records that the mail is to move to who has the alias now. When the
-// receiver is back by then, its mail is where it belongs: moved to itself, it would be removed as there already.
+// A sender that finds the receiver's row forgotten records that the mail is to move to who has the
+// alias now. When the receiver is back by then, its mail is where it belongs: moved to itself, it
+// would be removed as there already.
 func TestMailIsNotMovedToItself(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
@@ -587,8 +591,8 @@ func TestMailIsNotMovedToItself(t *testing.T) {
 	w.wantMail(birch.ID, "x")
 }
 
-// A mover is stopped once the heir has the mail. Meanwhile the session is back, and the heir's mail comes to it: what the first
-// mover has in its hands there is on its way out.
+// A mover is stopped once the heir has the mail. Meanwhile the session is back, and the heir's mail
+// comes to it: what the first mover has in its hands there is on its way out.
 func TestMailThatMovesBackBesideAStoppedMoverIsNotLost(t *testing.T) {
 	for name, ends := range map[string]func(m *inbox.Lease) error{
 		"it goes on":    func(m *inbox.Lease) error { return m.Remove(t.Context(), inbox.Handles(m.Messages)...) },

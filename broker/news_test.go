@@ -26,7 +26,8 @@ func (w *world) wantTold(id string, reasons ...string) {
 	}
 }
 
-// What a sender is to be told of several messages, of several receivers, is one notice, and the status of each tells of it.
+// What a sender is to be told of several messages, of several receivers, is one notice, and the
+// status of each tells of it.
 func TestASenderIsToldTogether(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
@@ -165,7 +166,8 @@ func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
 	w.wantNotices(amber.ID, "has ended without reading")
 }
 
-// That something waits which asks for nothing is worth half as many notices as that a question does.
+// That something waits which asks for nothing is worth half as many notices as that a question
+// does.
 func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	for kind, gap := range map[string]time.Duration{"": 2 * tellGap, "question": tellGap} {

@@ -39,8 +39,8 @@ type promised struct {
 	at time.Time
 }
 
-// aDay has four sessions that work, one that waits for its person for long, one that does not want to be disturbed, and two
-// that are gone for some hours.
+// aDay has four sessions that work, one that waits for its person for long, one that does not want
+// to be disturbed, and two that are gone for some hours.
 func aDay(t *testing.T, perHour int, seed uint64) *day {
 	d := &day{world: newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: -1}}), rand: rand.New(rand.NewPCG(seed, 18)), perHour: perHour, notices: map[string]int{}}
 	for i, w := range []worker{{reads: 5}, {reads: 5}, {reads: 10}, {reads: 10}, {reads: 60}, {reads: 90}, {reads: 10, leaves: 120, returns: 300}, {reads: 10, leaves: 180, returns: 420}} {
@@ -78,7 +78,8 @@ func (d *day) reads(w *worker) {
 	d.read(w.ID)
 }
 
-// answers is when a session answers what it has read: mostly soon, now and then some hours later, or never.
+// answers is when a session answers what it has read: mostly soon, now and then some hours later,
+// or never.
 func (d *day) answers() (at time.Time) {
 	switch n := d.rand.IntN(10); {
 	case n < 6:
@@ -139,7 +140,8 @@ func (d *day) run() (n int) {
 	return n
 }
 
-// Of what the sessions of some days read, little is of c2c itself, whether they write much or little.
+// Of what the sessions of some days read, little is of c2c itself, whether they write much or
+// little.
 func TestADayIsQuiet(t *testing.T) {
 	t.Parallel()
 	for _, perHour := range []int{3, 6, 8} {

@@ -10,8 +10,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// The processes that check the requests watch owed.RequestFiles: a check that closed one of them would cause the next one, in each of these
-// processes.
+// The processes that check the requests watch owed.RequestFiles: a check that closed one of them
+// would cause the next one, in each of these processes.
 func TestAChangeCausesAtMostTwoChecks(t *testing.T) {
 	for _, when := range owed.Whens() {
 		w := newTableWorld(t)

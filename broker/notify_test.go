@@ -53,7 +53,8 @@ func (w *world) check(sid string) (texts []string) {
 	return texts
 }
 
-// toldOnce wants exactly one notice with these words, however often is looked, and no file behind it.
+// toldOnce wants exactly one notice with these words, however often is looked, and no file behind
+// it.
 func (w *world) toldOnce(sid, words string) {
 	w.t.Helper()
 	for range 3 {
@@ -82,7 +83,8 @@ func TestANoticeComesOnceWhenASessionIsIdleOrBlocked(t *testing.T) {
 	}
 }
 
-// A request about something that c2c cannot see is refused, so nobody waits for a notice that never comes.
+// A request about something that c2c cannot see is refused, so nobody waits for a notice that never
+// comes.
 func TestARequestThatNothingCouldEndIsRefused(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
@@ -102,7 +104,8 @@ func TestARequestThatNothingCouldEndIsRefused(t *testing.T) {
 	}
 }
 
-// A crash, a client that was closed, /clear and a client that has never begun are told apart, whatever was waited for.
+// A crash, a client that was closed, /clear and a client that has never begun are told apart,
+// whatever was waited for.
 func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 	for _, when := range owed.Whens() {
 		for want, ends := range map[string]func(w *world, birch sessions.Session){
@@ -176,8 +179,8 @@ func TestDoneIsWhatTheAgentSays(t *testing.T) {
 	}
 }
 
-// A process that is killed between the notice and the removal of the request leaves both: the next look sends nothing again, also if
-// the session has become something else.
+// A process that is killed between the notice and the removal of the request leaves both: the next
+// look sends nothing again, also if the session has become something else.
 func TestANoticeComesOnceOverAKill(t *testing.T) {
 	w := newTableWorld(t)
 	amber, birch, r := w.asks(owed.Idle)
@@ -321,8 +324,8 @@ func (w *world) removesRow(sid string) {
 	}
 }
 
-// A row that was removed comes back only if its session does. A damage of the registry before the request has lost nothing that the
-// request is about.
+// A row that was removed comes back only if its session does. A damage of the registry before the
+// request has lost nothing that the request is about.
 func TestARequestAboutASessionWhoseRowWasRemovedIsAnswered(t *testing.T) {
 	w := newTableWorld(t)
 	w.writeRegistry("{\x00broken")
@@ -384,7 +387,8 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 	w.toldOnce(cedar.ID, "is idle")
 }
 
-// Each try at a locked mailbox takes seconds. The process that acts on deadlines checks every few seconds.
+// Each try at a locked mailbox takes seconds. The process that acts on deadlines checks every few
+// seconds.
 func TestALockedMailboxIsNotTriedAtEachCheck(t *testing.T) {
 	const later = 2 * time.Minute
 	w := newTableWorld(t)

@@ -71,7 +71,8 @@ func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
 	}
 }
 
-// A resumed session has been idle no longer than its new process runs, also if the hooks of that process tell nothing new.
+// A resumed session has been idle no longer than its new process runs, also if the hooks of that
+// process tell nothing new.
 func TestATurnIsNoOlderThanTheProcess(t *testing.T) {
 	w := newWorld(t)
 	s := w.register("amber", callers.Caller{Client: "qwen", PID: w.pid(10)})
@@ -200,7 +201,8 @@ func TestASenderIsToldThatC2CWasTakenOutOfItsReceiversClient(t *testing.T) {
 	}
 }
 
-// Nothing but a line in its terminal wakes such a session, and c2c types one only in a terminal or a pane of its own.
+// Nothing but a line in its terminal wakes such a session, and c2c types one only in a terminal or
+// a pane of its own.
 func TestASenderIsToldThatNothingRingsItsReceiver(t *testing.T) {
 	for _, client := range []string{"gemini", "kimi", "qwen"} {
 		w := newWorld(t)
@@ -331,7 +333,8 @@ func TestASessionThatASharedProcessHasClosedIsAbsent(t *testing.T) {
 	}
 }
 
-// A message was sent while the clock was ahead: its time counts as now, and nothing is told before its own time.
+// A message was sent while the clock was ahead: its time counts as now, and nothing is told before
+// its own time.
 func TestAMessageFromTheFutureCountsAsOfNow(t *testing.T) {
 	t.Parallel()
 	const ahead = 30 * 24 * time.Hour

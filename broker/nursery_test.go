@@ -12,15 +12,16 @@ import (
 // nurseryVariable makes the test binary the nursery.
 const nurseryVariable = "C2C_TEST_NURSERY"
 
-// Nursery starts the processes of all tests, in a process of its own that has no locks. Between fork and exec a new process has a
-// copy of each descriptor of its parent: what one test releases meanwhile would stay locked for a moment, because another one starts
-// a process.
+// Nursery starts the processes of all tests, in a process of its own that has no locks. Between
+// fork and exec a new process has a copy of each descriptor of its parent: what one test releases
+// meanwhile would stay locked for a moment, because another one starts a process.
 type Nursery struct {
 	mu    sync.Mutex
 	procs map[int]*exec.Cmd
 }
 
-// Start starts a process that ends when the nursery does, with a file open unless its path is empty.
+// Start starts a process that ends when the nursery does, with a file open unless its path is
+// empty.
 func (n *Nursery) Start(open string, pid *int) error {
 	cmd := exec.Command("cat")
 	cmd.Env = []string{}

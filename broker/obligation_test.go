@@ -329,8 +329,8 @@ func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 	}
 }
 
-// A message that is sent again, because its sender was killed before the record, is owed once, and not at all once it was
-// answered.
+// A message that is sent again, because its sender was killed before the record, is owed once, and
+// not at all once it was answered.
 func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 	t.Parallel()
 	m := mail.Message{Kind: "question", ID: "q-1"}
@@ -359,7 +359,8 @@ func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 	}
 }
 
-// What waits goes to the heir, who owes it then; what was read and not answered is over, and its sender was told.
+// What waits goes to the heir, who owes it then; what was read and not answered is over, and its
+// sender was told.
 func TestAnObligationIsHandedOver(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, read := asks(t, mail.Message{Kind: "question"})

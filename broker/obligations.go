@@ -52,15 +52,17 @@ const (
 	SideOther = "other" // the obligation is between other sessions
 )
 
-// maxWhy limits how many open obligations are explained, and maxClosed how many closed ones are listed.
+// maxWhy limits how many open obligations are explained, and maxClosed how many closed ones are
+// listed.
 const (
 	maxWhy    = 200
 	maxClosed = 1000
 )
 
-// Obligations returns the answers that a session owes, and those that others owe to it, ordered by deadline. For a person it returns all
-// obligations of the root. If all is set, it adds the closed ones, the newest last. It takes no lock of the records and changes nothing.
-// With an error, it still returns the obligations that it could read.
+// Obligations returns the answers that a session owes, and those that others owe to it, ordered by
+// deadline. For a person it returns all obligations of the root. If all is set, it adds the closed
+// ones, the newest last. It takes no lock of the records and changes nothing. With an error, it
+// still returns the obligations that it could read.
 func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session, all bool) ([]Obligation, error) {
 	dir, err := reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -94,7 +96,8 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 	return append(open, over[max(0, len(over)-maxClosed):]...), errors.Join(err, searchErr)
 }
 
-// view has the data of one call of Obligations. The field viewer is the session for which Obligations was called.
+// view has the data of one call of Obligations. The field viewer is the session for which
+// Obligations was called.
 type view struct {
 	reg     *sessions.Registry
 	authors sessions.Authors
@@ -102,7 +105,8 @@ type view struct {
 	look    sessions.Prober
 }
 
-// side returns whether the viewer owes the answer or waits for it. It returns "" if the viewer may not see the obligation.
+// side returns whether the viewer owes the answer or waits for it. It returns "" if the viewer may
+// not see the obligation.
 func (v view) side(sid string, d owed.Record) string {
 	switch {
 	case sid == v.viewer.ID:
@@ -115,8 +119,8 @@ func (v view) side(sid string, d owed.Record) string {
 	return ""
 }
 
-// open splits the records into those that are still open, and those whose answer is already in a mailbox but not in the record. Such an
-// answer came before the record was written.
+// open splits the records into those that are still open, and those whose answer is already in a
+// mailbox but not in the record. Such an answer came before the record was written.
 func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation, err error) {
 	for sid, list := range records {
 		records[sid] = slices.DeleteFunc(list, func(d owed.Record) bool { return v.side(sid, d) == "" })

@@ -12,10 +12,12 @@ import (
 	"c2c/sessions"
 )
 
-// ByRelay is the name of the relay as the reader of an outbox. Mail that it has read is stored on the other machine.
+// ByRelay is the name of the relay as the reader of an outbox. Mail that it has read is stored on
+// the other machine.
 const ByRelay = "relay"
 
-// MayBeGone is how long nothing must have come from a machine that makes the connection, until c2c also says when it was last seen.
+// MayBeGone is how long nothing must have come from a machine that makes the connection, until c2c
+// also says when it was last seen.
 const MayBeGone = 5 * time.Minute
 
 // HostSentence describes whether mail can get to another machine now.
@@ -63,8 +65,8 @@ func (l *Lister) reportsOf(host string) cache.HeardReports {
 	return all
 }
 
-// remoteStatus finds out how far a message for another machine has come. While the message is in the outbox, it waits here. Later, only the
-// reports of the other machine tell more.
+// remoteStatus finds out how far a message for another machine has come. While the message is in
+// the outbox, it waits here. Later, only the reports of the other machine tell more.
 func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	st.Host = strings.TrimPrefix(st.SessionID, sessions.HostPrefix)
 	st.State, st.At, st.By = sessions.Queued, found.Message.Time().UTC(), ""
@@ -75,8 +77,9 @@ func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	progress := []string{sessions.Queued, sessions.Handed, sessions.Read} // in the order in which a message gets them
 	m := found.Message
 	for _, r := range l.reportsOf(st.Host).Of(st.ID) {
-		// If the sender chose the message id, m has FromSession, and the report must name the same session: another session may have chosen
-		// the same id. Otherwise c2c made the id, and the session in the report does not count.
+		// If the sender chose the message id, m has FromSession, and the report must name the same
+		// session: another session may have chosen the same id. Otherwise c2c made the id, and the
+		// session in the report does not count.
 		own := m.FromSession == "" || r.Session == m.FromSession || r.Session == mail.ShortSession(m.FromSession)
 		if own && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
 			st.State, st.At, st.By = r.What, mail.FromSeconds(r.At).UTC(), r.By
@@ -92,7 +95,8 @@ func isUnpaired(reg *sessions.Registry, host string) bool {
 	return err == nil && !slices.Contains(paired, host)
 }
 
-// tellRemote completes the status of a message to another machine: it adds the history, and the reason why the message waits.
+// tellRemote completes the status of a message to another machine: it adds the history, and the
+// reason why the message waits.
 func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 	now := reg.Now()
 	at := func(t time.Time) string { return " at " + format.Clock(t, now) }

@@ -13,7 +13,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// block puts a file where a mailbox needs its lease directory: nothing can be taken out of it, or delivered to it.
+// block puts a file where a mailbox needs its lease directory: nothing can be taken out of it, or
+// delivered to it.
 func (w *world) block(sid string) (unblock func()) {
 	w.t.Helper()
 	path := filepath.Join(w.Root(), sid+".lease")

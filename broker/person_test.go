@@ -59,7 +59,8 @@ func TestAPersonsMailboxIsGivenAtATerminalOfOurNamespace(t *testing.T) {
 	w.wantResolve("person-7", callers.Caller{User: shell, Explicit: "person-7"})
 }
 
-// An agent goes to the folder of another project, or makes one, and takes its variables out of the environment.
+// An agent goes to the folder of another project, or makes one, and takes its variables out of the
+// environment.
 func TestAnAgentOfAnotherProjectIsNoPerson(t *testing.T) {
 	for client, why := range map[string]string{"claude": "this is the shell of amber", "codex": "this is the shell of an agent", "editor": "this is the shell of an agent"} {
 		w := newTableWorld(t)
@@ -88,8 +89,9 @@ func TestAnAgentOfAnotherProjectIsNoPerson(t *testing.T) {
 	}
 }
 
-// An agent's sandbox may have a terminal and a PID namespace of its own: it shows no client. The first command in it must not become
-// the person. Otherwise the person could not use the mailbox in their own terminal.
+// An agent's sandbox may have a terminal and a PID namespace of its own: it shows no client. The
+// first command in it must not become the person. Otherwise the person could not use the mailbox in
+// their own terminal.
 func TestASandboxOfALiveAgentIsNotThePersonsFirstTerminal(t *testing.T) {
 	w := newTableWorld(t)
 	amber := w.register("amber", callers.Caller{Client: "mcp", PID: 10})

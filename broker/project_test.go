@@ -150,7 +150,8 @@ func TestARootThatIsThereIsUsed(t *testing.T) {
 	}
 }
 
-// The OCaml c2c, started in a clone later, comes to the root of the others: what it would make is there, as a link.
+// The OCaml c2c, started in a clone later, comes to the root of the others: what it would make is
+// there, as a link.
 func TestTheOriginalMeetsTheOthers(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -165,8 +166,8 @@ func TestTheOriginalMeetsTheOthers(t *testing.T) {
 	}
 }
 
-// Two roots of older versions stay: each clone keeps its mail until somebody merges them. Whoever has none of their own
-// goes to the one that was used first.
+// Two roots of older versions stay: each clone keeps its mail until somebody merges them. Whoever
+// has none of their own goes to the one that was used first.
 func TestOldRootsKeepWorking(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

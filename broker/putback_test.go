@@ -18,7 +18,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// unanswered is a message that birch, a session of a client with ids, was handed and has not answered.
+// unanswered is a message that birch, a session of a client with ids, was handed and has not
+// answered.
 func unanswered(t *testing.T, m mail.Message) (w *world, amber, birch sessions.Session, id string) {
 	t.Helper()
 	w, amber, _ = expecting(t)
@@ -58,7 +59,8 @@ func (w *world) wantBack(sid string) {
 	}
 }
 
-// After /clear the client has another conversation, which has nothing of what the one before was handed.
+// After /clear the client has another conversation, which has nothing of what the one before was
+// handed.
 func TestAConversationThatEndsGivesBackWhatItHasNotAnswered(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, id := unanswered(t, mail.Message{})
@@ -93,7 +95,8 @@ func TestAConversationThatEndsGivesBackWhatItHasNotAnswered(t *testing.T) {
 	}
 }
 
-// The model failed, and the session has ended. The next session of that name gets the mail, and also if it fails, the one after it.
+// The model failed, and the session has ended. The next session of that name gets the mail, and
+// also if it fails, the one after it.
 func TestTheNextSessionOfANameGetsWhatTheLastOneHasNotAnswered(t *testing.T) {
 	t.Parallel()
 	w, _, birch, id := unanswered(t, mail.Message{})
@@ -120,8 +123,8 @@ func TestTheNextSessionOfANameGetsWhatTheLastOneHasNotAnswered(t *testing.T) {
 	w.wantSaid(id, sessions.Read)
 }
 
-// A session whose name and mail another one has taken over has nothing to answer any more: it gets none of that mail again, and nobody is
-// told that it has not read it.
+// A session whose name and mail another one has taken over has nothing to answer any more: it gets
+// none of that mail again, and nobody is told that it has not read it.
 func TestWhatWasTakenOverIsNotUnreadInTheOldSession(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, id := unanswered(t, mail.Message{})
@@ -247,7 +250,8 @@ func TestASenderIsToldOfWhatNoModelHasAnswered(t *testing.T) {
 	})
 }
 
-// What a client drops with a request that failed waits again, before other mail, and comes once more, until it is answered.
+// What a client drops with a request that failed waits again, before other mail, and comes once
+// more, until it is answered.
 func TestWhatAClientDropsComesAgain(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := expecting(t)
@@ -291,7 +295,8 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 	again(nil)
 }
 
-// Before and after the client has begun to report answers, "read" has the same form and the same time.
+// Before and after the client has begun to report answers, "read" has the same form and the same
+// time.
 func TestReadHasOneForm(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
@@ -326,12 +331,14 @@ func TestStatusSaysWhenAMessageExpired(t *testing.T) {
 	}
 }
 
-// What a session was handed and has not answered is read from its archive again only when the archive has changed, and not at all if it
-// was handed more than a day before a process or a command first looks.
+// What a session was handed and has not answered is read from its archive again only when the
+// archive has changed, and not at all if it was handed more than a day before a process or a
+// command first looks.
 func TestWhatIsUnansweredIsReadOnce(t *testing.T) {
 	t.Parallel()
 	const unread = "maple has not read your message"
-	// destroy makes the messages unreadable, so that they are known only to a process that has read them before.
+	// destroy makes the messages unreadable, so that they are known only to a process that has read
+	// them before.
 	destroy := func(w *world, sid string, at time.Time) {
 		t.Helper()
 		path := filepath.Join(w.Root(), "archive", sid+".jsonl")
@@ -376,7 +383,8 @@ func TestWhatIsUnansweredIsReadOnce(t *testing.T) {
 	w.wantNotices(amber.ID, unread)
 }
 
-// A script may take the mail of a session that has ended. Its model has not seen that mail, and the next session of that name gets it.
+// A script may take the mail of a session that has ended. Its model has not seen that mail, and the
+// next session of that name gets it.
 func TestACommandThatTakesTheMailOfAnEndedSessionIsNoReader(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, _ := unanswered(t, mail.Message{})
@@ -396,7 +404,8 @@ func TestACommandThatTakesTheMailOfAnEndedSessionIsNoReader(t *testing.T) {
 	}
 }
 
-// Of a shell and of a client without hooks nobody reports answers, so what their command or tool has taken is read, for good.
+// Of a shell and of a client without hooks nobody reports answers, so what their command or tool
+// has taken is read, for good.
 func TestWhatACommandTakesIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"cli_poll", "poll_inbox"} {

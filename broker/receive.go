@@ -14,15 +14,16 @@ import (
 	"c2c/sessions"
 )
 
-// ErrBlocked says that a mailbox takes no mail, because a file that is not ours has the name of one of the mailbox's files. A person must
-// remove that file.
+// ErrBlocked says that a mailbox takes no mail, because a file that is not ours has the name of one
+// of the mailbox's files. A person must remove that file.
 var ErrBlocked = errors.New("the mailbox is blocked")
 
-// Receive stores messages that sessions of another host have sent to an alias of this root, in their order and in one commit. It believes
-// the sender and the hop count in the messages, because the other host has proved its identity to the caller. The result sid is the session
-// of the alias. If mayRepeat is set, the mailbox may have some of the messages already: Receive finds these by their ids, and does not
-// store them again. Errors: *UnknownAliasError, ErrBlocked, and those of inbox.Mailbox.Deliver. When Receive returns nil, the messages
-// survive a power cut.
+// Receive stores messages that sessions of another host have sent to an alias of this root, in
+// their order and in one commit. It believes the sender and the hop count in the messages, because
+// the other host has proved its identity to the caller. The result sid is the session of the alias.
+// If mayRepeat is set, the mailbox may have some of the messages already: Receive finds these by
+// their ids, and does not store them again. Errors: *UnknownAliasError, ErrBlocked, and those of
+// inbox.Mailbox.Deliver. When Receive returns nil, the messages survive a power cut.
 func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, mayRepeat bool) (sid string, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -35,8 +36,8 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, 
 	return to.SID(), receive(ctx, b, to, "", msgs, mayRepeat)
 }
 
-// ReceiveFromRoom is Receive for posts in a room of the other host. The member in this root is named by its session sid, not by its alias;
-// see SendFromRoom.
+// ReceiveFromRoom is Receive for posts in a room of the other host. The member in this root is
+// named by its session sid, not by its alias; see SendFromRoom.
 func ReceiveFromRoom(ctx context.Context, b *Broker, sid, room string, msgs []mail.Message, mayRepeat bool) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -88,8 +89,9 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 	return nil
 }
 
-// TellRefused makes a dead letter of a message that another host refuses permanently, and tells the sender the reason, once. If the error
-// is ErrBlocked, the dead letter was made, but the sender's mailbox cannot take the notice.
+// TellRefused makes a dead letter of a message that another host refuses permanently, and tells the
+// sender the reason, once. If the error is ErrBlocked, the dead letter was made, but the sender's
+// mailbox cannot take the notice.
 func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {

@@ -228,7 +228,8 @@ func TestAnUnreadReminderIsTheOnlyOne(t *testing.T) {
 	w.wantReminders(birch.ID, 2) // of the other answers
 }
 
-// A reminder to a session that has ended would be read by nobody. Who waits for the answer can ask somebody else.
+// A reminder to a session that has ended would be read by nobody. Who waits for the answer can ask
+// somebody else.
 func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})

@@ -16,8 +16,8 @@ import (
 	"c2c/sessions"
 )
 
-// A message to birch@devbox is first stored in the outbox for devbox. The outbox is the mailbox host-devbox of this root. The relay carries
-// the message to devbox.
+// A message to birch@devbox is first stored in the outbox for devbox. The outbox is the mailbox
+// host-devbox of this root. The relay carries the message to devbox.
 
 // UnknownHostError says that no machine with the name Host is paired with this one.
 type UnknownHostError struct {
@@ -44,8 +44,9 @@ const SaysStopped = "stopped\n"
 // WantTime is how long "c2cd relay want" waits for a relay that starts: less than its caller waits.
 const WantTime = proc.MaxTime - time.Second
 
-// hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list of package relay. If other
-// machines do not know the root's project by name, the function also returns ErrNoProjectName.
+// hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list
+// of package relay. If other machines do not know the root's project by name, the function also
+// returns ErrNoProjectName.
 func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	return func() ([]string, error) {
 		state, _ := project.StateDir(getenv)
@@ -61,7 +62,8 @@ func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	}
 }
 
-// wantRelay runs the program c2cd, which is beside this program. c2cd starts the relay, unless the relay runs or a person has stopped it.
+// wantRelay runs the program c2cd, which is beside this program. c2cd starts the relay, unless the
+// relay runs or a person has stopped it.
 func wantRelay() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -74,7 +76,8 @@ func wantRelay() error {
 	return err
 }
 
-// addressee returns the row for a name that is an alias of this root, or an address on another machine. Otherwise it returns nil.
+// addressee returns the row for a name that is an alias of this root, or an address on another
+// machine. Otherwise it returns nil.
 func addressee(reg *sessions.Registry, rows []sessions.Row, name string) sessions.Row {
 	if r := reg.Receiver(rows, name); r != nil {
 		return r
@@ -101,12 +104,13 @@ func (cfg Config) checkHost(sid string) error {
 	return nil
 }
 
-// CheckHost returns an error if no machine with this name is paired with this one, or if other machines do not know the project.
+// CheckHost returns an error if no machine with this name is paired with this one, or if other
+// machines do not know the project.
 func CheckHost(b *Broker, host string) error { return b.cfg.checkHost(sessions.HostPrefix + host) }
 
-// StartRelay starts the relay if a machine is paired and no relay runs for this root. Call it after a post to members on other machines, and
-// when the deadlines of the root are checked: so the relay also runs after a boot of this machine, although nobody sends. Errors:
-// ErrRelayStopped.
+// StartRelay starts the relay if a machine is paired and no relay runs for this root. Call it after
+// a post to members on other machines, and when the deadlines of the root are checked: so the relay
+// also runs after a boot of this machine, although nobody sends. Errors: ErrRelayStopped.
 func StartRelay(b *Broker) error {
 	names, err := b.cfg.paired()
 	if err != nil || len(names) == 0 || b.cfg.WantRelay == nil {
@@ -118,8 +122,8 @@ func StartRelay(b *Broker) error {
 	return b.cfg.WantRelay()
 }
 
-// wantRelay notes in the receipt whether the message can get to its machine now, and starts the relay if none runs for this root. If the
-// relay cannot be started, the message waits all the same.
+// wantRelay notes in the receipt whether the message can get to its machine now, and starts the
+// relay if none runs for this root. If the relay cannot be started, the message waits all the same.
 func (b *Broker) wantRelay(r *Receipt) {
 	_, r.Host, _ = strings.Cut(r.To, "@")
 	host, err := cache.HeardFrom(b.Dir(), r.Host)
@@ -154,7 +158,8 @@ type Host struct {
 	Error   string    `json:"error,omitempty"` // why its outbox or its last report cannot be read
 }
 
-// Hosts returns the paired machines, with what this root knows about each of them and how many messages wait for it.
+// Hosts returns the paired machines, with what this root knows about each of them and how many
+// messages wait for it.
 func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	names, err := b.cfg.paired()
 	if err != nil || len(names) == 0 {
@@ -189,9 +194,10 @@ func (cfg Config) paired() (names []string, err error) {
 	return names, err
 }
 
-// RemoteSessions returns the sessions of the machines that are linked now, as a list shows them. Their states come from the last report of
-// their machine. If the machine is behind a hub, their states are unknown, because the hub is there even if the machine is off. If no
-// machine is paired, RemoteSessions reads nothing of the root.
+// RemoteSessions returns the sessions of the machines that are linked now, as a list shows them.
+// Their states come from the last report of their machine. If the machine is behind a hub, their
+// states are unknown, because the hub is there even if the machine is off. If no machine is paired,
+// RemoteSessions reads nothing of the root.
 func (b *Broker) RemoteSessions() (all []sessions.Listed, err error) {
 	names, err := b.cfg.paired()
 	for _, name := range names {

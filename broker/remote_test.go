@@ -322,8 +322,8 @@ func TestAMessageThatAnotherMachineRefusesIsADeadLetter(t *testing.T) {
 	}
 }
 
-// The sender of a message that waits for another machine is told so once: after the time that it has set, after half an hour if it
-// waits for an answer, else after a day.
+// The sender of a message that waits for another machine is told so once: after the time that it
+// has set, after half an hour if it waits for an answer, else after a day.
 func TestASenderIsToldOfMailThatWaitsForAnotherMachine(t *testing.T) {
 	w, birch := paired(t)
 	k := owed.NewChecker(w.Registry)
@@ -388,7 +388,8 @@ func TestASenderIsToldOfAQuestionThatWaitsForAnotherMachine(t *testing.T) {
 	w.wantNotices(birch.ID, "devbox has not confirmed your message")
 }
 
-// A message that expires while its machine is away is told to its sender, once, and stays for the relay.
+// A message that expires while its machine is away is told to its sender, once, and stays for the
+// relay.
 func TestASenderIsToldOfMailForAnotherMachineThatHasExpired(t *testing.T) {
 	for _, leased := range []bool{false, true} {
 		w, birch := paired(t)

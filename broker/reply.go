@@ -11,8 +11,8 @@ import (
 	"c2c/sessions"
 )
 
-// Reply sends m as the answer to the message answered, which Received or LastReceived has returned. The answer goes to the session that
-// wrote that message, even if its alias has changed since.
+// Reply sends m as the answer to the message answered, which Received or LastReceived has returned.
+// The answer goes to the session that wrote that message, even if its alias has changed since.
 func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m mail.Message) (Receipt, error) {
 	m.InReplyTo = answered.ID
 	if err := CheckSender(from, m); err != nil {
@@ -45,7 +45,8 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	return b.deliver(ctx, from, to, "", m)
 }
 
-// If answered is from outside, addressExternal copies its chat id and its identity into m, the answer.
+// If answered is from outside, addressExternal copies its chat id and its identity into m, the
+// answer.
 func addressExternal(m *mail.Message, answered mail.Message) error {
 	asked, ok := answered.Origin()
 	if !ok || !answered.External {
@@ -56,9 +57,10 @@ func addressExternal(m *mail.Message, answered mail.Message) error {
 	return m.SetOrigin(o)
 }
 
-// Received returns the message that a session wants to answer. The argument typed is the message's id or a part of it, see MessageID. The
-// message may be in the mailbox of another session whose work this session has taken over. If the message was pruned, broker.log may still
-// have its sender.
+// Received returns the message that a session wants to answer. The argument typed is the message's
+// id or a part of it, see MessageID. The message may be in the mailbox of another session whose
+// work this session has taken over. If the message was pruned, broker.log may still have its
+// sender.
 func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (mail.Message, error) {
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
@@ -85,8 +87,9 @@ func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string)
 	return own[0], nil
 }
 
-// withID finds the messages with this id, and returns at most one of each sender in each list. The list own has those in the session's
-// mailbox that other sessions wrote; the list others has all other messages.
+// withID finds the messages with this id, and returns at most one of each sender in each list. The
+// list own has those in the session's mailbox that other sessions wrote; the list others has all
+// other messages.
 func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own, others []mail.Message, err error) {
 	seen := map[string]bool{}
 	err = b.search(ctx, everywhere(sessions.WithIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
@@ -113,8 +116,8 @@ func (e *SeveralError) Error() string {
 	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches, mail.ShortID))
 }
 
-// LastReceived returns the message that was last handed over to a session. If messages of several senders were handed over
-// together, the error is a *SeveralError.
+// LastReceived returns the message that was last handed over to a session. If messages of several
+// senders were handed over together, the error is a *SeveralError.
 func (b *Broker) LastReceived(ctx context.Context, s sessions.Session) (mail.Message, error) {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {

@@ -1,6 +1,7 @@
-// This part lets two sessions write to each other again after the loop guard has stopped them. A person gives this order. It is
-// recorded as work of both sessions. The guard holds a message only while neither its sender nor its receiver has worked, so
-// after this record it releases all messages between the two.
+// This part lets two sessions write to each other again after the loop guard has stopped them. A
+// person gives this order. It is recorded as work of both sessions. The guard holds a message only
+// while neither its sender nor its receiver has worked, so after this record it releases all
+// messages between the two.
 
 package broker
 
@@ -76,7 +77,8 @@ func sideOf(reg *sessions.Registry, rows []sessions.Row, alias string) (side, er
 	return side{alias, r.SID(), box}, err
 }
 
-// goOn records the order as work of this side. If the side is on another machine, goOn sends the order there as a message.
+// goOn records the order as work of this side. If the side is on another machine, goOn sends the
+// order there as a message.
 func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) error {
 	if !sessions.IsHostID(s.sid) {
 		return sessions.SawWork(reg, s.sid, false)
@@ -86,7 +88,8 @@ func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) erro
 	return err
 }
 
-// remoteOf returns a row for a session on another machine, or nil if address is not on another machine, or if no mail was ever sent there.
+// remoteOf returns a row for a session on another machine, or nil if address is not on another
+// machine, or if no mail was ever sent there.
 func remoteOf(reg *sessions.Registry, address string) sessions.Row {
 	r := sessions.RemoteRow(address)
 	if r == nil {

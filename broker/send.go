@@ -29,7 +29,8 @@ type Receipt struct {
 	owed.Asked
 }
 
-// Kinds lists the kinds of message that a session can send. Messages of c2c itself have another kind, "system".
+// Kinds lists the kinds of message that a session can send. Messages of c2c itself have another
+// kind, "system".
 func Kinds() []string {
 	return []string{"message", "question", "task", "review", "status", "ack"}
 }
@@ -37,10 +38,11 @@ func Kinds() []string {
 // Tags lists the words that mark a message for its reader.
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 
-// Send puts m into the mailbox of the alias m.To; the case of the alias does not count. m.Kind is one of Kinds or "", and m.Tag is one of
-// Tags or "". If the caller chooses m.ID, it can repeat the call without harm: a mailbox takes each id of a sender only once. m.InReplyTo
-// may be a part of an id, see MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver.
-// When Send returns nil, the message survives a power cut.
+// Send puts m into the mailbox of the alias m.To; the case of the alias does not count. m.Kind is
+// one of Kinds or "", and m.Tag is one of Tags or "". If the caller chooses m.ID, it can repeat the
+// call without harm: a mailbox takes each id of a sender only once. m.InReplyTo may be a part of an
+// id, see MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of
+// inbox.Mailbox.Deliver. When Send returns nil, the message survives a power cut.
 func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message) (Receipt, error) {
 	if err := CheckSender(from, m); err != nil {
 		return Receipt{}, err
@@ -68,8 +70,9 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	return b.deliver(ctx, from, to, "", m)
 }
 
-// SendFromRoom is Send to a member of a room. The member is named by its session sid, because another session may take the alias of a
-// member that has gone. m.InReplyTo is a whole id of a post in the room, so SendFromRoom does not look for it.
+// SendFromRoom is Send to a member of a room. The member is named by its session sid, because
+// another session may take the alias of a member that has gone. m.InReplyTo is a whole id of a post
+// in the room, so SendFromRoom does not look for it.
 func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, sid string, m mail.Message) (Receipt, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -82,8 +85,8 @@ func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, s
 	return b.deliver(ctx, from, rows[i], room, m)
 }
 
-// CheckSender returns an error if m is invalid (its id, kind or tag), if the session from cannot send, or if m is an answer and the caller
-// may not answer for this session.
+// CheckSender returns an error if m is invalid (its id, kind or tag), if the session from cannot
+// send, or if m is an answer and the caller may not answer for this session.
 func CheckSender(from sessions.Session, m mail.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", sessions.ErrNoSession)
@@ -110,8 +113,9 @@ func CheckSender(from sessions.Session, m mail.Message) error {
 	return nil
 }
 
-// deliver addresses, counts and stores a message. Only after that it writes the log and the records of owed answers, so these have no entry
-// for a message that was not stored. Once the message is stored, deliver does not fail.
+// deliver addresses, counts and stores a message. Only after that it writes the log and the records
+// of owed answers, so these have no entry for a message that was not stored. Once the message is
+// stored, deliver does not fail.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, room string, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
@@ -139,9 +143,9 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// SendAll sends a message to every session except the sender, the excluded aliases, absent sessions and senders outside. If a mailbox
-// refuses the message, or if ctx has ended, SendAll goes on with the next session. So each session but the sender is in one of the two
-// results.
+// SendAll sends a message to every session except the sender, the excluded aliases, absent sessions
+// and senders outside. If a mailbox refuses the message, or if ctx has ended, SendAll goes on with
+// the next session. So each session but the sender is in one of the two results.
 func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Message, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := CheckSender(from, m); err != nil {
 		return nil, nil, err

@@ -232,7 +232,8 @@ func TestSweptMailComesBackWithTheSession(t *testing.T) {
 	}
 }
 
-// Somebody else writes into one mailbox for longer than send-all may take: the others get it, and each is told.
+// Somebody else writes into one mailbox for longer than send-all may take: the others get it, and
+// each is told.
 func TestSendAllTellsOfEverybodyWhenItsTimeIsOver(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(10)})

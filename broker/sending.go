@@ -58,7 +58,8 @@ func (s *sending) count(ctx context.Context) (err error) {
 	return err
 }
 
-// store puts the message on disk. It announces the message's deadlines before the write and again after it; owed.Announce says why.
+// store puts the message on disk. It announces the message's deadlines before the write and again
+// after it; owed.Announce says why.
 func (s *sending) store(ctx context.Context) error {
 	owed.Announce(s.b.Registry, s.message)
 	stored, err := s.box.Deliver(ctx, s.message)
@@ -70,7 +71,8 @@ func (s *sending) store(ctx context.Context) error {
 	return nil
 }
 
-// receipt makes the receipt. It says what was stored, and why the receiver will not read it at once.
+// receipt makes the receipt. It says what was stored, and why the receiver will not read it at
+// once.
 func (s *sending) receipt() Receipt {
 	look := s.b.Prober()
 	m, now := s.message, look.Now(s.reader, false)
@@ -85,8 +87,8 @@ func (s *sending) receipt() Receipt {
 	return r
 }
 
-// follow does the steps after the store. If a step fails, the message waits all the same. The process that checks deadlines, and the next
-// Attach, repeat all these steps except the log line.
+// follow does the steps after the store. If a step fails, the message waits all the same. The
+// process that checks deadlines, and the next Attach, repeat all these steps except the log line.
 func (s *sending) follow(ctx context.Context, held bool) {
 	s.record(ctx, held)
 	if s.reader.State == sessions.Remote {
@@ -95,7 +97,8 @@ func (s *sending) follow(ctx context.Context, held bool) {
 	moves.Forward(ctx, s.b.Registry, s.to.SID(), s.to.Alias()) // the receiver may have lost its row meanwhile
 }
 
-// record writes the log line, and records the answer that the receiver owes now, or the one that the sender has given.
+// record writes the log line, and records the answer that the receiver owes now, or the one that
+// the sender has given.
 func (s *sending) record(ctx context.Context, held bool) {
 	m := s.message
 	s.b.Events.Record(ctx, sessions.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)

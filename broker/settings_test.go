@@ -44,7 +44,8 @@ func TestTwoHooksAtOnceForgetNothingThatAPersonIsToBeTold(t *testing.T) {
 	}
 }
 
-// The server of a busy session may find no way to it at the moment when its hook announces the mail.
+// The server of a busy session may find no way to it at the moment when its hook announces the
+// mail.
 func TestWhatAHookHasAnnouncedIsNotAnnouncedAgainBecauseARingerFailed(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", callers.Caller{Explicit: "amber"})

@@ -53,7 +53,8 @@ func TestTheStarterOfOurSessionIsFound(t *testing.T) {
 	}
 }
 
-// A program that was left in the background is in the session of a terminal, but not below who has started that.
+// A program that was left in the background is in the session of a terminal, but not below who has
+// started that.
 func TestAProcessThatIsNotBelowItsLeaderHasNoStarter(t *testing.T) {
 	const started = "TestTheStarterOfOurSessionIsFound"
 	cmd := exec.Command("sh", "-c", `("$0" "$1" &); read line`, os.Args[0], "-test.run=^"+started+"$")

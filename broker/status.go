@@ -14,9 +14,10 @@ import (
 // ErrNoMessage says that no mailbox, archive or dead letter has the id.
 var ErrNoMessage = errors.New("no such message")
 
-// Status returns the status of a message. The argument typed is as in MessageID. If several senders chose the same id, the field Others
-// has the status of the further messages. If no message is found, the error is ErrNoMessage. An ephemeral message that was read is
-// found only if its sender chose the id.
+// Status returns the status of a message. The argument typed is as in MessageID. If several senders
+// chose the same id, the field Others has the status of the further messages. If no message is
+// found, the error is ErrNoMessage. An ephemeral message that was read is found only if its sender
+// chose the id.
 func (b *Broker) Status(ctx context.Context, typed string) (MessageStatus, error) {
 	if m, ok := b.sentLately(ctx, typed); ok {
 		return m.Status, nil
@@ -36,7 +37,8 @@ func (b *Broker) Status(ctx context.Context, typed string) (MessageStatus, error
 	return first, nil
 }
 
-// Mails returns the messages with this id, usually one. The id must not be shortened. If there is none, the error is ErrNoMessage.
+// Mails returns the messages with this id, usually one. The id must not be shortened. If there is
+// none, the error is ErrNoMessage.
 func (b *Broker) Mails(ctx context.Context, id string) (all []Mail, err error) {
 	if all, err = b.withWay(ctx, id); err == nil && len(all) == 0 {
 		err = fmt.Errorf("message %q: %w", id, ErrNoMessage)
@@ -63,7 +65,8 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 		for _, st := range found {
 			latest.add(sid, st)
 		}
-		// If FromSession is empty, c2c made this id, so no other message has it. What was not answered may have been put back elsewhere.
+		// If FromSession is empty, c2c made this id, so no other message has it. What was not
+		// answered may have been put back elsewhere.
 		if len(found) == 1 && found[0].Message.FromSession == "" && !(found[0].Where == inbox.Read && sessions.Unanswered(b.Registry, sid, found[0].By, found[0].At)) {
 			break
 		}
@@ -86,7 +89,8 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	return all, nil
 }
 
-// mailOf returns the message found, which is in the mailbox of the session sid, with all that is known about it.
+// mailOf returns the message found, which is in the mailbox of the session sid, with all that is
+// known about it.
 func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
 	s := b.registered(ctx, sid)
 	if s != nil && found.Where == inbox.Read && sessions.Unanswered(b.Registry, sid, found.By, found.At) {
@@ -98,9 +102,10 @@ func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail
 	return Mail{found.Message, st}
 }
 
-// sentLately finds a message by the id that a send printed. The end of broker.log names the receiver, so sentLately reads only one mailbox.
-// It takes the same time in a root with many sessions as in one with few. If it returns false, its caller searches all mailboxes: the mail
-// may have moved, and an id that a sender chose may be in several mailboxes.
+// sentLately finds a message by the id that a send printed. The end of broker.log names the
+// receiver, so sentLately reads only one mailbox. It takes the same time in a root with many
+// sessions as in one with few. If it returns false, its caller searches all mailboxes: the mail may
+// have moved, and an id that a sender chose may be in several mailboxes.
 func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool) {
 	if !mail.IsUUID(typed) && (len(typed) != mail.ShortLen || !mail.LooksLikeID(typed)) {
 		return m, false

@@ -18,7 +18,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// A reader that released its lease, or died, leaves the messages in the lease directory, and no inbox.
+// A reader that released its lease, or died, leaves the messages in the lease directory, and no
+// inbox.
 func TestMailThatAReaderGaveBackIsFoundAndSwept(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -156,7 +157,8 @@ func TestABrokenMailboxCostsOnlyItself(t *testing.T) {
 	}
 }
 
-// The hook of a session that was swept a moment ago registers it again before the sweep has got to its mailbox.
+// The hook of a session that was swept a moment ago registers it again before the sweep has got to
+// its mailbox.
 func TestASessionThatComesBackDuringASweepKeepsItsMail(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()

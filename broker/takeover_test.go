@@ -37,8 +37,8 @@ func gone(t *testing.T) (w *world, amber, birch, coral, dune sessions.Session) {
 	return w, amber, birch, coral, dune
 }
 
-// leaving is a birch with mail of amber unread, a question of coral read and not answered, and one that
-// it has answered; dune is to go on.
+// leaving is a birch with mail of amber unread, a question of coral read and not answered, and one
+// that it has answered; dune is to go on.
 func leaving(t *testing.T) (w *world, amber, birch, coral, dune sessions.Session) {
 	w, amber, birch = pair(t)
 	coral = w.register("coral", callers.Caller{Client: "gem", ClientID: "c", PID: w.pid(30)})
@@ -154,8 +154,8 @@ func TestNobodyTakesOverFromWhoMayRun(t *testing.T) {
 	}
 }
 
-// A kill behind each step; the same command then completes it. Where the alias has gone over, so does the next call of
-// the heir.
+// A kill behind each step; the same command then completes it. Where the alias has gone over, so
+// does the next call of the heir.
 func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string]func(w *world, took moves.Takeover) error{
@@ -260,7 +260,8 @@ func TestTheNextHeirGetsWhatTheFirstHasNotGotYet(t *testing.T) {
 	}
 }
 
-// After a takeover the sessions have changed, so the same words name others, or the takeover is over.
+// After a takeover the sessions have changed, so the same words name others, or the takeover is
+// over.
 func TestATakeoverIsNotTakenForAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

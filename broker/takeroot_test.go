@@ -26,7 +26,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// twoRoots is a project with the root of a clone, and one of another clone that an older version has made.
+// twoRoots is a project with the root of a clone, and one of another clone that an older version
+// has made.
 type twoRoots struct {
 	machine
 	ssh, web string // the clones
@@ -108,8 +109,8 @@ func takeRoot(ctx context.Context, into, from string, dry bool) (t moves.TakenRo
 // mergeVariable has the test binary merge a root into another one, and do nothing else.
 const mergeVariable = "C2C_TEST_MERGE"
 
-// TestMain runs the tests, or what they have asked for in a process of its own: the nursery, or a merge on one thread, because strace
-// counts calls by threads.
+// TestMain runs the tests, or what they have asked for in a process of its own: the nursery, or a
+// merge on one thread, because strace counts calls by threads.
 func TestMain(m *testing.M) {
 	into, from, ok := strings.Cut(os.Getenv(mergeVariable), "\n")
 	switch {
@@ -204,7 +205,8 @@ func (p *twoRoots) read(b *broker.Broker, sid string) {
 	}
 }
 
-// fill gives both roots sessions with mail, an alias that both have, and a person who has a mailbox in both.
+// fill gives both roots sessions with mail, an alias that both have, and a person who has a mailbox
+// in both.
 func (p *twoRoots) fill() {
 	p.t.Helper()
 	from := p.broker(p.web)
@@ -324,7 +326,8 @@ func TestTwoRootsBecomeOne(t *testing.T) {
 	p.check()
 }
 
-// A merge that is killed before any change of a name loses nothing and doubles nothing, and the next one goes on.
+// A merge that is killed before any change of a name loses nothing and doubles nothing, and the
+// next one goes on.
 func TestAMergeThatIsKilledIsRunAgain(t *testing.T) {
 	need.Tools(t, "strace")
 	for _, call := range []string{"renameat", "unlinkat", "mkdirat", "symlinkat"} {
@@ -354,7 +357,8 @@ func TestAMergeThatIsKilledIsRunAgain(t *testing.T) {
 				if _, others, err := project.Roots(p.getenv, p.web); err != nil {
 					t.Fatal(err)
 				} else if len(others) > 0 {
-					// In a process of its own: here a child of another test may hold a copy of a lock's file for a moment.
+					// In a process of its own: here a child of another test may hold a copy of a
+					// lock's file for a moment.
 					again := exec.Command(os.Args[0])
 					again.Env = cmd.Env
 					if out, err := again.CombinedOutput(); err != nil {
@@ -408,7 +412,8 @@ func TestMailInAReadersHandsStopsAMerge(t *testing.T) {
 	}
 }
 
-// A sender that had the old root open while it was merged is told that nothing is stored, or its message is found.
+// A sender that had the old root open while it was merged is told that nothing is stored, or its
+// message is found.
 func TestWhoStillWritesToAMergedRootIsTold(t *testing.T) {
 	t.Parallel()
 	p := newTwoRoots(t)
@@ -510,7 +515,8 @@ func TestArchivesAreMergedInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// A session that both roots have keeps the alias and the ids of the new one, and gets what the old one knows.
+// A session that both roots have keeps the alias and the ids of the new one, and gets what the old
+// one knows.
 func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 	t.Parallel()
 	p := newTwoRoots(t)

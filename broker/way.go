@@ -13,7 +13,8 @@ import (
 	"c2c/wake"
 )
 
-// through has the words for each way of handing over mail that does not ring; wake.About has those of the others.
+// through has the words for each way of handing over mail that does not ring; wake.About has those
+// of the others.
 var through = format.Pairs{
 	{sessions.ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
 }
@@ -80,8 +81,8 @@ func ringCause(r wake.Ring) string {
 	return r.Cause
 }
 
-// handedWords describes the state "handed". If the text was typed into a terminal, no receipt ever comes. If a program took the mail, the
-// receipt may still come.
+// handedWords describes the state "handed". If the text was typed into a terminal, no receipt ever
+// comes. If a program took the mail, the receipt may still come.
 func handedWords(st MessageStatus, how string) string {
 	switch {
 	case wake.AboutMethod(st.By).Typed:
@@ -107,8 +108,8 @@ func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session)
 	return receiver
 }
 
-// tellWhy adds to the status why a waiting message is not read. What holds the message back is for the
-// caller to explain.
+// tellWhy adds to the status why a waiting message is not read. What holds the message back is for
+// the caller to explain.
 func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	if s == nil {
 		st.Why, st.Do = "no session has this mailbox any more", "c2c sweep turns it into a dead letter"

@@ -7,7 +7,8 @@ import (
 	"c2c/sessions"
 )
 
-// The first tool call that a client tells of may be one of c2c's, right behind a person's prompt or c2c resume.
+// The first tool call that a client tells of may be one of c2c's, right behind a person's prompt or
+// c2c resume.
 func TestACallOfOursForgetsNoWork(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)

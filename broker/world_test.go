@@ -33,7 +33,8 @@ func newWorld(t testing.TB) *world { return newWorldOf(t, broker.Config{}) }
 // newWorldOf gives a world whose broker has more in its configuration.
 func newWorldOf(t testing.TB, cfg broker.Config) *world {
 	t.Helper()
-	// Times in files have whole microseconds. A clock with a fraction of one would be later than the same moment in a file, nearly always.
+	// Times in files have whole microseconds. A clock with a fraction of one would be later than
+	// the same moment in a file, nearly always.
 	w := &world{t: t, clock: time.Now().Truncate(time.Microsecond), procs: map[int]int{}, ended: map[int]int{}, threads: map[int]string{}}
 	cfg.Root, cfg.Now = filepath.Join(t.TempDir(), "broker"), func() time.Time { return w.clock }
 	w.cfg = cfg
@@ -46,7 +47,8 @@ func newWorldOf(t testing.TB, cfg broker.Config) *world {
 	return w
 }
 
-// newTableWorld gives a world whose processes stand in a table, so that a test can say who started whom, when, and where.
+// newTableWorld gives a world whose processes stand in a table, so that a test can say who started
+// whom, when, and where.
 func newTableWorld(t testing.TB) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -82,8 +84,9 @@ func (w *world) logs(h slog.Handler) {
 // noProcess is above every id that a process can have.
 const noProcess = 1 << 30
 
-// pid gives the id of a process. The tests number their processes: 10, 20 and 30 are there from the start, others once the
-// test starts them. 100 is the test itself, and 90 its parent. A process that has ended keeps its id here.
+// pid gives the id of a process. The tests number their processes: 10, 20 and 30 are there from the
+// start, others once the test starts them. 100 is the test itself, and 90 its parent. A process
+// that has ended keeps its id here.
 func (w *world) pid(n int) int {
 	w.t.Helper()
 	if w.table != nil {

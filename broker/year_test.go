@@ -39,14 +39,16 @@ type living struct {
 	release func() error
 }
 
-// aYear begins in the future, so that a file that was just written can be told from one that has its time in this world.
+// aYear begins in the future, so that a file that was just written can be told from one that has
+// its time in this world.
 func aYear(t *testing.T) *year {
 	y := &year{world: newTableWorld(t), rand: rand.New(rand.NewPCG(18, 18)), begun: time.Now().Add(-time.Minute), pid: 1000}
 	y.clock = y.begun.Add(48 * time.Hour)
 	return y
 }
 
-// age gives files that were just written the time of this world, counts them, and says how large they are together.
+// age gives files that were just written the time of this world, counts them, and says how large
+// they are together.
 func (y *year) age() {
 	y.t.Helper()
 	inodes, bytes := 0, int64(0)
@@ -156,7 +158,8 @@ func (y *year) authorOf(m mail.Message) sessions.Row {
 	return owed.SenderOf(y.Registry, rows, m)
 }
 
-// A year of 500 sessions that start, are asked, read, answer or do not, and end, with nobody tidying by hand.
+// A year of 500 sessions that start, are asked, read, answer or do not, and end, with nobody
+// tidying by hand.
 func TestAYear(t *testing.T) {
 	t.Parallel()
 	const sessionList, days = 500, 365

@@ -7,12 +7,14 @@ import (
 
 func init() { register(claude(), claudeGuide) }
 
-// ChannelCapability is the MCP capability of a server that pushes messages into Claude Code's sessions.
+// ChannelCapability is the MCP capability of a server that pushes messages into Claude Code's
+// sessions.
 const ChannelCapability = "claude/channel"
 
-// claude is Claude Code. It sets the variable SessionEnv anew for each hook and each shell of a tool, so the variable is right there. The
-// MCP server has the value from the server's start, which is out of date after /clear or /resume. Therefore the broker first looks for a
-// mailbox that is bound to the client's process, and reads the variable only if there is no such mailbox.
+// claude is Claude Code. It sets the variable SessionEnv anew for each hook and each shell of a
+// tool, so the variable is right there. The MCP server has the value from the server's start, which
+// is out of date after /clear or /resume. Therefore the broker first looks for a mailbox that is
+// bound to the client's process, and reads the variable only if there is no such mailbox.
 func claude() Profile {
 	return Profile{
 		Name:           "claude",
@@ -33,11 +35,13 @@ func claude() Profile {
 		Doing:          ClaudeDoing,
 		DoingDir:       "sessions",
 		Inherited:      []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
-		// Measured with 2.1.329: if the texts of an answer together have 50,000 UTF-16 units or more, the model gets a file name and 2 KB
-		// of the text. A second limit of 25,000 tokens (of about four characters each) is higher.
+		// Measured with 2.1.329: if the texts of an answer together have 50,000 UTF-16 units or
+		// more, the model gets a file name and 2 KB of the text. A second limit of 25,000 tokens
+		// (of about four characters each) is higher.
 		Answer:       40_000,
 		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
-		// Measured with 2.1.329: if the output has more than 30,000 bytes, the model gets a file name and the beginning.
+		// Measured with 2.1.329: if the output has more than 30,000 bytes, the model gets a file
+		// name and the beginning.
 		Shell:       28_000,
 		ShellMax:    "BASH_MAX_OUTPUT_LENGTH",
 		ConfigEnv:   "CLAUDE_CONFIG_DIR",
@@ -53,7 +57,8 @@ func claude() Profile {
 	}
 }
 
-// ClaudeRecord is the file <config>/sessions/<pid>.json, in which a process of Claude Code describes itself.
+// ClaudeRecord is the file <config>/sessions/<pid>.json, in which a process of Claude Code
+// describes itself.
 type ClaudeRecord struct {
 	PID             int
 	SessionID       string
@@ -67,8 +72,8 @@ func ReadClaudeRecord(path string) (r ClaudeRecord, ok bool) {
 	return r, ok
 }
 
-// ClaudeDoing is Profile.Doing for Claude Code. A process of Claude Code has only one session at a time. Another word than these of 2.1.332
-// counts as not known, so that mail rings.
+// ClaudeDoing is Profile.Doing for Claude Code. A process of Claude Code has only one session at a
+// time. Another word than these of 2.1.332 counts as not known, so that mail rings.
 func ClaudeDoing(config string, pid int, _ string) (d Doing) {
 	r, ok := ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
 	if !ok || r.PID != pid {

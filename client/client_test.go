@@ -165,13 +165,15 @@ func TestAProcessSaysThatItServesManySessions(t *testing.T) {
 	if !codex().Shared(9, getenv) || claude().Shared(self, getenv) {
 		t.Error("another client")
 	}
-	// The process that wrote the file has ended, or is in another container: this one has its number.
+	// The process that wrote the file has ended, or is in another container: this one has its
+	// number.
 	if l.Close(); runtime.GOOS == "linux" && kimi().Shared(self, getenv) {
 		t.Error("a process that does not listen there is taken for a server")
 	}
 }
 
-// A person who has to close a client knows it by its name, not by the name of its process, such as node or MainThread.
+// A person who has to close a client knows it by its name, not by the name of its process, such as
+// node or MainThread.
 func TestAProcessIsNamedAfterItsClient(t *testing.T) {
 	for line, want := range map[string]string{
 		"/opt/bin/claude --continue":                                           "claude",

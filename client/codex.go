@@ -12,9 +12,10 @@ import (
 
 func init() { register(codex(), codexGuide) }
 
-// codex is Codex. Its threads (sessions) share a daemon, which has the environment of the terminal that started the daemon. Therefore
-// the variable SessionEnv may name another thread, and only the thread id in an MCP call counts. For the shells of its tools Codex sets
-// the variable at each call.
+// codex is Codex. Its threads (sessions) share a daemon, which has the environment of the terminal
+// that started the daemon. Therefore the variable SessionEnv may name another thread, and only the
+// thread id in an MCP call counts. For the shells of its tools Codex sets the variable at each
+// call.
 func codex() Profile {
 	return Profile{
 		Name:          "codex",
@@ -35,12 +36,13 @@ func codex() Profile {
 		Open:          codexOpen,
 		Opening:       codexOpening,
 		Inherited:     []string{"CODEX_SESSION_ID"},
-		// Measured with 0.169.0: if the texts of an answer together have 12,000 bytes or more, Codex cuts out the middle for a model that
-		// it does not know; for gpt-5.5 the limit is 48,000.
+		// Measured with 0.169.0: if the texts of an answer together have 12,000 bytes or more,
+		// Codex cuts out the middle for a model that it does not know; for gpt-5.5 the limit is
+		// 48,000.
 		Answer:     9500,
 		ResultMail: true, // during a turn the hooks only announce mail
-		// If the output has more than 10,000 bytes, Codex passes only a part to a model that it does not know; for gpt-5.5 the limit is
-		// 40,000.
+		// If the output has more than 10,000 bytes, Codex passes only a part to a model that it
+		// does not know; for gpt-5.5 the limit is 40,000.
 		Shell:     9000,
 		ConfigEnv: "CODEX_HOME",
 		ConfigDir: ".codex",
@@ -50,16 +52,16 @@ func codex() Profile {
 	}
 }
 
-// CodexLine is the beginning of the line with which a ringer starts a turn. The model gets the mail together with that line, but Codex
-// shows the person only the line.
+// CodexLine is the beginning of the line with which a ringer starts a turn. The model gets the mail
+// together with that line, but Codex shows the person only the line.
 const CodexLine = "c2c: mail from "
 
-// CodexLocks is the directory in which Codex keeps a lock file for each thread, as long as the thread is open:
-// <CODEX_HOME>/thread-writer-locks/<thread>.lock.
+// CodexLocks is the directory in which Codex keeps a lock file for each thread, as long as the
+// thread is open: <CODEX_HOME>/thread-writer-locks/<thread>.lock.
 const CodexLocks = "thread-writer-locks"
 
-// codexOpen returns the threads that a process of Codex has open. The process may also be npm's launcher script, whose child
-// is Codex.
+// codexOpen returns the threads that a process of Codex has open. The process may also be npm's
+// launcher script, whose child is Codex.
 func codexOpen(pid int) (open map[string]bool, known bool) {
 	open = map[string]bool{}
 	add := func(pid int) bool {
@@ -81,9 +83,11 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 	return open, known
 }
 
-// codexOpening is Profile.Opening for Codex. A terminal with `codex resume` first asks its person to trust new hooks. The daemon closes the
-// thread after a minute, and opens it again after that dialog. Nothing shows which thread a terminal shows: after /new its arguments are
-// out of date. But then the daemon has another thread for it. So a terminal counts only while there are more terminals than threads.
+// codexOpening is Profile.Opening for Codex. A terminal with `codex resume` first asks its person
+// to trust new hooks. The daemon closes the thread after a minute, and opens it again after that
+// dialog. Nothing shows which thread a terminal shows: after /new its arguments are out of date.
+// But then the daemon has another thread for it. So a terminal counts only while there are more
+// terminals than threads.
 func codexOpening(open map[string]bool) (named map[string]bool) {
 	all, _ := os.ReadDir("/proc")
 	terminals, named := 0, map[string]bool{}

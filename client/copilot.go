@@ -2,8 +2,8 @@ package client
 
 func init() { register(copilot(), copilotGuide) }
 
-// copilot is GitHub Copilot CLI. It starts an MCP server for each session, also after /clear, so the variable SessionEnv is always right
-// in that server.
+// copilot is GitHub Copilot CLI. It starts an MCP server for each session, also after /clear, so
+// the variable SessionEnv is always right in that server.
 func copilot() Profile {
 	return Profile{
 		Name:          "copilot",
@@ -19,8 +19,8 @@ func copilot() Profile {
 		SharedProcess: true,
 		Plugin:        true,
 		Inherited:     []string{"COPILOT_LOADER_PID"},
-		// Measured with 1.0.102: if a tool's answer or a shell's output has more than about 20,000 bytes, the model gets a file name and
-		// 500 characters. 19,122 bytes arrived whole.
+		// Measured with 1.0.102: if a tool's answer or a shell's output has more than about 20,000
+		// bytes, the model gets a file name and 500 characters. 19,122 bytes arrived whole.
 		Answer:    18_000,
 		Shell:     18_000,
 		ConfigEnv: "COPILOT_HOME",

@@ -2,8 +2,9 @@ package client
 
 func init() { register(cursor(), cursorGuide) }
 
-// cursor is Cursor, the editor and its CLI (cursor-agent). The facts are from its documentation of 2026-11: we could run neither of the
-// two. A tool call does not name the conversation, so each process (a window of the editor, or a CLI) has one mailbox.
+// cursor is Cursor, the editor and its CLI (cursor-agent). The facts are from its documentation of
+// 2026-11: we could run neither of the two. A tool call does not name the conversation, so each
+// process (a window of the editor, or a CLI) has one mailbox.
 func cursor() Profile {
 	return Profile{
 		Name:        "cursor",

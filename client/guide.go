@@ -1,15 +1,17 @@
 package client
 
-// Guide holds the facts that people need about a client before they use it with c2c. docs/clients.md is made from the
-// guides.
+// Guide holds the facts that people need about a client before they use it with c2c.
+// docs/clients.md is made from the guides.
 type Guide struct {
 	Client string // Profile.Name; the guide of a client leaves it out
 	Title  string // the name that its maker uses
-	// Package is the client's npm package, Tested the version that the tests run, Date the day of the measurements. If
-	// Package and Tested are empty, we could not run the client, and all facts are from its documentation.
+	// Package is the client's npm package, Tested the version that the tests run, Date the day of
+	// the measurements. If Package and Tested are empty, we could not run the client, and all facts
+	// are from its documentation.
 	Package, Tested, Date string
-	// Active says how mail reaches a session that works. Idle says the same for a session that waits for its person, and Last for both if
-	// these ways are missing. Receipt is the proof that the client has the mail, Answer the proof that its model has answered.
+	// Active says how mail reaches a session that works. Idle says the same for a session that
+	// waits for its person, and Last for both if these ways are missing. Receipt is the proof that
+	// the client has the mail, Answer the proof that its model has answered.
 	Active, Idle, Last, Receipt, Answer string
 	Claimed                             string   // what happens when the client edits a file that another session has claimed
 	Sees                                string   // what its person sees, in addition to the recorded screens (e2e/testdata/screens)

@@ -93,7 +93,8 @@ The person sees each message once: who has written, and the first words. These a
 them (` + "`e2e/testdata/screens`" + `). In each, birch has sent one word.
 `
 
-// screens is the part of the page with a client's recorded screens. Situations that look the same stand together.
+// screens is the part of the page with a client's recorded screens. Situations that look the same
+// stand together.
 func screens(t *testing.T, client string) string {
 	var looks []string
 	at := map[string][]string{}

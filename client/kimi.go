@@ -2,10 +2,11 @@ package client
 
 func init() { register(kimi(), kimiGuide) }
 
-// kimi is Kimi Code (npm @moonshot-ai/kimi-code), not the older kimi-cli in Python. Neither a tool call nor the environment of the MCP
-// server names the session. So a window has one mailbox, and its hooks bind the mailbox to the session that the window shows. `kimi web`
-// is one process for many sessions, with one MCP server. There the hooks name the session, and each session has a mailbox. But c2c knows
-// the session of a tool call only as long as there is only one session.
+// kimi is Kimi Code (npm @moonshot-ai/kimi-code), not the older kimi-cli in Python. Neither a tool
+// call nor the environment of the MCP server names the session. So a window has one mailbox, and
+// its hooks bind the mailbox to the session that the window shows. `kimi web` is one process for
+// many sessions, with one MCP server. There the hooks name the session, and each session has a
+// mailbox. But c2c knows the session of a tool call only as long as there is only one session.
 func kimi() Profile {
 	return Profile{
 		Name:           "kimi",
@@ -22,8 +23,8 @@ func kimi() Profile {
 		Doing:          kimiDoing,
 		Servers:        "server/instances",
 		MailedWarnings: true,
-		// Measured with 2.1.0: if a tool's answer or a shell's output has more than 50,000 characters, the model gets a file name and
-		// 5,000 characters.
+		// Measured with 2.1.0: if a tool's answer or a shell's output has more than 50,000
+		// characters, the model gets a file name and 5,000 characters.
 		Answer:    45_000,
 		Shell:     45_000,
 		ConfigEnv: "KIMI_CODE_HOME",

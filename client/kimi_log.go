@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Each agent of a session has a directory below the session's directory. The name of the directory is the agent's id; the directory holds
-// the agent's log.
+// Each agent of a session has a directory below the session's directory. The name of the directory
+// is the agent's id; the directory holds the agent's log.
 const (
 	KimiOwn = "main" // the session's own agent
 	KimiLog = "wire.jsonl"
@@ -48,11 +48,12 @@ func kimiDoing(config string, _ int, session string) (d Doing) {
 	return d
 }
 
-// KimiAnswered returns the time of the last answer of a session's model, from the log of the session's own agent.
+// KimiAnswered returns the time of the last answer of a session's model, from the log of the
+// session's own agent.
 func KimiAnswered(config, session string) time.Time { return kimiDoing(config, 0, session).Answered }
 
-// kimiLogged returns the activity of an agent, from its log. The line interaction.request opens a dialog; any other line of an
-// interaction, or a line of the turn, closes the dialog.
+// kimiLogged returns the activity of an agent, from its log. The line interaction.request opens a
+// dialog; any other line of an interaction, or a line of the turn, closes the dialog.
 func kimiLogged(log string) (d Doing) {
 	var turn, answered time.Time
 	d.Word = Idle // a log without any of the lines below means that no turn runs
@@ -77,8 +78,9 @@ func kimiLogged(log string) (d Doing) {
 	return d
 }
 
-// KimiTurn reads an agent's log. The result runs tells whether a turn runs. The result stops tells whether a Stop hook may run now: the
-// model has answered and calls no tool, and the turn is not over.
+// KimiTurn reads an agent's log. The result runs tells whether a turn runs. The result stops tells
+// whether a Stop hook may run now: the model has answered and calls no tool, and the turn is not
+// over.
 func KimiTurn(log string) (runs, stops bool) {
 	for _, r := range Records[kimiLine](log) {
 		switch r.Type {

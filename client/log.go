@@ -12,7 +12,8 @@ import (
 // LogTail is how much of a log Records reads, in bytes.
 const LogTail = 1 << 20
 
-// Records reads the end of a log of JSON lines. It yields each line with its record, and skips lines of another form.
+// Records reads the end of a log of JSON lines. It yields each line with its record, and skips
+// lines of another form.
 func Records[T any](log string) iter.Seq2[[]byte, T] {
 	return func(yield func([]byte, T) bool) {
 		for line := range bytes.Lines(Tail(log, LogTail)) {
@@ -24,7 +25,8 @@ func Records[T any](log string) iter.Seq2[[]byte, T] {
 	}
 }
 
-// Tail returns the last limit bytes of a client's log. It returns nil if it cannot read the file. The first line may be incomplete.
+// Tail returns the last limit bytes of a client's log. It returns nil if it cannot read the file.
+// The first line may be incomplete.
 func Tail(path string, limit int64) []byte {
 	f, size, err := atomicfile.OpenForeign(path)
 	if err != nil {

@@ -8,21 +8,23 @@ import (
 	"strings"
 )
 
-// OneShot reports whether a client's process answers one prompt and then ends. The hooks of such a process bring waiting mail with the
-// prompt. Nobody rings the process, because its model might never answer. Without /proc OneShot returns false.
+// OneShot reports whether a client's process answers one prompt and then ends. The hooks of such a
+// process bring waiting mail with the prompt. Nobody rings the process, because its model might
+// never answer. Without /proc OneShot returns false.
 func OneShot(client string, pid int) bool {
 	p, _ := Find(client)
 	return p.isOneShot(ArgsOf(pid))
 }
 
-// IsDaemon reports whether a client's process is the daemon that its windows share, see Profile.Daemon. Without /proc it returns false.
+// IsDaemon reports whether a client's process is the daemon that its windows share, see
+// Profile.Daemon. Without /proc it returns false.
 func IsDaemon(client string, pid int) bool {
 	p, _ := Find(client)
 	return p.Daemon != "" && slices.Contains(ArgsOf(pid), p.Daemon)
 }
 
-// Running returns the name of the client whose command line is argv, for a person; "": c2c knows no such client. For a
-// Daemon it adds the command that ends the daemon.
+// Running returns the name of the client whose command line is argv, for a person; "": c2c knows no
+// such client. For a Daemon it adds the command that ends the daemon.
 func Running(argv []string) string {
 	for _, arg := range argv[:min(3, len(argv))] { // the interpreter and an option of it may stand first
 		path := strings.Split(strings.TrimSuffix(arg, ".js"), "/")

@@ -31,7 +31,8 @@ func TestTheOpenThreadsOfCodexAreThoseWithALockFile(t *testing.T) {
 	}
 }
 
-// A terminal that asks something first has not opened the thread in its arguments; one that shows another thread has left it.
+// A terminal that asks something first has not opened the thread in its arguments; one that shows
+// another thread has left it.
 func TestATerminalOfCodexOpensItsThreadAfterADialog(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "codex")
 	shell, err := os.ReadFile("/bin/sh")

@@ -2,8 +2,9 @@ package client
 
 func init() { register(opencode(), opencodeGuide) }
 
-// opencode is OpenCode. It does not name the session to its MCP server. Our plugin inside OpenCode adds an argument with the session's id
-// to each call, and sets the variable SessionEnv for the shells of tools.
+// opencode is OpenCode. It does not name the session to its MCP server. Our plugin inside OpenCode
+// adds an argument with the session's id to each call, and sets the variable SessionEnv for the
+// shells of tools.
 func opencode() Profile {
 	return Profile{
 		Name:            "opencode",
@@ -16,12 +17,12 @@ func opencode() Profile {
 		SessionArgument: "_session_id",
 		SharedProcess:   true,
 		Plugin:          true,
-		// The OCaml c2c writes this file. c2c does not read the session id and the root from the file, because the author of the project
-		// could name those of other people.
+		// The OCaml c2c writes this file. c2c does not read the session id and the root from the
+		// file, because the author of the project could name those of other people.
 		ProjectFile: ".opencode/c2c-plugin.json",
 		Inherited:   []string{"OPENCODE", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_PROCESS_ROLE"},
-		// Measured with 1.18.33: if a tool's answer or a shell's output has more than 51,200 bytes or 2,000 lines, the model gets a file
-		// name and a part.
+		// Measured with 1.18.33: if a tool's answer or a shell's output has more than 51,200 bytes
+		// or 2,000 lines, the model gets a file name and a part.
 		Answer:          48_000,
 		Shell:           48_000,
 		ShellLine:       25,

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// QwenNotes finds the messages of other sessions in lines of a session's record, and returns their texts.
+// QwenNotes finds the messages of other sessions in lines of a session's record, and returns their
+// texts.
 func QwenNotes(lines []byte) (texts []string) {
 	for line := range bytes.Lines(lines) {
 		if !bytes.Contains(line, []byte(`"notification"`)) {
@@ -27,8 +28,8 @@ func QwenNotes(lines []byte) (texts []string) {
 	return texts
 }
 
-// QwenShows reports whether one of the texts from QwenNotes contains a message with this envelope. In these texts the client has replaced
-// each "<" by "&lt;".
+// QwenShows reports whether one of the texts from QwenNotes contains a message with this envelope.
+// In these texts the client has replaced each "<" by "&lt;".
 func QwenShows(texts []string, envelope string) bool {
 	part := strings.ReplaceAll(envelope, "<", "&lt;")
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, part) })

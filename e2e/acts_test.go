@@ -8,8 +8,9 @@ import (
 	"c2c/e2e/lab"
 )
 
-// A client's own tools and own shell act in the name of its session: they make and release its claims. Another program cannot. Claude Code
-// and OpenCode are in TestASenderIsKnownByItsProcessOrOnlyClaims; the shell of Codex has a sandbox.
+// A client's own tools and own shell act in the name of its session: they make and release its
+// claims. Another program cannot. Claude Code and OpenCode are in
+// TestASenderIsKnownByItsProcessOrOnlyClaims; the shell of Codex has a sandbox.
 func TestEachClientActsInItsOwnName(t *testing.T) {
 	t.Parallel()
 	shells := map[lab.Client]string{lab.Kimi: "Bash", lab.Qwen: "run_shell_command", lab.Gemini: "run_shell_command", lab.Copilot: "bash"}

@@ -8,9 +8,9 @@ import (
 	"c2c/e2e/lab"
 )
 
-// Without c2c install, one command starts a client in which everything of c2c works, and no file of the
-// client names c2c afterwards. The person's own hook and server work beside it.
-// by is the way by which mail wakes the idle client; "": none.
+// Without c2c install, one command starts a client in which everything of c2c works, and no file of
+// the client names c2c afterwards. The person's own hook and server work beside it. by is the way
+// by which mail wakes the idle client; "": none.
 func aloneWorks(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, c lab.Client, by string, bash func(string) lab.Reply) {
 	t.Helper()
 	model.Script(whoami(c), lab.CallMCP(c, "probe", "look", map[string]any{}), lab.Say("I am amber."))
@@ -88,7 +88,8 @@ export const Own = async () => { writeFileSync(process.env.HOME + "/own-hook", "
 	})
 }
 
-// Codex takes neither a server nor hooks for one session. Mail wakes it all the same, and it is told what is missing.
+// Codex takes neither a server nor hooks for one session. Mail wakes it all the same, and it is
+// told what is missing.
 func TestACodexIsStartedByNameWithoutInstall(t *testing.T) {
 	t.Parallel()
 	l, model, _ := birchLab(t)

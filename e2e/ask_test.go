@@ -35,7 +35,8 @@ func asks(c lab.Client, to, question string, seconds int) lab.Reply {
 	return lab.CallMCP(c, "c2c", "ask", map[string]any{"to_alias": to, "content": question, "wait_seconds": seconds})
 }
 
-// What one asks the other answers, idle as it is; the answer is the result of the call, and nobody has it again.
+// What one asks the other answers, idle as it is; the answer is the result of the call, and nobody
+// has it again.
 func TestClaudeAndCodexAskEachOther(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
@@ -70,7 +71,8 @@ func TestClaudeAndCodexAskEachOther(t *testing.T) {
 	codexIdle(l, 3)
 	claudeIdle(l, claude)
 
-	// The time is over before Codex has answered: what comes then is mail, and says what it answers.
+	// The time is over before Codex has answered: what comes then is mail, and says what it
+	// answers.
 	late := make(chan struct{})
 	codex.Answer(replies(lab.Codex, "second-question", "late-answer", late))
 	claude.Script(asks(lab.Claude, "cody", "second-question", 1), lab.Say("It will come."), lab.Say("Here it is."))

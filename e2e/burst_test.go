@@ -12,8 +12,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// A burst is so much mail, each up to burstGap ms behind the one before. The model thinks up to quick at first, and up to slow
-// when it has read half of it.
+// A burst is so much mail, each up to burstGap ms behind the one before. The model thinks up to
+// quick at first, and up to slow when it has read half of it.
 const (
 	burstMail = 60
 	burstGap  = 500
@@ -21,8 +21,8 @@ const (
 	slow      = 3 * time.Second
 )
 
-// Mail comes while the client is idle, while its model thinks, and between the two. All of it is in the conversation once, in
-// its order, and nothing sticks in a prompt.
+// Mail comes while the client is idle, while its model thinks, and between the two. All of it is in
+// the conversation once, in its order, and nothing sticks in a prompt.
 func TestABurstOfMailIsReadOnceAndInOrder(t *testing.T) {
 	for _, is := range ring {
 		t.Run(string(is.client), func(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"c2c/e2e/lab"
 )
 
-// What Codex has claimed, Claude Code may edit: before the edit its model is told who holds the file and why. In a project that asks
-// for it the edit is refused. When Codex is killed, the file is free at once.
+// What Codex has claimed, Claude Code may edit: before the edit its model is told who holds the
+// file and why. In a project that asks for it the edit is refused. When Codex is killed, the file
+// is free at once.
 func TestClaudeIsWarnedOfAFileThatCodexHasClaimed(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
@@ -67,8 +68,9 @@ func TestClaudeIsWarnedOfAFileThatCodexHasClaimed(t *testing.T) {
 	}
 }
 
-// What Claude Code has claimed, Codex is told of before it patches the file, and without the words of the holder: Codex would show them
-// with a developer's authority. In a project that asks for it the patch is refused.
+// What Claude Code has claimed, Codex is told of before it patches the file, and without the words
+// of the holder: Codex would show them with a developer's authority. In a project that asks for it
+// the patch is refused.
 func TestCodexIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
@@ -147,7 +149,8 @@ func claimantAt(t *testing.T, l *lab.Lab) claimant {
 	return claimant{l, model, p, file, "amber has claimed flags.go (new flags)"}
 }
 
-// A writer has the model of a client, whose alias is birch, write a word into a file, and returns the last request of the turn.
+// A writer has the model of a client, whose alias is birch, write a word into a file, and returns
+// the last request of the turn.
 type writer func(file, word, answer string) *lab.Request
 
 func last(model *lab.Model) *lab.Request {
@@ -155,7 +158,8 @@ func last(model *lab.Model) *lab.Request {
 	return turns[len(turns)-1]
 }
 
-// isWarned has the client write the file three times: it is warned, then refused, and left alone when the holder was killed.
+// isWarned has the client write the file three times: it is warned, then refused, and left alone
+// when the holder was killed.
 func (c claimant) isWarned(t *testing.T, write writer) {
 	t.Helper()
 	content := func(want string) {
@@ -181,8 +185,8 @@ func (c claimant) isWarned(t *testing.T, write writer) {
 	content("word-three")
 }
 
-// bothAreTold has Claude Code and the client write a file that nobody has claimed: each model is told of the other, once. The client's
-// model gets the notice in the turn of its edit, or reads it.
+// bothAreTold has Claude Code and the client write a file that nobody has claimed: each model is
+// told of the other, once. The client's model gets the notice in the turn of its edit, or reads it.
 func (c claimant) bothAreTold(t *testing.T, write writer, reads func(answer string) *lab.Request) {
 	t.Helper()
 	file := filepath.Join(c.Project, "shared.go")
@@ -213,7 +217,8 @@ func (c claimant) bothAreTold(t *testing.T, write writer, reads func(answer stri
 	}
 }
 
-// Gemini CLI and Qwen Code show their models nothing before a call, but refuse it; the warning comes with the call's result.
+// Gemini CLI and Qwen Code show their models nothing before a call, but refuse it; the warning
+// comes with the call's result.
 func TestGeminiIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
@@ -310,8 +315,8 @@ func TestOpenCodeIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 	c.isWarned(t, write)
 }
 
-// Kimi Code shows its model nothing of the hooks around a call, but refuses the call. So the warning is a message of c2c, which the hook
-// at the end of the turn brings.
+// Kimi Code shows its model nothing of the hooks around a call, but refuses the call. So the
+// warning is a message of c2c, which the hook at the end of the turn brings.
 func TestKimiIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)

@@ -7,7 +7,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// What the guide of Claude Code says of plan mode, and of settings with which its person limits the model.
+// What the guide of Claude Code says of plan mode, and of settings with which its person limits the
+// model.
 func TestWhatLimitsClaudesModelLimitsItsMail(t *testing.T) {
 	send := lab.CallMCP(lab.Claude, "c2c", "send", map[string]any{"to_alias": "birch", "content": "hello"})
 	const asks = "Do you want to proceed"

@@ -176,7 +176,8 @@ func TestMailArrivesWhileAnotherModBlocksOurs(t *testing.T) {
 }`)
 	p := claudeAt(t, l, model, "--permission-mode", "default", "--debug-file", l.Home+"/debug.log")
 	l.WaitFile("spins", "now")
-	// Nobody answers for our names. The client notices when it calls a mod, unloads the other one and starts ours again.
+	// Nobody answers for our names. The client notices when it calls a mod, unloads the other one
+	// and starts ours again.
 	model.Script(sendMessage("birch", "word-in-vain"), lab.Say("Woken."), sendMessage("birch", "word-to-birch"), lab.Say("Sent."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	model.WaitText("No agent named 'birch' is reachable")
@@ -188,8 +189,8 @@ func TestMailArrivesWhileAnotherModBlocksOurs(t *testing.T) {
 	once(t, model.WaitText("Delivered by a plugin hook"), `"success":true`)
 }
 
-// For a client of before mods (2.1.240) the mod's files are a plugin that does nothing. Whether it has the socket its maker
-// says over the network, which the variable overrides.
+// For a client of before mods (2.1.240) the mod's files are a plugin that does nothing. Whether it
+// has the socket its maker says over the network, which the variable overrides.
 func TestMailArrivesInAClaudeOlderThanMods(t *testing.T) {
 	for _, way := range []struct{ socket, by, role string }{{"1", "read by socket", "user"}, {"0", "read by hook", "system"}} {
 		t.Run(way.by, func(t *testing.T) {

@@ -22,7 +22,8 @@ import (
 	"c2c/wake/claude"
 )
 
-// The tests of this file but the last need no c2c: they pin what wake/claude relies on in Claude Code.
+// The tests of this file but the last need no c2c: they pin what wake/claude relies on in Claude
+// Code.
 
 // socketLab has an idle Claude Code that writes its prompts down, and the way to its socket.
 func socketLab(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc, *claude.Socket) {
@@ -51,7 +52,8 @@ func prompts(t *testing.T, l *lab.Lab) (texts []string) {
 	return texts
 }
 
-// awkwardMail is leased mail with bodies that a client may be tempted to act on or to tidy up, and its carrier.
+// awkwardMail is leased mail with bodies that a client may be tempted to act on or to tidy up, and
+// its carrier.
 func awkwardMail(t *testing.T, l *lab.Lab, s *claude.Socket) (*claude.Carrier, *inbox.Lease) {
 	t.Helper()
 	root := filepath.Join(l.Home, "root")
@@ -163,7 +165,8 @@ func TestBusyClaudeGivesItsHookEachLine(t *testing.T) {
 	}
 }
 
-// alters lists the characters behind which Claude Code writes a backslash when a tag of its own follows.
+// alters lists the characters behind which Claude Code writes a backslash when a tag of its own
+// follows.
 const alters = "U+02C2 U+1438 U+16B2 U+2039 U+226A U+226E U+227A U+2280 U+22D6 U+22D8 U+2329 U+276C U+276E U+2770 U+27E8 " +
 	"U+27EA U+2991 U+2993 U+29FC U+2A79 U+2AA1 U+2AA6 U+2AF7 U+3008 U+FE3D U+FE3F U+FE64 U+FF1C U+1D236"
 
@@ -248,7 +251,8 @@ func TestAMessageThatClaudeWouldAlterComesOnce(t *testing.T) {
 	wantRead(t, l, "id-once", "read by hook")
 }
 
-// Whoever lets no other session write is not written to, by their own file watcher neither: the next prompt brings the mail.
+// Whoever lets no other session write is not written to, by their own file watcher neither: the
+// next prompt brings the mail.
 func TestARefusalOfClaudeIsTold(t *testing.T) {
 	t.Parallel()
 	for _, refusing := range []func(*testing.T, map[string]any, ...string) (*lab.Lab, *lab.Model, *lab.Proc){wakeLab, aloneLab} {
@@ -262,7 +266,8 @@ func TestARefusalOfClaudeIsTold(t *testing.T) {
 	}
 }
 
-// The client keeps the line that rings it until its person accepts others' words. The mail is not in that line.
+// The client keeps the line that rings it until its person accepts others' words. The mail is not
+// in that line.
 func TestAClaudeThatHoldsWhatOthersWriteHasItsMailOnce(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, map[string]any{"crossSessionInbound": "hold"})
@@ -285,7 +290,8 @@ func broughtByTheNextPrompt(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.P
 	wantRings(t, l, 0)
 }
 
-// A client that has just read its hooks anew runs none with the prompt in which it takes carried mail. Its record has it.
+// A client that has just read its hooks anew runs none with the prompt in which it takes carried
+// mail. Its record has it.
 func TestMailOfWhichNoHookTellsIsFoundInTheRecordOfClaude(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)

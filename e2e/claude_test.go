@@ -161,7 +161,8 @@ func delegate(prompt string) lab.Reply {
 		"description": "do it", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false})
 }
 
-// subagent answers the requests of the subagent that has the prompt: first with the reply, then it is done.
+// subagent answers the requests of the subagent that has the prompt: first with the reply, then it
+// is done.
 func subagent(prompt string, reply lab.Reply) func(*lab.Request) (lab.Reply, bool) {
 	return func(r *lab.Request) (lab.Reply, bool) {
 		var asked, worked bool
@@ -210,7 +211,8 @@ func claudeHooks(commands map[string]string) map[string]any {
 	return map[string]any{"hooks": hooks}
 }
 
-// claudeProbe is a .mcp.json with the probe server, whose tools are on offer from the first request.
+// claudeProbe is a .mcp.json with the probe server, whose tools are on offer from the first
+// request.
 func claudeProbe(t *testing.T, l *lab.Lab) string {
 	program, args := probe(t, l)
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"probe": map[string]any{

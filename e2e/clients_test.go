@@ -20,7 +20,8 @@ import (
 // claudeIs waits until Claude Code says that of a session.
 func claudeIs(l *lab.Lab, status string) { claudeIsSince(l, status, 0) }
 
-// claudeIdle waits until the turn of the model's last request is over: it said idle before that turn, too.
+// claudeIdle waits until the turn of the model's last request is over: it said idle before that
+// turn, too.
 func claudeIdle(l *lab.Lab, model *lab.Model) {
 	turns := model.Turns()
 	claudeIsSince(l, "idle", turns[len(turns)-1].Time.UnixMilli())
@@ -45,8 +46,8 @@ func codexIdle(l *lab.Lab, turns int) {
 	l.WaitFileCount(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`, turns)
 }
 
-// hooksSayIdle waits until the hooks of a session have told that its turn is over. They tell of its beginning before the
-// model is asked.
+// hooksSayIdle waits until the hooks of a session have told that its turn is over. They tell of its
+// beginning before the model is asked.
 func hooksSayIdle(l *lab.Lab, alias string) {
 	l.WaitUntil("end of the turn of "+alias, func() bool {
 		_, err := l.Try("sh", "-c", `grep -l '"alias": "`+alias+`"' ~/.c2c/repos/*/broker/sessions/*.json | xargs grep -q '"turn": "over"'`)
@@ -78,7 +79,8 @@ func uninstallRestores(t *testing.T, l *lab.Lab, client lab.Client) {
 	compareTrees(t, before, tree(t, skip, l.Home, l.Project))
 }
 
-// answersAreAmbers wants the name amber in what the last tools answered, each at the end of one request.
+// answersAreAmbers wants the name amber in what the last tools answered, each at the end of one
+// request.
 func answersAreAmbers(t *testing.T, model *lab.Model, tools int) {
 	t.Helper()
 	turns := model.Turns()
@@ -89,7 +91,8 @@ func answersAreAmbers(t *testing.T, model *lab.Model, tools int) {
 	}
 }
 
-// eachWindowHasItsMail sends to amber and to another window, coral. The prompt stands in the conversation of one.
+// eachWindowHasItsMail sends to amber and to another window, coral. The prompt stands in the
+// conversation of one.
 func eachWindowHasItsMail(t *testing.T, l *lab.Lab, model *lab.Model, amber, coral *lab.Proc, prompt, whose, read string) {
 	t.Helper()
 	for _, alias := range []string{"coral", "amber"} {
@@ -105,7 +108,8 @@ func eachWindowHasItsMail(t *testing.T, l *lab.Lab, model *lab.Model, amber, cor
 	coral.WaitShown("Woken coral.")
 }
 
-// eachPromptBringsItsMail sends to two windows, amber and coral, to which prompts like prompt-of-amber were given.
+// eachPromptBringsItsMail sends to two windows, amber and coral, to which prompts like
+// prompt-of-amber were given.
 func eachPromptBringsItsMail(t *testing.T, l *lab.Lab, model *lab.Model, amber, coral *lab.Proc) {
 	t.Helper()
 	for alias, window := range map[string]*lab.Proc{"amber": amber, "coral": coral} {
@@ -120,7 +124,8 @@ func eachPromptBringsItsMail(t *testing.T, l *lab.Lab, model *lab.Model, amber, 
 	}
 }
 
-// inside scripts a subagent: its requests have no prompt of the session's person. left tells how many replies are left.
+// inside scripts a subagent: its requests have no prompt of the session's person. left tells how
+// many replies are left.
 func inside(model *lab.Model, prompt string, steps ...lab.Reply) (left func() int) {
 	var done atomic.Int32
 	left = func() int { return len(steps) - int(done.Load()) }
@@ -133,7 +138,8 @@ func inside(model *lab.Model, prompt string, steps ...lab.Reply) (left func() in
 	return left
 }
 
-// mailStaysOutside wants all of a subagent's steps done, no mail shown in it, and no mailbox for it.
+// mailStaysOutside wants all of a subagent's steps done, no mail shown in it, and no mailbox for
+// it.
 func mailStaysOutside(t *testing.T, l *lab.Lab, model *lab.Model, client lab.Client, prompt string, left func() int) {
 	t.Helper()
 	eventually(t, func() bool { return left() == 0 }) // it may go on in the background
@@ -160,7 +166,8 @@ func wokenByTyping(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, word
 	return item
 }
 
-// nothingIsTypedOverADraft sends while half-typed-draft stands in the prompt. keys are what its person types for it.
+// nothingIsTypedOverADraft sends while half-typed-draft stands in the prompt. keys are what its
+// person types for it.
 func nothingIsTypedOverADraft(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, keys string) {
 	t.Helper()
 	p.Send(keys)
@@ -175,7 +182,8 @@ func nothingIsTypedOverADraft(t *testing.T, l *lab.Lab, model *lab.Model, p *lab
 	once(t, r, "word-meanwhile") // the prompt's hook has brought it
 }
 
-// nothingIsTypedIntoADialog sends while the client shows a question, in which Enter would make it run touch.
+// nothingIsTypedIntoADialog sends while the client shows a question, in which Enter would make it
+// run touch.
 func nothingIsTypedIntoADialog(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, question string) {
 	t.Helper()
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))

@@ -66,8 +66,8 @@ func TestMailThatWakesNobodyComesWithTheNextTurnOfCopilot(t *testing.T) {
 	comesWithTheNextTurn(t, l, model, p)
 }
 
-// A message that is sent into the session while a command runs has the client push that into the background, and tell its
-// model that the user did.
+// A message that is sent into the session while a command runs has the client push that into the
+// background, and tell its model that the user did.
 func TestMailLeavesTheCommandsOfCopilotAlone(t *testing.T) {
 	t.Parallel()
 	l, model, p := copilotAt(t, nil)
@@ -190,7 +190,8 @@ func TestACopilotWithoutExtensionsHasItsMailByHooks(t *testing.T) {
 	onlyOnce(t, model.Turns(), "word-end", "user")
 	copilotIdle(p)
 
-	// What a hook adds to a prompt has the tag of the system: mail and posts are only announced there.
+	// What a hook adds to a prompt has the tag of the system: mail and posts are only announced
+	// there.
 	l.Run(c2c(), "rooms", "create", "review", "--from", "birch")
 	l.Run(c2c(), "rooms", "join", "review", "--from", "amber")
 	first := posts(l, "ambient-one")
@@ -238,7 +239,8 @@ func TestAKilledCopilotHasItsMailOnce(t *testing.T) {
 	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
-// A hook allows the tools of c2c, and no other. Its answer would win over the person's own option, so it gives none then.
+// A hook allows the tools of c2c, and no other. Its answer would win over the person's own option,
+// so it gives none then.
 func TestCopilotAsksNobodyBeforeAToolOfC2C(t *testing.T) {
 	t.Parallel()
 	l, model, p := copilotAt(t, map[string]any{"defaultPermissionMode": "manual"})
@@ -268,7 +270,8 @@ func askingCopilot(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	return l, model, p
 }
 
-// Killed when it has the mail and the client shows a dialog: the hook behind the tool runs before it is started again.
+// Killed when it has the mail and the client shows a dialog: the hook behind the tool runs before
+// it is started again.
 func TestAKilledPluginOfCopilotShowsItsMailOnce(t *testing.T) {
 	t.Parallel()
 	l, model, p := askingCopilot(t)

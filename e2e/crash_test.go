@@ -12,12 +12,13 @@ import (
 	"c2c/e2e/lab"
 )
 
-// killerVerb makes the test binary a stand-in for c2c in the hook script. Its first argument is a marker
-// file, its second the real c2c; the rest is for that.
+// killerVerb makes the test binary a stand-in for c2c in the hook script. Its first argument is a
+// marker file, its second the real c2c; the rest is for that.
 const killerVerb = "kill-hook"
 
-// killHook runs c2c with a pipe that holds one page as its output, and kills it in the middle of an answer
-// that is longer: it has leased the mail then, and cannot have acknowledged it. It does so once.
+// killHook runs c2c with a pipe that holds one page as its output, and kills it in the middle of an
+// answer that is longer: it has leased the mail then, and cannot have acknowledged it. It does so
+// once.
 func killHook(marker, program string, args []string) error {
 	// Claude Code sets the variable for SessionStart, whose answer is short.
 	if _, err := os.Stat(marker); err == nil || os.Getenv("CLAUDE_ENV_FILE") != "" {

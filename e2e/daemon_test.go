@@ -9,7 +9,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// withoutServer starts Codex on its daemon with our MCP server turned off, registered as cody and idle.
+// withoutServer starts Codex on its daemon with our MCP server turned off, registered as cody and
+// idle.
 func withoutServer(t *testing.T, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)
@@ -73,8 +74,8 @@ func TestTheDaemonLeavesASessionToItsServer(t *testing.T) {
 	l.Run(c2c(), "wake", "stop")
 }
 
-// inPane runs Claude Code, without the ways by which it is woken otherwise, in a pane that c2c knows nothing
-// of until the person attaches it. open and type are commands of the multiplexer.
+// inPane runs Claude Code, without the ways by which it is woken otherwise, in a pane that c2c
+// knows nothing of until the person attaches it. open and type are commands of the multiplexer.
 func inPane(t *testing.T, open, keys []string) (l *lab.Lab, model *lab.Model, p *lab.Proc, typed func(...string)) {
 	t.Helper()
 	l, model = newLab(t), lab.NewModel(t)

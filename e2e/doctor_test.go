@@ -10,7 +10,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// It finds the version of each real client where npm has put it, and runs none of them in its person's home.
+// It finds the version of each real client where npm has put it, and runs none of them in its
+// person's home.
 func TestDoctorKnowsTheVersionsAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -56,7 +57,8 @@ func TestDoctorTellsWhetherClaudeHasApprovedTheServer(t *testing.T) {
 	}
 }
 
-// What a person, a project or an administrator has turned off: the client (2.1.329) keeps to it, and doctor tells.
+// What a person, a project or an administrator has turned off: the client (2.1.329) keeps to it,
+// and doctor tells.
 func TestDoctorTellsWhatKeepsClaudeFromC2C(t *testing.T) {
 	t.Parallel()
 	l, model := claudeLab(t, nil)
@@ -116,7 +118,8 @@ func TestDoctorTellsThatQwenDoesNotTrustTheFolder(t *testing.T) {
 	}
 }
 
-// What a person writes for Codex, and `gemini mcp disable c2c` for Gemini CLI: the clients (0.169.0, 0.61.0) start no server then.
+// What a person writes for Codex, and `gemini mcp disable c2c` for Gemini CLI: the clients
+// (0.169.0, 0.61.0) start no server then.
 func TestDoctorTellsThatAServerIsDisabled(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)

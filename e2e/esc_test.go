@@ -21,11 +21,11 @@ import (
 	"c2c/wake/watch"
 )
 
-// c2c leaves a running turn to its hooks for five minutes, and then rings all the same: it steers the turn.
-// Esc takes from a client what the turn has not taken yet.
+// c2c leaves a running turn to its hooks for five minutes, and then rings all the same: it steers
+// the turn. Esc takes from a client what the turn has not taken yet.
 
-// watched rings a session from here, whether it is busy or not, as its server does after those minutes. The
-// rings come out of the channel.
+// watched rings a session from here, whether it is busy or not, as its server does after those
+// minutes. The rings come out of the channel.
 func watched(t *testing.T, l *lab.Lab, alias string, methods func(s sessions.Session, box *inbox.Mailbox, root string) []wake.Method) <-chan wake.Ring {
 	t.Helper()
 	roots, err := filepath.Glob(l.Home + "/.c2c/repos/*/broker")
@@ -66,8 +66,8 @@ func watched(t *testing.T, l *lab.Lab, alias string, methods func(s sessions.Ses
 	return said
 }
 
-// byServer rings a Codex thread through a relay that tells of each line that the app-server has accepted,
-// since its terminal shows none of them before the turn takes it.
+// byServer rings a Codex thread through a relay that tells of each line that the app-server has
+// accepted, since its terminal shows none of them before the turn takes it.
 func byServer(t *testing.T, l *lab.Lab) (methods func(sessions.Session, *inbox.Mailbox, string) []wake.Method, accepted <-chan bool) {
 	t.Helper()
 	const control = "app-server-control"
@@ -128,8 +128,8 @@ func next[T any](t *testing.T, c <-chan T) (v T) {
 	return v
 }
 
-// relay copies until one side hangs up. A server's frames are plain text, and it answers turn/start alone
-// with a turn.
+// relay copies until one side hangs up. A server's frames are plain text, and it answers turn/start
+// alone with a turn.
 func relay(to, from net.Conn, told chan<- bool) {
 	defer to.Close()
 	buf := make([]byte, 64<<10)
@@ -198,7 +198,8 @@ func TestASteerThatEscTakesIsHandedOverOnceMore(t *testing.T) {
 
 // Esc leaves Claude Code what was queued in it: both kinds of line are the next turn.
 
-// socketAlone is an idle Claude Code amber whose server has ended, and who is rung from here with messages.
+// socketAlone is an idle Claude Code amber whose server has ended, and who is rung from here with
+// messages.
 func socketAlone(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc, <-chan wake.Ring) {
 	t.Helper()
 	l, model, p := blindLab(t)
@@ -228,8 +229,8 @@ func TestEscLeavesClaudeALineWithMail(t *testing.T) {
 	wantRead(t, l, "id-meanwhile", "read by socket")
 }
 
-// The client keeps a line until the tool call ends, which may take longer than a receipt may. The hook that runs
-// then must not show the same messages beside the line.
+// The client keeps a line until the tool call ends, which may take longer than a receipt may. The
+// hook that runs then must not show the same messages beside the line.
 func TestALineThatABusyClaudeKeepsIsReadOnce(t *testing.T) {
 	t.Parallel()
 	l, model, p, rang := socketAlone(t)

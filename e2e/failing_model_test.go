@@ -98,7 +98,8 @@ func bodies(r *lab.Request, body string) (n int) {
 	return n
 }
 
-// None of the clients' models has read what no request that succeeded had. It is read with the next answer.
+// None of the clients' models has read what no request that succeeded had. It is read with the next
+// answer.
 func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 	for _, is := range ring {
 		t.Run(string(is.client), func(t *testing.T) {
@@ -148,7 +149,8 @@ func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 				isRead(text)
 			}
 
-			// They give up. The next request has the mail all the same; Gemini CLI drops it, and is given it again.
+			// They give up. The next request has the mail all the same; Gemini CLI drops it, and is
+			// given it again.
 			f.set("mail-400", -1, 400, nil)
 			f.send("mail-400")
 			eventually(t, func() bool {
@@ -171,8 +173,8 @@ func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 	}
 }
 
-// cleared has, for each client, the command that begins another conversation, what shows that it is there, and whether it has the
-// mailbox of the one before.
+// cleared has, for each client, the command that begins another conversation, what shows that it is
+// there, and whether it has the mailbox of the one before.
 var cleared = map[lab.Client]struct {
 	command string
 	ready   []string
@@ -187,8 +189,9 @@ var cleared = map[lab.Client]struct {
 	lab.Qwen:     {"/clear", []string{"Type your message"}, true},
 }
 
-// The model fails while it has mail, and the person begins another conversation. That has nothing of the mail: if it has the mailbox, it
-// gets the mail, marked and once. No answer of it makes mail read that it did not get.
+// The model fails while it has mail, and the person begins another conversation. That has nothing
+// of the mail: if it has the mailbox, it gets the mail, marked and once. No answer of it makes mail
+// read that it did not get.
 func TestAnotherConversationAfterAFailedModel(t *testing.T) {
 	for _, is := range ring {
 		t.Run(string(is.client), func(t *testing.T) {
@@ -238,7 +241,8 @@ func TestAnotherConversationAfterAFailedModel(t *testing.T) {
 	}
 }
 
-// After some errors Qwen Code puts mail of its socket into its history again and again. It is given no more then.
+// After some errors Qwen Code puts mail of its socket into its history again and again. It is given
+// no more then.
 func TestAQwenThatRepeatsItsMailIsNotFed(t *testing.T) {
 	t.Parallel()
 	is := ring[slices.IndexFunc(ring, func(l link) bool { return l.client == lab.Qwen })]

@@ -17,8 +17,8 @@ import (
 //go:embed testdata/first-message.txt
 var firstMessage string
 
-// A newcomer is at a computer with Claude Code and Codex, which have never met c2c, with c2c's source, and with a project
-// of their own.
+// A newcomer is at a computer with Claude Code and Codex, which have never met c2c, with c2c's
+// source, and with a project of their own.
 type newcomer struct {
 	t      *testing.T
 	l      *lab.Lab
@@ -69,8 +69,8 @@ func (n *newcomer) step(where, command string) {
 // sees writes down what a client shows or does.
 func (n *newcomer) sees(what string) { n.script.WriteString(what + "\n") }
 
-// From the README alone, in a project that is not the clone: the first message is read by a Claude Code in three steps,
-// and by a Codex in five, after one question of each.
+// From the README alone, in a project that is not the clone: the first message is read by a Claude
+// Code in three steps, and by a Codex in five, after one question of each.
 func TestTheFirstMessageByTheREADME(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)

@@ -43,7 +43,8 @@ func geminiRegisters(l *lab.Lab, model *lab.Model, alias string, args ...string)
 	return p
 }
 
-// A tool's hook brings mail to the turn that runs. What a tool that fails adds would be lost: the next one brings it.
+// A tool's hook brings mail to the turn that runs. What a tool that fails adds would be lost: the
+// next one brings it.
 func TestABusyGeminiHasItsMailInTheSameTurn(t *testing.T) {
 	t.Parallel()
 	l, model, p := geminiAt(t, nil)
@@ -104,7 +105,8 @@ func TestAPromptBringsAnIdleGeminiItsMail(t *testing.T) {
 	wantRead(t, l, "id-meanwhile", "read by hook")
 }
 
-// Its tools and its shells speak for the same session, after /clear too; a resume finds the mailbox again.
+// Its tools and its shells speak for the same session, after /clear too; a resume finds the mailbox
+// again.
 func TestAWindowOfGeminiHasOneMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := geminiAt(t, nil)
@@ -144,7 +146,8 @@ func TestTwoGeminisInOneProjectHaveTwoMailboxes(t *testing.T) {
 	eachPromptBringsItsMail(t, l, model, p, second)
 }
 
-// Its tools' hooks run inside a subagent, too, and are told nothing of it. Its end brings the mail to the session.
+// Its tools' hooks run inside a subagent, too, and are told nothing of it. Its end brings the mail
+// to the session.
 func TestASubagentOfGeminiHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := geminiAt(t, nil)
@@ -165,7 +168,8 @@ func TestASubagentOfGeminiHasNoMailbox(t *testing.T) {
 	}
 }
 
-// Esc makes it forget the turn. Its end runs a hook all the same, and what that hook shows would be lost.
+// Esc makes it forget the turn. Its end runs a hook all the same, and what that hook shows would be
+// lost.
 func TestMailOfAnInterruptedGeminiIsReadAfterIt(t *testing.T) {
 	t.Parallel()
 	l, model, p := geminiAt(t, nil)
@@ -224,7 +228,8 @@ func TestADialogOfGeminiStaysUntouched(t *testing.T) {
 	does(l, "amber", sessions.Idle)
 }
 
-// With two settings of its person, a command in the background that ends starts a turn, whose hook brings the mail.
+// With two settings of its person, a command in the background that ends starts a turn, whose hook
+// brings the mail.
 func TestACommandInTheBackgroundWakesGemini(t *testing.T) {
 	t.Parallel()
 	l, model, p := geminiAt(t, map[string]any{

@@ -24,8 +24,8 @@ func onMachine(t *testing.T, n *machines.Net, name string) (*lab.Lab, *machines.
 	return l, m, lab.NewModelOn(t, m.Listen())
 }
 
-// Claude Code and Codex are idle, each on its machine. Claude's model asks, Codex is woken and answers; first through ssh, then
-// through a hub.
+// Claude Code and Codex are idle, each on its machine. Claude's model asks, Codex is woken and
+// answers; first through ssh, then through a hub.
 func TestClaudeAndCodexOnTwoMachinesAskEachOther(t *testing.T) {
 	t.Parallel()
 	n := machines.New(t, t.TempDir(), os.Getenv("C2C_E2E_BIN"))
@@ -119,8 +119,8 @@ func TestClaudeAndCodexOnTwoMachinesAskEachOther(t *testing.T) {
 	}
 }
 
-// Claude Code on one machine and Codex on another are in a room: 50 posts cost neither a request, a mention costs one, and the answer
-// comes back into the room, through ssh.
+// Claude Code on one machine and Codex on another are in a room: 50 posts cost neither a request, a
+// mention costs one, and the answer comes back into the room, through ssh.
 func TestClaudeAndCodexShareARoomOnTwoMachines(t *testing.T) {
 	t.Parallel()
 	n := machines.New(t, t.TempDir(), os.Getenv("C2C_E2E_BIN"))

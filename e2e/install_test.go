@@ -7,8 +7,9 @@ import (
 	"c2c/e2e/lab"
 )
 
-// c2c is set up for all projects: Claude Code (2.1.329) asks neither whether a new MCP server may be used, wherever it is
-// started, nor before its model calls a tool of c2c. With --ask it asks then.
+// c2c is set up for all projects: Claude Code (2.1.329) asks neither whether a new MCP server may
+// be used, wherever it is started, nor before its model calls a tool of c2c. With --ask it asks
+// then.
 func TestClaudeAsksNothingOfASetUpForAllProjects(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
@@ -37,8 +38,9 @@ func TestClaudeAsksNothingOfASetUpForAllProjects(t *testing.T) {
 	}
 }
 
-// What an earlier c2c has set up for one project, with the question about its server answered by "no": an install takes
-// it over, and the model has c2c's tools in that project, too. Below the top of the project the client finds its file.
+// What an earlier c2c has set up for one project, with the question about its server answered by
+// "no": an install takes it over, and the model has c2c's tools in that project, too. Below the top
+// of the project the client finds its file.
 func TestAnInstallTakesOverWhatWasSetUpForAProject(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
@@ -74,7 +76,8 @@ func TestAnInstallTakesOverWhatWasSetUpForAProject(t *testing.T) {
 	compareTrees(t, before, tree(t, []string{"/.git/"}, l.Project))
 }
 
-// The person's "Trust all and continue" is noted in config.toml, from which uninstall takes it again.
+// The person's "Trust all and continue" is noted in config.toml, from which uninstall takes it
+// again.
 func TestTheReviewOfOurHooksGoesWithThem(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
@@ -106,8 +109,8 @@ func TestTheReviewOfOurHooksGoesWithThem(t *testing.T) {
 	}
 }
 
-// trustsCodexHooks chooses "Trust all and continue", as its person would. When it has drawn the question Codex (0.169.0)
-// throws away what was typed before, and ends if that goes on.
+// trustsCodexHooks chooses "Trust all and continue", as its person would. When it has drawn the
+// question Codex (0.169.0) throws away what was typed before, and ends if that goes on.
 func trustsCodexHooks(l *lab.Lab, p *lab.Proc) {
 	p.WaitShown("Hooks need review")
 	l.WaitSettled()

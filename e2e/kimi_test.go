@@ -49,8 +49,8 @@ func kimiRegisters(l *lab.Lab, model *lab.Model, alias string) *lab.Proc {
 	return p
 }
 
-// kimiIdle waits until so many turns of the session in which the prompt stands are over, and are in its log: what is not
-// there yet is lost when it is killed.
+// kimiIdle waits until so many turns of the session in which the prompt stands are over, and are in
+// its log: what is not there yet is lost when it is killed.
 func kimiIdle(l *lab.Lab, prompt string, turns int) {
 	l.WaitUntil("end of the turn of "+prompt, func() bool {
 		logs, _ := filepath.Glob(l.Home + "/.kimi-code/sessions/*/*/agents/main/wire.jsonl")
@@ -78,7 +78,8 @@ func TestMailOfABusyKimiContinuesItsTurn(t *testing.T) {
 	seesRecorded(t, l, p, lab.Kimi, "turn", "word-meanwhile")
 }
 
-// toldWithTheNextPrompt gives a prompt: of what came at the end of a turn the client has shown nothing.
+// toldWithTheNextPrompt gives a prompt: of what came at the end of a turn the client has shown
+// nothing.
 func toldWithTheNextPrompt(l *lab.Lab, model *lab.Model, p *lab.Proc) {
 	model.Script(lab.Say("Told."))
 	p.Submit("next-prompt")
@@ -103,7 +104,8 @@ func TestAPromptBringsAnIdleKimiItsMail(t *testing.T) {
 	wantRead(t, l, "id-meanwhile", "read by hook")
 }
 
-// Its tools and its shells speak for the same session, after /new too; a resume finds the mailbox again.
+// Its tools and its shells speak for the same session, after /new too; a resume finds the mailbox
+// again.
 func TestAWindowOfKimiHasOneMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiAt(t)
@@ -181,7 +183,8 @@ func TestASideQuestionOfKimiGetsNoMail(t *testing.T) {
 	wantRead(t, l, "id-meanwhile", "read by hook")
 }
 
-// It cancels each call that was answered. And what one of its calls handed over, no hook shows again.
+// It cancels each call that was answered. And what one of its calls handed over, no hook shows
+// again.
 func TestACallThatKimiCancelsAfterwardsHandsOverOnce(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiAt(t)

@@ -14,7 +14,8 @@ func sends(to, word, options string) string {
 	return fmt.Sprintf("printf 'word-%%s' %[1]s | %[2]s send %[3]s --id id-%[1]s %[4]s -", word, c2c(), to, options)
 }
 
-// A true sender is known by its process, whether it calls the tool or the command; what it sends as another session is only claimed.
+// A true sender is known by its process, whether it calls the tool or the command; what it sends as
+// another session is only claimed.
 func TestASenderIsKnownByItsProcessOrOnlyClaims(t *testing.T) {
 	t.Parallel()
 	l, claude, opencode := newLab(t), lab.NewModel(t), lab.NewModel(t)

@@ -44,7 +44,8 @@ func TestLabOpenCodeCallsMCPToolsAndKeepsADraft(t *testing.T) {
 	keepsDraft(t, model, p)
 }
 
-// The text of plugins is TypeScript as it is, and the session's id comes to a tool call only from them.
+// The text of plugins is TypeScript as it is, and the session's id comes to a tool call only from
+// them.
 func TestLabOpenCodePluginSaysTheSession(t *testing.T) {
 	t.Parallel()
 	l, model := openCodeLab(t)

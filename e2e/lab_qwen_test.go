@@ -51,7 +51,8 @@ func TestLabQwenAnswersOnePrompt(t *testing.T) {
 	}
 }
 
-// The session is a grandchild of the process that was started. What /clear changes, only its record tells.
+// The session is a grandchild of the process that was started. What /clear changes, only its record
+// tells.
 func TestLabQwenCallsMCPToolsAndKeepsADraft(t *testing.T) {
 	t.Parallel()
 	l, model := qwenLab(t)

@@ -48,8 +48,8 @@ func cancelsOnce(t *testing.T, l *lab.Lab) {
 	}
 }
 
-// wantProbe compares what a client told the probe server with the facts: its name and version, the protocol, and
-// the keys of _meta at the tool calls.
+// wantProbe compares what a client told the probe server with the facts: its name and version, the
+// protocol, and the keys of _meta at the tool calls.
 func wantProbe(t *testing.T, l *lab.Lab, name, version, protocol string, meta ...string) {
 	t.Helper()
 	for _, start := range probeGot(t, l, "initialize") {
@@ -69,7 +69,8 @@ func wantProbe(t *testing.T, l *lab.Lab, name, version, protocol string, meta ..
 	}
 }
 
-// probeStarts returns the environment of each process of the probe server, with its parent as "ppid".
+// probeStarts returns the environment of each process of the probe server, with its parent as
+// "ppid".
 func probeStarts(t *testing.T, l *lab.Lab) (all []map[string]string) {
 	t.Helper()
 	for _, line := range lines(l.Read("probe.jsonl")) {
@@ -113,7 +114,8 @@ func parent(t *testing.T, pid string) string {
 	return strings.Fields(after)[0]
 }
 
-// looksIn gives a client on a terminal a prompt, at which its model calls the probe and sees the answer.
+// looksIn gives a client on a terminal a prompt, at which its model calls the probe and sees the
+// answer.
 func looksIn(t *testing.T, c lab.Client, model *lab.Model, p *lab.Proc, prompt string) {
 	t.Helper()
 	model.Script(lab.CallMCP(c, "probe", "look", map[string]any{}), lab.Say("Looked: "+prompt))
@@ -132,15 +134,16 @@ func looksIn(t *testing.T, c lab.Client, model *lab.Model, p *lab.Proc, prompt s
 	p.WaitShown("Looked: " + prompt)
 }
 
-// clears begins a new conversation by a command, and waits until the end of the old one is gone. What is typed before
-// the client shows one of ready may be lost.
+// clears begins a new conversation by a command, and waits until the end of the old one is gone.
+// What is typed before the client shows one of ready may be lost.
 func clears(p *lab.Proc, command, end string, ready ...string) {
 	p.Command(command)
 	p.WaitGone(end)
 	p.WaitShown(ready...)
 }
 
-// keepsDraft types half a prompt while the model thinks, and wants it as the beginning of the next one.
+// keepsDraft types half a prompt while the model thinks, and wants it as the beginning of the next
+// one.
 func keepsDraft(t *testing.T, model *lab.Model, p *lab.Proc) {
 	t.Helper()
 	think := make(chan struct{})

@@ -10,7 +10,8 @@ import (
 
 // These tests give no session a name in its environment: who is who comes from the clients alone.
 
-// sendAs is a shell command by which the session registered as from sends one word, put together there.
+// sendAs is a shell command by which the session registered as from sends one word, put together
+// there.
 func sendAs(from, to, word string) string {
 	return fmt.Sprintf("printf 'word-%%s' %s | C2C_MCP_SESSION_ID=%s %s send %s --id id-%[1]s -", word, from, c2c(), to)
 }

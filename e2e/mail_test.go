@@ -31,7 +31,8 @@ func mailLab(t *testing.T) *lab.Lab {
 
 func status(l *lab.Lab, id string) string { return l.Run(c2c(), "status", id) }
 
-// wantRead waits until a message was read: the client may have it before its receipt is on the disk.
+// wantRead waits until a message was read: the client may have it before its receipt is on the
+// disk.
 func wantRead(t *testing.T, l *lab.Lab, id, by string) {
 	t.Helper()
 	eventually(t, func() bool { return strings.Contains(status(l, id), "read by") })
@@ -49,7 +50,8 @@ func wantUnanswered(t *testing.T, l *lab.Lab, id, by string) {
 	}
 }
 
-// wantHandedOver waits until the client has a message, whose receipt may come behind the model's answer to it.
+// wantHandedOver waits until the client has a message, whose receipt may come behind the model's
+// answer to it.
 func wantHandedOver(t *testing.T, l *lab.Lab, id, by string) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -58,8 +60,8 @@ func wantHandedOver(t *testing.T, l *lab.Lab, id, by string) {
 	})
 }
 
-// eventually returns when ok says true. After a minute there is nothing to be hoped for: the test has failed, and what it
-// looks at next tells more.
+// eventually returns when ok says true. After a minute there is nothing to be hoped for: the test
+// has failed, and what it looks at next tells more.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

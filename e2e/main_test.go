@@ -88,7 +88,8 @@ func hookJSON(event, text string) string {
 	return fmt.Sprintf(`printf '%%s' '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"%s"}}'`, event, text)
 }
 
-// capture is a shell command that appends a hook's standard input, as one line, and its environment to files.
+// capture is a shell command that appends a hook's standard input, as one line, and its environment
+// to files.
 func capture(path string) string {
 	return fmt.Sprintf(`{ tr -d '\n'; echo; } >> %[1]s.jsonl; env | sort >> %[1]s.env; echo >> %[1]s.env`, path)
 }
@@ -133,7 +134,8 @@ func environment(l *lab.Lab, name string) map[string]string {
 	return env
 }
 
-// probe returns the command line of the probe server; what it receives goes to probe.jsonl in the home.
+// probe returns the command line of the probe server; what it receives goes to probe.jsonl in the
+// home.
 func probe(t *testing.T, l *lab.Lab) (program string, args []string) {
 	t.Helper()
 	program, err := os.Executable()

@@ -7,7 +7,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// An agent goes into a nested repository: its shell is still its session, its mail comes in the same way, and no session appears there.
+// An agent goes into a nested repository: its shell is still its session, its mail comes in the
+// same way, and no session appears there.
 
 func TestClaudeKeepsItsRootInANestedRepository(t *testing.T) {
 	t.Parallel()
@@ -53,7 +54,8 @@ func TestQwenKeepsItsRootInANestedRepository(t *testing.T) {
 	keepsItsRoot(t, l, model, p, lab.Qwen, "amber", qwenShell)
 }
 
-// keepsItsRoot has a session's model go into a nested repository, and there ask who it is, write, and get mail.
+// keepsItsRoot has a session's model go into a nested repository, and there ask who it is, write,
+// and get mail.
 func keepsItsRoot(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, client lab.Client, alias string, run func(string) lab.Reply) {
 	t.Helper()
 	l.Run("sh", "-c", "mkdir -p vendor/lib && cd vendor/lib && git init -q && git remote add origin https://h.invalid/lib.git")

@@ -7,7 +7,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// Claude asks to be told when Codex has ended, and is woken by one notice when its process is killed.
+// Claude asks to be told when Codex has ended, and is woken by one notice when its process is
+// killed.
 func TestClaudeIsToldOnceThatCodexHasEnded(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)

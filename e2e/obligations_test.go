@@ -11,7 +11,8 @@ import (
 	"c2c/sessions"
 )
 
-// An idle session is rung for a question, says something else, and is rung once more when the answer is due: then it answers.
+// An idle session is rung for a question, says something else, and is rung once more when the
+// answer is due: then it answers.
 func TestAnIdleClaudeIsRemindedOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)

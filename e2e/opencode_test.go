@@ -14,7 +14,8 @@ func opencodeTool(tool string, input map[string]any) lab.Reply {
 	return lab.CallMCP(lab.OpenCode, "c2c", tool, input)
 }
 
-// opencodeHas is a command of its model that ends when the word's mail is in the session: it comes with the next step.
+// opencodeHas is a command of its model that ends when the word's mail is in the session: it comes
+// with the next step.
 func opencodeHas(word string) lab.Reply {
 	const until = "until grep -q 'word-[%s]%s' ~/.local/share/opencode/opencode.db*; do sleep 0.1; done" // no word of the command itself
 	return lab.Call("bash", map[string]any{"command": fmt.Sprintf(until, word[:1], word[1:]), "description": "work"})
@@ -47,8 +48,8 @@ func TestIdleOpenCodeIsWoken(t *testing.T) {
 	wakes(t, l, model, p, func() {}, "amber", "user", "read by plugin")
 }
 
-// Mail that waited before the window was there, and mail that comes while it shows its home screen: there is no session
-// yet, so it begins one, which the window shows.
+// Mail that waited before the window was there, and mail that comes while it shows its home screen:
+// there is no session yet, so it begins one, which the window shows.
 func TestMailOnTheHomeScreenOfOpenCodeBeginsASession(t *testing.T) {
 	t.Parallel()
 	l, model := opencodeLab(t, nil)
@@ -84,7 +85,8 @@ func TestMailThatWakesNobodyComesWithTheNextTurnOfOpenCode(t *testing.T) {
 	comesWithTheNextTurn(t, l, model, p)
 }
 
-// comesWithTheNextTurn sends mail that does not wake amber, and mail while it does not want to be disturbed.
+// comesWithTheNextTurn sends mail that does not wake amber, and mail while it does not want to be
+// disturbed.
 func comesWithTheNextTurn(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc) {
 	t.Helper()
 	model.Answer(func(*lab.Request) (lab.Reply, bool) { return lab.Say("Said."), true })
@@ -105,8 +107,8 @@ func comesWithTheNextTurn(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Pro
 	}
 }
 
-// A window that was started with arguments may show something else than the home screen. c2c does not type into it, so
-// nothing in its prompt is in the way.
+// A window that was started with arguments may show something else than the home screen. c2c does
+// not type into it, so nothing in its prompt is in the way.
 func TestMailForAnOpenCodeWithoutASessionComesWithItsFirstPrompt(t *testing.T) {
 	t.Parallel()
 	l, model := opencodeLab(t, nil)
@@ -124,7 +126,8 @@ func TestMailForAnOpenCodeWithoutASessionComesWithItsFirstPrompt(t *testing.T) {
 	}
 }
 
-// slowPlugin has the store of mail take its time: until the person's prompt is on its way too, and then half a second.
+// slowPlugin has the store of mail take its time: until the person's prompt is on its way too, and
+// then half a second.
 const slowPlugin = `
 let prompted = () => {}
 export const Slow = async () => ({
@@ -138,8 +141,8 @@ export const Slow = async () => ({
 })
 `
 
-// OpenCode gives a message its id before it stores it, and ends a turn when the newest id is answered. If the prompt was stored
-// first, nobody would ask the model for the mail.
+// OpenCode gives a message its id before it stores it, and ends a turn when the newest id is
+// answered. If the prompt was stored first, nobody would ask the model for the mail.
 func TestMailAndAPromptThatComeAtOnceAreBothAnswered(t *testing.T) {
 	t.Parallel()
 	l, model := opencodeLab(t, nil)
@@ -175,7 +178,8 @@ func TestABusyOpenCodeHasItsMailInTheSameTurn(t *testing.T) {
 	wantMailboxes(t, l, lab.OpenCode, 1)
 }
 
-// It cancels each call that was answered. And what one of its calls handed over, its plugin does not put.
+// It cancels each call that was answered. And what one of its calls handed over, its plugin does
+// not put.
 func TestACallThatOpenCodeCancelsAfterwardsHandsOverOnce(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
@@ -268,8 +272,8 @@ func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
 	wantMailboxes(t, l, lab.OpenCode, 1)
 }
 
-// Its plugin's c2c killed while it gives the mail to a client that does not read, and when the mail is put: once all
-// the same.
+// Its plugin's c2c killed while it gives the mail to a client that does not read, and when the mail
+// is put: once all the same.
 func TestAKilledPluginOfOpenCodeCostsNoMail(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
@@ -355,8 +359,8 @@ func TestUninstallRestoresOpenCode(t *testing.T) {
 	uninstallRestores(t, l, lab.OpenCode)
 }
 
-// With --port the client makes the plugin twice, and only the second one is told of anything. With the plugin of the
-// project and the one for all projects there are four.
+// With --port the client makes the plugin twice, and only the second one is told of anything. With
+// the plugin of the project and the one for all projects there are four.
 func TestOpenCodeHasItsMailOnceHoweverManyPluginsRun(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
@@ -444,7 +448,8 @@ func TestOpenCodeRunTakesItsMailAndEnds(t *testing.T) {
 	}
 }
 
-// /new leads to the home screen, and no event tells of that. The turn that mail begins is seen, and a draft stays one.
+// /new leads to the home screen, and no event tells of that. The turn that mail begins is seen, and
+// a draft stays one.
 func TestMailBehindNewIsSeenInOpenCode(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
@@ -463,8 +468,9 @@ func TestMailBehindNewIsSeenInOpenCode(t *testing.T) {
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 }
 
-// Until its first turn, OpenCode has no conversation that could be opened again. In both cases the mail comes without a prompt: no event
-// tells which conversation a window shows before its first prompt, so the plugin reads that in the arguments.
+// Until its first turn, OpenCode has no conversation that could be opened again. In both cases the
+// mail comes without a prompt: no event tells which conversation a window shows before its first
+// prompt, so the plugin reads that in the arguments.
 func TestTheStatusSaysHowToOpenAnOpenCodeAgain(t *testing.T) {
 	t.Parallel()
 	l, model := opencodeLab(t, nil)

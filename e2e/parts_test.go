@@ -9,7 +9,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// letters are what birch sends: one long message, and more than an answer of Codex holds that are not.
+// letters are what birch sends: one long message, and more than an answer of Codex holds that are
+// not.
 func letters(long int) map[string]string {
 	all := map[string]string{"id-long": sized(long, "x")}
 	for i := range 12 {
@@ -127,7 +128,8 @@ func TestCodexReadsALongMessageInParts(t *testing.T) {
 	}
 }
 
-// looks has a client call the probe once for each size and piece, and tells which answers its model got whole.
+// looks has a client call the probe once for each size and piece, and tells which answers its model
+// got whole.
 func looks(c lab.Client, model *lab.Model, run func(), sizes ...int) (whole []bool) {
 	pieces := []string{"x", "\u4e2d", "\""}
 	for _, n := range sizes {
@@ -179,7 +181,8 @@ func TestCodexPassesOnAToolAnswerOf9500Bytes(t *testing.T) {
 	}
 }
 
-// A client's shell tool cuts long output: c2c poll-inbox prints what it passes on, and the rest waits.
+// A client's shell tool cuts long output: c2c poll-inbox prints what it passes on, and the rest
+// waits.
 func TestClaudesShellShowsWhatItReads(t *testing.T) {
 	t.Parallel()
 	for _, most := range []string{"", "12000"} { // what its person sets

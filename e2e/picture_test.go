@@ -10,8 +10,8 @@ import (
 	"c2c/e2e/picture/terminals"
 )
 
-// The picture of the README: a Claude Code asks, an idle Codex wakes and answers. With -update it is drawn anew, from what the
-// two terminals show; the models' words are the script's.
+// The picture of the README: a Claude Code asks, an idle Codex wakes and answers. With -update it
+// is drawn anew, from what the two terminals show; the models' words are the script's.
 func TestOneAsksAndAnotherWakesAndAnswers(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
@@ -43,7 +43,8 @@ func TestOneAsksAndAnotherWakesAndAnswers(t *testing.T) {
 	}
 }
 
-// talk is what a terminal shows from the line with the first words to that with the last, without empty lines.
+// talk is what a terminal shows from the line with the first words to that with the last, without
+// empty lines.
 func talk(p *lab.Proc, first, last string) (lines []string) {
 	for line := range strings.SplitSeq(p.Screen(), "\n") {
 		line = strings.TrimRight(line, " ")

@@ -14,7 +14,8 @@ func waitingCall(c lab.Client, tool string) (call lab.Reply, hold chan struct{})
 	return call, hold
 }
 
-// Claude Code's hook shows mail after the call. The result brings none: a subagent's call looks like the session's.
+// Claude Code's hook shows mail after the call. The result brings none: a subagent's call looks
+// like the session's.
 func TestACallOfAToolShowsClaudeItsMailOnce(t *testing.T) {
 	t.Parallel()
 	l, model := mailLab(t), lab.NewModel(t)

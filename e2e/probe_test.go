@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// probeVerb makes the test binary an MCP server; its argument is the file that gets what it received.
+// probeVerb makes the test binary an MCP server; its argument is the file that gets what it
+// received.
 const probeVerb = "mcp-probe"
 
 // sized makes a text of at least n bytes that shows where it was cut.
@@ -20,8 +21,8 @@ func sized(n int, piece string) string {
 	return b.String() + "probe-end"
 }
 
-// serveProbe is a stdio MCP server with one tool, "look", whose answer has the size that is asked for. It writes its environment as the first
-// line of the file and then every message as it came.
+// serveProbe is a stdio MCP server with one tool, "look", whose answer has the size that is asked
+// for. It writes its environment as the first line of the file and then every message as it came.
 func serveProbe(path string) error {
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

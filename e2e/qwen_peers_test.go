@@ -137,7 +137,8 @@ func forgesAMessage(t *testing.T, l *lab.Lab, birch qwenPeer) {
 	}
 }
 
-// Both windows show birch. Each one's server is the peer for the other, and when one was killed another one is.
+// Both windows show birch. Each one's server is the peer for the other, and when one was killed
+// another one is.
 func TestTwoQwensWriteToEachOther(t *testing.T) {
 	t.Parallel()
 	l, model, p := qwenAt(t, nil)

@@ -43,8 +43,8 @@ func qwenAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.P
 	return l, model, p
 }
 
-// qwenClears starts a new session in the window of amber. The client draws its prompt, takes it away while hooks run, and
-// draws it again: what is typed before that is lost.
+// qwenClears starts a new session in the window of amber. The client draws its prompt, takes it
+// away while hooks run, and draws it again: what is typed before that is lost.
 func qwenClears(l *lab.Lab, p *lab.Proc, end string) {
 	hooksSayIdle(l, "amber")
 	clears(p, "/clear", end, "Type your message")
@@ -139,7 +139,8 @@ func TestMailAtTheEndOfATurnOfQwenContinuesIt(t *testing.T) {
 	wantRead(t, l, "id-meanwhile", "read by hook")
 }
 
-// Its tools and its shells speak for the same session, after /clear too; a resume finds the mailbox again.
+// Its tools and its shells speak for the same session, after /clear too; a resume finds the mailbox
+// again.
 func TestAWindowOfQwenHasOneMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := qwenAt(t, nil)
@@ -267,7 +268,8 @@ func TestMailThatQwenHoldsIsTold(t *testing.T) {
 	wantRead(t, l, "id-meanwhile", "read by socket")
 }
 
-// Two windows in one project, one of them with a name from c2c start, and mail before its first prompt.
+// Two windows in one project, one of them with a name from c2c start, and mail before its first
+// prompt.
 func TestTwoQwensInOneProjectHaveTwoMailboxes(t *testing.T) {
 	t.Parallel()
 	l, model, p := qwenAt(t, nil)
@@ -328,7 +330,8 @@ func TestUninstallRestoresQwen(t *testing.T) {
 	uninstallRestores(t, l, lab.Qwen)
 }
 
-// It answers one prompt and ends: what waits comes with the prompt, what is sent meanwhile with the next tool.
+// It answers one prompt and ends: what waits comes with the prompt, what is sent meanwhile with the
+// next tool.
 func TestQwenPromptTakesItsMailAndEnds(t *testing.T) {
 	t.Parallel()
 	l, model := qwenMail(t, nil)

@@ -109,8 +109,8 @@ func TestItsOwnWatchAnswersNoDialog(t *testing.T) {
 	}, "rung")
 }
 
-// Nobody looks again for a session without its server, so it is rung while it works. What its hook after a
-// tool has brought by then is not brought again.
+// Nobody looks again for a session without its server, so it is rung while it works. What its hook
+// after a tool has brought by then is not brought again.
 func TestABusyClaudeThatLostItsServerReadsOnce(t *testing.T) {
 	t.Parallel()
 	l, model, p := aloneLab(t, nil)
@@ -127,7 +127,8 @@ func TestABusyClaudeThatLostItsServerReadsOnce(t *testing.T) {
 	onlyOnce(t, model.Turns(), "word-meanwhile", "")
 }
 
-// recorded puts a program in the place of c2c in the hook script, which notes each event and how it ended.
+// recorded puts a program in the place of c2c in the hook script, which notes each event and how it
+// ended.
 func recorded(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	between := l.Write("between", "#!/bin/sh\nin=$(cat)\nprintf '%s' \"$in\" | '"+c2c()+"' \"$@\"\nstatus=$?\n"+
@@ -194,8 +195,8 @@ func changes(l *lab.Lab) (all []string) {
 	return all
 }
 
-// The inbox is replaced by its writers and renamed by its readers, and a watch of such a file may end (it
-// does in most runs of 2.1.329): the lock file stays.
+// The inbox is replaced by its writers and renamed by its readers, and a watch of such a file may
+// end (it does in most runs of 2.1.329): the lock file stays.
 func TestClaudeWatchesAFileThatStays(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)

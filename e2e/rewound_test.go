@@ -7,8 +7,9 @@ import (
 	"c2c/e2e/lab"
 )
 
-// Esc before the model's first word takes the prompt back into the input, and out of the conversation. What a hook brought with it comes
-// with the next prompt. After a word of the model the prompt stays, and so does what came with it.
+// Esc before the model's first word takes the prompt back into the input, and out of the
+// conversation. What a hook brought with it comes with the next prompt. After a word of the model
+// the prompt stays, and so does what came with it.
 func TestWhatCameWithAPromptThatEscTakesBackComesAgain(t *testing.T) {
 	for _, name := range []lab.Client{lab.Claude, lab.Qwen} {
 		t.Run(string(name), func(t *testing.T) {

@@ -35,8 +35,8 @@ var ring = []link{
 // ringText has what clients and terminals may take for their own.
 const ringText = "Pass it on: \"quoted\", 'single', <b>bold</b> & back\\slash, 100 %s, $HOME, `tick`.\n\n  Grüße, 你好 🦉\n/quit"
 
-// A message goes round all clients: each model reads it in the words of its client and sends it on with its client's
-// own send. Never more than three of them run at once.
+// A message goes round all clients: each model reads it in the words of its client and sends it on
+// with its client's own send. Never more than three of them run at once.
 func TestAMessageGoesRoundAllClients(t *testing.T) {
 	t.Parallel()
 	for _, g := range client.Guides() {
@@ -93,8 +93,8 @@ func receives(t *testing.T, l *lab.Lab, is link, model *lab.Model, p *lab.Proc) 
 
 var letter = regexp.MustCompile(`(?s)<c2c event="message"[^>]* id="([^"]+)"[^>]*>[ \n](.*?)\n</c2c>`)
 
-// read takes the message apart that the model sees, as models do: where a client makes entities of brackets, they are the
-// characters that they stand for.
+// read takes the message apart that the model sees, as models do: where a client makes entities of
+// brackets, they are the characters that they stand for.
 func read(r *lab.Request) (id, body string, found bool) {
 	for _, item := range r.Items {
 		text := item.Text
@@ -113,7 +113,8 @@ func called(r *lab.Request, tool string) bool {
 	return slices.ContainsFunc(r.Items, func(item lab.Item) bool { return item.Role == "assistant" && strings.HasSuffix(item.Name, tool) })
 }
 
-// passOn is a model that takes a name, and sends what it reads on to the next one, once that is there.
+// passOn is a model that takes a name, and sends what it reads on to the next one, once that is
+// there.
 func passOn(c lab.Client, next string, first bool, ready <-chan struct{}) func(*lab.Request) (lab.Reply, bool) {
 	send := func(content, id string) (lab.Reply, bool) {
 		return lab.CallMCP(c, "c2c", "send", map[string]any{"to_alias": next, "content": content, "in_reply_to": id}).After(ready), true

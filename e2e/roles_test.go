@@ -27,9 +27,10 @@ func writes(c lab.Client, file string) lab.Reply {
 	return lab.Call("write_file", map[string]any{"file_path": file, "content": "text"})
 }
 
-// Each model gets every kind of text from its peers: mail when idle and in a turn, new posts of a room, a notice of c2c and the reason of
-// a claim. In no request it stands in the role of the client's developers or its system. Claude Code alone has no other role for the text
-// of a hook; SECURITY.md says so.
+// Each model gets every kind of text from its peers: mail when idle and in a turn, new posts of a
+// room, a notice of c2c and the reason of a claim. In no request it stands in the role of the
+// client's developers or its system. Claude Code alone has no other role for the text of a hook;
+// SECURITY.md says so.
 func TestNoModelTakesItsPeersForItsDevelopers(t *testing.T) {
 	t.Parallel()
 	all := slices.Clone(ring)

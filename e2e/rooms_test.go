@@ -16,7 +16,8 @@ func rung() []link {
 	return slices.DeleteFunc(slices.Clone(ring), func(is link) bool { return is.asked })
 }
 
-// roomLab starts the clients as members of the room review, and waits until all are idle. dana is a member that no client has.
+// roomLab starts the clients as members of the room review, and waits until all are idle. dana is a
+// member that no client has.
 func roomLab(t *testing.T, env map[string]string, all []link, answer func(i int) func(*lab.Request) (lab.Reply, bool)) (l *lab.Lab, models []*lab.Model, procs []*lab.Proc) {
 	l = newLab(t)
 	for name, value := range env {
@@ -60,8 +61,8 @@ func roomLab(t *testing.T, env map[string]string, all []link, answer func(i int)
 
 func memberOf(is link) string { return "at-" + string(is.client) }
 
-// A post costs the idle clients nothing, and a mention costs one of them one request. A client that nothing wakes has both with its
-// person's next prompt.
+// A post costs the idle clients nothing, and a mention costs one of them one request. A client that
+// nothing wakes has both with its person's next prompt.
 func TestARoomWakesOnlyWhomAPostNames(t *testing.T) {
 	t.Parallel()
 	l, models, procs := roomLab(t, nil, ring, func(int) func(*lab.Request) (lab.Reply, bool) {
@@ -160,7 +161,8 @@ func TestARingOfFiveInARoomIsStopped(t *testing.T) {
 
 var roundOf = regexp.MustCompile(`round-\d+-of-\d`)
 
-// joinsAndPosts makes amber a member of a room in which birch then posts, and gives the word of the post.
+// joinsAndPosts makes amber a member of a room in which birch then posts, and gives the word of the
+// post.
 func joinsAndPosts(l *lab.Lab) (word string) {
 	l.Run(c2c(), "rooms", "create", "review", "--from", "birch")
 	l.Run(c2c(), "rooms", "join", "review", "--from", "amber")
@@ -173,7 +175,8 @@ func posts(l *lab.Lab, word string) string {
 	return word
 }
 
-// A post wakes nobody. The person's next prompt brings it, or else the mail that begins a turn, and each post comes once.
+// A post wakes nobody. The person's next prompt brings it, or else the mail that begins a turn, and
+// each post comes once.
 func TestOpenCodeHasTheNewPostsOfARoomWithAPromptAndWithMail(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
@@ -199,7 +202,8 @@ func TestOpenCodeHasTheNewPostsOfARoomWithAPromptAndWithMail(t *testing.T) {
 	}
 }
 
-// The mail that begins a turn brings the posts. With a prompt the client shows only words of c2c, which say that there are some.
+// The mail that begins a turn brings the posts. With a prompt the client shows only words of c2c,
+// which say that there are some.
 func TestCopilotHasTheNewPostsOfARoomWithMail(t *testing.T) {
 	t.Parallel()
 	l, model, p := copilotAt(t, nil)

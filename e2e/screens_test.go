@@ -16,9 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "record the screens in testdata/screens anew")
 
-// seesRecorded wants the person of a client to see a message of birch as it was recorded: testdata/screens has that part of the
-// screen for each client and situation (idle, turn, dialog), and docs/clients.md is made of it (make docs). Each is
-// recorded by one test. With another version of the client seesOnce is all that is wanted.
+// seesRecorded wants the person of a client to see a message of birch as it was recorded:
+// testdata/screens has that part of the screen for each client and situation (idle, turn, dialog),
+// and docs/clients.md is made of it (make docs). Each is recorded by one test. With another version
+// of the client seesOnce is all that is wanted.
 func seesRecorded(t *testing.T, l *lab.Lab, p *lab.Proc, c lab.Client, when, word string) {
 	t.Helper()
 	seesOnce(t, p, word)
@@ -41,8 +42,8 @@ func seesRecorded(t *testing.T, l *lab.Lab, p *lab.Proc, c lab.Client, when, wor
 	}
 }
 
-// excerpt is the part of a screen that shows a message: its lines and those around them, up to an empty line. What changes
-// from run to run is masked.
+// excerpt is the part of a screen that shows a message: its lines and those around them, up to an
+// empty line. What changes from run to run is masked.
 func excerpt(screen, word string) string {
 	lines := strings.Split(screen, "\n")
 	for i, line := range lines { // a scroll bar in the last column
@@ -81,9 +82,9 @@ var (
 	clock    = regexp.MustCompile(`\b\d\d:\d\d\b`)
 )
 
-// seesOnce wants the person of a client to see a message of birch, once: who has written it, and before its text at most
-// as much as an envelope or a client's own words. The tests of each client call it when mail came while it was idle, in a
-// turn and at a dialog.
+// seesOnce wants the person of a client to see a message of birch, once: who has written it, and
+// before its text at most as much as an envelope or a client's own words. The tests of each client
+// call it when mail came while it was idle, in a turn and at a dialog.
 func seesOnce(t *testing.T, p *lab.Proc, word string) {
 	t.Helper()
 	const head = 250

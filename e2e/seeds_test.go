@@ -10,8 +10,8 @@ import (
 	"c2c/wake"
 )
 
-// The verification list of the seed for channels (SPEC-044 §7), and the tests that hold it with the real
-// clients; those without a file are here:
+// The verification list of the seed for channels (SPEC-044 §7), and the tests that hold it with the
+// real clients; those without a file are here:
 //
 //	idle delivery             TestAChannelRingsAndTheHookHandsOver, TestAChannelCarriesAndItsReceiptIsTheHook
 //	                          (wake_claude_test.go), TestIdleClaudeIsWoken, TestIdleCodexIsWoken (wake_test.go)
@@ -93,7 +93,8 @@ func TestMailThatWaitedRingsWhenCodexIsBack(t *testing.T) {
 	wantRings(t, l, 1)
 }
 
-// inMenu has the person open the client's list of servers and choose the first, which has that status.
+// inMenu has the person open the client's list of servers and choose the first, which has that
+// status.
 func inMenu(p *lab.Proc, status string) {
 	mark := p.Out.Mark()
 	p.Command("/mcp")

@@ -7,8 +7,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// The person types the command that Claude Code makes of our prompt, for mail that wakes nobody. Its words are the
-// person's; the mail stands beside them as the hook's.
+// The person types the command that Claude Code makes of our prompt, for mail that wakes nobody.
+// Its words are the person's; the mail stands beside them as the hook's.
 func TestTheSlashCommandReadsTheMailOfClaude(t *testing.T) {
 	t.Parallel()
 	l, model := mailLab(t), lab.NewModel(t)

@@ -42,7 +42,8 @@ func TestASessionIsStartedByName(t *testing.T) {
 	onlyOnce(t, model.Turns(), "word-later", "")
 }
 
-// Codex names its sessions itself, and its daemon has the environment of the first terminal. Two are started at once in one folder.
+// Codex names its sessions itself, and its daemon has the environment of the first terminal. Two
+// are started at once in one folder.
 func TestTwoCodexAreStartedByName(t *testing.T) {
 	t.Parallel()
 	l, model := codexLab(t, "")
@@ -66,7 +67,8 @@ func TestTwoCodexAreStartedByName(t *testing.T) {
 		p.WaitScreen(0, want)
 	}
 
-	// It comes back under its name while Codex still has its last session open. Nothing has waited that would have found it away.
+	// It comes back under its name while Codex still has its last session open. Nothing has waited
+	// that would have found it away.
 	cedar.Command("/quit")
 	cedar.Wait()
 	cedar = start("cedar")
@@ -97,7 +99,8 @@ func TestTwoCodexAreStartedByName(t *testing.T) {
 	}
 }
 
-// What the shell of a started client runs has its variables, also a client of another vendor: that is somebody else.
+// What the shell of a started client runs has its variables, also a client of another vendor: that
+// is somebody else.
 func TestAGeminiInTheShellOfClaudeDoesNotGetItsMail(t *testing.T) {
 	t.Parallel()
 	l, model := claudeLab(t, nil)
@@ -181,7 +184,8 @@ func TestAStartedSessionGoesOnWithItsOwnConversation(t *testing.T) {
 	}
 }
 
-// At Ctrl-Z these clients restore the terminal and stop themselves. The person's shell has the terminal then, and fg brings the client back.
+// At Ctrl-Z these clients restore the terminal and stop themselves. The person's shell has the
+// terminal then, and fg brings the client back.
 func TestCtrlZAndForegroundUnderStart(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)

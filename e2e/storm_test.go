@@ -40,8 +40,8 @@ func player(c lab.Client, alias, peer string) func(*lab.Request) (lab.Reply, boo
 	}
 }
 
-// The models of two clients always answer each other. c2c stops them, tells the people at both, and lets them
-// go on at a person's word.
+// The models of two clients always answer each other. c2c stops them, tells the people at both, and
+// lets them go on at a person's word.
 func TestAStormOfTwoClientsIsStoppedUntilAPersonLetsItGoOn(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
@@ -89,7 +89,8 @@ func balls(l *lab.Lab) int {
 		strings.Count(l.Run("sh", "-c", "cat ~/.c2c/repos/*/broker/broker.log"), `"to_alias":"cody"`)
 }
 
-// Of a turn that mail begins, Claude Code's hooks tell c2c of a tool call that is none of c2c's, and of no other.
+// Of a turn that mail begins, Claude Code's hooks tell c2c of a tool call that is none of c2c's,
+// and of no other.
 func TestAClaudeThatOnlyAnswersHasNotWorked(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)

@@ -7,8 +7,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// A peer's words are typed into clients in which c2c is not set up, and are no command there: no file is read, and
-// nothing counts as a word of the person.
+// A peer's words are typed into clients in which c2c is not set up, and are no command there: no
+// file is read, and nothing counts as a word of the person.
 func TestMailIsTypedIntoAClientWithoutC2C(t *testing.T) {
 	t.Parallel()
 	for name, starts := range map[string]func(*lab.Lab, *lab.Model) (env []string, ready string){

@@ -51,7 +51,8 @@ func TestNothingIsTypedIntoADialogOfGemini(t *testing.T) {
 	nothingIsTypedIntoADialog(t, l, model, p, "Allow once")
 }
 
-// In a folder that its person does not trust Gemini CLI runs no hook and has no tool of c2c: the line says what else to run.
+// In a folder that its person does not trust Gemini CLI runs no hook and has no tool of c2c: the
+// line says what else to run.
 func TestAGeminiInAFolderThatIsNotTrustedIsToldToPollInItsShell(t *testing.T) {
 	t.Parallel()
 	l, model := geminiMail(t, map[string]any{"security": map[string]any{"folderTrust": map[string]any{"enabled": true}}})

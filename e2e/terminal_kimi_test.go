@@ -21,7 +21,8 @@ func kimiStarted(t *testing.T, mode string) (*lab.Lab, *lab.Model, *lab.Proc) {
 	return l, model, p
 }
 
-// A window has no session before its first prompt, and no hook tells of the end of a turn that Esc ends.
+// A window has no session before its first prompt, and no hook tells of the end of a turn that Esc
+// ends.
 func TestAnIdleKimiIsWokenThroughItsTerminal(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiStarted(t, `"auto"`)
@@ -48,7 +49,8 @@ func TestAnIdleKimiIsWokenThroughItsTerminal(t *testing.T) {
 	wantMailboxes(t, l, lab.Kimi, 1)
 }
 
-// Until the first prompt of the new window, which is the ring, the session has the id of its last conversation.
+// Until the first prompt of the new window, which is the ring, the session has the id of its last
+// conversation.
 func TestAKimiThatIsStartedAgainIsRungOnceForWhatWaits(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiStarted(t, `"auto"`)

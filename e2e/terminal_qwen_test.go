@@ -7,8 +7,8 @@ import (
 	"c2c/sessions"
 )
 
-// qwenStarted starts Qwen Code amber in a terminal of c2c's. Its person has turned the socket off by which it is woken
-// otherwise.
+// qwenStarted starts Qwen Code amber in a terminal of c2c's. Its person has turned the socket off
+// by which it is woken otherwise.
 func qwenStarted(t *testing.T, mode string) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := qwenMail(t, map[string]any{"agents": map[string]any{"crossSessionMessaging": false},

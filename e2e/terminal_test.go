@@ -6,8 +6,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// terminalAt starts Claude Code by name in a terminal of c2c's, without the socket by which it is woken
-// otherwise.
+// terminalAt starts Claude Code by name in a terminal of c2c's, without the socket by which it is
+// woken otherwise.
 func terminalAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)

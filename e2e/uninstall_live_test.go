@@ -7,8 +7,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// c2c is uninstalled under a client that runs. Mail starts no turn there, no hook shows it or fails, and c2c's tools say
-// what has happened. The mail waits, and a new install brings it.
+// c2c is uninstalled under a client that runs. Mail starts no turn there, no hook shows it or
+// fails, and c2c's tools say what has happened. The mail waits, and a new install brings it.
 func uninstalledWhileItRuns(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, client lab.Client, alias string, work lab.Reply) {
 	t.Helper()
 	l.Run(c2c(), "uninstall", string(client))
@@ -44,8 +44,9 @@ func uninstalledWhileItRuns(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.P
 	l.Run("sh", "-c", sendAs("birch", alias, "again"))
 	model.WaitText("word-again")
 	p.WaitShown("Served again.")
-	// A Claude Code that has just reloaded its hooks may run none for this prompt. Then c2c finds the mail in the client's own
-	// record, some seconds later, and only an answer after that is evidence.
+	// A Claude Code that has just reloaded its hooks may run none for this prompt. Then c2c finds
+	// the mail in the client's own record, some seconds later, and only an answer after that is
+	// evidence.
 	for _, word := range []string{"meanwhile", "again"} {
 		eventually(t, func() bool {
 			got := status(l, "id-"+word)

@@ -79,7 +79,8 @@ func TestUninstallRestoresHomeAndProject(t *testing.T) {
 	compareTrees(t, before, tree(t, []string{"/.c2c/", "/.git/"}, l.Home, l.Project))
 }
 
-// The clients write to their own homes in between, and Codex into the very file that holds our table.
+// The clients write to their own homes in between, and Codex into the very file that holds our
+// table.
 func TestUninstallAfterUseTakesOnlyOurPart(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)

@@ -11,7 +11,8 @@ import (
 	"c2c/wake"
 )
 
-// claudeLab has a Claude Code that c2c is installed in, and a birch who writes. env has lines NAME=value.
+// claudeLab has a Claude Code that c2c is installed in, and a birch who writes. env has lines
+// NAME=value.
 func claudeLab(t *testing.T, settings map[string]any, env ...string) (*lab.Lab, *lab.Model) {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)
@@ -43,7 +44,8 @@ func rings(l *lab.Lab, outcome string) int {
 	return n
 }
 
-// wantRings waits for so many rings that were taken, and allows no more. A ring is logged after its receipt.
+// wantRings waits for so many rings that were taken, and allows no more. A ring is logged after its
+// receipt.
 func wantRings(t *testing.T, l *lab.Lab, n int) {
 	t.Helper()
 	countsTo(t, n, "rings", func() int { return rings(l, "rang") })
@@ -103,8 +105,8 @@ func TestAWakePassesInEveryPermissionModeAndKeepsIt(t *testing.T) {
 // askFirst has the client ask before it runs a command, but not for our own tools.
 var askFirst = map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c"}}}
 
-// answersNoDialog sends mail while a dialog is open, in which Enter would approve what it asks about. wait returns when
-// the mail has had its effect, and state is its status then.
+// answersNoDialog sends mail while a dialog is open, in which Enter would approve what it asks
+// about. wait returns when the mail has had its effect, and state is its status then.
 func answersNoDialog(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, wait func(), state string) {
 	t.Helper()
 	model.Script(bash("touch "+touched(l)), lab.Say("Refused."), lab.Say("And woken."))
@@ -205,8 +207,8 @@ func TestWithoutItsSocketClaudeIsWokenByItsOwnWatch(t *testing.T) {
 	wantRingsBy(t, l, wake.ByFile, 1)
 }
 
-// channelAt starts Claude Code as somebody who tries channels: the feature is theirs, and they have said
-// yes to the warning.
+// channelAt starts Claude Code as somebody who tries channels: the feature is theirs, and they have
+// said yes to the warning.
 func channelAt(t *testing.T, mode string) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)

@@ -108,7 +108,8 @@ func TestMailForAClosedThreadWaits(t *testing.T) {
 	once(t, model.WaitText("word-later"), "word-later")
 }
 
-// Until its person has answered the first dialog, its window does not open the thread, and the daemon closes the thread after a minute.
+// Until its person has answered the first dialog, its window does not open the thread, and the
+// daemon closes the thread after a minute.
 func TestACodexThatAsksForTrustInHooksIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
@@ -136,13 +137,15 @@ func TestACodexThatAsksForTrustInHooksIsNotAbsent(t *testing.T) {
 	}
 }
 
-// distrusts has Codex ask its person whether to trust a folder: it asks only if the configuration does not say what its model may do.
+// distrusts has Codex ask its person whether to trust a folder: it asks only if the configuration
+// does not say what its model may do.
 func distrusts(l *lab.Lab, folder string) {
 	config := strings.NewReplacer(`approval_policy = "never"`, "", `sandbox_mode = "danger-full-access"`, "", `[projects."`+folder+`"]`, `[projects."/nowhere"]`)
 	l.Write(".codex/config.toml", config.Replace(l.Read(".codex/config.toml")))
 }
 
-// The app-server has the session before its person is asked. A turn would run behind the question, with the folder's instructions.
+// The app-server has the session before its person is asked. A turn would run behind the question,
+// with the folder's instructions.
 func TestMailWaitsUntilTheFolderOfACodexIsTrusted(t *testing.T) {
 	t.Parallel()
 	l, model := codexLab(t, "")
@@ -168,7 +171,8 @@ func TestMailWaitsUntilTheFolderOfACodexIsTrusted(t *testing.T) {
 	does(l, "cody", sessions.Idle)
 }
 
-// The app-server keeps the thread of the window that has closed for a minute. Mail of the open window does not wait for that.
+// The app-server keeps the thread of the window that has closed for a minute. Mail of the open
+// window does not wait for that.
 func TestAnOpenCodexHasItsMailWhenAnotherWindowCloses(t *testing.T) {
 	t.Parallel()
 	l, model, p := codexAt(t, "")
@@ -197,7 +201,8 @@ func TestAnOpenCodexHasItsMailWhenAnotherWindowCloses(t *testing.T) {
 	}
 }
 
-// A turn that its person interrupts runs no hook any more: the mail comes when the thread is idle again.
+// A turn that its person interrupts runs no hook any more: the mail comes when the thread is idle
+// again.
 func TestMailOfAnInterruptedTurnIsReadAfterIt(t *testing.T) {
 	t.Parallel()
 	l, model, p := codexAt(t, "")

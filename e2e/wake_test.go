@@ -38,8 +38,8 @@ func TestIdleCodexIsWoken(t *testing.T) {
 	wakes(t, l, model, p, idle, "cody", "tool", "read by server")
 }
 
-// wakes sends to an idle session some times, and once more when its person has begun to type. Each message must be in the
-// next request, in that role and never twice.
+// wakes sends to an idle session some times, and once more when its person has begun to type. Each
+// message must be in the next request, in that role and never twice.
 func wakes(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, idle func(), alias, role, read string) {
 	t.Helper()
 	quiet := time.NewTicker(time.Second) // trials of their own, not a burst

@@ -40,8 +40,8 @@ func (o outsider) curl(path, text string) string {
 	return o.Run("curl", "-sS", "--max-time", "60", "-H", "Authorization: Bearer "+o.key, "-d", text, o.url+path)
 }
 
-// The Channels reference, "Test it": a POST begins a turn of an idle session. Here no channel is needed, and the answer waits
-// for who has asked.
+// The Channels reference, "Test it": a POST begins a turn of an idle session. Here no channel is
+// needed, and the answer waits for who has asked.
 func TestCurlBeginsATurnOfAnIdleClaude(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)

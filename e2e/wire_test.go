@@ -28,8 +28,8 @@ func wireAgent(t *testing.T, l *lab.Lab, folder, mode string) (program string) {
 	return l.Write(folder+"/agent", fmt.Sprintf("#!/bin/sh\nexec '%s' %s '%s'\n", self, wireVerb, filepath.Join(l.Home, folder)))
 }
 
-// useSDK is a person's program that talks to an agent through the agent's own npm package. It prints each event, as the
-// package has read and checked it.
+// useSDK is a person's program that talks to an agent through the agent's own npm package. It
+// prints each event, as the package has read and checked it.
 const useSDK = `
 const [sdk, executable, workDir] = process.argv.slice(2);
 const { createSession } = await import(sdk);
@@ -123,7 +123,8 @@ func TestTheWireBridgeSpeaksAsTheNPMClient(t *testing.T) {
 	}
 }
 
-// wireShapes are lines of JSON without their values, but for the names of methods and the answer to an approval.
+// wireShapes are lines of JSON without their values, but for the names of methods and the answer to
+// an approval.
 func wireShapes(t *testing.T, got string) (shapes []string) {
 	t.Helper()
 	for _, line := range lines(got) {

@@ -12,8 +12,8 @@ import (
 
 var directoryOf = regexp.MustCompile(`Primary working directory: (\S+)`)
 
-// The experiment that measures how often a model refuses a peer's mail, with a model that does what a checked process asks, and
-// refuses what is only claimed.
+// The experiment that measures how often a model refuses a peer's mail, with a model that does what
+// a checked process asks, and refuses what is only claimed.
 func TestTheExperimentOnWordingsTellsWhatARealClientRefuses(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)

@@ -20,7 +20,8 @@ func parsed(t *testing.T, client, event string) Event {
 	return e
 }
 
-// Of tools that ran beside each other one may end behind mail that the end of another has brought: the model had answered before.
+// Of tools that ran beside each other one may end behind mail that the end of another has brought:
+// the model had answered before.
 func TestAToolTellsOfTheAnswerThatCalledIt(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for event, want := range map[string]time.Time{

@@ -9,13 +9,15 @@ import (
 
 func init() { register("claude", claude) }
 
-// PluginEnv is a variable that Claude Code and Codex (0.169.0) set for the hooks of a plugin from their marketplace.
+// PluginEnv is a variable that Claude Code and Codex (0.169.0) set for the hooks of a plugin from
+// their marketplace.
 const PluginEnv = "CLAUDE_PLUGIN_ROOT"
 
-// claude is Claude Code 2.1.329. It replaces context of more than 10,000 characters (UTF-16 units) with a pointer to a file. Three hooks
-// must not show mail. A hook in a subagent would give the mail to the subagent. A Stop hook that shows mail continues the turn; if a Stop
-// hook did so again at the end of the continued turn, the turn might never end. The model would see mail from a SessionStart hook only
-// with the next prompt, or never; instead a ringer rings the session then.
+// claude is Claude Code 2.1.329. It replaces context of more than 10,000 characters (UTF-16 units)
+// with a pointer to a file. Three hooks must not show mail. A hook in a subagent would give the
+// mail to the subagent. A Stop hook that shows mail continues the turn; if a Stop hook did so again
+// at the end of the continued turn, the turn might never end. The model would see mail from a
+// SessionStart hook only with the next prompt, or never; instead a ringer rings the session then.
 func claude() protocol {
 	return protocol{
 		limit:  9500,

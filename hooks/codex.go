@@ -4,8 +4,9 @@ import "c2c/client"
 
 func init() { register("codex", codex) }
 
-// codex is Codex 0.169.0. For its model, the context from a hook has a developer's authority, which a peer's words must not have. Only
-// the reason of a Stop hook comes as a user message, so only Stop brings the texts of messages. Codex cuts the reason at about 10 KB.
+// codex is Codex 0.169.0. For its model, the context from a hook has a developer's authority, which
+// a peer's words must not have. Only the reason of a Stop hook comes as a user message, so only
+// Stop brings the texts of messages. Codex cuts the reason at about 10 KB.
 func codex() protocol {
 	return protocol{
 		limit:  9500,

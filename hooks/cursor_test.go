@@ -11,9 +11,9 @@ import (
 
 var update = flag.Bool("update", false, "write the answers in testdata anew")
 
-// What Cursor is told has no word of a peer's but an alias, because it takes a follow-up for its person's words. Nothing
-// follows a turn that the person has stopped, or a follow-up, and a subagent, whose conversation is another one, is told
-// nothing.
+// What Cursor is told has no word of a peer's but an alias, because it takes a follow-up for its
+// person's words. Nothing follows a turn that the person has stopped, or a follow-up, and a
+// subagent, whose conversation is another one, is told nothing.
 func TestCursorIsToldInItsOwnConversation(t *testing.T) {
 	events, err := filepath.Glob("testdata/cursor/*.in")
 	if err != nil || len(events) == 0 {

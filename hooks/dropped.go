@@ -11,8 +11,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Dropped is what a client has dropped from a conversation since c2c brought it: with a prompt that its person has taken back, or with a
-// request that failed or was stopped. The client's record of the session still has it.
+// Dropped is what a client has dropped from a conversation since c2c brought it: with a prompt that
+// its person has taken back, or with a request that failed or was stopped. The client's record of
+// the session still has it.
 type Dropped struct {
 	gone []byte // the lines of the record that may have it
 	left []byte // the conversation that is left
@@ -23,14 +24,15 @@ func (e Event) MayTellDropped() bool {
 	return e.protocol.dropped != nil && e.TellsTrouble() // the answer brings the mail again, because nothing rings for it
 }
 
-// MayHavePassed reports whether this event tells of an answer in a turn that may have begun without an event. What was dropped before that
-// turn must wait again before the answer counts: it is no answer to that.
+// MayHavePassed reports whether this event tells of an answer in a turn that may have begun without
+// an event. What was dropped before that turn must wait again before the answer counts: it is no
+// answer to that.
 func (e Event) MayHavePassed() bool {
 	return e.protocol.unprompted && !e.TellsTrouble() && e.MayAnswer()
 }
 
-// Dropped reads the client's record. The model has last answered at the time answered; zero: not known. Callers must check MayTellDropped
-// or MayHavePassed before.
+// Dropped reads the client's record. The model has last answered at the time answered; zero: not
+// known. Callers must check MayTellDropped or MayHavePassed before.
 func (e Event) Dropped(answered time.Time) (d Dropped) {
 	d.gone, d.left = e.protocol.dropped(e.Transcript, answered, !e.TellsTrouble())
 	return d
@@ -39,8 +41,9 @@ func (e Event) Dropped(answered time.Time) (d Dropped) {
 // Has reports whether the client has dropped a message.
 func (d Dropped) Has(m mail.Message) bool { return recordHas(d.gone, m) && !recordHas(d.left, m) }
 
-// recordHas reports whether a record has a message. It looks for the beginning of the message's tag, up to the id: once unchanged, and once
-// with the brackets escaped as in a hook's text. No text inside a message can look like such a tag.
+// recordHas reports whether a record has a message. It looks for the beginning of the message's
+// tag, up to the id: once unchanged, and once with the brackets escaped as in a hook's text. No
+// text inside a message can look like such a tag.
 func recordHas(record []byte, m mail.Message) bool {
 	id := ` id="` + mail.ShortID(m.ID) + `"`
 	tag, _, _ := strings.Cut(m.Envelope(), id)
@@ -64,18 +67,21 @@ func (d Dropped) Digests() string {
 	return strings.Join(all, "\n")
 }
 
-// recordLine is the part that c2c reads of a line of Claude Code's and Qwen Code's records. A line names the line before it.
+// recordLine is the part that c2c reads of a line of Claude Code's and Qwen Code's records. A line
+// names the line before it.
 type recordLine struct {
 	Type, Subtype, UUID, ParentUUID string
 	Timestamp                       time.Time
 	Attachment                      struct{ HookEvent string }
 }
 
-// takenBack divides the end of a record: the lines of prompts that their person has taken back, and all others. After Esc before the model's
-// first word the client takes the prompt back and says so nowhere, but no line that tells of an answer, a failure or an interruption
-// follows such a prompt. Nothing was taken back of what came before the last answer. If passed is set, the client may have only just written
-// the last prompt, so a prompt counts only if another line has passed it. The function prompt reports whether a line has what a hook brought
-// with a prompt, and beside whether a line only belongs to the line before it.
+// takenBack divides the end of a record: the lines of prompts that their person has taken back, and
+// all others. After Esc before the model's first word the client takes the prompt back and says so
+// nowhere, but no line that tells of an answer, a failure or an interruption follows such a prompt.
+// Nothing was taken back of what came before the last answer. If passed is set, the client may have
+// only just written the last prompt, so a prompt counts only if another line has passed it. The
+// function prompt reports whether a line has what a hook brought with a prompt, and beside whether
+// a line only belongs to the line before it.
 func takenBack(log string, answered time.Time, passed bool, prompt, beside func(recordLine) bool) (gone, left []byte) {
 	var lines [][]byte
 	var records []recordLine

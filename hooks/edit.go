@@ -13,8 +13,9 @@ type Edit struct {
 	Paths     []string // absolute
 }
 
-// ParseEdit reads the event before a tool call, in the form that Claude Code invented. Paths is empty if the event names no file that the
-// tool changes. A shell command may change files that its event does not name.
+// ParseEdit reads the event before a tool call, in the form that Claude Code invented. Paths is
+// empty if the event names no file that the tool changes. A shell command may change files that its
+// event does not name.
 func ParseEdit(data []byte) (e Edit, err error) {
 	var event struct {
 		SessionID string `json:"session_id"`
@@ -52,7 +53,8 @@ type edited struct {
 	Patch    string `json:"input"`
 }
 
-// patchBegins is the first line of a patch. Models without a tool for patches give them to a shell command.
+// patchBegins is the first line of a patch. Models without a tool for patches give them to a shell
+// command.
 const patchBegins = "*** Begin Patch"
 
 func (in edited) patch() string {
@@ -82,8 +84,9 @@ func patched(patch string) (names []string) {
 	return names
 }
 
-// Edits returns the absolute path of the file that the event's tool call changes. The result before is true if the call is still
-// to come. The path is "" if the event names no such file, or if the client's protocol lists no tools that edit files.
+// Edits returns the absolute path of the file that the event's tool call changes. The result before
+// is true if the call is still to come. The path is "" if the event names no such file, or if the
+// client's protocol lists no tools that edit files.
 func (e Event) Edits() (path string, before bool) {
 	if !slices.Contains(e.protocol.editors, e.Tool) {
 		return "", false
@@ -107,7 +110,8 @@ func (e Event) RefuseEdit(reason string) ([]byte, error) {
 	return json.Marshal(EditAnswer(reason, true))
 }
 
-// EditAnswer returns the answer to an Edit. If refuse is true, it refuses the call, and text is the reason; otherwise the model gets text.
+// EditAnswer returns the answer to an Edit. If refuse is true, it refuses the call, and text is the
+// reason; otherwise the model gets text.
 func EditAnswer(text string, refuse bool) any {
 	own := map[string]string{"hookEventName": "PreToolUse"}
 	if refuse {

@@ -27,7 +27,8 @@ func TestAnEditNamesItsFiles(t *testing.T) {
 	}
 }
 
-// The answer to an event after a read has no warning, nor that of a client whose hooks answer such events in another way.
+// The answer to an event after a read has no warning, nor that of a client whose hooks answer such
+// events in another way.
 func TestAnEventNamesTheFileThatItsToolChanges(t *testing.T) {
 	for _, c := range []struct {
 		client, event, path string

@@ -15,13 +15,15 @@ import (
 
 func init() { register("gemini", gemini) }
 
-// gemini is Gemini CLI 0.61.0. The text of AfterTool comes at the end of the tool's result, and that of BeforeAgent after the
-// prompt. Both are in a tag that says that a hook wrote them. The reason of AfterAgent comes as a user message, and the turn
-// continues with another BeforeAgent. If a shell's output and a hook's text are together longer than 40,000 characters, the
-// client cuts the middle. If a tool has failed, the client ignores a hook's text. AfterTool also runs inside subagents, with
-// the session's id and without a sign of the subagent. AfterAgent also runs after Esc has ended the turn; then the hook's reason
-// is lost. After Esc during the model's answer, the client forgets the whole turn. A notification reports that a dialog opens;
-// only the events after the tool show that the dialog is closed.
+// gemini is Gemini CLI 0.61.0. The text of AfterTool comes at the end of the tool's result, and
+// that of BeforeAgent after the prompt. Both are in a tag that says that a hook wrote them. The
+// reason of AfterAgent comes as a user message, and the turn continues with another BeforeAgent. If
+// a shell's output and a hook's text are together longer than 40,000 characters, the client cuts
+// the middle. If a tool has failed, the client ignores a hook's text. AfterTool also runs inside
+// subagents, with the session's id and without a sign of the subagent. AfterAgent also runs after
+// Esc has ended the turn; then the hook's reason is lost. After Esc during the model's answer, the
+// client forgets the whole turn. A notification reports that a dialog opens; only the events after
+// the tool show that the dialog is closed.
 func gemini() protocol {
 	return protocol{
 		limit: 20_000,
@@ -83,18 +85,19 @@ func gemini() protocol {
 	}
 }
 
-// geminiEntities tells the model how the client escapes angle brackets in a hook's text. The client does not escape anything in
-// this line, because it has no brackets.
+// geminiEntities tells the model how the client escapes angle brackets in a hook's text. The client
+// does not escape anything in this line, because it has no brackets.
 const geminiEntities = "\nAbove, &lt; and &gt; stand for angle brackets."
 
-// geminiNote comes with the next prompt after Esc has made the client drop a turn in which mail came.
+// geminiNote comes with the next prompt after Esc has made the client drop a turn in which mail
+// came.
 const geminiNote = "c2c: the turn before this one was interrupted, and you do not have it any more. Mail from other agents came in it: the history tool of c2c shows it."
 
 // geminiOwn is the tool that starts a subagent. A subagent has no such tool.
 const geminiOwn = "invoke_agent"
 
-// geminiAgent returns "" for the session's own agent, which reads a hook's text. It returns unknownAgent if a tool may have
-// run in a subagent, or if a turn has ended without an answer.
+// geminiAgent returns "" for the session's own agent, which reads a hook's text. It returns
+// unknownAgent if a tool may have run in a subagent, or if a turn has ended without an answer.
 func geminiAgent(e Event, _ string) string {
 	if e.Name != "AfterTool" && e.Name != "AfterAgent" || e.Tool == geminiOwn {
 		return ""
@@ -118,9 +121,9 @@ func geminiAgent(e Event, _ string) string {
 // geminiLag is longer than the time by which a file's modification time can lag behind the clock.
 const geminiLag = time.Second
 
-// geminiWorks reports whether a subagent that has written since the turn began may still work. If it cannot read the logs, it
-// returns true. The logs of a session's subagents are in the directory chats/session. Subagents that extract skills have their
-// own directory.
+// geminiWorks reports whether a subagent that has written since the turn began may still work. If
+// it cannot read the logs, it returns true. The logs of a session's subagents are in the directory
+// chats/session. Subagents that extract skills have their own directory.
 func geminiWorks(chats, session string, began time.Time) bool {
 	all, err := os.ReadDir(chats)
 	for _, dir := range all {
@@ -140,7 +143,8 @@ func geminiWorks(chats, session string, began time.Time) bool {
 	return err != nil
 }
 
-// geminiLine is the part of a log line that c2c reads. A line with $set replaces data of earlier lines.
+// geminiLine is the part of a log line that c2c reads. A line with $set replaces data of earlier
+// lines.
 type geminiLine struct {
 	ID, Type  string
 	Timestamp time.Time
@@ -151,8 +155,9 @@ type geminiLine struct {
 	} `json:"$set"`
 }
 
-// geminiTurn returns when a session's present or last turn began, and whether the model has answered since. After Esc the
-// client writes all remaining messages to the log again, without those of the turn.
+// geminiTurn returns when a session's present or last turn began, and whether the model has
+// answered since. After Esc the client writes all remaining messages to the log again, without
+// those of the turn.
 func geminiTurn(log string) (began time.Time, answered bool) {
 	for _, r := range client.Records[geminiLine](log) {
 		var parts []struct{ Text string }
@@ -171,8 +176,8 @@ func geminiTurn(log string) (began time.Time, answered bool) {
 	return began, answered
 }
 
-// geminiAnswered returns the time of the last answer that is still in a session's conversation. After a failure the client
-// writes all remaining messages to the log again.
+// geminiAnswered returns the time of the last answer that is still in a session's conversation.
+// After a failure the client writes all remaining messages to the log again.
 func geminiAnswered(log string) (at time.Time) {
 	for _, r := range client.Records[geminiLine](log) {
 		switch {
@@ -185,10 +190,12 @@ func geminiAnswered(log string) (at time.Time) {
 	return at
 }
 
-// maxConversation is how many bytes of a log c2c reads to find the conversation that is left. All of it may be in one line.
+// maxConversation is how many bytes of a log c2c reads to find the conversation that is left. All
+// of it may be in one line.
 const maxConversation = 64 << 20
 
-// geminiDropped divides a log: all of it, and the conversation that is left, which the client has written anew.
+// geminiDropped divides a log: all of it, and the conversation that is left, which the client has
+// written anew.
 func geminiDropped(log string, _ time.Time, _ bool) (all, left []byte) {
 	text := client.Tail(log, maxConversation)
 	begin := 0
@@ -202,7 +209,8 @@ func geminiDropped(log string, _ time.Time, _ bool) (all, left []byte) {
 	return all, left
 }
 
-// geminiForgot reports whether mail came in the last turn of a log, and the client has dropped that turn.
+// geminiForgot reports whether mail came in the last turn of a log, and the client has dropped that
+// turn.
 func geminiForgot(log string) (forgot bool) {
 	mail := false
 	for line, r := range client.Records[geminiLine](log) {

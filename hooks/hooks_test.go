@@ -541,7 +541,8 @@ func TestOneMessageWaitsAndTwoWait(t *testing.T) {
 	}
 }
 
-// What the client shows of an answer is not said twice; what it does not show is said, to the person alone.
+// What the client shows of an answer is not said twice; what it does not show is said, to the
+// person alone.
 func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
 	for name, told := range map[string]bool{
 		"claude PostToolUse": true, "claude UserPromptSubmit": true, "claude Stop": false, "gemini BeforeAgent": true, "gemini AfterTool": true,

@@ -11,10 +11,12 @@ import (
 
 func init() { register("kimi", kimi) }
 
-// kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn. The text of UserPromptSubmit
-// comes as a message before the prompt, in a tag that says that a hook wrote it. The text of any other hook does not reach the
-// model. Stop also runs in subagents. In side questions (/btw) Stop and UserPromptSubmit run. These events do not name the agent.
-// SessionStart runs when a window or the server of `kimi web` makes or opens a session, before its first prompt.
+// kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn. The
+// text of UserPromptSubmit comes as a message before the prompt, in a tag that says that a hook
+// wrote it. The text of any other hook does not reach the model. Stop also runs in subagents. In
+// side questions (/btw) Stop and UserPromptSubmit run. These events do not name the agent.
+// SessionStart runs when a window or the server of `kimi web` makes or opens a session, before its
+// first prompt.
 func kimi() protocol {
 	return protocol{
 		limit:  40_000,
@@ -49,18 +51,19 @@ func kimi() protocol {
 // kimiLate comes after lines about mail. It says that an earlier Stop gave this mail to the model.
 const kimiLate = "c2c: that came at the end of an earlier turn, where Kimi Code shows nothing."
 
-// The client writes a line of a log late, because it syncs each line to the disk: we measured 150 ms. kimiAgent reads the logs
-// every kimiLook until it finds an agent, at most kimiLooks times. If the session has other agents, it then waits kimiLag for
-// late lines.
+// The client writes a line of a log late, because it syncs each line to the disk: we measured 150
+// ms. kimiAgent reads the logs every kimiLook until it finds an agent, at most kimiLooks times. If
+// the session has other agents, it then waits kimiLag for late lines.
 const (
 	kimiLag   = 250 * time.Millisecond
 	kimiLook  = 10 * time.Millisecond
 	kimiLooks = 100
 )
 
-// kimiAgent finds the agent in which a hook runs, from the agents' logs, while the client waits for the hook. It returns ""
-// for the session's own agent, and unknownAgent if it finds no agent, or several that may run the hook. While the hook of a
-// prompt runs, the prompt is not in any log yet. So kimiAgent then knows the agent only if the session has no agent but its own.
+// kimiAgent finds the agent in which a hook runs, from the agents' logs, while the client waits for
+// the hook. It returns "" for the session's own agent, and unknownAgent if it finds no agent, or
+// several that may run the hook. While the hook of a prompt runs, the prompt is not in any log yet.
+// So kimiAgent then knows the agent only if the session has no agent but its own.
 func kimiAgent(e Event, config string) string {
 	if !mail.ValidName(e.SessionID) {
 		return unknownAgent
@@ -94,8 +97,9 @@ func kimiAgent(e Event, config string) string {
 	return filepath.Base(stopping[0])
 }
 
-// kimiAnswered returns the present time at a Stop if the session has no agent but its own, because then that agent's turn ends.
-// In all other cases it reads the session's log, which also has the answer to mail that a Stop hook has brought.
+// kimiAnswered returns the present time at a Stop if the session has no agent but its own, because
+// then that agent's turn ends. In all other cases it reads the session's log, which also has the
+// answer to mail that a Stop hook has brought.
 func kimiAnswered(e Event, config string, now time.Time) time.Time {
 	if !mail.ValidName(e.SessionID) {
 		return time.Time{}

@@ -28,7 +28,8 @@ func TestALongLineInALogHidesNothingBehindIt(t *testing.T) {
 	}
 }
 
-// lastLineCounts checks that what a client has logged before, whole or damaged, does not change what the last line says.
+// lastLineCounts checks that what a client has logged before, whole or damaged, does not change
+// what the last line says.
 func lastLineCounts(t *testing.T, before []byte) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")

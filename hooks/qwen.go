@@ -13,13 +13,15 @@ import (
 
 func init() { register("qwen", qwen) }
 
-// qwen is Qwen Code 0.24.4. It appends a hook's context to the tool's result, or puts it before the prompt, with angle
-// brackets escaped. It cuts a result with its context at 50,000 characters or 2,000 lines. The tool's own result has at most
-// 30,000 characters and 1,000 lines. UserPromptSubmit comes again at each step of a turn, with an empty prompt. The text of a
-// SessionStart hook would have the authority of the system. At the end of a turn, also after Esc, a notification reports that
-// the client waits for its user. If another session's message starts a turn, only the events of its tools show that the turn
-// runs. Another notification reports that a dialog opens; a PreToolUse after it means that the person has allowed the tool.
-// In a subagent each event has agent_id.
+// qwen is Qwen Code 0.24.4. It appends a hook's context to the tool's result, or puts it before the
+// prompt, with angle brackets escaped. It cuts a result with its context at 50,000 characters or
+// 2,000 lines. The tool's own result has at most 30,000 characters and 1,000 lines.
+// UserPromptSubmit comes again at each step of a turn, with an empty prompt. The text of a
+// SessionStart hook would have the authority of the system. At the end of a turn, also after Esc, a
+// notification reports that the client waits for its user. If another session's message starts a
+// turn, only the events of its tools show that the turn runs. Another notification reports that a
+// dialog opens; a PreToolUse after it means that the person has allowed the tool. In a subagent
+// each event has agent_id.
 func qwen() protocol {
 	return protocol{
 		limit: 20_000,
@@ -49,7 +51,8 @@ func qwen() protocol {
 			}
 			return ""
 		},
-		// After a kill of the MCP server c2c puts messages back into the mailbox. If the client has shown them anyway, its record has them.
+		// After a kill of the MCP server c2c puts messages back into the mailbox. If the client has
+		// shown them anyway, its record has them.
 		shown: func(e Event) func(mail.Message) bool {
 			read := sync.OnceValue(func() []string { return client.QwenNotes(client.Tail(e.Transcript, maxTail)) })
 			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }
@@ -59,7 +62,8 @@ func qwen() protocol {
 		encode:     blockOrContext,
 		beforeTool: "PreToolUse",
 		editors:    []string{"write_file", "edit"},
-		// A turn that began with another session's message may end without a Stop event, and only with the notification.
+		// A turn that began with another session's message may end without a Stop event, and only
+		// with the notification.
 		answered: func(e Event, config string, now time.Time) time.Time {
 			if e.AgentID == "" && e.Name == "Notification" && e.Notification == "idle_prompt" {
 				return qwenAnswered(client.Tail(e.Transcript, maxTail))
@@ -70,7 +74,8 @@ func qwen() protocol {
 	}
 }
 
-// qwenDropped divides a log. A prompt has its hooks' texts in its own line, and snapshots follow it.
+// qwenDropped divides a log. A prompt has its hooks' texts in its own line, and snapshots follow
+// it.
 func qwenDropped(log string, answered time.Time, passed bool) (gone, left []byte) {
 	return takenBack(log, answered, passed,
 		func(r recordLine) bool { return r.Type == "user" },

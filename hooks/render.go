@@ -15,15 +15,16 @@ const howRead = "Read it with the poll_inbox tool of c2c, or run: c2c poll-inbox
 // notShown asks the model to tell its person about the mail, because the client does not show it.
 const notShown = "c2c: your user is not shown this mail. Say in your answer who has written, and what."
 
-// Answer is the text that a hook prints, with the messages that this text hands over or announces. Shown and Announced have
-// indexes into Render's argument msgs.
+// Answer is the text that a hook prints, with the messages that this text hands over or announces.
+// Shown and Announced have indexes into Render's argument msgs.
 type Answer struct {
 	Output    []byte // nil: print nothing
 	Shown     []int  // messages that are in Output whole
 	Announced []int  // messages that Output only mentions
 }
 
-// Render makes the answer to an event. msgs are waiting messages, oldest first; more means that further messages wait.
+// Render makes the answer to an event. msgs are waiting messages, oldest first; more means that
+// further messages wait.
 func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	text, shows := "", e.protocol.shows(e)
 	envelope := func(m mail.Message) string { return m.EnvelopeAt(e.Now) }
@@ -64,8 +65,9 @@ func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	return a, err
 }
 
-// Shell makes the text that a command prints in a client's shell. The shell passes on at most limit bytes, and counts a line as
-// at least minLine bytes. The function print makes the text of one message. notes are c2c's own sentences in Output.
+// Shell makes the text that a command prints in a client's shell. The shell passes on at most limit
+// bytes, and counts a line as at least minLine bytes. The function print makes the text of one
+// message. notes are c2c's own sentences in Output.
 func Shell(limit, minLine int, msgs []mail.Message, more bool, print func(mail.Message) string) (a Answer, notes []string) {
 	p := protocol{limit: limit, length: func(text string) (n int) {
 		for l := range strings.Lines(mail.Visible(text, "\n\t")) {
@@ -78,8 +80,9 @@ func Shell(limit, minLine int, msgs []mail.Message, more bool, print func(mail.M
 	return a, notes
 }
 
-// fill joins the first messages, as many as fit whole. If a message would not fit even alone, fill announces it instead, and
-// the message stays in the mailbox. notes are c2c's own sentences in text.
+// fill joins the first messages, as many as fit whole. If a message would not fit even alone, fill
+// announces it instead, and the message stays in the mailbox. notes are c2c's own sentences in
+// text.
 func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mail.Message) string) (text string, notes []string) {
 	const reserve = 300 // for leftOut and notShown
 	preface := mail.Preface(msgs)
@@ -109,8 +112,8 @@ func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mai
 	return strings.Join(parts, "\n"), notes
 }
 
-// leftOut returns a sentence about n messages that were left out, and how to read them. more means that further messages wait,
-// which are not among the n.
+// leftOut returns a sentence about n messages that were left out, and how to read them. more means
+// that further messages wait, which are not among the n.
 func leftOut(n int, more bool) string {
 	return mail.MoreWait(n, more) + ". " + howRead
 }
@@ -133,7 +136,8 @@ func announce(msgs []mail.Message, more bool) string {
 	return "c2c: " + count + " for you: " + strings.Join(senders, ", ") + ". " + howRead + "."
 }
 
-// lines describes messages to a person. Each message gets a line with its sender and its first words.
+// lines describes messages to a person. Each message gets a line with its sender and its first
+// words.
 func lines(msgs []mail.Message) string {
 	const most, width = 5, 100
 	var said []string
@@ -147,8 +151,8 @@ func lines(msgs []mail.Message) string {
 	return strings.Join(said, "\n")
 }
 
-// context makes an answer that adds context, in the form of Claude Code, which Codex also uses. Only the person sees the text in
-// the argument person.
+// context makes an answer that adds context, in the form of Claude Code, which Codex also uses.
+// Only the person sees the text in the argument person.
 func context(e Event, text, person string) any {
 	own := struct {
 		Event string   `json:"hookEventName"`
@@ -168,8 +172,8 @@ func context(e Event, text, person string) any {
 	return answer
 }
 
-// blockOrContext makes an answer. At the event Stop, the answer blocks the end of the turn, and text is the reason. At any other
-// event, the answer adds context.
+// blockOrContext makes an answer. At the event Stop, the answer blocks the end of the turn, and
+// text is the reason. At any other event, the answer adds context.
 func blockOrContext(e Event, text, person string) any {
 	if e.Name != "Stop" {
 		return context(e, text, person)

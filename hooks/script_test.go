@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Before an edit the script starts c2c only where something is claimed, and never fails the tool call.
+// Before an edit the script starts c2c only where something is claimed, and never fails the tool
+// call.
 func TestTheScriptStartsC2COnlyWhereSomethingIsClaimed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -10,7 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// tool is the part that c2c reads of a tool call's input. The form of the input depends on the tool.
+// tool is the part that c2c reads of a tool call's input. The form of the input depends on the
+// tool.
 type tool struct {
 	Command string // the command that a shell runs
 	Name    string // the name of another tool that this tool calls
@@ -43,7 +44,8 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UsesTool reports whether the event comes after a tool call of the session's own agent. An unknown agent counts as the session's own.
+// UsesTool reports whether the event comes after a tool call of the session's own agent. An unknown
+// agent counts as the session's own.
 func (e Event) UsesTool() bool {
 	switch e.Name {
 	case "PostToolUse", "AfterTool", "postToolUse":
@@ -52,8 +54,9 @@ func (e Event) UsesTool() bool {
 	return false
 }
 
-// Works reports whether the event proves that the session does more than answer its mail. This is so if the session has called a tool
-// that is not c2c's, or if a turn begins with a prompt that does not come from c2c.
+// Works reports whether the event proves that the session does more than answer its mail. This is
+// so if the session has called a tool that is not c2c's, or if a turn begins with a prompt that
+// does not come from c2c.
 func (e Event) Works() bool {
 	switch {
 	case e.UsesTool():
@@ -69,9 +72,10 @@ func byMail(prompt string) bool {
 	return strings.Contains(prompt, "<c2c event=") || strings.Contains(prompt, mail.PrefaceStart)
 }
 
-// ours reports whether a tool call is only about mail. Claude Code's SendMessage and ListAgents also reach the sessions of
-// c2c. For a search for tools ours returns true, because clients search before they call c2c's tools. It also returns true for
-// each MCP tool of Cursor, because Cursor does not name the MCP server of a tool.
+// ours reports whether a tool call is only about mail. Claude Code's SendMessage and ListAgents
+// also reach the sessions of c2c. For a search for tools ours returns true, because clients search
+// before they call c2c's tools. It also returns true for each MCP tool of Cursor, because Cursor
+// does not name the MCP server of a tool.
 func ours(name string, in tool) bool {
 	switch name {
 	case "SendMessage", "ListAgents", "ToolSearch", "tool_search":
@@ -85,8 +89,8 @@ func ours(name string, in tool) bool {
 // mailVerbs are the commands of c2c by which an agent reads and answers mail.
 var mailVerbs = []string{"send", "send-all", "reply", "ask", "poll-inbox", "peek-inbox", "history", "list", "whoami", "thread", "search", "status", "outbox", "obligations"}
 
-// callsC2C reports whether a shell command reads or writes mail. If the command also does other work, c2c finds that out only at
-// the next tool call.
+// callsC2C reports whether a shell command reads or writes mail. If the command also does other
+// work, c2c finds that out only at the next tool call.
 func callsC2C(command string) bool {
 	if !strings.Contains(command, "c2c") {
 		return false

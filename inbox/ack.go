@@ -10,21 +10,24 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Ack records that the caller has handed over the messages with these handles, and archives them. All other messages of the lease wait
-// again, in their old order. If the archive cannot be written, Ack records in the names of the files which messages were read, and a later
-// Lease archives them. After an error no message is lost, but a message that Ack could not record may be handed over again. Ack ends the
-// lease.
+// Ack records that the caller has handed over the messages with these handles, and archives them.
+// All other messages of the lease wait again, in their old order. If the archive cannot be written,
+// Ack records in the names of the files which messages were read, and a later Lease archives them.
+// After an error no message is lost, but a message that Ack could not record may be handed over
+// again. Ack ends the lease.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
 	return l.ack(ctx, handles, nil)
 }
 
-// AckAndRemove acks the messages with the handles in acked, and removes those with the handles in removed, in one step.
+// AckAndRemove acks the messages with the handles in acked, and removes those with the handles in
+// removed, in one step.
 func (l *Lease) AckAndRemove(ctx context.Context, acked, removed []string) error {
 	return l.ack(ctx, acked, removed)
 }
 
-// Remove is Ack for messages that the caller has stored elsewhere, unread. It writes no record into the archive: because of such a record,
-// Deliver would not store the messages again when they come back.
+// Remove is Ack for messages that the caller has stored elsewhere, unread. It writes no record into
+// the archive: because of such a record, Deliver would not store the messages again when they come
+// back.
 func (l *Lease) Remove(ctx context.Context, handles ...string) error {
 	return l.ack(ctx, nil, handles)
 }
@@ -70,9 +73,10 @@ func setOf(handles []string) map[string]bool {
 	return set
 }
 
-// settle removes the messages for which the function settled returns true from their files. The argument notArchived is the error of
-// archiving the read messages, or nil. If it is not nil, or if the files cannot be changed, settle records the read messages in the names
-// of the files, which needs no disk space.
+// settle removes the messages for which the function settled returns true from their files. The
+// argument notArchived is the error of archiving the read messages, or nil. If it is not nil, or if
+// the files cannot be changed, settle records the read messages in the names of the files, which
+// needs no disk space.
 func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, read map[string]bool, all bool, notArchived error) error {
 	if !all { // we rename files below, so no other process may look for them now
 		lk, err := l.box.lock(ctx)
@@ -104,13 +108,14 @@ func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error 
 	return errors.Join(l.dir.Sync(), l.box.root.Sync())
 }
 
-// The method since returns a place in the archive. The archive can have records of the leased messages only after this place.
+// The method since returns a place in the archive. The archive can have records of the leased
+// messages only after this place.
 func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
 
-// archivePending archives the messages that the files' names record as read. Ack calls it before it archives its own messages,
-// because the archive keeps the order of reading.
+// archivePending archives the messages that the files' names record as read. Ack calls it before it
+// archives its own messages, because the archive keeps the order of reading.
 func (l *Lease) archivePending(ctx context.Context) error {
 	for _, mf := range l.files {
 		if err := l.box.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
@@ -123,9 +128,10 @@ func (l *Lease) archivePending(ctx context.Context) error {
 
 var errNotMarked = errors.New("some of the mail was not marked as read, and is handed over again: other mail in its file waits before it")
 
-// markRead records in the names of the files which messages were handed over: those for which the function handed returns true. A name has
-// room only for the messages before the first one that waits. markRead skips files that were rewritten or removed. If some messages of a
-// file still wait, the caller must hold the lock of the mailbox.
+// markRead records in the names of the files which messages were handed over: those for which the
+// function handed returns true. A name has room only for the messages before the first one that
+// waits. markRead skips files that were rewritten or removed. If some messages of a file still
+// wait, the caller must hold the lock of the mailbox.
 func (l *Lease) markRead(handed func(mail.Message) bool) error {
 	var again error
 	for _, mf := range l.files {

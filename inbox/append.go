@@ -8,9 +8,10 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Append appends records of the messages, and syncs them. The argument by is the name of the reader that has handed the messages over.
-// An ephemeral message gets no record, or a record without content if its sender chose the id. Append skips a message if the archive
-// has a record of it after this place.
+// Append appends records of the messages, and syncs them. The argument by is the name of the reader
+// that has handed the messages over. An ephemeral message gets no record, or a record without
+// content if its sender chose the id. Append skips a message if the archive has a record of it
+// after this place.
 func (s *Archive) Append(ctx context.Context, by string, msgs []mail.Message, place int64) error {
 	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil
@@ -21,8 +22,8 @@ func (s *Archive) Append(ctx context.Context, by string, msgs []mail.Message, pl
 	})
 }
 
-// AppendLeased is Append for messages of a lease. A message is in one lease only. So AppendLeased need not search the records that its
-// own earlier calls have appended for other leases.
+// AppendLeased is Append for messages of a lease. A message is in one lease only. So AppendLeased
+// need not search the records that its own earlier calls have appended for other leases.
 func (s *Archive) AppendLeased(ctx context.Context, by string, msgs []mail.Message, place int64) error {
 	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// readChosen hands count messages of a size over, whose ids their sender chose, and returns the messages.
+// readChosen hands count messages of a size over, whose ids their sender chose, and returns the
+// messages.
 func readChosen(t *testing.T, m *Mailbox, name string, count, size int) (msgs []mail.Message) {
 	t.Helper()
 	for i := range count {
@@ -30,7 +31,8 @@ func readChosen(t *testing.T, m *Mailbox, name string, count, size int) (msgs []
 	return msgs
 }
 
-// firstPart is the oldest file of an archive, and partSize the size at which the newest one is rotated.
+// firstPart is the oldest file of an archive, and partSize the size at which the newest one is
+// rotated.
 const (
 	firstPart = "0000000000000000.jsonl"
 	partSize  = 1 << 20
@@ -106,7 +108,8 @@ func TestWhatIsShownOfAnIDFindsIt(t *testing.T) {
 	}
 }
 
-// A process was killed after it had rotated the archive, and so was one that had joined two indexes.
+// A process was killed after it had rotated the archive, and so was one that had joined two
+// indexes.
 func TestAKilledIndexerHarmsNobody(t *testing.T) {
 	m, root := newBox(t)
 	all := readChosen(t, m, "a", 24, 100_000)
@@ -263,8 +266,8 @@ func TestManyLookWhileTheArchiveGrows(t *testing.T) {
 	wantOnce(t, m, all)
 }
 
-// A process that was killed while it removed an archive may have left an index. The archive that begins there anew has other
-// files, of which it says nothing.
+// A process that was killed while it removed an archive may have left an index. The archive that
+// begins there anew has other files, of which it says nothing.
 func TestAnIndexOfAnArchiveThatIsGoneIsNotUsed(t *testing.T) {
 	m, root := newBox(t)
 	wantOnce(t, m, readChosen(t, m, "gone", 36, 100_000))
@@ -288,7 +291,8 @@ func TestAnIndexOfAnArchiveThatIsGoneIsNotUsed(t *testing.T) {
 	}
 }
 
-// One sender may choose as its id what is shown of another message's id. Both have one key, and each place is right.
+// One sender may choose as its id what is shown of another message's id. Both have one key, and
+// each place is right.
 func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
 	m, root := newBox(t)
 	whole := read(t, m, 1, 10)[0]
@@ -309,7 +313,8 @@ func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
 	}
 }
 
-// Another program may have archived a message many times. Each place is a file to open, while senders wait for the mailbox.
+// Another program may have archived a message many times. Each place is a file to open, while
+// senders wait for the mailbox.
 func TestAnIDThatIsArchivedTooOftenIsSearched(t *testing.T) {
 	m, root := newBox(t)
 	msg := letter("again" + strings.Repeat("x", 1000))

@@ -17,14 +17,16 @@ type Backlog struct {
 	LastRead time.Time // when mail was last handed over; zero: never, or not known
 }
 
-// Backlogs reads the backlogs of a root's mailboxes. It must be fast, because a list of sessions may need hundreds of backlogs. So it
-// takes no lock, trusts the names of the numbered files, and opens only files that exist.
+// Backlogs reads the backlogs of a root's mailboxes. It must be fast, because a list of sessions
+// may need hundreds of backlogs. So it takes no lock, trusts the names of the numbered files, and
+// opens only files that exist.
 type Backlogs struct {
 	root, archives     *atomicfile.Dir // archives may be nil
 	inRoot, inArchives map[string]bool // the names of the files in the two directories
 }
 
-// OpenBacklogs prepares to read the backlogs of a root. The argument inRoot has the names of the files in the root.
+// OpenBacklogs prepares to read the backlogs of a root. The argument inRoot has the names of the
+// files in the root.
 func OpenBacklogs(root *atomicfile.Dir, inRoot map[string]bool) (b *Backlogs, err error) {
 	b = &Backlogs{root: root, inRoot: inRoot}
 	if b.archives, err = root.Sub(Dir, false); err != nil {
@@ -43,11 +45,13 @@ func (b *Backlogs) Close() {
 	}
 }
 
-// The method Of returns the backlog of a session. After an error, the result has the part that could be read.
+// The method Of returns the backlog of a session. After an error, the result has the part that
+// could be read.
 func (b *Backlogs) Of(sid string) (Backlog, error) { return b.of(sid, false) }
 
-// OfOutbox is Of for an outbox. It also counts the messages that a live reader has leased: the relay leases all messages that it
-// sends, and they count as waiting until the other host has stored them.
+// OfOutbox is Of for an outbox. It also counts the messages that a live reader has leased: the
+// relay leases all messages that it sends, and they count as waiting until the other host has
+// stored them.
 func (b *Backlogs) OfOutbox(sid string) (Backlog, error) { return b.of(sid, true) }
 
 func (b *Backlogs) of(sid string, leased bool) (found Backlog, err error) {
@@ -115,8 +119,8 @@ func (b *Backlog) addInbox(m *row) error {
 	return err
 }
 
-// countFrom returns how many messages a file has, and when the first was sent. In a file of our own layout it parses only the
-// first message. It returns an error if it cannot read all of the file.
+// countFrom returns how many messages a file has, and when the first was sent. In a file of our own
+// layout it parses only the first message. It returns an error if it cannot read all of the file.
 func countFrom(file []byte) (n int, oldest time.Time, err error) {
 	if lines, ours := fields.Lines(file); ours {
 		var first mail.Message

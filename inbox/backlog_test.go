@@ -13,7 +13,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Long messages fill many files; the first of them and the last record of the archive are long, too.
+// Long messages fill many files; the first of them and the last record of the archive are long,
+// too.
 func TestABacklogIsFoundBehindLongMessages(t *testing.T) {
 	m, _ := newBox(t)
 	long := strings.Repeat("x", 50<<10)
@@ -75,8 +76,8 @@ func TestAnEmptyMailboxHasNoBacklog(t *testing.T) {
 	}
 }
 
-// Other programs write the file too, in any layout. What of it cannot be read is damage of this mailbox, and the rest counts if each
-// message has a line of its own.
+// Other programs write the file too, in any layout. What of it cannot be read is damage of this
+// mailbox, and the rest counts if each message has a line of its own.
 func TestABacklogIsReadInAnyLayout(t *testing.T) {
 	two := `[` + goodLine + `,` + strings.Replace(goodLine, "ok-1", "ok-2", 1) + `]`
 	var pretty, deep bytes.Buffer
@@ -137,7 +138,8 @@ func TestANumberedFileIsReadInAnyLayout(t *testing.T) {
 	wantBacklog(t, m, 1, time.UnixMilli(1500))
 }
 
-// Whatever stands in the files of a mailbox, a list has an answer, and other mailboxes are as they are.
+// Whatever stands in the files of a mailbox, a list has an answer, and other mailboxes are as they
+// are.
 func FuzzBacklog(f *testing.F) {
 	for _, s := range []string{"", "[", "[\n{", `[{"`, goodLine, "[\n" + goodLine + "\n]\n", "[\n{\n  \"from_alias\": \"b\"\n}\n]", "\ufeff[]", "[1]", "null", "{}"} {
 		f.Add([]byte(s))

@@ -11,8 +11,9 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// blockSize is the number of bytes of an archive that are read at once. A block of this size stays in the processor's cache while it is
-// searched. All blocks use the same memory, because the first access to a new page of memory takes longer than the search of a page.
+// blockSize is the number of bytes of an archive that are read at once. A block of this size stays
+// in the processor's cache while it is searched. All blocks use the same memory, because the first
+// access to a new page of memory takes longer than the search of a page.
 const blockSize = 256 << 10
 
 // A backReader reads files from the end, in blocks of whole lines.
@@ -21,9 +22,10 @@ type backReader struct {
 	size int // of a block, in bytes; 0: blockSize
 }
 
-// The method read calls f with blocks of lines of a file, the last block first, until f returns false. It reads only what is after the
-// offset start. The bytes are valid only during the call of f. All blocks together have the bytes that readBehind returns, except for
-// the newlines between two blocks.
+// The method read calls f with blocks of lines of a file, the last block first, until f returns
+// false. It reads only what is after the offset start. The bytes are valid only during the call of
+// f. All blocks together have the bytes that readBehind returns, except for the newlines between
+// two blocks.
 func (r *backReader) read(file *atomicfile.Handle, start int64, f func(lines []byte) (more bool)) (more bool, err error) {
 	end, err := file.SizeNow()
 	if err != nil {
@@ -64,8 +66,8 @@ func (r *backReader) read(file *atomicfile.Handle, start int64, f func(lines []b
 	return true, nil
 }
 
-// eachFile calls f with each file that has data after this place, newest first, until f returns false. The argument base of f is the
-// place where the file begins.
+// eachFile calls f with each file that has data after this place, newest first, until f returns
+// false. The argument base of f is the place where the file begins.
 func (a *snapshot) eachFile(place int64, f func(file *atomicfile.Handle, base int64) (more bool, err error)) error {
 	file, base, end := a.newest, a.base, a.end()
 	for i := len(a.bases) - 1; end > place; i-- {
@@ -91,8 +93,8 @@ func (a *snapshot) eachFile(place int64, f func(file *atomicfile.Handle, base in
 	return nil
 }
 
-// newestFirst calls f with the lines after a place, in blocks, newest first, until f returns false. The bytes are valid only during the
-// call.
+// newestFirst calls f with the lines after a place, in blocks, newest first, until f returns false.
+// The bytes are valid only during the call.
 func (a *snapshot) newestFirst(place int64, f func(lines []byte) (more bool)) error {
 	var r backReader
 	return a.eachFile(place, func(file *atomicfile.Handle, base int64) (bool, error) { return r.read(file, place-base, f) })

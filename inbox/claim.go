@@ -14,9 +14,10 @@ type batch struct {
 	files []*atomicfile.Handle // the queued files of those other senders
 }
 
-// claim takes files of messages that other senders have queued. The caller stores these messages together with its own messages, which are
-// in own. If the mailbox or own has a message with the same sender and id as a queued one, claim leaves that file in the queue, because its
-// sender must compare the two messages. The caller holds the lock.
+// claim takes files of messages that other senders have queued. The caller stores these messages
+// together with its own messages, which are in own. If the mailbox or own has a message with the
+// same sender and id as a queued one, claim leaves that file in the queue, because its sender must
+// compare the two messages. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, own []mail.Message) *batch {
 	offers, chosen := map[string][]mail.Message{}, map[string]bool{} // chosen has the ids of all files, for one search in the mailbox
 	files := map[string]*atomicfile.Handle{}
@@ -59,8 +60,8 @@ func sizeOf(msgs []mail.Message) (size int64) {
 	return size
 }
 
-// close closes the claimed files. If stored is set, it first writes signStored into each file. A sender whose file does not have this mark
-// searches the mailbox for its messages.
+// close closes the claimed files. If stored is set, it first writes signStored into each file. A
+// sender whose file does not have this mark searches the mailbox for its messages.
 func (b *batch) close(stored bool) {
 	for _, f := range b.files {
 		if stored {

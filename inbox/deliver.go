@@ -11,22 +11,23 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Deliver stores messages in one commit. When it returns nil they survive a power cut. After an error none is stored, unless the
-// error says that they may be stored: then a directory could not be synced, or ctx ended while another sender was storing them. An
-// id that the caller chose belongs to the sender. If the same sender delivers the same content with this id again, it is not stored
-// twice; for other content the error is an *IDTakenError.
+// Deliver stores messages in one commit. When it returns nil they survive a power cut. After an
+// error none is stored, unless the error says that they may be stored: then a directory could not
+// be synced, or ctx ended while another sender was storing them. An id that the caller chose
+// belongs to the sender. If the same sender delivers the same content with this id again, it is not
+// stored twice; for other content the error is an *IDTakenError.
 func (m *Mailbox) Deliver(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, false, false)
 }
 
-// DeliverNew is Deliver for messages that the mailbox cannot have yet. So it does not search the mailbox for them first, even if their
-// senders chose the ids.
+// DeliverNew is Deliver for messages that the mailbox cannot have yet. So it does not search the
+// mailbox for them first, even if their senders chose the ids.
 func DeliverNew(ctx context.Context, m *Mailbox, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, false, true)
 }
 
-// IsBlocked reports whether an error of Deliver stays until a person acts: a foreign file has the name of one of the mailbox's files, or
-// c2c may not use the file.
+// IsBlocked reports whether an error of Deliver stays until a person acts: a foreign file has the
+// name of one of the mailbox's files, or c2c may not use the file.
 func IsBlocked(err error) bool {
 	return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission)
 }
@@ -34,10 +35,11 @@ func IsBlocked(err error) bool {
 // ByMover is the name under which a process leases mail that it moves to another mailbox.
 const ByMover = "broker"
 
-// Move is Deliver for messages from another mailbox. Their senders have been told that the messages are stored. If an earlier move was
-// killed, this mailbox may already have a message with the same sender, id and content. Then Move does not store that message again. A
-// different message with the same id is no error. If an ephemeral message was already read here, Move may store it again. A message that
-// another mover has leased here does not count, because that mover will remove it.
+// Move is Deliver for messages from another mailbox. Their senders have been told that the messages
+// are stored. If an earlier move was killed, this mailbox may already have a message with the same
+// sender, id and content. Then Move does not store that message again. A different message with the
+// same id is no error. If an ephemeral message was already read here, Move may store it again. A
+// message that another mover has leased here does not count, because that mover will remove it.
 func (m *Mailbox) Move(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, true, false)
 }
@@ -78,7 +80,8 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved, isNew
 	return d.Stored, err
 }
 
-// commit stores a delivery, and the messages that other senders have queued. The caller holds the lock.
+// commit stores a delivery, and the messages that other senders have queued. The caller holds the
+// lock.
 func (m *Mailbox) commit(d *delivery) error {
 	fresh, err := m.fresh(d)
 	if err != nil {
@@ -112,7 +115,8 @@ func (m *Mailbox) commit(d *delivery) error {
 	return err
 }
 
-// store commits messages. The argument names has the names of the files in the lease directory. The caller holds the lock.
+// store commits messages. The argument names has the names of the files in the lease directory. The
+// caller holds the lock.
 func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Message) error {
 	ahead, numbered := mailFile{}, mailFilesOf(lease, names)
 	for _, mf := range numbered {
@@ -164,8 +168,9 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 	return lease.Replace(name, next)
 }
 
-// rotate moves the inbox into the lease directory, and then syncs that directory. The caller must hold the lock. Without the lock, another
-// process could sync the root first. Then a power cut could lose both names of the file, because POSIX keeps no order between directories.
+// rotate moves the inbox into the lease directory, and then syncs that directory. The caller must
+// hold the lock. Without the lock, another process could sync the root first. Then a power cut
+// could lose both names of the file, because POSIX keeps no order between directories.
 func (r *row) rotate(lease *atomicfile.Dir, numbered mailFile) error {
 	name, err := numbered.newName()
 	if err == nil {
@@ -177,8 +182,8 @@ func (r *row) rotate(lease *atomicfile.Dir, numbered mailFile) error {
 	return err
 }
 
-// repair sets a damaged inbox aside (setAside). It writes a new inbox with the messages that are still readable, and returns the content of
-// the new inbox and the number of its messages.
+// repair sets a damaged inbox aside (setAside). It writes a new inbox with the messages that are
+// still readable, and returns the content of the new inbox and the number of its messages.
 func (r *row) repair(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {

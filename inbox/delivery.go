@@ -46,8 +46,8 @@ func (m *Mailbox) newDelivery(msgs []mail.Message, areNew bool) (*delivery, erro
 	return d, nil
 }
 
-// mayBeStored adds to an error that the message may be stored all the same, and how to repeat it: a message with the same id is stored only
-// once.
+// mayBeStored adds to an error that the message may be stored all the same, and how to repeat it: a
+// message with the same id is stored only once.
 func (d *delivery) mayBeStored(err error) error {
 	if d.moved {
 		return err
@@ -55,7 +55,8 @@ func (d *delivery) mayBeStored(err error) error {
 	return fmt.Errorf("%w; the message may be stored all the same: repeat it with the id %s", err, d.Messages[0].ID)
 }
 
-// The method fresh returns the messages that are not stored yet. For the others it puts the stored message into d.Messages.
+// The method fresh returns the messages that are not stored yet. For the others it puts the stored
+// message into d.Messages.
 func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	ids := map[string]bool{}
 	for i, msg := range d.Messages {
@@ -82,8 +83,9 @@ func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	return fresh, nil
 }
 
-// The function repeats searches for m among the stored messages with the id of m. If it finds m, it returns the stored message, else m
-// itself. In a move, a different message with this id is no error, and a record without content does not prove that its message was m.
+// The function repeats searches for m among the stored messages with the id of m. If it finds m, it
+// returns the stored message, else m itself. In a move, a different message with this id is no
+// error, and a record without content does not prove that its message was m.
 func repeats(m mail.Message, stored []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
 	for _, old := range stored {
 		switch {

@@ -13,8 +13,8 @@ import (
 	"c2c/internal/fields"
 )
 
-// encode formats a mailbox file: one message per line. If there is a message, each bracket has a line of its own, so a shell script sees
-// from the first line whether mail waits.
+// encode formats a mailbox file: one message per line. If there is a message, each bracket has a
+// line of its own, so a shell script sees from the first line whether mail waits.
 func encode(msgs []mail.Message) []byte {
 	return fields.Array(len(msgs), func(b []byte, i int) []byte {
 		return append(msgs[i].AppendFields(b, "{"), '}')
@@ -31,8 +31,9 @@ func splice(file []byte, msgs []mail.Message) []byte {
 	return append(append(bytes.Clone(body), ',', '\n'), encode(msgs)[2:]...)
 }
 
-// count returns how many messages a mailbox file has, and whether messages can be appended. It does not parse a file in our own layout,
-// because that would take a sender longer than the durable write. So only the reader finds damage within a line.
+// count returns how many messages a mailbox file has, and whether messages can be appended. It does
+// not parse a file in our own layout, because that would take a sender longer than the durable
+// write. So only the reader finds damage within a line.
 func count(file []byte) (n int, ok bool) {
 	if objects, ok := fields.Lines(file); ok || len(file) == 0 {
 		return len(objects), true
@@ -42,8 +43,8 @@ func count(file []byte) (n int, ok bool) {
 	return len(raws), err == nil
 }
 
-// decode reads a mailbox file and returns every message that is still readable. The result damaged reports whether a part of the file is
-// not readable.
+// decode reads a mailbox file and returns every message that is still readable. The result damaged
+// reports whether a part of the file is not readable.
 func decode(file []byte) (msgs []mail.Message, damaged bool) {
 	if len(bytes.TrimSpace(file)) == 0 {
 		return nil, false
@@ -71,7 +72,8 @@ func decodeArray(file []byte) (msgs []mail.Message, damaged bool) {
 	return msgs, damaged
 }
 
-// decodeLines is decode for a file in our own layout in which every line is a message. It scans each line once and copies nothing.
+// decodeLines is decode for a file in our own layout in which every line is a message. It scans
+// each line once and copies nothing.
 func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	objects, ok := fields.Lines(file)
 	if !ok {
@@ -86,8 +88,9 @@ func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	return msgs, true
 }
 
-// decodeSome is decode for some of the messages. The argument holds is a function that reports whether a file, or a line of it,
-// may have one of these messages. decodeSome does not parse other lines. If holds is nil, it returns all messages.
+// decodeSome is decode for some of the messages. The argument holds is a function that reports
+// whether a file, or a line of it, may have one of these messages. decodeSome does not parse other
+// lines. If holds is nil, it returns all messages.
 func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	if holds == nil {
 		msgs, _ = decode(file)
@@ -116,8 +119,8 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
-// firstOf returns the first message after the first acked messages of a file. It does not read on after this message. The file may have any
-// layout.
+// firstOf returns the first message after the first acked messages of a file. It does not read on
+// after this message. The file may have any layout.
 func firstOf(file io.Reader, acked int) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
@@ -138,7 +141,8 @@ var idField = []byte(`"message_id"`)
 
 const maxRecord = 2 << 20 // how far firstOf looks for the end of a message
 
-// salvage returns each message that it can still read in a damaged file. Our files have one message per line.
+// salvage returns each message that it can still read in a damaged file. Our files have one message
+// per line.
 func salvage(file []byte) (msgs []mail.Message) {
 	for line := range bytes.Lines(file) {
 		var m mail.Message

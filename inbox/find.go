@@ -9,13 +9,15 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Find returns the states of the messages with this id: none if the mailbox never had the id, several if several senders chose it. Find
-// stops at a message whose id c2c made, because no other message has that id.
+// Find returns the states of the messages with this id: none if the mailbox never had the id,
+// several if several senders chose it. Find stops at a message whose id c2c made, because no other
+// message has that id.
 func (r *row) Find(ctx context.Context, id string) ([]Found, error) {
 	return r.findLocked(ctx, func(st Found) bool { return !st.Message.HasChosenID() }, id)
 }
 
-// FindAll returns the states of all messages with these ids. It does not stop early, because several senders may have chosen the same id.
+// FindAll returns the states of all messages with these ids. It does not stop early, because
+// several senders may have chosen the same id.
 func (r *row) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 	return r.findLocked(ctx, nil, ids...)
 }
@@ -34,11 +36,13 @@ func (r *row) findLocked(ctx context.Context, enough func(Found) bool, ids ...st
 	return r.find(set, enough)
 }
 
-// find returns the states of all messages with these ids. It begins with the files that most likely have one of these messages. After a
-// file with a state for which the function enough returns true, it reads no more of these files; if enough is nil, it reads them all. It
-// also searches the archive: if enough is set, before the less likely files, and in any case at the end, unless that search was enough. For
-// a reader may archive a message meanwhile, or may be killed before it has removed the message from its file. A message that is in a file
-// and in the archive counts as read. The caller holds the lock.
+// find returns the states of all messages with these ids. It begins with the files that most likely
+// have one of these messages. After a file with a state for which the function enough returns true,
+// it reads no more of these files; if enough is nil, it reads them all. It also searches the
+// archive: if enough is set, before the less likely files, and in any case at the end, unless that
+// search was enough. For a reader may archive a message meanwhile, or may be killed before it has
+// removed the message from its file. A message that is in a file and in the archive counts as read.
+// The caller holds the lock.
 func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
@@ -79,7 +83,8 @@ func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found,
 	return join(waiting, read), err
 }
 
-// findArchived is find for the archive, newest file first. It stops after a file with a state that enough accepts.
+// findArchived is find for the archive, newest file first. It stops after a file with a state that
+// enough accepts.
 func (r *row) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
 	err = r.archive.WithIDs(ids, more, func(r ArchiveRecord) {
@@ -90,18 +95,20 @@ func (r *row) findArchived(ids map[string]bool, enough func(Found) bool) (found 
 	return found, err
 }
 
-// Peek returns the waiting messages, oldest first, and changes nothing. A message that a live reader has leased does not wait.
+// Peek returns the waiting messages, oldest first, and changes nothing. A message that a live
+// reader has leased does not wait.
 func (m *Mailbox) Peek(ctx context.Context) ([]mail.Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }
 
-// Head is Peek for the oldest messages. It reads no further file when the bodies have reached this size, in bytes.
+// Head is Peek for the oldest messages. It reads no further file when the bodies have reached this
+// size, in bytes.
 func (m *Mailbox) Head(ctx context.Context, size int64) ([]mail.Message, error) {
 	return m.head(ctx, size, false)
 }
 
-// PeekAll is Peek that also returns messages that are not offered now: those that have expired, those whose time has not come, and those
-// that are held.
+// PeekAll is Peek that also returns messages that are not offered now: those that have expired,
+// those whose time has not come, and those that are held.
 func (m *Mailbox) PeekAll(ctx context.Context) ([]mail.Message, error) {
 	return m.head(ctx, math.MaxInt64, true)
 }
@@ -136,8 +143,8 @@ func (m *Mailbox) head(ctx context.Context, size int64, hidden bool) ([]mail.Mes
 	return msgs, err
 }
 
-// withIDs returns all messages with these ids, by id; it returns archived messages, too. If staying is set, it leaves out messages that a
-// mover has leased. The caller holds the lock.
+// withIDs returns all messages with these ids, by id; it returns archived messages, too. If staying
+// is set, it leaves out messages that a mover has leased. The caller holds the lock.
 func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Message, error) {
 	there := map[string][]mail.Message{}
 	if len(ids) == 0 {
@@ -153,8 +160,8 @@ func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Mess
 	return there, err
 }
 
-// Damaged reports whether some waiting mail is unreadable. It changes nothing. The next reader will hand over the readable part and set the
-// file aside.
+// Damaged reports whether some waiting mail is unreadable. It changes nothing. The next reader will
+// hand over the readable part and set the file aside.
 func (r *row) Damaged(ctx context.Context) (bool, error) {
 	lk, err := r.lockToRead(ctx)
 	if err != nil {

@@ -35,7 +35,8 @@ func foreign() map[string]func(path string) error {
 	return things
 }
 
-// Nothing is read before a person has moved such a file away, and the error names it. What is sent meanwhile is stored.
+// Nothing is read before a person has moved such a file away, and the error names it. What is sent
+// meanwhile is stored.
 func TestAForeignFileIsAnError(t *testing.T) {
 	for kind, plant := range foreign() {
 		for _, name := range []string{"00000001-1-10.json", "00000001-1-10-0-1-hook.json", "done-00000001-1-10-0-1-hook.json"} {
@@ -70,7 +71,8 @@ func TestAForeignArchiveIsAnError(t *testing.T) {
 	}
 }
 
-// A file manager, an editor or a program that copies folders leaves such files. They are not mail, and hold back nothing.
+// A file manager, an editor or a program that copies folders leaves such files. They are not mail,
+// and hold back nothing.
 func TestNamesThatAreNotOursArePassedOver(t *testing.T) {
 	m, root := newBox(t)
 	for _, name := range []string{".DS_Store", "notes.txt", "00000001-1-10.json~", ".00000001-1-10.json.swp"} {

@@ -50,8 +50,8 @@ func foundRead(r ArchiveRecord) Found {
 	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
 
-// join returns the messages that wait, without those that were archived meanwhile, and the archived ones. Of a message that was put back
-// (PutBack), only the latest copy counts.
+// join returns the messages that wait, without those that were archived meanwhile, and the archived
+// ones. Of a message that was put back (PutBack), only the latest copy counts.
 func join(waiting, read []Found) []Found {
 	archived, latest := map[mail.Key]bool{}, map[mail.Key]float64{}
 	for _, st := range read {
@@ -70,9 +70,10 @@ func join(waiting, read []Found) []Found {
 	return slices.DeleteFunc(all, func(st Found) bool { return len(latest) > 0 && st.Message.ShownAt < latest[first(st)] })
 }
 
-// peek reads the messages of a numbered file into mf, and does not lock the file. The memory in *buf is for this file, and the caller
-// reuses it for the next one. peek skips files and lines for which the function holds returns false. If holds is nil, it skips none. The
-// caller holds the lock of the mailbox, so no process can lease the file meanwhile.
+// peek reads the messages of a numbered file into mf, and does not lock the file. The memory in
+// *buf is for this file, and the caller reuses it for the next one. peek skips files and lines for
+// which the function holds returns false. If holds is nil, it skips none. The caller holds the lock
+// of the mailbox, so no process can lease the file meanwhile.
 func (r *row) peek(mf *mailFile, holds func([]byte) bool, buf *[]byte) (err error) {
 	if holds == nil || mf.acked > 0 {
 		mf.free, err = r.load(mf, false)
@@ -102,7 +103,8 @@ func (r *row) peekEach(files []*mailFile, holds func([]byte) bool, f func(*mailF
 	return true, nil
 }
 
-// oldestFirst peeks into all files of the mailbox, oldest first, and calls f with each, until f returns false.
+// oldestFirst peeks into all files of the mailbox, oldest first, and calls f with each, until f
+// returns false.
 func (r *row) oldestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)) error {
 	more := true
 	err := r.inLease(func(dir *atomicfile.Dir) error {
@@ -122,7 +124,8 @@ func (r *row) oldestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)
 	return err
 }
 
-// newestFirst is oldestFirst in reverse. Mail that a reader leases from the inbox meanwhile may come twice, but is never missed.
+// newestFirst is oldestFirst in reverse. Mail that a reader leases from the inbox meanwhile may
+// come twice, but is never missed.
 func (r *row) newestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)) error {
 	inbox, err := r.peekInbox(holds)
 	if err != nil || !f(inbox) {

@@ -40,7 +40,8 @@ func FuzzDecode(f *testing.F) {
 		if damaged || len(again) != len(msgs) {
 			t.Fatalf("wrote %d messages and read %d back", len(msgs), len(again))
 		}
-		// What closes behind the message what was opened before it makes it a part of something else.
+		// What closes behind the message what was opened before it makes it a part of something
+		// else.
 		behind = bytes.Map(func(r rune) rune {
 			if r == ']' || r == '}' {
 				return -1

@@ -33,7 +33,8 @@ func bodiesOf(t *testing.T, m *Mailbox) string {
 	return strings.Join(bodies, " ")
 }
 
-// What may not be handed over now stays where it is, in each kind of file, whatever is acknowledged around it.
+// What may not be handed over now stays where it is, in each kind of file, whatever is acknowledged
+// around it.
 func TestWhatIsHiddenStays(t *testing.T) {
 	t.Parallel()
 	for _, older := range []bool{false, true} {
@@ -95,7 +96,8 @@ func TestWhatIsHiddenStays(t *testing.T) {
 	}
 }
 
-// A hidden message in front hides nothing that stands in a later file, however little a reader takes.
+// A hidden message in front hides nothing that stands in a later file, however little a reader
+// takes.
 func TestWhatIsHiddenHidesNothingBehindIt(t *testing.T) {
 	t.Parallel()
 	m, _ := newBox(t)
@@ -134,8 +136,8 @@ func TestAReadersMessageIsNotWithdrawn(t *testing.T) {
 	}
 }
 
-// What is held may wait for days beside what is read. No look at it reads all that was archived meanwhile, and what a
-// killed reader has archived is not handed over again.
+// What is held may wait for days beside what is read. No look at it reads all that was archived
+// meanwhile, and what a killed reader has archived is not handed over again.
 func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
@@ -213,7 +215,8 @@ func TestAMessageWithoutAnIDIsWithdrawn(t *testing.T) {
 	}
 }
 
-// Ready looks at the first message alone when that may be handed over, and at the others when it may not.
+// Ready looks at the first message alone when that may be handed over, and at the others when it
+// may not.
 func TestReadyLooksBehindWhatIsHidden(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", maxInbox/2)

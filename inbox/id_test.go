@@ -177,7 +177,8 @@ func TestForeignMessagesWithOneIDStayApart(t *testing.T) {
 	}
 }
 
-// Many processes use one id at once, two senders and two contents each: what was acknowledged is there, once.
+// Many processes use one id at once, two senders and two contents each: what was acknowledged is
+// there, once.
 func TestACrowdWithOneIDIsToldTheTruth(t *testing.T) {
 	m, root := newBox(t)
 	lk := held(t, m)
@@ -288,8 +289,8 @@ func TestALegacyIDIsFoundInEveryPlace(t *testing.T) {
 	wantStates(t, m, id, "b read")
 }
 
-// Two ephemeral messages of one sender and id come together when mail is moved. One is read, the reader dies,
-// and the other waits: the record of the first is not its own.
+// Two ephemeral messages of one sender and id come together when mail is moved. One is read, the
+// reader dies, and the other waits: the record of the first is not its own.
 func TestTheRecordOfAnEphemeralMessageHidesNoOther(t *testing.T) {
 	m, _ := newBox(t)
 	one, two := chosen("birch", "job-1", "one"), chosen("birch", "job-1", "two")

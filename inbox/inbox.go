@@ -1,5 +1,6 @@
-// Package inbox keeps one session's mail on disk. Senders deliver messages. A reader leases the messages that wait, hands them over
-// to the session's client, and acks them; then they are in the archive.
+// Package inbox keeps one session's mail on disk. Senders deliver messages. A reader leases the
+// messages that wait, hands them over to the session's client, and acks them; then they are in the
+// archive.
 //
 // In the root, for a session <sid>:
 //
@@ -9,9 +10,10 @@
 //	archive/<sid>.jsonl           messages that were handed over, and older ones in
 //	                              archive/<sid>.old/
 //
-// A mailbox is a row of files in one format, a JSON array of messages: the numbered files in their order, then the inbox. A reader takes
-// mail by renaming the inbox to the next number, and by locking the file. A sender renames the inbox in the same way when its message does
-// not fit, but does not lock the file. These rules hold between any two system calls:
+// A mailbox is a row of files in one format, a JSON array of messages: the numbered files in their
+// order, then the inbox. A reader takes mail by renaming the inbox to the next number, and by
+// locking the file. A sender renames the inbox in the same way when its message does not fit, but
+// does not lock the file. These rules hold between any two system calls:
 //
 //   - A message is in one of these files, or in the archive. It is in both only while an ack is under way. A reader that takes a file
 //     puts the size of the archive into the file's name. If the archive has a message of the file after that place, this message was read.
@@ -24,8 +26,9 @@
 //   - A sender learns that its message is stored when the file and all changed names are synced. A reader writes messages to the
 //     archive, and syncs the archive, before it removes them from a file.
 //
-// So after a kill or a power cut a message may be handed over twice, with the same id, but it is never lost. Any number of
-// processes may use a mailbox at once. A program that knows only the inbox and its lock may write there, and reads the newest mail.
+// So after a kill or a power cut a message may be handed over twice, with the same id, but it is
+// never lost. Any number of processes may use a mailbox at once. A program that knows only the
+// inbox and its lock may write there, and reads the newest mail.
 package inbox
 
 import (
@@ -40,7 +43,8 @@ import (
 // ErrFull says that a mailbox has no room for a message. Errors wrap it, and add the details.
 var ErrFull = errors.New("mailbox is full")
 
-// maxInbox bounds the inbox, which each sender reads and replaces. Programs that know only the inbox read no file of 64 KiB or more.
+// maxInbox bounds the inbox, which each sender reads and replaces. Programs that know only the
+// inbox read no file of 64 KiB or more.
 const maxInbox = 60 << 10
 
 // Limits bound a mailbox. Zero means the default.
@@ -59,8 +63,8 @@ type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    Log              // nil: nothing is logged
-	// Held is called for a message that the loop guard has held, and whose time has not come. It reports whether the guard still holds the
-	// message. nil: the guard does.
+	// Held is called for a message that the loop guard has held, and whose time has not come. It
+	// reports whether the guard still holds the message. nil: the guard does.
 	Held func(mail.Message) bool
 	// Awaited reports whether a waiting question takes this message as its answer. nil: none does.
 	Awaited func(mail.Message) bool
@@ -93,7 +97,8 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 // Archive returns the archive of this mailbox.
 func (m *Mailbox) Archive() *Archive { return m.archive }
 
-// hides reports whether a lease keeps a message back now. Other programs that read the mailbox get the message all the same.
+// hides reports whether a lease keeps a message back now. Other programs that read the mailbox get
+// the message all the same.
 func (m *Mailbox) hides(msg mail.Message) bool {
 	if msg.InReplyTo != "" && m.awaited != nil && m.awaited(msg) {
 		return true

@@ -19,14 +19,16 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// idFile is an index of ids. The older files of an archive have such indexes beside them, in the format of indexfile.go:
+// idFile is an index of ids. The older files of an archive have such indexes beside them, in the
+// format of indexfile.go:
 //
 //	archive/<sid>.old/<from>-<to>.ids   the ids in the part of the archive between the places <from> and <to>
 //
-// An older file never changes, so its index stays valid as long as the file is there. A search for an id first makes missing indexes,
-// before it locks the mailbox. The newest file has no index: it is short, so the search reads the file itself. If an index is missing or
-// damaged, the search reads the file, too, so it finds every archived message. An index may still have places that were pruned from the
-// archive.
+// An older file never changes, so its index stays valid as long as the file is there. A search for
+// an id first makes missing indexes, before it locks the mailbox. The newest file has no index: it
+// is short, so the search reads the file itself. If an index is missing or damaged, the search
+// reads the file, too, so it finds every archived message. An index may still have places that were
+// pruned from the archive.
 type idFile struct{ from, to int64 }
 
 func (i idFile) name() string { return fmt.Sprintf("%016d-%016d.ids", i.from, i.to) }
@@ -40,8 +42,8 @@ func parseIDFile(name string) (i idFile, ok bool) {
 	return i, ok && ok2 && err == nil && err2 == nil && 0 <= i.from && i.from < i.to && i.name() == name
 }
 
-// maxIndexed is the number of bytes of an archive that one index may cover. Neighbouring indexes are joined only if they do not cover
-// more together.
+// maxIndexed is the number of bytes of an archive that one index may cover. Neighbouring indexes
+// are joined only if they do not cover more together.
 const maxIndexed = 64 << 20
 
 // older returns the range of places of each older file of the archive.
@@ -58,8 +60,8 @@ func (a *snapshot) older() (all []idFile) {
 	return all
 }
 
-// indexOf returns the largest index that covers a part of the archive. It ignores an index that does not end where a file ends: such an
-// index is left from an earlier archive, which was removed.
+// indexOf returns the largest index that covers a part of the archive. It ignores an index that
+// does not end where a file ends: such an index is left from an earlier archive, which was removed.
 func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	for _, i := range a.ids {
 		_, ends := slices.BinarySearch(a.bases, i.to)
@@ -70,8 +72,9 @@ func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	return best, ok
 }
 
-// WithIDs calls f for each record whose id, or the short form of its id (mail.ShortID), is in ids. It begins with the newest file.
-// Between two files it calls the function more, and stops if the result is false.
+// WithIDs calls f for each record whose id, or the short form of its id (mail.ShortID), is in ids.
+// It begins with the newest file. Between two files it calls the function more, and stops if the
+// result is false.
 func (s *Archive) WithIDs(ids map[string]bool, more func() bool, f func(ArchiveRecord)) error {
 	a, err := s.open()
 	if err != nil {
@@ -145,8 +148,8 @@ func eachWithID(lines []byte, ids map[string]bool, f func(ArchiveRecord)) {
 	}
 }
 
-// lookUp reads an index to find the records that have one of the ids, and returns these records, latest first. After an error the caller
-// must search the files themselves.
+// lookUp reads an index to find the records that have one of the ids, and returns these records,
+// latest first. After an error the caller must search the files themselves.
 func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []ArchiveRecord, err error) {
 	f, size, err := openSized(a.old, index.name())
 	if err != nil {
@@ -179,7 +182,8 @@ func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []ArchiveRec
 	return found, nil
 }
 
-// hasKeyOf reports whether a line has an id with the same short form as one of ids. The two ids may still differ.
+// hasKeyOf reports whether a line has an id with the same short form as one of ids. The two ids may
+// still differ.
 func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 	mail.EachID(line, func(found string, _ int) {
 		for id := range ids {
@@ -189,7 +193,8 @@ func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 	return has
 }
 
-// lineAt reads the line that begins at a place in one of the older files. It returns errIndex if no line begins there.
+// lineAt reads the line that begins at a place in one of the older files. It returns errIndex if no
+// line begins there.
 func (a *snapshot) lineAt(place int64) (line []byte, err error) {
 	i, there := slices.BinarySearch(a.bases, place)
 	if !there {
@@ -217,8 +222,8 @@ func (a *snapshot) lineAt(place int64) (line []byte, err error) {
 	return line, err
 }
 
-// Index makes the missing indexes of an archive. It only logs an error, because a search without an index takes longer, but finds the
-// same messages. It does not take the lock of the mailbox.
+// Index makes the missing indexes of an archive. It only logs an error, because a search without an
+// index takes longer, but finds the same messages. It does not take the lock of the mailbox.
 func (s *Archive) Index(ctx context.Context) {
 	a, err := s.open()
 	if err == nil {
@@ -265,7 +270,8 @@ func (s *Archive) indexMissing(ctx context.Context, a *snapshot) error {
 	return write()
 }
 
-// writeIndex writes an index. If the indexes before it are not much larger, it joins them into the new one.
+// writeIndex writes an index. If the indexes before it are not much larger, it joins them into the
+// new one.
 func (s *Archive) writeIndex(ctx context.Context, a *snapshot, index idFile, entries []idAt) error {
 	var joined []string
 	for again := true; again; {
@@ -301,8 +307,8 @@ func (s *Archive) writeIndex(ctx context.Context, a *snapshot, index idFile, ent
 	})
 }
 
-// pruneIndexes removes each index that covers no file any more. The argument gone has the names of the removed files. The caller holds
-// the archive's lock.
+// pruneIndexes removes each index that covers no file any more. The argument gone has the names of
+// the removed files. The caller holds the archive's lock.
 func (a *snapshot) pruneIndexes(gone []string) error {
 	removed := map[string]bool{}
 	for _, name := range gone {

@@ -49,8 +49,8 @@ func TestAnArchivedIDIsFoundInTheIndex(t *testing.T) {
 	}
 }
 
-// Whatever becomes of an index, and whoever was killed while making it, an id is found and is nobody else's. What is
-// damaged is made anew.
+// Whatever becomes of an index, and whoever was killed while making it, an id is found and is
+// nobody else's. What is damaged is made anew.
 func TestAnIndexThatIsLostOrDamagedCostsNoID(t *testing.T) {
 	s, root := newStore(t)
 	all := appendChosen(t, s, "job", 45, 100_000)
@@ -97,7 +97,8 @@ func TestAnIndexThatIsLostOrDamagedCostsNoID(t *testing.T) {
 	}
 }
 
-// An index has what was put into it, however many, and of whatever else stands in such a file nothing is believed.
+// An index has what was put into it, however many, and of whatever else stands in such a file
+// nothing is believed.
 func FuzzIDs(f *testing.F) {
 	f.Add([]byte{}, uint16(0))
 	f.Add(encodeIDs(nil), uint16(1))

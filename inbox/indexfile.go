@@ -12,9 +12,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// An index file says at which places in some older files of the archive the messages with an id begin. The file consists of blocks of
-// idBlock bytes, each with a checksum. The entries are sorted by key, so a search for one id reads only a few blocks. Each read checks
-// the checksum of the block. A missing or damaged index is made anew from the archive.
+// An index file says at which places in some older files of the archive the messages with an id
+// begin. The file consists of blocks of idBlock bytes, each with a checksum. The entries are sorted
+// by key, so a search for one id reads only a few blocks. Each read checks the checksum of the
+// block. A missing or damaged index is made anew from the archive.
 const (
 	idBlock = 4096                         // bytes of a block
 	idEntry = 16                           // bytes of an entry: key and place
@@ -28,10 +29,12 @@ var (
 	errOften = errors.New("too many places for an index of ids")
 )
 
-// mostPlaces is the most places of one id that a search visits. If there are more, it is faster to search the files.
+// mostPlaces is the most places of one id that a search visits. If there are more, it is faster to
+// search the files.
 const mostPlaces = 64
 
-// idAt is an entry of an index: a message whose id has this key begins at this place in the archive.
+// idAt is an entry of an index: a message whose id has this key begins at this place in the
+// archive.
 type idAt struct {
 	key   uint64
 	place int64
@@ -95,8 +98,8 @@ func decodeIDs(data []byte) (all []idAt, err error) {
 	return all, nil
 }
 
-// placesOfAll reads an index file of this size, and returns the places of all ids in ascending order. It returns errOften if there are
-// so many places that the index saves no time.
+// placesOfAll reads an index file of this size, and returns the places of all ids in ascending
+// order. It returns errOften if there are so many places that the index saves no time.
 func placesOfAll(f io.ReaderAt, size int64, ids map[string]bool) (places []int64, err error) {
 	keys := map[uint64]bool{}
 	for id := range ids {

@@ -58,7 +58,8 @@ func TestAJoinedLeaseThatIsReleasedWaitsInItsOrder(t *testing.T) {
 	}
 }
 
-// One message is in two leases if a crash has left it in two files. Then each handle is another one.
+// One message is in two leases if a crash has left it in two files. Then each handle is another
+// one.
 func TestJoinedLeasesHaveEachHandleOnce(t *testing.T) {
 	m, _ := newBox(t)
 	one := letter("one")
@@ -83,7 +84,8 @@ func TestJoinedLeasesHaveEachHandleOnce(t *testing.T) {
 	all[0].Release()
 }
 
-// A lease finds in the archive what another process has archived of it, though this process has archived other messages meanwhile.
+// A lease finds in the archive what another process has archived of it, though this process has
+// archived other messages meanwhile.
 func TestALeaseFindsWhatOthersHaveArchivedOfIt(t *testing.T) {
 	m, root := newBox(t)
 	all := leases(t, m, 3)

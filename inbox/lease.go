@@ -13,7 +13,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Lease is a batch of messages that one reader has taken. It ends with Ack, with Release, or with the reader's process.
+// Lease is a batch of messages that one reader has taken. It ends with Ack, with Release, or with
+// the reader's process.
 type Lease struct {
 	Messages []mail.Message
 	More     bool // more mail waits after these messages
@@ -26,20 +27,23 @@ type Lease struct {
 	only  func(mail.Message) bool // see LeaseOnly
 }
 
-// Lease takes waiting messages, oldest first; messages that a dead reader had leased come first. It takes no further file when the bodies
-// have reached this size, in bytes. The argument by is the name of the reader in the archive. Lease needs no disk space. If no Ack
-// follows, the messages are offered again.
+// Lease takes waiting messages, oldest first; messages that a dead reader had leased come first. It
+// takes no further file when the bodies have reached this size, in bytes. The argument by is the
+// name of the reader in the archive. Lease needs no disk space. If no Ack follows, the messages are
+// offered again.
 func (m *Mailbox) Lease(ctx context.Context, by string, size int64) (*Lease, error) {
 	return m.lease(ctx, by, size, &Lease{box: m})
 }
 
-// LeaseAll is Lease for moving mail: it also takes the messages that are not offered now, see PeekAll.
+// LeaseAll is Lease for moving mail: it also takes the messages that are not offered now, see
+// PeekAll.
 func (m *Mailbox) LeaseAll(ctx context.Context, by string, size int64) (*Lease, error) {
 	return m.lease(ctx, by, size, &Lease{box: m, all: true})
 }
 
-// LeaseOnly leases only the messages for which the function matches returns true, also held ones. All other messages stay where they are,
-// but no other reader can lease those that share a file with a leased message.
+// LeaseOnly leases only the messages for which the function matches returns true, also held ones.
+// All other messages stay where they are, but no other reader can lease those that share a file
+// with a leased message.
 func (m *Mailbox) LeaseOnly(ctx context.Context, by string, matches func(mail.Message) bool) (*Lease, error) {
 	return m.lease(ctx, by, math.MaxInt64, &Lease{box: m, only: matches})
 }
@@ -68,8 +72,9 @@ func (m *Mailbox) lease(ctx context.Context, by string, size int64, l *Lease) (*
 	return l, nil
 }
 
-// Join adds later leases of the same mailbox to this lease, in their order, and ends them. Then l.Messages has the messages of all these
-// leases, in order. Some of them may have another handle than before.
+// Join adds later leases of the same mailbox to this lease, in their order, and ends them. Then
+// l.Messages has the messages of all these leases, in order. Some of them may have another handle
+// than before.
 func (l *Lease) Join(later ...*Lease) error {
 	var errs []error
 	for _, other := range later {
@@ -112,13 +117,14 @@ func (l *Lease) take(ctx context.Context, by string, size int64) error {
 	return l.takeInbox(ctx, next)
 }
 
-// reread bounds how much of the archive a reader searches for the messages of one file. A file may stay for days with messages that are not
-// offered yet, while other mail is archived. When the archive has grown by so many bytes, a reader sets <archived> in the file's name to
-// the new end of the archive.
+// reread bounds how much of the archive a reader searches for the messages of one file. A file may
+// stay for days with messages that are not offered yet, while other mail is archived. When the
+// archive has grown by so many bytes, a reader sets <archived> in the file's name to the new end of
+// the archive.
 const reread = 64 << 10
 
-// takeFile leases a numbered file unless a live reader has it. It does not offer messages that a dead reader of the file has archived. The
-// argument as has the values for the file's new name.
+// takeFile leases a numbered file unless a live reader has it. It does not offer messages that a
+// dead reader of the file has archived. The argument as has the values for the file's new name.
 func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
 	free, err := l.box.load(mf, true)
 	switch {
@@ -173,8 +179,8 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	return nil
 }
 
-// hideOthers marks the messages that are not offered now as hidden, and returns the size of all others. The result offers is false if there
-// are no others.
+// hideOthers marks the messages that are not offered now as hidden, and returns the size of all
+// others. The result offers is false if there are no others.
 func (l *Lease) hideOthers(msgs []mail.Message) (size int64, offers bool) {
 	for i := range msgs {
 		if msg := &msgs[i]; l.offers(*msg) {
@@ -187,8 +193,8 @@ func (l *Lease) hideOthers(msgs []mail.Message) (size int64, offers bool) {
 	return size, offers
 }
 
-// archiveDone archives messages that were acked while the disk was full. If there is still no room, their file stays, but is never
-// offered again.
+// archiveDone archives messages that were acked while the disk was full. If there is still no room,
+// their file stays, but is never offered again.
 func (l *Lease) archiveDone(ctx context.Context, mf *mailFile) error {
 	if err := l.box.archive.Append(ctx, mf.by, mf.msgs, mf.archived); err != nil {
 		l.box.notArchived(err)
@@ -231,7 +237,8 @@ func (l *Lease) dropDoubles() {
 	}
 }
 
-// assignHandles gives each message a handle, and puts the offered messages of all files into l.Messages.
+// assignHandles gives each message a handle, and puts the offered messages of all files into
+// l.Messages.
 func (l *Lease) assignHandles() {
 	n := l.count()
 	l.Messages = make([]mail.Message, 0, n)
@@ -269,8 +276,8 @@ func (l *Lease) count() (n int) {
 	return n
 }
 
-// Release gives the messages back: they wait again, before all later messages. Like a delivery, Release changes the time of the lock file
-// and closes it, so that watchers notice.
+// Release gives the messages back: they wait again, before all later messages. Like a delivery,
+// Release changes the time of the lock file and closes it, so that watchers notice.
 func (l *Lease) Release() error {
 	held := len(l.files) > 0
 	err := l.close()

@@ -4,8 +4,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// removeLeftovers removes files that dead processes left half-written or queued, and returns the mail files. The caller holds the
-// lock.
+// removeLeftovers removes files that dead processes left half-written or queued, and returns the
+// mail files. The caller holds the lock.
 func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 	names, err := dir.Names()
 	for _, name := range names {

@@ -19,10 +19,12 @@ func madeAt(id string) (at time.Time, ok bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// The function likely splits the numbered files: some has the files that most likely have the message, rest has the others, and in both the
-// newest file comes first. If there are several ids, or the id is no UUIDv7, all files are in rest. A message is most likely in the first
-// files that were written after its id was made. It may also be in the oldest file, because a reader rewrites this file when it hands over
-// a part of it. It is in another file if mail was moved, or if a clock was wrong.
+// The function likely splits the numbered files: some has the files that most likely have the
+// message, rest has the others, and in both the newest file comes first. If there are several ids,
+// or the id is no UUIDv7, all files are in rest. A message is most likely in the first files that
+// were written after its id was made. It may also be in the oldest file, because a reader rewrites
+// this file when it hands over a part of it. It is in another file if mail was moved, or if a clock
+// was wrong.
 func likely(files []*mailFile, ids map[string]bool) (some, rest []*mailFile) {
 	slices.Reverse(files)
 	if len(ids) != 1 || len(files) == 0 {

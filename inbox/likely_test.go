@@ -11,7 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Where a message is looked for first is a guess: wherever it stands, and whatever the times of the files are, it is found.
+// Where a message is looked for first is a guess: wherever it stands, and whatever the times of the
+// files are, it is found.
 func TestAMessageIsFoundWhateverTheTimesOfTheFilesAre(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(i int) time.Time{

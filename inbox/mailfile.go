@@ -13,20 +13,23 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// mailFile is a numbered file of messages in <sid>.lease/. Its name has everything that a sender or c2c status needs, so these need not
-// read the file:
+// mailFile is a numbered file of messages in <sid>.lease/. Its name has everything that a sender or
+// c2c status needs, so these need not read the file:
 //
 //	<number>-<count>-<bytes>.json                              as a sender made it
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
-// On a full disk a reader can write neither to the archive, nor a new file with the messages that it has not handed over. A rename
-// needs no space. So the reader puts done- before the number if it has handed over all messages of the file, and otherwise part-<n>-: the
-// first <n> messages were handed over. The next reader that finds room archives these messages and writes the others into a new file.
+// On a full disk a reader can write neither to the archive, nor a new file with the messages that
+// it has not handed over. A rename needs no space. So the reader puts done- before the number if it
+// has handed over all messages of the file, and otherwise part-<n>-: the first <n> messages were
+// handed over. The next reader that finds room archives these messages and writes the others into a
+// new file.
 //
-// <count> is the number of messages in the file that wait. <archived> is the size of the archive when a reader took the file. If the
-// archive has a message of the file after this place, the message was handed over, and is not offered again. If the archive has none of
-// them there, the next reader sets <archived> to the end of the archive. Only the lock on the file shows whether a reader still has it
-// leased.
+// <count> is the number of messages in the file that wait. <archived> is the size of the archive
+// when a reader took the file. If the archive has a message of the file after this place, the
+// message was handed over, and is not offered again. If the archive has none of them there, the
+// next reader sets <archived> to the end of the archive. Only the lock on the file shows whether a
+// reader still has it leased.
 type mailFile struct {
 	dir      *atomicfile.Dir // its directory
 	number   int
@@ -75,8 +78,8 @@ func (mf mailFile) name() string {
 	return string(append(b, ".json"...))
 }
 
-// newName returns the name for a file that will be written. It returns an error if a number is too large for a name, because readers would
-// not find the messages.
+// newName returns the name for a file that will be written. It returns an error if a number is too
+// large for a name, because readers would not find the messages.
 func (mf mailFile) newName() (string, error) {
 	name := mf.name()
 	if _, ok := parseMailFile(name); !ok {
@@ -131,7 +134,8 @@ func mailFilesOf(dir *atomicfile.Dir, names []string) (files []*mailFile) {
 	return files
 }
 
-// numbered yields the numbered files, oldest first. Their directory stays open until the loop ends. An error comes last.
+// numbered yields the numbered files, oldest first. Their directory stays open until the loop ends.
+// An error comes last.
 func (r *row) numbered(yield func(*mailFile, error) bool) {
 	err := r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
@@ -156,7 +160,8 @@ func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
 	return f, err
 }
 
-// isFree reports whether no reader has the file leased. If the file does not exist, it was acked just now, and isFree returns false.
+// isFree reports whether no reader has the file leased. If the file does not exist, it was acked
+// just now, and isFree returns false.
 func (mf *mailFile) isFree() (bool, error) {
 	f, err := mf.open(os.O_RDONLY)
 	if err != nil {
@@ -166,7 +171,8 @@ func (mf *mailFile) isFree() (bool, error) {
 	return atomicfile.FreeFile(f)
 }
 
-// The method first returns the first message of the file that is not acked. It does not read on after this message.
+// The method first returns the first message of the file that is not acked. It does not read on
+// after this message.
 func (mf *mailFile) first() (msg mail.Message, err error) {
 	f, err := mf.open(os.O_RDONLY)
 	if err != nil {
@@ -179,8 +185,9 @@ func (mf *mailFile) first() (msg mail.Message, err error) {
 	return msg, err
 }
 
-// load opens a file and reads its messages, except those that a dead reader has archived. The result free reports whether no reader has the
-// file leased. If take is set, a free file stays open and locked.
+// load opens a file and reads its messages, except those that a dead reader has archived. The
+// result free reports whether no reader has the file leased. If take is set, a free file stays open
+// and locked.
 func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, atomicfile.FreeFile
 	if take {
@@ -212,9 +219,10 @@ func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	return free, r.dropRead(mf, free)
 }
 
-// loadSome is load without take, for some of the messages. The function holds reports whether a file, or a line of it, may have one of
-// these messages. loadSome does not parse other lines, and checks the lock only if holds accepts the file. It reads into buf, and returns
-// buf for the next file.
+// loadSome is load without take, for some of the messages. The function holds reports whether a
+// file, or a line of it, may have one of these messages. loadSome does not parse other lines, and
+// checks the lock only if holds accepts the file. It reads into buf, and returns buf for the next
+// file.
 func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
 	f, err := mf.open(os.O_RDONLY)
 	if err != nil {
@@ -249,7 +257,8 @@ func (r *row) dropRead(mf *mailFile, free bool) error {
 	return nil
 }
 
-// splitRead moves the messages that the file's name marks as read from msgs to pending. The caller has just read the file.
+// splitRead moves the messages that the file's name marks as read from msgs to pending. The caller
+// has just read the file.
 func (mf *mailFile) splitRead() {
 	mf.total = len(mf.msgs)
 	n := min(mf.acked, mf.total)

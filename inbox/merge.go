@@ -11,9 +11,10 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Take merges the records of another archive into this one, in the order of their times. It writes the records of both archives into
-// new files, whose places are after all present places. So a search that starts at an earlier place still finds every record that was
-// archived after that place. Then Take removes the files that it has replaced.
+// Take merges the records of another archive into this one, in the order of their times. It writes
+// the records of both archives into new files, whose places are after all present places. So a
+// search that starts at an earlier place still finds every record that was archived after that
+// place. Then Take removes the files that it has replaced.
 func (s *Archive) Take(ctx context.Context, source *Archive) error {
 	other, err := source.open()
 	if err != nil {
@@ -57,8 +58,8 @@ func (s *Archive) Take(ctx context.Context, source *Archive) error {
 	})
 }
 
-// writeMerged writes the records of two archives into new files, at places after the present files. The caller has rotated the newest
-// file.
+// writeMerged writes the records of two archives into new files, at places after the present files.
+// The caller has rotated the newest file.
 func (a *snapshot) writeMerged(other *snapshot) error {
 	var part []byte
 	base, seen := a.base, map[[sha256.Size]byte]bool{}
@@ -88,7 +89,8 @@ func (a *snapshot) writeMerged(other *snapshot) error {
 	return write() // perhaps an empty file, which shows where the next file begins
 }
 
-// inTime yields the lines of two archives in the order of their times. In each archive the lines are in this order already.
+// inTime yields the lines of two archives in the order of their times. In each archive the lines
+// are in this order already.
 func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		nextA, stopA := iter.Pull2(a.lines())
@@ -113,7 +115,8 @@ func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
 	}
 }
 
-// drainedAt returns the time of a record. It returns 0 if the line does not parse, so that the line stays before the line that follows it.
+// drainedAt returns the time of a record. It returns 0 if the line does not parse, so that the line
+// stays before the line that follows it.
 func drainedAt(line []byte) float64 {
 	var record struct {
 		At float64 `json:"drained_at"`

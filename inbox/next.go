@@ -11,9 +11,10 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Next returns the first message that the archive has after a place. The result behind is the place after this message. If there is no
-// message, ok is false, and behind is the place where the next message will be. Next skips unreadable and ephemeral records. If the
-// archive ends before the place, it is a new archive, so Next starts at its beginning.
+// Next returns the first message that the archive has after a place. The result behind is the place
+// after this message. If there is no message, ok is false, and behind is the place where the next
+// message will be. Next skips unreadable and ephemeral records. If the archive ends before the
+// place, it is a new archive, so Next starts at its beginning.
 func (s *Archive) Next(place int64) (r ArchiveRecord, behind int64, ok bool, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -32,8 +33,9 @@ func (s *Archive) Next(place int64) (r ArchiveRecord, behind int64, ok bool, err
 	return r, behind, ok, err
 }
 
-// Behind returns the records after a place, oldest first, and the place after them. If the archive ends before the place, another
-// program has shortened it. Then Behind returns no records, because the caller has seen those that are left.
+// Behind returns the records after a place, oldest first, and the place after them. If the archive
+// ends before the place, another program has shortened it. Then Behind returns no records, because
+// the caller has seen those that are left.
 func (s *Archive) Behind(place int64) (records []ArchiveRecord, behind int64, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -50,8 +52,8 @@ func (s *Archive) Behind(place int64) (records []ArchiveRecord, behind int64, er
 	return records, behind, err
 }
 
-// oldestFirst calls f with the records after a place, until f returns false, and returns the place after the last of them. It skips
-// unreadable records.
+// oldestFirst calls f with the records after a place, until f returns false, and returns the place
+// after the last of them. It skips unreadable records.
 func (a *snapshot) oldestFirst(place int64, f func(ArchiveRecord) (more bool)) (behind int64, err error) {
 	for i, base := range a.bases {
 		end := a.base
@@ -86,8 +88,8 @@ func (a *snapshot) oldestFirst(place int64, f func(ArchiveRecord) (more bool)) (
 // maxNext is larger than any line of ours: a body of 256 KiB may be six times as long in JSON.
 const maxNext = 8 << 20
 
-// eachIn is oldestFirst for one file, which begins at the place base. It ignores a last line without a newline, because that line may be
-// incomplete.
+// eachIn is oldestFirst for one file, which begins at the place base. It ignores a last line
+// without a newline, because that line may be incomplete.
 func eachIn(file io.ReaderAt, base, place int64, f func(ArchiveRecord) (more bool)) (behind int64, more bool, err error) {
 	lines := bufio.NewReader(io.NewSectionReader(file, place-base, atomicfile.MaxFile))
 	var line []byte

@@ -29,8 +29,9 @@ type Step struct {
 	Why         string       // the reason, if Damaged; then there is no message
 }
 
-// Observer follows what happens in a mailbox. It takes no lock and changes nothing, so no process waits for it or wakes because of
-// it. It remembers sender and receiver of a waiting message, but not the text.
+// Observer follows what happens in a mailbox. It takes no lock and changes nothing, so no process
+// waits for it or wakes because of it. It remembers sender and receiver of a waiting message, but
+// not the text.
 type Observer struct {
 	m       *Mailbox
 	files   map[atomicfile.Version]fileSeen // the files that the previous look has read
@@ -56,8 +57,8 @@ type waiting struct {
 	at    time.Time
 }
 
-// Observe makes an Observer whose first look reports the mail that waits. If isNew is set, the first look also reports the mail in the
-// archive.
+// Observe makes an Observer whose first look reports the mail that waits. If isNew is set, the
+// first look also reports the mail in the archive.
 func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
 
 // Has reports whether the message waited in the mailbox at the last look.
@@ -66,7 +67,8 @@ func (o *Observer) Has(t mail.Fingerprint) bool {
 	return has
 }
 
-// Counts returns how many messages wait and when the oldest of them was sent, and how many messages readers have leased.
+// Counts returns how many messages wait and when the oldest of them was sent, and how many messages
+// readers have leased.
 func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 	for _, w := range o.waits {
 		switch w.where {
@@ -92,7 +94,8 @@ type look struct {
 	trouble map[string]bool
 }
 
-// Look returns what has happened since the previous look, in the order of the mailbox. After an error it may be called again.
+// Look returns what has happened since the previous look, in the order of the mailbox. After an
+// error it may be called again.
 func (o *Observer) Look() (steps []Step, err error) {
 	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[mail.Fingerprint]waiting{}, fresh: map[mail.Fingerprint]mail.Message{}, trouble: map[string]bool{}}
 	if !o.started { // do this first, otherwise we would miss mail that is read meanwhile
@@ -100,8 +103,8 @@ func (o *Observer) Look() (steps []Step, err error) {
 			return nil, err
 		}
 	}
-	// A message moves only from the inbox to a numbered file, and from there to the archive. We look in the same order, so we miss no
-	// message.
+	// A message moves only from the inbox to a numbered file, and from there to the archive. We
+	// look in the same order, so we miss no message.
 	l.inbox()
 	if err := l.leased(); err != nil {
 		return nil, err
@@ -179,7 +182,8 @@ func (l *look) add(w waiting, where, by string, at time.Time) {
 	l.waits[w.trace] = w
 }
 
-// leased reads the numbered files. If one of them was renamed or removed before it was opened, leased lists all files again.
+// leased reads the numbered files. If one of them was renamed or removed before it was opened,
+// leased lists all files again.
 func (l *look) leased() error {
 	for again, tries := true, 0; again && tries < 10; tries++ {
 		again = false
@@ -221,7 +225,8 @@ func (l *look) leasedFile(mf *mailFile) bool {
 	return true
 }
 
-// steps returns the changes since the previous look. The argument read has the new records of the archive.
+// steps returns the changes since the previous look. The argument read has the new records of the
+// archive.
 func (l *look) steps(read []ArchiveRecord) (steps []Step) {
 	for what := range l.trouble {
 		if !l.o.trouble[what] {
@@ -262,8 +267,8 @@ func (l *look) steps(read []ArchiveRecord) (steps []Step) {
 	return steps
 }
 
-// The method gone returns a step for each message that is neither in a file nor in the archive any more. Messages in told have their step
-// already.
+// The method gone returns a step for each message that is neither in a file nor in the archive any
+// more. Messages in told have their step already.
 func (l *look) gone(told map[mail.Fingerprint]bool) (steps []Step) {
 	for t, before := range l.o.waits {
 		if _, there := l.waits[t]; !there && !told[t] && before.where != Read {

@@ -17,9 +17,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// mixed is a mailbox on a small disk: in one file there is mail that a reader is handed, an ephemeral message among it, and behind it mail
-// that is kept back. With begun there is an archive, which may have room in its last block. room gives the disk space again, and
-// later hands over what was kept back.
+// mixed is a mailbox on a small disk: in one file there is mail that a reader is handed, an
+// ephemeral message among it, and behind it mail that is kept back. With begun there is an archive,
+// which may have room in its last block. room gives the disk space again, and later hands over what
+// was kept back.
 func mixed(t *testing.T, left int64, begun bool) (m *Mailbox, room, later func()) {
 	t.Helper()
 	m, dir := newDisk(t)
@@ -38,8 +39,9 @@ func mixed(t *testing.T, left int64, begun bool) (m *Mailbox, room, later func()
 	return m, fill(t, dir, left), func() { held, now = false, now.Add(mail.LongestHold) }
 }
 
-// Whatever a reader was handed is not handed over again, though the disk is full and mail behind it in the same file is kept back.
-// Neither the archive nor the file with the rest can be written then.
+// Whatever a reader was handed is not handed over again, though the disk is full and mail behind it
+// in the same file is kept back. Neither the archive nor the file with the rest can be written
+// then.
 func TestWhatWasReadOnAFullDiskIsNotHandedOverAgainBesideMailThatIsKeptBack(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -84,7 +86,8 @@ func TestWhatWasReadOnAFullDiskIsNotHandedOverAgainBesideMailThatIsKeptBack(t *t
 	}
 }
 
-// The rest of a file that was read in part on a full disk can be read there, too: then there is nothing left but what is to be archived.
+// The rest of a file that was read in part on a full disk can be read there, too: then there is
+// nothing left but what is to be archived.
 func TestAllOfAFileIsReadOnAFullDiskInTwoParts(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -109,8 +112,8 @@ func TestAllOfAFileIsReadOnAFullDiskInTwoParts(t *testing.T) {
 	}
 }
 
-// A reader that finds room again is killed between two steps. What was read comes to the archive once and to no reader, but for an
-// ephemeral message, of which the archive keeps nothing.
+// A reader that finds room again is killed between two steps. What was read comes to the archive
+// once and to no reader, but for an ephemeral message, of which the archive keeps nothing.
 func TestAKillWhileThereIsRoomAgainLosesAndDoublesNothing(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -310,7 +313,8 @@ func TestAFileThatCouldNotBeWrittenAnewCountsItsBytes(t *testing.T) {
 	}
 }
 
-// A name tells only of what was read before the first message that waits. The rest is handed over again, and the reader is told so.
+// A name tells only of what was read before the first message that waits. The rest is handed over
+// again, and the reader is told so.
 func TestWhatWasReadOnAFullDiskBehindMailThatIsKeptBackComesAgain(t *testing.T) {
 	m, root := newBox(t)
 	m.held = func(mail.Message) bool { return true }

@@ -18,7 +18,8 @@ type Entry struct {
 	Name string
 }
 
-// eachFile calls f with the files in extra, then with all files that a mailbox may have. The last one is the lock of the mailbox.
+// eachFile calls f with the files in extra, then with all files that a mailbox may have. The last
+// one is the lock of the mailbox.
 func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, extra ...Entry) error {
 	archives, err := m.root.Sub(Dir, false)
 	if err == nil {
@@ -38,7 +39,8 @@ func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, extra
 	return nil
 }
 
-// Changed returns the time at which a file of the mailbox was last written, or the zero time if there is no file.
+// Changed returns the time at which a file of the mailbox was last written, or the zero time if
+// there is no file.
 func (m *Mailbox) Changed() (last time.Time, err error) {
 	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		info, err := dir.Stat(name)
@@ -53,9 +55,11 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 	return last, err
 }
 
-// Discard removes an empty mailbox with its archive and lock files, and also the session's files in extra. If mail waits or another process
-// holds one of the locks, it removes nothing, and the result gone is false. Names in extra that end in .lock are locks, too. The caller
-// must make sure that the session has ended and does not come back meanwhile. If dry is set, Discard only counts the files.
+// Discard removes an empty mailbox with its archive and lock files, and also the session's files in
+// extra. If mail waits or another process holds one of the locks, it removes nothing, and the
+// result gone is false. Names in extra that end in .lock are locks, too. The caller must make sure
+// that the session has ended and does not come back meanwhile. If dry is set, Discard only counts
+// the files.
 func (m *Mailbox) Discard(dry bool, extra ...Entry) (p Pruned, gone bool, err error) {
 	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
@@ -73,14 +77,15 @@ func (m *Mailbox) DiscardButArchive(extra ...Entry) (gone bool, err error) {
 	return m.discard(func() error { return nil }, true, extra...)
 }
 
-// MergeInto is Discard, but first adds the archive to that of another mailbox: the mailbox of the same session in another root. If the
-// process is killed in between, both archives have the records. The next merge does not add a record twice.
+// MergeInto is Discard, but first adds the archive to that of another mailbox: the mailbox of the
+// same session in another root. If the process is killed in between, both archives have the
+// records. The next merge does not add a record twice.
 func (m *Mailbox) MergeInto(ctx context.Context, other *Mailbox, extra ...Entry) (gone bool, err error) {
 	return m.discard(func() error { return other.archive.Take(ctx, m.archive) }, false, extra...)
 }
 
-// discard locks the mailbox, calls the function prepare, and then removes the files. It removes nothing if mail waits or if prepare returns
-// an error.
+// discard locks the mailbox, calls the function prepare, and then removes the files. It removes
+// nothing if mail waits or if prepare returns an error.
 func (m *Mailbox) discard(prepare func() error, keepArchive bool, extra ...Entry) (gone bool, err error) {
 	free, release, err := m.lockAll(extra...)
 	defer release()
@@ -104,8 +109,9 @@ func (m *Mailbox) discard(prepare func() error, keepArchive bool, extra ...Entry
 	}, extra...)
 }
 
-// lockAll tries to take the mailbox's locks and the locks in extra. The result free is false if one of them is not free. The caller must
-// always call release, which releases the locks that lockAll got.
+// lockAll tries to take the mailbox's locks and the locks in extra. The result free is false if one
+// of them is not free. The caller must always call release, which releases the locks that lockAll
+// got.
 func (m *Mailbox) lockAll(extra ...Entry) (free bool, release func(), err error) {
 	var locks []*atomicfile.Lock
 	free = true
@@ -144,7 +150,8 @@ func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 	return sids, AddSessions(sids, dir, ".jsonl", ".old", ".lock")
 }
 
-// AddSessions adds the session ids of the files in a directory to sids. The name of such a file is an id followed by one of the suffixes.
+// AddSessions adds the session ids of the files in a directory to sids. The name of such a file is
+// an id followed by one of the suffixes.
 func AddSessions(sids map[string]bool, dir *atomicfile.Dir, suffixes ...string) error {
 	names, err := dir.Names()
 	for _, name := range names {

@@ -18,7 +18,8 @@ type Pruned struct {
 // Add counts one more file.
 func (p *Pruned) Add(bytes int64) { p.Count, p.Bytes = p.Count+1, p.Bytes+bytes }
 
-// Remove removes a file, or a directory with the files in it, and counts the files. If dry is set, it only counts.
+// Remove removes a file, or a directory with the files in it, and counts the files. If dry is set,
+// it only counts.
 func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	info, err := dir.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +51,8 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
-// Prune removes the files of the archive that were last changed before this time, and the indexes that cover only such files. If dry is
-// set, it only counts the files.
+// Prune removes the files of the archive that were last changed before this time, and the indexes
+// that cover only such files. If dry is set, it only counts the files.
 func (s *Archive) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
 	if p, err = s.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
 		return p, err
@@ -63,8 +64,8 @@ func (s *Archive) Prune(ctx context.Context, before time.Time, dry bool) (p Prun
 	return p, err
 }
 
-// pruneParts removes old parts from the directory dir; the caller holds the archive's lock. If dir is nil, it only counts what it would
-// remove, and needs no lock.
+// pruneParts removes old parts from the directory dir; the caller holds the archive's lock. If dir
+// is nil, it only counts what it would remove, and needs no lock.
 func (s *Archive) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -96,8 +97,8 @@ func (s *Archive) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 	if dir == nil || len(gone) == 0 {
 		return p, nil
 	}
-	// A part's name says how many bytes were archived before it. Leave an empty file with the name of the next part: otherwise the count would
-	// begin at 0 again.
+	// A part's name says how many bytes were archived before it. Leave an empty file with the name
+	// of the next part: otherwise the count would begin at 0 again.
 	last, err := newPartName(a.base)
 	if err == nil {
 		err = a.old.Append(last, nil)

@@ -7,9 +7,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// PutBack makes messages of the archive wait again, before the mail that waits now: they were handed over, and it is not known whether a
-// model has seen them. Their field ShownAt says so. The archive keeps its records. A message that was put back since such a record is
-// skipped, so PutBack may be called again.
+// PutBack makes messages of the archive wait again, before the mail that waits now: they were
+// handed over, and it is not known whether a model has seen them. Their field ShownAt says so. The
+// archive keeps its records. A message that was put back since such a record is skipped, so PutBack
+// may be called again.
 func (m *Mailbox) PutBack(ctx context.Context, read []ArchiveRecord) error {
 	if len(read) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Waiting reports whether there is mail that no live reader has leased. It takes no lock, so it is cheap enough for a hook, and a watcher
-// that calls it does not wake itself.
+// Waiting reports whether there is mail that no live reader has leased. It takes no lock, so it is
+// cheap enough for a hook, and a watcher that calls it does not wake itself.
 func (r *row) Waiting() (some bool, err error) {
 	if some, err := r.inboxWaits(); err != nil || some {
 		return some, err
@@ -53,8 +53,8 @@ func (r *row) inboxWaits() (bool, error) {
 	return f.Size() > int64(len("[]\n")), f.Close()
 }
 
-// Used reports whether the mailbox may hold any mail, leased mail included. Files with names that are not of ours do not count. It takes no
-// lock.
+// Used reports whether the mailbox may hold any mail, leased mail included. Files with names that
+// are not of ours do not count. It takes no lock.
 func (r *row) Used() (some bool, err error) {
 	if some, err := r.inboxWaits(); err != nil || some {
 		return some, err
@@ -69,8 +69,8 @@ func (r *row) Used() (some bool, err error) {
 	return some, err
 }
 
-// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because a closed lock file alone does not mean new mail: the
-// watcher's own check closes this file, too.
+// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because a closed lock
+// file alone does not mean new mail: the watcher's own check closes this file, too.
 type Stamp string
 
 // Stamp returns the current stamp. It takes no lock and reads no mail.
@@ -106,8 +106,9 @@ func (r *row) InHand() (count int, err error) {
 	return count, nil
 }
 
-// HoldsMail reports whether the mailbox has a message that c2c itself did not write, leased messages included. It also returns true if
-// a file is unreadable. It takes no lock. Messages move only from the inbox to the numbered files, so a look in this order misses none.
+// HoldsMail reports whether the mailbox has a message that c2c itself did not write, leased
+// messages included. It also returns true if a file is unreadable. It takes no lock. Messages move
+// only from the inbox to the numbered files, so a look in this order misses none.
 func (r *row) HoldsMail() (some bool, err error) {
 	if some, err := r.Used(); err != nil || !some {
 		return some, err

@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// End returns the place after the last record. Places count all bytes since the first message was archived, so they keep their meaning
-// when older files are pruned.
+// End returns the place after the last record. Places count all bytes since the first message was
+// archived, so they keep their meaning when older files are pruned.
 func (s *Archive) End() (int64, error) {
 	a, err := s.open()
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Archive) Since(place int64) (map[mail.Key]bool, error) {
 	return a.since(place)
 }
 
-// The method since is Store.Since for one snapshot. If the archive ends before the place, it has lost its newest file. Then the method
-// reads everything that is left.
+// The method since is Store.Since for one snapshot. If the archive ends before the place, it has
+// lost its newest file. Then the method reads everything that is left.
 func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	if place > a.end() {
 		place = 0
@@ -72,8 +72,9 @@ func (s *Archive) History(ctx context.Context, limit int) (found []ArchiveRecord
 	return found, err
 }
 
-// Newest calls f with the records after a place, newest first, until f returns false or ctx ends. It does not parse blocks for which
-// the function mayHold returns false, or lines for which the function mayBe returns false.
+// Newest calls f with the records after a place, newest first, until f returns false or ctx ends.
+// It does not parse blocks for which the function mayHold returns false, or lines for which the
+// function mayBe returns false.
 func (s *Archive) Newest(ctx context.Context, since Mark, mayHold, mayBe func(lines []byte) bool, f func(ArchiveRecord) (more bool)) error {
 	a, err := s.open()
 	if err != nil {

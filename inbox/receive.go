@@ -8,9 +8,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Receive archives the messages for which the function match returns true. Call it when c2c has seen that the client has these messages.
-// Receive considers only messages that live readers with these names have leased. Such a reader carries messages to the client and cannot
-// see whether they arrive. The reader's own ack then does not archive them again.
+// Receive archives the messages for which the function match returns true. Call it when c2c has
+// seen that the client has these messages. Receive considers only messages that live readers with
+// these names have leased. Such a reader carries messages to the client and cannot see whether they
+// arrive. The reader's own ack then does not archive them again.
 func (m *Mailbox) Receive(ctx context.Context, match func(mail.Message) bool, by ...string) error {
 	if some, err := m.Used(); err != nil || !some {
 		return err
@@ -42,7 +43,8 @@ func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []mail.Message, 
 	return msgs, err
 }
 
-// leasedBy returns the files that live readers with these names have leased, and their messages. The caller holds the lock.
+// leasedBy returns the files that live readers with these names have leased, and their messages.
+// The caller holds the lock.
 func (m *Mailbox) leasedBy(readers []string) (files []*mailFile, err error) {
 	for mf, err := range m.numbered {
 		if err == nil && !mf.done && slices.Contains(readers, mf.by) {

@@ -11,15 +11,15 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Recent first reads recentFirst bytes at the end of a file, which usually have the last message. If that is not enough, it reads
-// recentMost bytes.
+// Recent first reads recentFirst bytes at the end of a file, which usually have the last message.
+// If that is not enough, it reads recentMost bytes.
 const (
 	recentFirst = 8 << 10
 	recentMost  = 2 << 20 // enough for the largest body with its escapes in JSON
 )
 
-// Recent calls f with the latest records, newest first, until f returns false. It reads only the ends of the two newest files, takes no
-// lock, and skips lines that it cannot read.
+// Recent calls f with the latest records, newest first, until f returns false. It reads only the
+// ends of the two newest files, takes no lock, and skips lines that it cannot read.
 func (s *Archive) Recent(f func(ArchiveRecord) (more bool)) error {
 	dir, err := s.root.Sub(Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,8 @@ func (s *Archive) Recent(f func(ArchiveRecord) (more bool)) error {
 	return err
 }
 
-// Changed returns when the newest file of the archive was last changed, and its size; zero if there is none. A new record changes them.
+// Changed returns when the newest file of the archive was last changed, and its size; zero if there
+// is none. A new record changes them.
 func (s *Archive) Changed() (at time.Time, size int64, err error) {
 	dir, err := s.root.Sub(Dir, false)
 	if err == nil {
@@ -65,7 +66,8 @@ func (s *Archive) Changed() (at time.Time, size int64, err error) {
 	return at, size, atomicfile.UnlessAbsent(err)
 }
 
-// recentIn is Recent for one file. The result more is true if f wants older records, and this file has no more.
+// recentIn is Recent for one file. The result more is true if f wants older records, and this file
+// has no more.
 func recentIn(dir *atomicfile.Dir, name string, f func(ArchiveRecord) bool) (more bool, err error) {
 	file, size, err := openSized(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,8 +115,8 @@ func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// LastRead returns the time of the last record in the archive file called name. It returns the zero time if there is no record, or if it
-// has no time.
+// LastRead returns the time of the last record in the archive file called name. It returns the zero
+// time if there is no record, or if it has no time.
 func LastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
 	_, err = recentIn(dir, name, func(r ArchiveRecord) (more bool) {
 		if r.DrainedAt > 0 {

@@ -17,7 +17,8 @@ type ArchiveRecord struct {
 	SessionID string
 }
 
-// MarshalJSON writes one line of the archive. The fields that the OCaml c2c adds to a message come first.
+// MarshalJSON writes one line of the archive. The fields that the OCaml c2c adds to a message come
+// first.
 func (a ArchiveRecord) MarshalJSON() ([]byte, error) {
 	return a.appendLine(nil), nil
 }
@@ -29,8 +30,9 @@ func (a *ArchiveRecord) appendLine(b []byte) []byte {
 	return append(a.AppendFields(b, ","), '}')
 }
 
-// dropContent drops the content of an ephemeral message. If the sender repeats the message, the rest of the record still shows that the
-// message was read. The OCaml c2c skips a record without content.
+// dropContent drops the content of an ephemeral message. If the sender repeats the message, the
+// rest of the record still shows that the message was read. The OCaml c2c skips a record without
+// content.
 func (a *ArchiveRecord) dropContent() { a.Content, a.Extra, a.ContentDropped = "", nil, true }
 
 // UnmarshalJSON reads one line of the archive.

@@ -9,10 +9,11 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// keepRest writes a file anew, without the messages for which the function handed returns true. First it archives messages that were read
-// earlier on a full disk. Then it renames the file, and then it writes the new content. A crash in between does no harm: <archived> stays
-// in the name, and messages that the archive has after that place are not offered again. If keepRest cannot write the new content, it
-// restores the old name.
+// keepRest writes a file anew, without the messages for which the function handed returns true.
+// First it archives messages that were read earlier on a full disk. Then it renames the file, and
+// then it writes the new content. A crash in between does no harm: <archived> stays in the name,
+// and messages that the archive has after that place are not offered again. If keepRest cannot
+// write the new content, it restores the old name.
 func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	if len(rest) > 0 && len(rest) == len(mf.msgs) && mf.acked == 0 {

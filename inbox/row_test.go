@@ -143,8 +143,8 @@ func wantOnePlace(t *testing.T, root string) {
 	}
 }
 
-// A process is killed after each step of a rotation, a claim and an ack. What it had acknowledged is not
-// offered again, the rest is, in order, and the archive has each message once.
+// A process is killed after each step of a rotation, a claim and an ack. What it had acknowledged
+// is not offered again, the rest is, in order, and the archive has each message once.
 func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 	die := func(t *testing.T, l *Lease) {
 		t.Helper()

@@ -13,16 +13,19 @@ import (
 
 // Query is what Search looks for.
 type Query struct {
-	// IDs are the ids to find, each the whole id or its short form (mail.ShortID). The archive has an index of ids. Nil: any id.
+	// IDs are the ids to find, each the whole id or its short form (mail.ShortID). The archive has
+	// an index of ids. Nil: any id.
 	IDs map[string]bool
-	// Holds reports whether a part of a file may have a matching message. Search does not parse other parts. Nil: every part may.
+	// Holds reports whether a part of a file may have a matching message. Search does not parse
+	// other parts. Nil: every part may.
 	Holds func(data []byte) bool
-	// MayBeOf reports whether a message that was sent at the time ts may match. Search does not parse other messages in the archive. Nil:
-	// any may.
+	// MayBeOf reports whether a message that was sent at the time ts may match. Search does not
+	// parse other messages in the archive. Nil: any may.
 	MayBeOf func(ts float64) bool
 	// Match reports whether a message matches.
 	Match func(mail.Message) bool
-	// Search returns at most Limit waiting messages and at most Limit archived messages, the newest ones.
+	// Search returns at most Limit waiting messages and at most Limit archived messages, the newest
+	// ones.
 	Limit int
 	// Since is a place in the archive. Search ignores records before this place.
 	Since Mark
@@ -40,8 +43,8 @@ func (q Query) mayBe(line []byte) bool {
 	return !ok || q.MayBeOf(ts)
 }
 
-// timeOf returns the time of a message from a line of the archive, without parsing the line. The result ok is false if the line is not in
-// c2c's own spelling and must be parsed.
+// timeOf returns the time of a message from a line of the archive, without parsing the line. The
+// result ok is false if the line is not in c2c's own spelling and must be parsed.
 func timeOf(line []byte) (ts float64, ok bool) {
 	if bytes.Count(line, []byte(`"ts"`)) != 1 { // inside a text the quotes are escaped
 		return 0, false
@@ -55,9 +58,9 @@ func timeOf(line []byte) (ts float64, ok bool) {
 	return ts, err == nil
 }
 
-// Search returns the matching messages: waiting ones, then archived ones, each newest first. It takes the lock only for the waiting
-// messages, and searches them first, because a message moves from there to the archive. (PutBack copies it back; then Search may find only
-// that it was read.)
+// Search returns the matching messages: waiting ones, then archived ones, each newest first. It
+// takes the lock only for the waiting messages, and searches them first, because a message moves
+// from there to the archive. (PutBack copies it back; then Search may find only that it was read.)
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.archive.Index(ctx)

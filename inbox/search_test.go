@@ -152,7 +152,8 @@ func TestSearchReadsNoMoreOfWhatWaitsThanItNeeds(t *testing.T) {
 	}
 }
 
-// A file that another program has written, and one in which two messages have no id and are equal, are searched as well.
+// A file that another program has written, and one in which two messages have no id and are equal,
+// are searched as well.
 func TestSearchFindsWhatIsWrittenInAnyWay(t *testing.T) {
 	t.Parallel()
 	const one = `{"from_alias":"birch","to_alias":"amber","content":"word","ts":1.0}`

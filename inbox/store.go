@@ -1,11 +1,13 @@
-// This part keeps the messages that were handed over to a session, one per line, and finds them again. The archive of a session
-// <sid> has these files in the root, which is the directory with a project's mail:
+// This part keeps the messages that were handed over to a session, one per line, and finds them
+// again. The archive of a session <sid> has these files in the root, which is the directory with a
+// project's mail:
 //
 //	archive/<sid>.jsonl              the newest messages
 //	archive/<sid>.old/<base>.jsonl   older files, which do not change any more; their ids are in indexes (index.go)
 //
-// A place in the archive is the number of bytes that were archived before it, counted from the first message. <base> is the place where
-// the file begins. Records keep their places when files are rotated or pruned.
+// A place in the archive is the number of bytes that were archived before it, counted from the
+// first message. <base> is the place where the file begins. Records keep their places when files
+// are rotated or pruned.
 
 package inbox
 
@@ -54,14 +56,14 @@ func NewArchive(root *atomicfile.Dir, sid string, now func() time.Time, log Arch
 	return &Archive{root: root, sid: sid, now: now, log: log}
 }
 
-// Name returns the name of the newest file, LockName the name of the archive's lock, and OldName the name of the directory with the older
-// files. All three are in the directory Dir.
+// Name returns the name of the newest file, LockName the name of the archive's lock, and OldName
+// the name of the directory with the older files. All three are in the directory Dir.
 func (s *Archive) Name() string     { return s.sid + ".jsonl" }
 func (s *Archive) LockName() string { return s.sid + ".lock" }
 func (s *Archive) OldName() string  { return s.sid + ".old" }
 
-// underLock calls f under the archive's lock. The argument of f is the directory of all archives, which underLock makes if it is
-// missing.
+// underLock calls f under the archive's lock. The argument of f is the directory of all archives,
+// which underLock makes if it is missing.
 func (s *Archive) underLock(ctx context.Context, f func(dir *atomicfile.Dir) error) error {
 	dir, err := s.root.Sub(Dir, true)
 	if err != nil {
@@ -71,14 +73,15 @@ func (s *Archive) underLock(ctx context.Context, f func(dir *atomicfile.Dir) err
 	return atomicfile.WithLock(ctx, dir, s.LockName(), func() error { return f(dir) })
 }
 
-// LockPath returns the path of the lock file. Whoever archives messages closes this file afterwards, and a watch on the file reports
-// this.
+// LockPath returns the path of the lock file. Whoever archives messages closes this file
+// afterwards, and a watch on the file reports this.
 func (s *Archive) LockPath() string { return filepath.Join(s.root.Path(), Dir, s.LockName()) }
 
 // Mark is a place in the archive.
 type Mark int64
 
-// Mark returns the end of the archive, and makes sure that the file at LockPath exists, so that it can be watched.
+// Mark returns the end of the archive, and makes sure that the file at LockPath exists, so that it
+// can be watched.
 func (s *Archive) Mark(ctx context.Context) (mark Mark, err error) {
 	err = s.underLock(ctx, func(*atomicfile.Dir) error {
 		size, err := s.End()
@@ -105,7 +108,8 @@ func parsePart(name string) (base int64, ok bool) {
 	return base, err == nil && base >= 0 && base < maxPlace && partName(base) == name
 }
 
-// newPartName is partName for a file that will be written. It returns an error if the base is too large for a name.
+// newPartName is partName for a file that will be written. It returns an error if the base is too
+// large for a name.
 func newPartName(base int64) (string, error) {
 	name := partName(base)
 	if _, ok := parsePart(name); !ok {
@@ -135,7 +139,8 @@ func (a *snapshot) close() {
 	}
 }
 
-// open opens the newest file and then lists the older ones. If a rotation came in between, it tries again.
+// open opens the newest file and then lists the older ones. If a rotation came in between, it tries
+// again.
 func (s *Archive) open() (*snapshot, error) {
 	dir, err := s.root.Sub(Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -190,7 +195,8 @@ func (s *Archive) list(dir *atomicfile.Dir, a *snapshot) (err error) {
 	return f.Close()
 }
 
-// isCurrent reports whether the newest file is still the one that was opened: no rotation came in between.
+// isCurrent reports whether the newest file is still the one that was opened: no rotation came in
+// between.
 func (a *snapshot) isCurrent(dir *atomicfile.Dir, name string) bool {
 	if a.newest == nil {
 		_, err := dir.Stat(name)
@@ -208,8 +214,8 @@ func openSized(dir *atomicfile.Dir, name string) (*atomicfile.Handle, int64, err
 	return f, f.Size(), nil
 }
 
-// readBehind reads a file from the offset start to its end, into buf if buf is large enough. It reads at most the last
-// atomicfile.MaxFile bytes, because a hostile file may be one large hole.
+// readBehind reads a file from the offset start to its end, into buf if buf is large enough. It
+// reads at most the last atomicfile.MaxFile bytes, because a hostile file may be one large hole.
 func readBehind(f *atomicfile.Handle, start int64, buf []byte) ([]byte, error) {
 	size, err := f.SizeNow()
 	if err != nil {
@@ -224,8 +230,9 @@ func readBehind(f *atomicfile.Handle, start int64, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// rotate makes the newest file an older file, with one rename, so after a crash the file has one of the two names. Then rotate syncs
-// both directories, before any record is in the next file. The caller holds the archive's lock.
+// rotate makes the newest file an older file, with one rename, so after a crash the file has one of
+// the two names. Then rotate syncs both directories, before any record is in the next file. The
+// caller holds the archive's lock.
 func (s *Archive) rotate(dir *atomicfile.Dir, a *snapshot) (err error) {
 	if a.old == nil {
 		if a.old, err = dir.Sub(s.OldName(), true); err != nil {

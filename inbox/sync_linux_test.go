@@ -15,9 +15,9 @@ import (
 // traceVariable names the root in which this program does what its parent traces.
 const traceVariable = "C2C_TEST_TRACE"
 
-// The inbox has left the root, and its new name is in another directory. What syncs the root before that
-// directory is synced could make a power cut lose the mail. So the reader syncs it, and when the reader was killed
-// first, the next sender does.
+// The inbox has left the root, and its new name is in another directory. What syncs the root before
+// that directory is synced could make a power cut lose the mail. So the reader syncs it, and when
+// the reader was killed first, the next sender does.
 func TestATakenInboxIsSyncedBeforeTheNextMailIsStored(t *testing.T) {
 	if root := os.Getenv(traceVariable); root != "" {
 		takeAndKill(t, root)
@@ -52,7 +52,8 @@ func TestATakenInboxIsSyncedBeforeTheNextMailIsStored(t *testing.T) {
 	}
 }
 
-// takeAndKill takes the inbox as a reader does, and as one that is killed at once; a sender comes after each.
+// takeAndKill takes the inbox as a reader does, and as one that is killed at once; a sender comes
+// after each.
 func takeAndKill(t *testing.T, root string) {
 	m, err := openAt(root)
 	if err != nil {
@@ -72,7 +73,8 @@ func takeAndKill(t *testing.T, root string) {
 	deliver(t, m, letter("c"))
 }
 
-// Only the syncs of the root fail: the message is in place then, and its sender hears that nobody knows.
+// Only the syncs of the root fail: the message is in place then, and its sender hears that nobody
+// knows.
 func TestWhoCannotSyncSaysThatTheMessageMayBeStored(t *testing.T) {
 	if root := os.Getenv(traceVariable); root != "" {
 		m, err := openAt(root)

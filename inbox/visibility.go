@@ -9,8 +9,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Ready reports whether mail waits that can be handed over now. Unlike Waiting it reads the mail, but usually only the first
-// message.
+// Ready reports whether mail waits that can be handed over now. Unlike Waiting it reads the mail,
+// but usually only the first message.
 func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 	if m.firstIsReady() {
 		return true, nil
@@ -19,8 +19,9 @@ func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 	return len(msgs) > 0, err
 }
 
-// firstIsReady reports whether the oldest message is in a file that no reader ever took, and can be handed over now. It takes no lock. If
-// a reader takes the file meanwhile, the answer was right a moment ago, and an answer under the lock would be no better.
+// firstIsReady reports whether the oldest message is in a file that no reader ever took, and can be
+// handed over now. It takes no lock. If a reader takes the file meanwhile, the answer was right a
+// moment ago, and an answer under the lock would be no better.
 func (m *Mailbox) firstIsReady() bool {
 	for mf, err := range m.numbered {
 		if err != nil || mf.by != "" || mf.done {
@@ -32,8 +33,8 @@ func (m *Mailbox) firstIsReady() bool {
 	return false
 }
 
-// Withdraw removes messages that the caller has stored elsewhere. It archives nothing. Messages that a live reader has leased, or
-// has handed over meanwhile, stay.
+// Withdraw removes messages that the caller has stored elsewhere. It archives nothing. Messages
+// that a live reader has leased, or has handed over meanwhile, stay.
 func (m *Mailbox) Withdraw(ctx context.Context, msgs ...mail.Message) error {
 	gone := map[mail.Key]bool{}
 	for _, msg := range msgs {
@@ -46,7 +47,8 @@ func (m *Mailbox) Withdraw(ctx context.Context, msgs ...mail.Message) error {
 	return l.Remove(ctx, Handles(l.Messages)...)
 }
 
-// NotifyWatchers makes watchers of the mailbox check it again. Call it when a message in the mailbox becomes ready, see Ready.
+// NotifyWatchers makes watchers of the mailbox check it again. Call it when a message in the
+// mailbox becomes ready, see Ready.
 func (m *Mailbox) NotifyWatchers(ctx context.Context) error {
 	lk, err := m.lock(ctx)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Alone says how a client is started so that c2c is set up in this one session. No file of the client
-// changes: what PlanInstall would write into its configuration is in files of c2c, and the client reads
-// them because of its own options and variables.
+// Alone says how a client is started so that c2c is set up in this one session. No file of the
+// client changes: what PlanInstall would write into its configuration is in files of c2c, and the
+// client reads them because of its own options and variables.
 type Alone struct {
 	Args  []string // to be put before the person's own arguments
 	Env   []string // variables, as NAME=value
@@ -25,7 +25,8 @@ type Alone struct {
 // started is the folder in Options.StateDir with the files of SetUpAlone.
 const started = "started"
 
-// RemoveAlone removes all files of SetUpAlone. A session that runs with them goes on without c2c's hooks.
+// RemoveAlone removes all files of SetUpAlone. A session that runs with them goes on without c2c's
+// hooks.
 func RemoveAlone(o Options) error {
 	if err := os.RemoveAll(filepath.Join(o.StateDir, started)); err != nil {
 		return err
@@ -35,8 +36,8 @@ func RemoveAlone(o Options) error {
 	return nil
 }
 
-// IsInstalled reports whether the person's own configuration of a client, or a plugin, sets c2c up. Files of the project do not
-// count: anybody may have committed them, for another machine.
+// IsInstalled reports whether the person's own configuration of a client, or a plugin, sets c2c up.
+// Files of the project do not count: anybody may have committed them, for another machine.
 func IsInstalled(name string, o Options) bool {
 	s, targets, err := findSetup(name, o)
 	if err != nil {
@@ -51,8 +52,8 @@ func IsInstalled(name string, o Options) bool {
 // ErrNotAlone means that a client takes c2c only from its own configuration.
 var ErrNotAlone = errors.New("takes c2c only from its configuration")
 
-// SetUpAlone writes the files for sessions of a client that c2c starts, below o.StateDir. args are the
-// person's own arguments: if one of them would undo ours, the error says so.
+// SetUpAlone writes the files for sessions of a client that c2c starts, below o.StateDir. args are
+// the person's own arguments: if one of them would undo ours, the error says so.
 func SetUpAlone(name string, o Options, args []string) (Alone, error) {
 	s, _, err := findSetup(name, o)
 	if err != nil {

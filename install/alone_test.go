@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A session of its own gets the same parts as an install, in files of c2c, and an uninstall removes them.
+// A session of its own gets the same parts as an install, in files of c2c, and an uninstall removes
+// them.
 func TestASessionAloneGetsTheSamePartsInFilesOfC2C(t *testing.T) {
 	home := t.TempDir()
 	o := Options{Home: home, Project: filepath.Join(home, "src"), Binary: "/opt/c2c", HookScript: []byte("#!/bin/sh\n"),

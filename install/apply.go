@@ -13,9 +13,10 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Apply carries out the plan. If another plan was applied after this plan was made, Apply first makes the plan again. Before it writes
-// the first file, it checks that every file still has the content for which the plan was made; it checks each file again right before it
-// replaces the file. On an error it restores the files that it has written. Callers may test for ErrChanged.
+// Apply carries out the plan. If another plan was applied after this plan was made, Apply first
+// makes the plan again. Before it writes the first file, it checks that every file still has the
+// content for which the plan was made; it checks each file again right before it replaces the file.
+// On an error it restores the files that it has written. Callers may test for ErrChanged.
 func (p *Plan) Apply() error {
 	unlock, err := p.lock()
 	if err != nil {
@@ -74,8 +75,8 @@ func (p *Plan) apply() error {
 	return p.finish()
 }
 
-// removeTemps removes the temporary files that a crash has left in the directories of the plan. If the crash came before an edit, only
-// the undo record of that edit names the directory.
+// removeTemps removes the temporary files that a crash has left in the directories of the plan. If
+// the crash came before an edit, only the undo record of that edit names the directory.
 func (p *Plan) removeTemps(steps []Change) {
 	atomicfile.Sweep(p.journal.file.Target)
 	for _, c := range steps {
@@ -88,8 +89,9 @@ func (p *Plan) removeTemps(steps []Change) {
 	}
 }
 
-// steps returns the edits; the edit of the journal comes before the edits that the journal can undo. steps also returns the missing
-// directories that the edits need. The journal lists each of them before c2c makes it, except those that p.lock has already made.
+// steps returns the edits; the edit of the journal comes before the edits that the journal can
+// undo. steps also returns the missing directories that the edits need. The journal lists each of
+// them before c2c makes it, except those that p.lock has already made.
 func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	steps, dirs = slices.Clone(p.Changes), p.made
 	if p.recorded {
@@ -142,7 +144,8 @@ func (p *Plan) undo(c Change) error {
 	return nil
 }
 
-// makeDirs makes dir and its missing parents. Our own directory is private; the directories of a client get the usual mode.
+// makeDirs makes dir and its missing parents. Our own directory is private; the directories of a
+// client get the usual mode.
 func (p *Plan) makeDirs(dir string) error {
 	mode := fs.FileMode(0o755)
 	if dir == p.stateDir {
@@ -163,8 +166,9 @@ func (p *Plan) makeDirs(dir string) error {
 	return nil
 }
 
-// finish drops the records of undone edits, and removes the directories that c2c has made if they are empty again. When nothing is left
-// to undo, it removes the journal and the directories above it.
+// finish drops the records of undone edits, and removes the directories that c2c has made if they
+// are empty again. When nothing is left to undo, it removes the journal and the directories above
+// it.
 func (p *Plan) finish() error {
 	j, err := readJournal(p.stateDir)
 	if err != nil {
@@ -188,8 +192,9 @@ func (p *Plan) finish() error {
 	return err
 }
 
-// unlisted returns our own directories in the home, if there was no journal. c2c may have been killed before it wrote the journal, or
-// after it removed the journal. Then there is no other record that c2c has made these directories.
+// unlisted returns our own directories in the home, if there was no journal. c2c may have been
+// killed before it wrote the journal, or after it removed the journal. Then there is no other
+// record that c2c has made these directories.
 func (p *Plan) unlisted() (dirs []string) {
 	if p.journal.file.Data == nil {
 		for dir := p.stateDir; strings.HasPrefix(dir, p.home+"/"); dir = filepath.Dir(dir) {

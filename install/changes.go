@@ -13,8 +13,8 @@ import (
 // ErrChanged: a file has changed since it was read.
 var ErrChanged = errors.New("changed meanwhile, run again")
 
-// A Change is an edit of a file: its content before and after. If Before is nil, there is no file yet. If After is nil, the edit removes
-// the file.
+// A Change is an edit of a file: its content before and after. If Before is nil, there is no file
+// yet. If After is nil, the edit removes the file.
 type Change struct {
 	Path             string // as the client names it; may be a symbolic link
 	Before, After    []byte
@@ -23,8 +23,9 @@ type Change struct {
 	Own              bool   // c2c wrote every byte of the file, before and after: nothing in it is a person's
 }
 
-// MissingDirs returns the directories to make. For the user root it returns an error if the owner of the parent could not use such a
-// directory: directories that root makes in a user's home would lock the client out of its own configuration.
+// MissingDirs returns the directories to make. For the user root it returns an error if the owner
+// of the parent could not use such a directory: directories that root makes in a user's home would
+// lock the client out of its own configuration.
 func (c Change) MissingDirs() ([]string, error) {
 	missing, err := MissingDirs(filepath.Dir(c.Target))
 	switch {
@@ -41,7 +42,8 @@ func (c Change) MissingDirs() ([]string, error) {
 	return missing, nil
 }
 
-// Unchanged returns an error if the file is no longer as it was read. Callers may test for ErrChanged.
+// Unchanged returns an error if the file is no longer as it was read. Callers may test for
+// ErrChanged.
 func (c Change) Unchanged() error {
 	f, err := ReadFile(c.Path)
 	if err != nil {

@@ -24,15 +24,17 @@ func claude() setup {
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
-// claudeScript is the name of our hook script. A hook entry is ours if its command runs a script of this name. The OCaml c2c uses the
-// same name, so install replaces the OCaml c2c's entry and adds no second entry.
+// claudeScript is the name of our hook script. A hook entry is ours if its command runs a script of
+// this name. The OCaml c2c uses the same name, so install replaces the OCaml c2c's entry and adds
+// no second entry.
 const claudeScript = "c2c-inbox-check.sh"
 
 //go:embed claude.js
 var claudeMod []byte
 
-// skill is docs/for-agents.md with a header. It says when a model should write, ask, answer and stay silent. Claude Code and Codex give
-// their models only the description in the header. A model reads the rest when it needs the skill.
+// skill is docs/for-agents.md with a header. It says when a model should write, ask, answer and
+// stay silent. Claude Code and Codex give their models only the description in the header. A model
+// reads the rest when it needs the skill.
 //
 //go:embed marketplace/claude/skills/c2c/SKILL.md
 var skill []byte
@@ -46,8 +48,9 @@ const (
 	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // without "hooks", a client that does not know mods reports an error
 )
 
-// claudeModFiles returns the files of our mod. A mod is a plugin in the user's skills directory; Claude Code (2.1.305 and later) loads it
-// by itself. The module comes before the file that names it.
+// claudeModFiles returns the files of our mod. A mod is a plugin in the user's skills directory;
+// Claude Code (2.1.305 and later) loads it by itself. The module comes before the file that names
+// it.
 func claudeModFiles(o Options, dir string) []target {
 	plugin := filepath.Join(dir, "skills", "c2c")
 	module := constant(runs(claudeMod, o.Binary), "sessions", filepath.Join(dir, "sessions"))
@@ -66,7 +69,8 @@ func claudeModFiles(o Options, dir string) []target {
 func claudeFiles(o Options) []target {
 	dir, _ := configDir(Claude, o)
 	script := filepath.Join(dir, "hooks", claudeScript)
-	// Without AlwaysLoad the model sees our tools only after it has searched for them with ToolSearch.
+	// Without AlwaysLoad the model sees our tools only after it has searched for them with
+	// ToolSearch.
 	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
 	project := top(o.Project)
 	return append([]target{
@@ -77,8 +81,9 @@ func claudeFiles(o Options) []target {
 	}, claudeModFiles(o, dir)...)
 }
 
-// claudeAlone: --settings and --mcp-config add to what the person has set (2.1.329). A second --settings replaces the first one.
-// --mcp-config takes all words up to the next option, so --settings stands behind it.
+// claudeAlone: --settings and --mcp-config add to what the person has set (2.1.329). A second
+// --settings replaces the first one. --mcp-config takes all words up to the next option, so
+// --settings stands behind it.
 func claudeAlone(o Options, dir string, args []string) (Alone, error) {
 	if i := slices.IndexFunc(args, func(arg string) bool { return arg == "--settings" || strings.HasPrefix(arg, "--settings=") }); i >= 0 {
 		return Alone{}, errors.New("claude takes one --settings, and c2c needs it: leave it out")
@@ -94,7 +99,8 @@ func claudeAlone(o Options, dir string, args []string) (Alone, error) {
 	}, nil
 }
 
-// claudeSettings edits our hooks, and the rule by which the model may call the tools of our server without asking (2.1.329).
+// claudeSettings edits our hooks, and the rule by which the model may call the tools of our server
+// without asking (2.1.329).
 type claudeSettings struct {
 	hookEditor
 	ask bool // the client must ask the person, so the method add removes the rule
@@ -104,8 +110,8 @@ const claudeRule = "mcp__c2c"
 
 var claudeRules = []string{"permissions", "allow"}
 
-// add adds the rule only when it adds the first of our hooks. If our hooks are there already and the rule is not, a person has
-// removed the rule and wants to be asked.
+// add adds the rule only when it adds the first of our hooks. If our hooks are there already and
+// the rule is not, a person has removed the rule and wants to be asked.
 func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	after, err := e.hookEditor.add(path, data)
 	if err != nil {
@@ -129,8 +135,8 @@ func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// strip removes our hooks and our rule, but not a rule that the person has written. If the original content of the file is not known,
-// strip treats a rule beside our hooks as ours.
+// strip removes our hooks and our rule, but not a rule that the person has written. If the original
+// content of the file is not known, strip treats a rule beside our hooks as ours.
 func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
 	if original != nil || hasOurs(e, data) {
 		if data, err = e.withoutRule(path, data, original); err != nil {
@@ -166,13 +172,14 @@ func claudeAllows(o Options) bool {
 func claudeHooks(script string) hookEditor {
 	quoted := shellQuote(script)
 	return hookEditor{
-		// A session keeps the hook entries as long as it runs. Without the test for the script, the session would show an error at each
-		// event after c2c was uninstalled.
+		// A session keeps the hook entries as long as it runs. Without the test for the script, the
+		// session would show an error at each event after c2c was uninstalled.
 		command: "[ ! -x " + quoted + " ] || exec " + quoted,
 		events: []hookEvent{
 			{name: "SessionStart"},
 			{name: "UserPromptSubmit", args: " prompt"},
-			// The OCaml c2c's matcher leaves out MCP tools. So a session that calls only MCP tools would never get its mail.
+			// The OCaml c2c's matcher leaves out MCP tools. So a session that calls only MCP tools
+			// would never get its mail.
 			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
 			// The argument tells the script that a tool is about to change a file.
 			{name: "PreToolUse", matcher: "Edit|MultiEdit|Write|NotebookEdit", args: " edit"},
@@ -185,9 +192,10 @@ func claudeHooks(script string) hookEditor {
 	}
 }
 
-// claudeConsent looks for settings that keep an installed c2c from working. After an install for one project, Claude Code (2.1.329) asks
-// the person at its next start whether to use the project's server; after a "no" it never asks again. The person, the project or an
-// administrator may also have turned off c2c or parts of c2c.
+// claudeConsent looks for settings that keep an installed c2c from working. After an install for
+// one project, Claude Code (2.1.329) asks the person at its next start whether to use the project's
+// server; after a "no" it never asks again. The person, the project or an administrator may also
+// have turned off c2c or parts of c2c.
 func claudeConsent(o Options) (found []format.Finding) {
 	asks := "" // the project's file with our server; the client asks only about a server of a project
 	for _, dir := range claudeProjects(o) {
@@ -224,8 +232,8 @@ func claudeConsent(o Options) (found []format.Finding) {
 	return found
 }
 
-// claudeSwitches reports which parts of c2c a settings file turns off; each switch was measured with 2.1.329. managed means that an
-// administrator has written the file.
+// claudeSwitches reports which parts of c2c a settings file turns off; each switch was measured
+// with 2.1.329. managed means that an administrator has written the file.
 func claudeSwitches(path string, data []byte, managed bool, o Options) (found []format.Finding) {
 	say := func(part, detail string) {
 		found = append(found, problem(Claude, part, path, detail+"; remove that from the file"))
@@ -264,8 +272,8 @@ func claudeSettingsFiles(o Options) []string {
 	return files
 }
 
-// claudeProjects returns the directories that may hold files of the project: the top of the repository, and the person's
-// current directory.
+// claudeProjects returns the directories that may hold files of the project: the top of the
+// repository, and the person's current directory.
 func claudeProjects(o Options) []string { return slices.Compact([]string{top(o.Project), o.Project}) }
 
 // claudeManaged returns the settings files of an administrator.
@@ -277,7 +285,8 @@ func claudeManaged() (paths []string) {
 	return paths
 }
 
-// claudeState returns the path of the file that holds the servers for all projects, and the person's answers in each project.
+// claudeState returns the path of the file that holds the servers for all projects, and the
+// person's answers in each project.
 func claudeState(o Options) string {
 	dir, set := configDir(Claude, o)
 	if set {

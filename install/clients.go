@@ -21,8 +21,8 @@ func register(client string, s setup) {
 // Clients returns the name of every client that PlanInstall knows.
 func Clients() []string { return client.Names() }
 
-// HookEvents yields the clients whose hook finds its session by a variable of the environment. With each client it yields an event at
-// which the hook answers with the session's mail.
+// HookEvents yields the clients whose hook finds its session by a variable of the environment. With
+// each client it yields an event at which the hook answers with the session's mail.
 func HookEvents() iter.Seq2[string, string] {
 	return func(yield func(client, event string) bool) {
 		for _, name := range Clients() {

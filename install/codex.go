@@ -22,12 +22,13 @@ func codex() setup {
 	return setup{files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn, alone: codexAlone}
 }
 
-// codexFiles returns hooks.json before config.toml. Uninstall edits them in the opposite order: it removes Codex's records about our hooks
-// from config.toml while hooks.json still shows which hooks are ours.
+// codexFiles returns hooks.json before config.toml. Uninstall edits them in the opposite order: it
+// removes Codex's records about our hooks from config.toml while hooks.json still shows which hooks
+// are ours.
 func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
-	// The command of a hook must never change: Codex trusts a hook by the hash of its definition, and skips a changed hook
-	// until the user has reviewed it again.
+	// The command of a hook must never change: Codex trusts a hook by the hash of its definition,
+	// and skips a changed hook until the user has reviewed it again.
 	hooks := commandHooks(Codex, o, append(at("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"), beforeEdit("PreToolUse", "Bash|apply_patch")))
 	path := filepath.Join(dir, "hooks.json")
 	return []target{
@@ -49,7 +50,8 @@ func codexAllows(o Options) bool {
 	return mode == "approve"
 }
 
-// codexDoc reads config.toml. A caller may ignore an error, because the editor of the file reports it, too.
+// codexDoc reads config.toml. A caller may ignore an error, because the editor of the file reports
+// it, too.
 func codexDoc(o Options) (tomlDoc, error) {
 	config, err := ReadFile(codexFiles(o)[1].path)
 	if err != nil {
@@ -58,7 +60,8 @@ func codexDoc(o Options) (tomlDoc, error) {
 	return parseTOML(config.Path, config.Data)
 }
 
-// codexConfig edits our server, and the records that Codex writes when the person has reviewed our hooks (0.169.0):
+// codexConfig edits our server, and the records that Codex writes when the person has reviewed our
+// hooks (0.169.0):
 //
 //	[hooks.state."PATH:EVENT:GROUP:INDEX"]
 //	trusted_hash = "sha256:…"
@@ -68,8 +71,8 @@ type codexConfig struct {
 	hooks     hookEditor
 }
 
-// noted returns the keys under which Codex records a review of our hooks, "PATH:EVENT:GROUP:INDEX", by event. The argument
-// data is the content of hooks.json.
+// noted returns the keys under which Codex records a review of our hooks, "PATH:EVENT:GROUP:INDEX",
+// by event. The argument data is the content of hooks.json.
 func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	keys = map[string][]string{}
 	for _, event := range e.hooks.events {
@@ -80,7 +83,8 @@ func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	return keys
 }
 
-// isNote reports whether a statement belongs to the record of the hook with this key. Codex may name the same file by another path.
+// isNote reports whether a statement belongs to the record of the hook with this key. Codex may
+// name the same file by another path.
 func isNote(s confedit.Statement, key string) bool {
 	if len(s.Key) < 3 || s.Key[0] != "hooks" || s.Key[1] != "state" {
 		return false
@@ -93,7 +97,8 @@ func isNote(s confedit.Statement, key string) bool {
 	return s.Key[2] == key
 }
 
-// strip also removes Codex's records about our hooks, and their heading if Codex has added the heading.
+// strip also removes Codex's records about our hooks, and their heading if Codex has added the
+// heading.
 func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	data, err := e.tomlEditor.strip(path, data, original)
 	if err != nil {
@@ -148,8 +153,9 @@ func codexServer(o Options) tomlEditor {
 		{"command", confedit.QuoteTOML(o.Binary)},
 		{"args", `["mcp"]`},
 		{"env", `{ C2C_MCP_CLIENT_TYPE = "codex" }`},
-		// Codex passes only these variables to the server. They say where the mail is. They do not identify the session, because a shared
-		// daemon has the environment of the terminal that started the daemon: each call must name its session.
+		// Codex passes only these variables to the server. They say where the mail is. They do not
+		// identify the session, because a shared daemon has the environment of the terminal that
+		// started the daemon: each call must name its session.
 		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{codexApproval, `"approve"`},
 		{"startup_timeout_sec", "20"},
@@ -161,15 +167,17 @@ func codexServer(o Options) tomlEditor {
 	return tomlEditor{lines: lines}
 }
 
-// codexAlone: a session of Codex's daemon takes no server for itself alone, because its terminal sets the thread up again. With -c the
-// terminal would run without the daemon, and mail would wake it late. Codex runs only hooks that the person has reviewed (0.169.0).
+// codexAlone: a session of Codex's daemon takes no server for itself alone, because its terminal
+// sets the thread up again. With -c the terminal would run without the daemon, and mail would wake
+// it late. Codex runs only hooks that the person has reviewed (0.169.0).
 func codexAlone(Options, string, []string) (Alone, error) {
 	return Alone{Lacks: "this codex has no tools of c2c, only c2c in its shell, and mail comes between its turns"}, nil
 }
 
-// codexTrust looks for Codex's record that the user has reviewed our hooks: [hooks.state."PATH:EVENT:GROUP:INDEX"] in
-// config.toml (0.169.0). The hash in the record is not documented, so a record does not prove that Codex runs the hook. But if there is
-// no record, Codex does not run the hook.
+// codexTrust looks for Codex's record that the user has reviewed our hooks:
+// [hooks.state."PATH:EVENT:GROUP:INDEX"] in config.toml (0.169.0). The hash in the record is not
+// documented, so a record does not prove that Codex runs the hook. But if there is no record, Codex
+// does not run the hook.
 func codexTrust(o Options) []format.Finding {
 	files := codexFiles(o)
 	hooks, herr := ReadFile(files[0].path)

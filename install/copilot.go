@@ -14,8 +14,9 @@ const Copilot = "copilot"
 
 func init() { register(Copilot, copilot()) }
 
-// copilot configures GitHub Copilot CLI. Copilot's extensions are experimental, and off without a flag. If the person has turned the flag
-// off, only the hooks bring mail, and only while Copilot works.
+// copilot configures GitHub Copilot CLI. Copilot's extensions are experimental, and off without a
+// flag. If the person has turned the flag off, only the hooks bring mail, and only while Copilot
+// works.
 func copilot() setup {
 	return setup{files: copilotFiles, notes: copilotNotes, allows: copilotAllows}
 }
@@ -59,7 +60,8 @@ type copilotHooks struct {
 	ask   bool // the client must ask the person, so the method add removes the hook that allows our tools
 }
 
-// copilotAllow returns the editor of the hook that allows our tools. Its matcher has to match all of "SERVER/TOOL" (1.0.102).
+// copilotAllow returns the editor of the hook that allows our tools. Its matcher has to match all
+// of "SERVER/TOOL" (1.0.102).
 func copilotAllow(o Options) hookEditor {
 	return commandHooks(Copilot, o, []hookEvent{{name: "PermissionRequest", matcher: "c2c/.*"}})
 }
@@ -68,8 +70,8 @@ func copilotAllows(o Options) bool {
 	return hasOurs(copilotAllow(o), Content(copilotFiles(o)[1].path))
 }
 
-// add adds the hook that allows our tools only together with the first of our hooks. If the others are there already and this one is not, a
-// person wants to be asked.
+// add adds the hook that allows our tools only together with the first of our hooks. If the others
+// are there already and this one is not, a person wants to be asked.
 func (e copilotHooks) add(path string, data []byte) ([]byte, error) {
 	after, err := e.hookEditor.add(path, data)
 	switch {
@@ -99,8 +101,8 @@ type copilotEntry struct {
 	Tools   []string          `json:"tools"`
 }
 
-// flagEditor sets a flag in a JSON file to true. It does not change a flag that the person has set. It removes the flag only
-// if the undo record shows that the flag was not there before.
+// flagEditor sets a flag in a JSON file to true. It does not change a flag that the person has set.
+// It removes the flag only if the undo record shows that the flag was not there before.
 type flagEditor struct {
 	names   []string
 	without string // what the client does without the flag

@@ -110,7 +110,8 @@ func TestWhatADeadInstallLeftBesideAnUnchangedFileGoes(t *testing.T) {
 	b.wantTree(before)
 }
 
-// The list of what c2c made goes before the directories that it is in, and comes after them: a kill leaves them empty.
+// The list of what c2c made goes before the directories that it is in, and comes after them: a kill
+// leaves them empty.
 func TestEmptyDirectoriesOfOursGo(t *testing.T) {
 	const ours = ".local/state/c2c/install"
 	for dir := ours; dir != "."; dir = filepath.Dir(dir) {
@@ -129,7 +130,8 @@ func TestEmptyDirectoriesOfOursGo(t *testing.T) {
 		b.uninstall(Claude)
 		b.wantTree(before)
 	}
-	// With the list nobody else's goes: neither an empty one of the person's, nor what is above another directory for state.
+	// With the list nobody else's goes: neither an empty one of the person's, nor what is above
+	// another directory for state.
 	b := shared(t)
 	if err := os.MkdirAll(b.path("home/.local/state"), 0o700); err != nil {
 		t.Fatal(err)
@@ -213,8 +215,8 @@ func TestARefusedInstallLeavesNoDirectory(t *testing.T) {
 	}
 }
 
-// An install for all projects that is killed while it takes over what single projects had: the next one completes it, and
-// uninstall leaves nothing.
+// An install for all projects that is killed while it takes over what single projects had: the next
+// one completes it, and uninstall leaves nothing.
 func TestACrashWhileProjectsAreTakenOverIsCompletedByTheNext(t *testing.T) {
 	for _, client := range []string{Claude, OpenCode} {
 		for count, more := 0, true; more; count++ {

@@ -63,8 +63,9 @@ func (e cursorHooks) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-// stripVersion removes the version that c2c has added. If the original had no hooks and a person has added some since then, it keeps the
-// version, because these hooks need it. It also keeps the version in a file that c2c has made, if a person has added anything else.
+// stripVersion removes the version that c2c has added. If the original had no hooks and a person
+// has added some since then, it keeps the version, because these hooks need it. It also keeps the
+// version in a file that c2c has made, if a person has added anything else.
 func stripVersion(d *confedit.JSON, original []byte) error {
 	v, there, err := d.Find(versionKey)
 	if err != nil || there == 0 || confedit.Member(original, versionKey) != nil {

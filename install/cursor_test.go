@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Cursor ignores the whole file for one event that is not in its documentation (agent/hooks, 2026-11).
+// Cursor ignores the whole file for one event that is not in its documentation (agent/hooks,
+// 2026-11).
 func TestCursorIsAskedForEventsOfItsDocumentation(t *testing.T) {
 	documented := strings.Fields(`sessionStart sessionEnd preToolUse postToolUse postToolUseFailure subagentStart subagentStop
 		beforeShellExecution afterShellExecution beforeMCPExecution afterMCPExecution beforeReadFile afterFileEdit

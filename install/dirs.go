@@ -25,7 +25,8 @@ func IsDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// RemoveDirs removes the empty ones among dirs, innermost first. It returns the directories that still exist.
+// RemoveDirs removes the empty ones among dirs, innermost first. It returns the directories that
+// still exist.
 func RemoveDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(MergeDirs(dirs, nil)) {
 		switch rerr := syscall.Rmdir(dir); { // os.Remove would also remove a link
@@ -39,7 +40,8 @@ func RemoveDirs(dirs []string) (left []string, err error) {
 	return left, err
 }
 
-// MergeDirs returns the union of a and b, sorted, so that a directory comes before the directories in it.
+// MergeDirs returns the union of a and b, sorted, so that a directory comes before the directories
+// in it.
 func MergeDirs(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
@@ -56,8 +58,8 @@ func IsLocked(stateDir string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
 
-// LockDir locks an open directory. It returns false if another process has the lock, or if the directory was removed or
-// replaced.
+// LockDir locks an open directory. It returns false if another process has the lock, or if the
+// directory was removed or replaced.
 func LockDir(f *os.File) (bool, error) {
 	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
 	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS cannot lock a directory: there only the check of each file guards against other processes

@@ -159,7 +159,8 @@ console.log((await conversation()).join("|"))`
 	}
 }
 
-// The posts of rooms that were in a message that Copilot did not take come with the same mail when c2c offers it again.
+// The posts of rooms that were in a message that Copilot did not take come with the same mail when
+// c2c offers it again.
 func TestCopilotGetsThePostsAgainThatItDidNotTake(t *testing.T) {
 	need.Tools(t, "node")
 	dir := t.TempDir()

@@ -1,5 +1,6 @@
-// This part reads the configuration files of other programs, and describes edits of them. Before an edit is written, it checks that the
-// file is still as it was read. The package writes no file; it removes empty directories.
+// This part reads the configuration files of other programs, and describes edits of them. Before an
+// edit is written, it checks that the file is still as it was read. The package writes no file; it
+// removes empty directories.
 
 package install
 
@@ -15,7 +16,8 @@ import (
 	"syscall"
 )
 
-// maxConfig is the largest file that c2c reads, in bytes: the parsers keep several copies in memory.
+// maxConfig is the largest file that c2c reads, in bytes: the parsers keep several copies in
+// memory.
 const maxConfig = 64 << 20
 
 // A File is the present state of the file at a path.
@@ -59,13 +61,15 @@ func ReadFile(path string) (*File, error) {
 	return f, nil
 }
 
-// Absent reports whether err means that a file is missing, or that one of its parents is not a directory.
+// Absent reports whether err means that a file is missing, or that one of its parents is not a
+// directory.
 func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// CheckWritable returns an error for a file that its owner made read-only. Managers of dotfiles make the files that they generate
-// read-only. c2c could replace such a file, but the manager would undo the edit.
+// CheckWritable returns an error for a file that its owner made read-only. Managers of dotfiles
+// make the files that they generate read-only. c2c could replace such a file, but the manager would
+// undo the edit.
 func (f *File) CheckWritable() error {
 	if f.Data != nil && f.Mode&0o200 == 0 {
 		return fmt.Errorf("edit %s: the file is read-only; edit the file from which it is generated, or make it writable and run again", f.Path)
@@ -73,7 +77,8 @@ func (f *File) CheckWritable() error {
 	return nil
 }
 
-// Content returns the content of a settings file, nil if the file is missing or cannot be read. The editor of the file reports the error.
+// Content returns the content of a settings file, nil if the file is missing or cannot be read. The
+// editor of the file reports the error.
 func Content(path string) []byte {
 	f, err := ReadFile(path)
 	if err != nil {

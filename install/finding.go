@@ -75,7 +75,8 @@ func (s server) part(f *File) part {
 	}}
 }
 
-// problem returns a finding about the file at path. If `c2c install` repairs the problem, call broken instead.
+// problem returns a finding about the file at path. If `c2c install` repairs the problem, call
+// broken instead.
 func problem(client, part, path, detail string) format.Finding {
 	return format.Finding{Client: client, Status: format.Problem, Part: part, Path: path, Detail: detail}
 }

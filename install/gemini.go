@@ -29,8 +29,9 @@ func geminiFiles(o Options) []target {
 	}}}
 }
 
-// geminiConsent looks for settings with which the person has turned parts of c2c off. It also checks whether the folder is trusted, unless
-// the person has turned Gemini CLI's question about trust off.
+// geminiConsent looks for settings with which the person has turned parts of c2c off. It also
+// checks whether the folder is trusted, unless the person has turned Gemini CLI's question about
+// trust off.
 func geminiConsent(o Options) (found []format.Finding) {
 	path := geminiFiles(o)[0].path
 	data := Content(path)

@@ -14,11 +14,12 @@ import (
 	"c2c/internal/proc"
 )
 
-// hookTimeout is the client's time limit for a hook, in seconds. The script stops itself after 5; this limit is for a script that hangs.
+// hookTimeout is the client's time limit for a hook, in seconds. The script stops itself after 5;
+// this limit is for a script that hangs.
 const hookTimeout = 10
 
-// hookEditor puts one command under several events in the object "hooks" of a file. The format is that of Claude Code's settings.json and
-// of Codex's hooks.json:
+// hookEditor puts one command under several events in the object "hooks" of a file. The format is
+// that of Claude Code's settings.json and of Codex's hooks.json:
 //
 //	{"hooks": {EVENT: [{"matcher": M, "hooks": [{"type": "command", …}]}]}}
 type hookEditor struct {
@@ -78,7 +79,8 @@ func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	}}
 }
 
-// editArg tells the command `c2c hook` that the event comes before a tool call that may change a file.
+// editArg tells the command `c2c hook` that the event comes before a tool call that may change a
+// file.
 const editArg = " --edit"
 
 // beforeEdit returns an event that comes before the calls of some tools.
@@ -111,8 +113,8 @@ func (e hookEditor) addAll(d *confedit.JSON) error {
 	return nil
 }
 
-// addTo makes sure that event has our command exactly once. In an existing entry it updates only the command, because people may have
-// changed the matcher and the time limit.
+// addTo makes sure that event has our command exactly once. In an existing entry it updates only
+// the command, because people may have changed the matcher and the time limit.
 func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	groups, err := d.Array(hooksKey, event.name)
 	if err != nil {
@@ -189,8 +191,8 @@ func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
 	return p
 }
 
-// report makes one finding for all events with a right entry, followed by one finding for each event with a wrong entry. entries holds
-// our entries by event.
+// report makes one finding for all events with a right entry, followed by one finding for each
+// event with a wrong entry. entries holds our entries by event.
 func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []format.Finding) {
 	var good []string
 	command := "" // the command of the first entry of ours
@@ -220,7 +222,8 @@ func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []
 	return found
 }
 
-// An entryRef is a hook entry with our command. It is an element of the array "hooks" of a group; in the flat form, of the event's array.
+// An entryRef is a hook entry with our command. It is an element of the array "hooks" of a group;
+// in the flat form, of the event's array.
 type entryRef struct {
 	groups, group, hooks, entry *hujson.Value
 	command                     *hujson.Value
@@ -228,7 +231,8 @@ type entryRef struct {
 	place                       string // "GROUP:ENTRY", counted from 0
 }
 
-// entries finds our commands among groups, which may be nil. It skips entries of another form, which cannot be ours.
+// entries finds our commands among groups, which may be nil. It skips entries of another form,
+// which cannot be ours.
 func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 	for g, group := range confedit.Elements(groups) {
 		hooks := group.Find("/hooks")
@@ -247,7 +251,8 @@ func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 
 func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
 
-// remove removes the entry. If the entry is the only one of its group, remove removes the whole group.
+// remove removes the entry. If the entry is the only one of its group, remove removes the whole
+// group.
 func (r entryRef) remove(d *confedit.JSON) {
 	if len(confedit.Elements(r.hooks)) > 1 {
 		d.Remove(r.hooks, r.entry)

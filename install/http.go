@@ -14,8 +14,8 @@ import (
 
 const (
 	projectHeader = "X-C2C-Project" // as in package serve
-	// A client replaces windowProject by the directory that its window shows. Some clients send the text as it is; the daemon ignores it
-	// then.
+	// A client replaces windowProject by the directory that its window shows. Some clients send the
+	// text as it is; the daemon ignores it then.
 	windowProject = "${workspaceFolder}"
 	keyHeader     = "Authorization"
 	bearer        = "Bearer "
@@ -27,12 +27,14 @@ type remoteEntry struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// isRemote reports whether an entry leads to c2c over HTTP: its URL is on this machine, and it has a header that only c2c uses.
+// isRemote reports whether an entry leads to c2c over HTTP: its URL is on this machine, and it has
+// a header that only c2c uses.
 func isRemote(v *hujson.Value) bool {
 	return isDaemon(remoteURL(v)) && v.Find("/headers/"+projectHeader) != nil
 }
 
-// remoteURL returns the URL of an entry over HTTP. In Gemini CLI and Qwen Code the URL has another key.
+// remoteURL returns the URL of an entry over HTTP. In Gemini CLI and Qwen Code the URL has another
+// key.
 func remoteURL(v *hujson.Value) string {
 	return cmp.Or(confedit.Text(v.Find("/url")), confedit.Text(v.Find("/httpUrl")))
 }
@@ -47,7 +49,8 @@ func isDaemon(s string) bool {
 	return host == "127.0.0.1" || host == "localhost" || host == "::1"
 }
 
-// inspectHTTP checks an entry with the URL at. The argument key is the entry's Authorization header, "" if the file has no such header.
+// inspectHTTP checks an entry with the URL at. The argument key is the entry's Authorization
+// header, "" if the file has no such header.
 func (t target) inspectHTTP(at, key string, f *File, daemon *HTTP) format.Finding {
 	again := "c2c install " + t.client + " --http repairs it"
 	stdio := "c2c install " + t.client + " --http, which then sets up stdio"

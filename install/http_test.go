@@ -145,7 +145,8 @@ func TestWhatWasSetUpByHandIsNotForInstall(t *testing.T) {
 	}
 }
 
-// docs/any-client.md shows a person how to write the entry. There install has no --http, and does not say so.
+// docs/any-client.md shows a person how to write the entry. There install has no --http, and does
+// not say so.
 func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
 	headers := `{"Authorization": "Bearer ` + tokenOne + `", "X-C2C-Project": "/p"}`
 	for client, is := range map[string]struct{ file, text string }{

@@ -6,8 +6,8 @@ import (
 	"c2c/internal/format"
 )
 
-// Inspect reports for each part of c2c whether the part is in place for client and can work. It changes nothing. If no part is there,
-// it returns one finding, about PartNone.
+// Inspect reports for each part of c2c whether the part is in place for client and can work. It
+// changes nothing. If no part is there, it returns one finding, about PartNone.
 func Inspect(client string, o Options) ([]format.Finding, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
@@ -49,7 +49,8 @@ func Inspect(client string, o Options) ([]format.Finding, error) {
 	if servers == nil && server != nil {
 		servers = []format.Finding{noServer(*server, j)}
 	}
-	// A person who has set up the tools by hand over HTTP needs no other part, so the other parts are not missing.
+	// A person who has set up the tools by hand over HTTP needs no other part, so the other parts
+	// are not missing.
 	if others == nil && HTTPByHand(client, o) {
 		missing = nil
 	}
@@ -73,7 +74,8 @@ func InspectJournal(o Options) []format.Finding {
 	return nil
 }
 
-// notSetUp returns that client has no part of c2c. This is a problem only if c2c was installed for it: not every client must have mail.
+// notSetUp returns that client has no part of c2c. This is a problem only if c2c was installed for
+// it: not every client must have mail.
 func notSetUp(client string, j *journal) format.Finding {
 	f := format.Finding{Client: client, Status: format.OK, Part: PartNone, Detail: "not set up: c2c install " + client + " sets it up"}
 	if slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
@@ -82,8 +84,8 @@ func notSetUp(client string, j *journal) format.Finding {
 	return f
 }
 
-// noServer returns a problem that client has no MCP server, or a warning if c2c was installed in other projects and not in
-// this one.
+// noServer returns a problem that client has no MCP server, or a warning if c2c was installed in
+// other projects and not in this one.
 func noServer(t target, j *journal) format.Finding {
 	f := t.broken(partServer, "no entry")
 	if j.find(t.path) == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == t.client && r.Kind == t.editor.kind() }) {

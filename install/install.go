@@ -1,18 +1,19 @@
 // Package install plans, shows, applies and undoes the edits that c2c makes to
 // the configuration of AI programs.
 //
-// A caller first makes a plan, which changes nothing. The caller can show the plan as a diff, and then apply it. c2c finds its own
-// parts by the command that they run, never by position. It keeps every byte around them: comments, order, indentation, line endings.
-// An install replaces the parts that the OCaml c2c, the program before this one, has written.
+// A caller first makes a plan, which changes nothing. The caller can show the plan as a diff, and
+// then apply it. c2c finds its own parts by the command that they run, never by position. It keeps
+// every byte around them: comments, order, indentation, line endings. An install replaces the parts
+// that the OCaml c2c, the program before this one, has written.
 //
-// The file undo.json in Options.StateDir records the content of each edited file before
-// the edit, the hash of the content after the edit, and the directories that c2c has made.
-// If no other program has edited a file since, uninstall restores the file byte for byte; otherwise uninstall removes only the parts
-// that are ours. A file that cannot be parsed stays as it is, and its record stays, too. When nothing is left to undo, uninstall also
-// removes the records.
+// The file undo.json in Options.StateDir records the content of each edited file before the edit,
+// the hash of the content after the edit, and the directories that c2c has made. If no other
+// program has edited a file since, uninstall restores the file byte for byte; otherwise uninstall
+// removes only the parts that are ours. A file that cannot be parsed stays as it is, and its record
+// stays, too. When nothing is left to undo, uninstall also removes the records.
 //
-// A lock lets only one process at a time apply a plan. A plan is applied only if every file is still as it was when the plan was made.
-// The package prints nothing.
+// A lock lets only one process at a time apply a plan. A plan is applied only if every file is
+// still as it was when the plan was made. The package prints nothing.
 package install
 
 import (
@@ -39,8 +40,8 @@ func Detect(o Options) []string {
 	return found
 }
 
-// PlanInstall plans to put c2c into client's configuration. If it cannot parse one of the files, it returns an error and no
-// plan.
+// PlanInstall plans to put c2c into client's configuration. If it cannot parse one of the files, it
+// returns an error and no plan.
 func PlanInstall(client string, o Options) (*Plan, error) {
 	s, targets, p, err := begin(client, o)
 	if err != nil {
@@ -80,8 +81,9 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	return p, err
 }
 
-// takeOver plans to remove c2c from the files of single projects, where an earlier install has put it: otherwise these projects would
-// have c2c twice. If a file cannot be edited, takeOver adds a note and goes on.
+// takeOver plans to remove c2c from the files of single projects, where an earlier install has put
+// it: otherwise these projects would have c2c twice. If a file cannot be edited, takeOver adds a
+// note and goes on.
 func (p *Plan) takeOver(targets []target) {
 	for _, t := range targets {
 		if !t.other {
@@ -147,8 +149,8 @@ func (p *Plan) add(t target) error {
 	return nil
 }
 
-// foreign returns notes about a server that has our name in a project's file, but is not ours: the client uses that server instead of
-// our server.
+// foreign returns notes about a server that has our name in a project's file, but is not ours: the
+// client uses that server instead of our server.
 func foreign(t target, f *File) (notes []string) {
 	p, _ := t.editor.find(f)
 	for _, finding := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
@@ -159,8 +161,8 @@ func foreign(t target, f *File) (notes []string) {
 	return notes
 }
 
-// PlanUninstall plans to remove c2c from every file that an install for this client has edited, also in other projects, and from the
-// files that PlanInstall would edit.
+// PlanUninstall plans to remove c2c from every file that an install for this client has edited,
+// also in other projects, and from the files that PlanInstall would edit.
 func PlanUninstall(client string, o Options) (*Plan, error) {
 	_, targets, p, err := begin(client, o)
 	if err != nil {
@@ -195,14 +197,16 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 		return s, nil, nil, err
 	}
 	j, err := readJournal(o.StateDir)
-	// isLocked comes after readJournal. So either isLocked sees an install that runs, or renew sees that the install has changed the journal.
+	// isLocked comes after readJournal. So either isLocked sees an install that runs, or renew sees
+	// that the install has changed the journal.
 	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: IsLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
 }
 
-// withRecorded adds the files that only the undo records name, such as the .mcp.json of another project. It returns all files in the
-// opposite order of an install, so that an uninstall removes the hook entries before the script that they name.
+// withRecorded adds the files that only the undo records name, such as the .mcp.json of another
+// project. It returns all files in the opposite order of an install, so that an uninstall removes
+// the hook entries before the script that they name.
 func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	for _, r := range p.journal.Files {
 		if r.Client != p.Client || p.isOther(r) || slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path }) {
@@ -220,7 +224,8 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	return targets, nil
 }
 
-// remove plans to remove our part from t, if it is there. It returns t's file, nil if it cannot be read.
+// remove plans to remove our part from t, if it is there. It returns t's file, nil if it cannot be
+// read.
 func (p *Plan) remove(t target) (f *File, err error) {
 	r := p.journal.find(t.path)
 	switch f, err = ReadFile(t.path); {
@@ -254,8 +259,8 @@ func (p *Plan) remove(t target) (f *File, err error) {
 	return f, err
 }
 
-// stripped returns data without our part, for a file that somebody has edited after c2c. It returns nil if the file would be empty and
-// did not exist before c2c.
+// stripped returns data without our part, for a file that somebody has edited after c2c. It returns
+// nil if the file would be empty and did not exist before c2c.
 func stripped(t target, data []byte, r *record) ([]byte, error) {
 	after, err := t.editor.strip(t.path, data, r.known())
 	if err == nil && !bytes.Equal(after, data) && Blank(after) && (r == nil || !r.Existed) {

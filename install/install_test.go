@@ -60,7 +60,8 @@ func (b *box) write(name, content string, mode fs.FileMode) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	// A program that another test starts now would have the file open to write, and then this one could not be started.
+	// A program that another test starts now would have the file open to write, and then this one
+	// could not be started.
 	syscall.ForkLock.RLock()
 	err := os.WriteFile(path, []byte(content), mode)
 	syscall.ForkLock.RUnlock()
@@ -819,7 +820,8 @@ func TestASetUpOfAnotherProjectIsNoProblemHere(t *testing.T) {
 	}
 }
 
-// However its person has broken the lines of a file: what an install wrote the next one leaves alone.
+// However its person has broken the lines of a file: what an install wrote the next one leaves
+// alone.
 func TestASecondInstallChangesNothing(t *testing.T) {
 	for _, text := range []string{"{}", "{ }", `{"model":"x"}`, `{"mcp":{}}`, "{\"mcp\":{\n \"x\":{}}}", "{\"model\":\"x\" // mine\n}", `{"model":"x",}`,
 		"{\"mcp\":{\"x\":{\"command\":[\"a\",\n\"b\"]}}}", "// mine\n{\"model\":\"x\"}", "{\"a\":1,\"b\":2,\n\"c\":3}"} {
@@ -843,7 +845,8 @@ func TestABrokenProjectFileOfNobodysIsNotSaidToHaveC2C(t *testing.T) {
 	}
 }
 
-// What an earlier install has put into single projects goes when c2c is set up for all. What its owner has there stays.
+// What an earlier install has put into single projects goes when c2c is set up for all. What its
+// owner has there stays.
 func TestAnInstallForAllProjectsTakesOverThoseOfSingleOnes(t *testing.T) {
 	mine := "{\n  \"mcpServers\": {\n    \"mine\": {\"command\": \"m\"}\n  }\n}\n"
 	for _, client := range []string{Claude, OpenCode} {
@@ -922,8 +925,8 @@ func TestAProjectIsSetUpAtItsTop(t *testing.T) {
 	b.read("project/.opencode/opencode.json")
 }
 
-// Where a client has a rule for it, its model calls c2c's tools without asking. A person who takes the rule out, or says
-// --ask, is asked from then on, also after an update.
+// Where a client has a rule for it, its model calls c2c's tools without asking. A person who takes
+// the rule out, or says --ask, is asked from then on, also after an update.
 func TestWhoWantsToBeAskedStaysAsked(t *testing.T) {
 	for client, rule := range map[string][2]string{
 		Claude: {"home/.claude/settings.json", claudeRule + `"`}, Codex: {"home/.codex/config.toml", codexApproval},

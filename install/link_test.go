@@ -63,7 +63,8 @@ func TestALinkInsideAProjectIsFollowed(t *testing.T) {
 	b.wantTree(before)
 }
 
-// An install for all projects takes c2c out of the files of single projects. A link there must not take it out of the person's files.
+// An install for all projects takes c2c out of the files of single projects. A link there must not
+// take it out of the person's files.
 func TestALinkOutOfAProjectTakesC2COutOfNothing(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
@@ -77,7 +78,8 @@ func TestALinkOutOfAProjectTakesC2COutOfNothing(t *testing.T) {
 	b.wantTree(before)
 }
 
-// c2c was installed in a project; then a pull puts a link in the place of a file, or of its directory.
+// c2c was installed in a project; then a pull puts a link in the place of a file, or of its
+// directory.
 func TestAnUninstallFollowsNoLinkThatAPullHasPutIntoTheProject(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, client, path, link, to, outside string }{
@@ -175,7 +177,8 @@ func TestAFileOfThePersonsWithTheNameOfAScriptStays(t *testing.T) {
 	}
 }
 
-// The kernel follows a relative link from the directory in which the link really is. Programs that manage dotfiles make such trees.
+// The kernel follows a relative link from the directory in which the link really is. Programs that
+// manage dotfiles make such trees.
 func TestARelativeLinkInALinkedDirectoryIsFollowedAsTheKernelDoes(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string]string{"up": "../shared/settings.json", "through another link": "../other/../../shared/settings.json"} {
@@ -203,7 +206,8 @@ func TestARelativeLinkInALinkedDirectoryIsFollowedAsTheKernelDoes(t *testing.T) 
 	}
 }
 
-// Two names of one file: the second edit finds the first. Nothing was written through the second name, so there is nothing to put back.
+// Two names of one file: the second edit finds the first. Nothing was written through the second
+// name, so there is nothing to put back.
 func TestAFileThatChangesDuringAnInstallIsToldOnce(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// FollowLink returns the target of the link at path, or path itself. Unlike filepath.EvalSymlinks, it returns no error if the target does
-// not exist.
+// FollowLink returns the target of the link at path, or path itself. Unlike filepath.EvalSymlinks,
+// it returns no error if the target does not exist.
 func FollowLink(path string) (string, error) {
 	for target, hops := path, 0; ; hops++ {
 		link, err := os.Readlink(target)

@@ -12,8 +12,9 @@ import (
 // lockTime is the longest wait for another install. An install takes milliseconds.
 const lockTime = 10 * time.Second
 
-// lock keeps other installs and uninstalls out until unlock is called. It locks the private directory of the journal, so that no lock
-// file is left over. If another process removes the directory meanwhile, lock makes it again.
+// lock keeps other installs and uninstalls out until unlock is called. It locks the private
+// directory of the journal, so that no lock file is left over. If another process removes the
+// directory meanwhile, lock makes it again.
 func (p *Plan) lock() (unlock func(), err error) {
 	if !p.recorded && p.journal.file.Data == nil {
 		return func() {}, nil // there is no journal to lose

@@ -35,7 +35,8 @@ func (all multiEditor) strip(path string, data, original []byte) (_ []byte, err 
 	return data, nil
 }
 
-// find describes all parts together. If some parts are there and others are missing, its report also names the missing ones.
+// find describes all parts together. If some parts are there and others are missing, its report
+// also names the missing ones.
 func (all multiEditor) find(f *File) (whole part, err error) {
 	parts := make([]part, len(all))
 	for i, e := range all {

@@ -20,8 +20,9 @@ func opencode() setup {
 //go:embed opencode.ts
 var opencodePlugin []byte
 
-// opencodeFiles returns the files for all projects, and the files of this project. The client reads all of them. If two entries have the
-// same name, it uses the project's entry. Two copies of the plugin do no harm, because they share their state.
+// opencodeFiles returns the files for all projects, and the files of this project. The client reads
+// all of them. If two entries have the same name, it uses the project's entry. Two copies of the
+// plugin do no harm, because they share their state.
 func opencodeFiles(o Options) []target {
 	dir, _ := configDir(OpenCode, o)
 	plugin, server := opencodeParts(o)
@@ -66,8 +67,8 @@ func opencodeAlone(o Options, dir string, _ []string) (Alone, error) {
 	}, err
 }
 
-// opencodeConfig returns the path of the settings file in dir: opencode.jsonc, which may have comments, if it exists;
-// otherwise opencode.json.
+// opencodeConfig returns the path of the settings file in dir: opencode.jsonc, which may have
+// comments, if it exists; otherwise opencode.json.
 func opencodeConfig(dir string) string {
 	config := filepath.Join(dir, "opencode.json")
 	if Content(config+"c") != nil {

@@ -44,13 +44,15 @@ func (p *Plan) Outcome(o Options) string {
 	return strings.Join(said, "; ")
 }
 
-// AllowsTools reports whether the client's model may call c2c's tools without asking, after an applied install.
+// AllowsTools reports whether the client's model may call c2c's tools without asking, after an
+// applied install.
 func (p *Plan) AllowsTools(o Options) bool {
 	s, _, err := findSetup(p.Client, o)
 	return err == nil && !p.byPlugin && s.allows != nil && s.allows(o)
 }
 
-// StepsLeft returns the steps that the person must still take after an applied install, each in a few words. c2c doctor explains them.
+// StepsLeft returns the steps that the person must still take after an applied install, each in a
+// few words. c2c doctor explains them.
 func (p *Plan) StepsLeft(o Options) (all []string) {
 	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
 		for _, f := range s.inspect(o) {

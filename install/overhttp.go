@@ -16,8 +16,8 @@ func OverHTTP(o Options) (names []string) {
 	return names
 }
 
-// HTTPByHand reports whether a person has written the entry over HTTP by hand. Install neither writes nor corrects such an
-// entry.
+// HTTPByHand reports whether a person has written the entry over HTTP by hand. Install neither
+// writes nor corrects such an entry.
 func HTTPByHand(name string, o Options) bool {
 	return !CanHTTP(name) && slices.Contains(OverHTTP(o), name)
 }

@@ -26,17 +26,20 @@ type Plan struct {
 	overlaps bool                  // another plan may have been applied while this plan was made
 }
 
-// Empty reports whether the plan edits no file. Apply accepts an empty plan: it then only drops undo records that are no longer needed.
+// Empty reports whether the plan edits no file. Apply accepts an empty plan: it then only drops
+// undo records that are no longer needed.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// Diff returns all changes as one unified diff, "" if there are none. A file that is c2c's own is one line in it, unless whole is set.
+// Diff returns all changes as one unified diff, "" if there are none. A file that is c2c's own is
+// one line in it, unless whole is set.
 func (p *Plan) Diff(whole bool) string { return PreviewDiff(p.Changes, whole) }
 
-// isOther reports whether r belongs to another configuration directory of the client. This plan leaves such a directory alone.
+// isOther reports whether r belongs to another configuration directory of the client. This plan
+// leaves such a directory alone.
 func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }
 
-// OneOf returns the plan's configuration directory if c2c is also set up in another configuration directory of the same client; otherwise
-// "".
+// OneOf returns the plan's configuration directory if c2c is also set up in another configuration
+// directory of the same client; otherwise "".
 func (p *Plan) OneOf() string {
 	if slices.ContainsFunc(p.journal.Files, func(r *record) bool { return r.Client == p.Client && p.isOther(r) }) {
 		return p.config

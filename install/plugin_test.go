@@ -13,8 +13,8 @@ import (
 	"c2c/install/confedit"
 )
 
-// The plugins of install/marketplace have the server and the hooks that PlanInstall writes, by the same editors.
-// `go test ./install -run Marketplace -update` writes them anew.
+// The plugins of install/marketplace have the server and the hooks that PlanInstall writes, by the
+// same editors. `go test ./install -run Marketplace -update` writes them anew.
 func TestTheMarketplaceHasWhatInstallWrites(t *testing.T) {
 	b := newBox(t)
 	o := b.o

@@ -15,8 +15,9 @@ import (
 	"c2c/internal/format"
 )
 
-// Diff returns changes as one unified diff, "" if there are none. A file that is c2c's own is one line in it, unless whole is set: the
-// text of c2c's plugins would hide what changes in the person's files.
+// Diff returns changes as one unified diff, "" if there are none. A file that is c2c's own is one
+// line in it, unless whole is set: the text of c2c's plugins would hide what changes in the
+// person's files.
 func PreviewDiff(changes []Change, whole bool) string {
 	var out strings.Builder
 	for _, c := range changes {
@@ -35,7 +36,8 @@ func PreviewDiff(changes []Change, whole bool) string {
 	return out.String()
 }
 
-// inOneLine says what happens to a file, without its text. It returns "" if the text stays as it is.
+// inOneLine says what happens to a file, without its text. It returns "" if the text stays as it
+// is.
 func inOneLine(c Change) string {
 	text := diff.Diff("", c.Before, "", c.After)
 	if text == nil {

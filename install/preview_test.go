@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// wantShort compares the short diff of a plan with lines that it must have, and those after "!" that it must not have.
+// wantShort compares the short diff of a plan with lines that it must have, and those after "!"
+// that it must not have.
 func (b *box) wantShort(what string, p *Plan, lines ...string) {
 	b.t.Helper()
 	shown := strings.ReplaceAll(p.Diff(false), b.dir, "$BOX")

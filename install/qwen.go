@@ -24,7 +24,8 @@ func qwenFiles(o Options) []target {
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: qwenSettings(o)}}
 }
 
-// qwenDefaults names a file with settings that count when neither the person nor the project has set them. Hooks of all files run.
+// qwenDefaults names a file with settings that count when neither the person nor the project has
+// set them. Hooks of all files run.
 const qwenDefaults = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
 
 func qwenAlone(o Options, dir string, _ []string) (Alone, error) {
@@ -42,8 +43,8 @@ func qwenSettings(o Options) editor {
 	return multiEditor{mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}), commandHooks(Qwen, o, events)}
 }
 
-// qwenTrust looks for settings with which the person has turned parts of c2c off. If the person has told Qwen Code to ask about trust, it
-// also checks whether the folder is trusted.
+// qwenTrust looks for settings with which the person has turned parts of c2c off. If the person has
+// told Qwen Code to ask about trust, it also checks whether the folder is trusted.
 func qwenTrust(o Options) (found []format.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {

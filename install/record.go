@@ -10,8 +10,9 @@ import (
 	"slices"
 )
 
-// A journal holds the data to undo our edits. c2c writes it before the edits, so that after a crash it can undo every edit.
-// If c2c crashes before an edit, the file does not match the hash in the record, and an undo ignores the record.
+// A journal holds the data to undo our edits. c2c writes it before the edits, so that after a crash
+// it can undo every edit. If c2c crashes before an edit, the file does not match the hash in the
+// record, and an undo ignores the record.
 type journal struct {
 	Version int       `json:"version"`
 	Dirs    []string  `json:"dirs"` // directories that c2c has made and not removed yet
@@ -78,7 +79,8 @@ func (j *journal) forget(paths ...string) {
 	j.Files = slices.DeleteFunc(j.Files, func(r *record) bool { return slices.Contains(paths, r.Path) })
 }
 
-// original returns the bytes that an undo restores. It returns nil if there was no file, or if r is nil and so nothing is known.
+// original returns the bytes that an undo restores. It returns nil if there was no file, or if r is
+// nil and so nothing is known.
 func (r *record) original() []byte {
 	if r == nil || !r.Existed {
 		return nil
@@ -86,7 +88,8 @@ func (r *record) original() []byte {
 	return append([]byte{}, r.Original...)
 }
 
-// known returns the file's content before our edit. It returns an empty slice if there was no file, and nil if r is nil.
+// known returns the file's content before our edit. It returns an empty slice if there was no file,
+// and nil if r is nil.
 func (r *record) known() []byte {
 	if r == nil {
 		return nil
@@ -106,7 +109,8 @@ func nextRecord(old *record, t target, f *File) (*record, error) {
 	case f.Data == nil:
 		return r, nil
 	case old != nil && (Hash(f.Data) == old.AfterSHA256 || old.untouched(f.Data) || r.Kind == kindScript):
-		// Only c2c has edited the file, or c2c crashed before its edit, or the file is a script, of which every byte is ours.
+		// Only c2c has edited the file, or c2c crashed before its edit, or the file is a script, of
+		// which every byte is ours.
 		r.Existed, r.Mode, r.Original = old.Existed, old.Mode, old.Original
 		return r, nil
 	}
@@ -114,8 +118,8 @@ func nextRecord(old *record, t target, f *File) (*record, error) {
 	if old == nil && !hasOurs(t.editor, f.Data) {
 		return r, nil
 	}
-	// c2c and a person have edited the file, or our record of it was lost. An undo restores the person's version, without our
-	// part.
+	// c2c and a person have edited the file, or our record of it was lost. An undo restores the
+	// person's version, without our part.
 	without, err := t.editor.strip(t.path, f.Data, old.known())
 	if err != nil {
 		return nil, err

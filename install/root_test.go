@@ -9,8 +9,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// As with sudo and the user's HOME: a new file or directory of root's would shut the client out of its own
-// configuration. What is there keeps its owner, and what others may read shuts nobody out.
+// As with sudo and the user's HOME: a new file or directory of root's would shut the client out of
+// its own configuration. What is there keeps its owner, and what others may read shuts nobody out.
 func TestRootMakesNothingInAUsersHome(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // only root can give files away

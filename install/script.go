@@ -54,8 +54,8 @@ func (e scriptEditor) find(f *File) (part, error) {
 // runs returns a script of ours whose constant c2c is the path of the program c2c.
 func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
 
-// constant returns a script of ours with another value for one constant. In the unchanged script, the value of each such constant is its
-// own name.
+// constant returns a script of ours with another value for one constant. In the unchanged script,
+// the value of each such constant is its own name.
 func constant(script []byte, name, value string) []byte {
 	text, _ := json.Marshal(value)
 	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)

@@ -22,8 +22,9 @@ type serverEntry struct {
 	Trust      bool              `json:"trust,omitempty"` // the client runs the server's tools without asking
 }
 
-// ServerEntry returns our MCP server's entry in JSON, in the usual form, for a client that PlanInstall does not know. Many clients start
-// a server with another environment than that of this process, so the entry holds the variables that determine where the mail is.
+// ServerEntry returns our MCP server's entry in JSON, in the usual form, for a client that
+// PlanInstall does not know. Many clients start a server with another environment than that of this
+// process, so the entry holds the variables that determine where the mail is.
 func ServerEntry(o Options) ([]byte, error) {
 	env := map[string]string{}
 	for _, name := range []string{"C2C_MCP_BROKER_ROOT", "XDG_STATE_HOME"} {
@@ -39,7 +40,8 @@ func ServerEntry(o Options) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// serverEditor puts our MCP server into a JSON file, as the member c2c of an object. The field key is the name of that object.
+// serverEditor puts our MCP server into a JSON file, as the member c2c of an object. The field key
+// is the name of that object.
 type serverEditor struct {
 	key     string
 	entry   any
@@ -53,8 +55,8 @@ const trustKey = "trust"
 
 const serversKey = "mcpServers"
 
-// mcpServer returns an editor that puts our MCP server where most clients have their servers. The argument more has the members that
-// only this client needs.
+// mcpServer returns an editor that puts our MCP server where most clients have their servers. The
+// argument more has the members that only this client needs.
 func mcpServer(client string, o Options, more serverEntry) serverEditor {
 	more.Command, more.Args, more.Env = o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": client}
 	e := serverEditor{key: serversKey, entry: more, command: o.Binary}
@@ -64,13 +66,14 @@ func mcpServer(client string, o Options, more serverEntry) serverEditor {
 	return e
 }
 
-// trusted reports whether our server's entry in the file at path lets the client call its tools without asking.
+// trusted reports whether our server's entry in the file at path lets the client call its tools
+// without asking.
 func trusted(path string) bool {
 	return confedit.On(Content(path), serversKey, serverName, trustKey)
 }
 
-// add replaces the entry of another implementation. In our own entry it corrects only the command, because people may have
-// changed the rest.
+// add replaces the entry of another implementation. In our own entry it corrects only the command,
+// because people may have changed the rest.
 func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		v, there, err := d.Find(e.key, serverName)
@@ -91,8 +94,9 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// strip removes our entry, or restores the entry that add has replaced. It keeps an entry that a person has written. If the original
-// content is not known, an entry counts as ours if namesClient is true.
+// strip removes our entry, or restores the entry that add has replaced. It keeps an entry that a
+// person has written. If the original content is not known, an entry counts as ours if namesClient
+// is true.
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		v, there, err := d.Find(e.key, serverName)
@@ -130,20 +134,21 @@ func (e serverEditor) find(f *File) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurServer distinguishes our entry from that of the OCaml c2c, which starts c2c-mcp-server without arguments.
+// isOurServer distinguishes our entry from that of the OCaml c2c, which starts c2c-mcp-server
+// without arguments.
 func isOurServer(v *hujson.Value) bool {
 	words := commandLine(v)
 	return len(words) == 2 && words[1] == "mcp" || isRemote(v)
 }
 
-// namesClient reports whether an entry names its client, as those that add writes. An entry that a person has pasted (ServerEntry) does
-// not.
+// namesClient reports whether an entry names its client, as those that add writes. An entry that a
+// person has pasted (ServerEntry) does not.
 func namesClient(v *hujson.Value) bool {
 	return confedit.Text(v.Find("/headers/"+projectHeader)) == windowProject || v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
 }
 
-// commandLine returns the command line of a server's entry, at least one word. Some clients have the whole command line in
-// one array.
+// commandLine returns the command line of a server's entry, at least one word. Some clients have
+// the whole command line in one array.
 func commandLine(v *hujson.Value) []string {
 	words := confedit.Texts(v.Find("/command"))
 	if len(words) == 0 {
@@ -152,8 +157,8 @@ func commandLine(v *hujson.Value) []string {
 	return append(words, confedit.Texts(v.Find("/args"))...)
 }
 
-// addHTTP writes the entry over HTTP. In an entry of ours it corrects only the URL and the token, because people may have
-// changed the rest.
+// addHTTP writes the entry over HTTP. In an entry of ours it corrects only the URL and the token,
+// because people may have changed the rest.
 func (e serverEditor) addHTTP(d *confedit.JSON, v *hujson.Value, ours bool) error {
 	key := bearer + e.http.Token
 	if !ours {

@@ -15,28 +15,29 @@ import (
 // A setup describes how to configure one client. Each client has a file with its setup.
 type setup struct {
 	name string // the client's name, as in package client; the client's file leaves it out
-	// files returns the files that may hold a part of ours, in the order in which c2c writes them: a script comes before the
-	// hook entry that names it.
+	// files returns the files that may hold a part of ours, in the order in which c2c writes them:
+	// a script comes before the hook entry that names it.
 	files func(o Options) []target
 	// inProject means that files respects Options.InProject.
 	inProject bool
 	// overHTTP means that files respects Options.HTTP.
 	overHTTP bool
-	// notes returns notes for the person after an install that has changed files; nil: the client needs none.
+	// notes returns notes for the person after an install that has changed files; nil: the client
+	// needs none.
 	notes func(o Options) []string
-	// allows reports whether a rule from c2c install lets the model call c2c's tools without asking the person; nil: the client has no
-	// such rule.
+	// allows reports whether a rule from c2c install lets the model call c2c's tools without asking
+	// the person; nil: the client has no such rule.
 	allows func(o Options) bool
 	// inspect checks settings that the editors do not check; nil: the client has no such settings.
 	inspect func(o Options) []format.Finding
-	// plugin returns the file in which the person has turned our marketplace plugin on, or ""; nil: the client has no such
-	// plugin. inspect checks the plugin too.
+	// plugin returns the file in which the person has turned our marketplace plugin on, or ""; nil:
+	// the client has no such plugin. inspect checks the plugin too.
 	plugin func(o Options) string
-	// alone says how to set the client up for one session alone, with files in dir; nil: the client takes c2c only from its
-	// configuration. args are the person's own arguments.
+	// alone says how to set the client up for one session alone, with files in dir; nil: the client
+	// takes c2c only from its configuration. args are the person's own arguments.
 	alone func(o Options, dir string, args []string) (Alone, error)
-	// event is an event at which the hook answers with its session's mail. The hook finds the session by a variable of the
-	// environment; "": no variable names the session.
+	// event is an event at which the hook answers with its session's mail. The hook finds the
+	// session by a variable of the environment; "": no variable names the session.
 	event string
 }
 
@@ -53,15 +54,16 @@ type target struct {
 	base       []byte // of SetUpAlone: the content to put our part into
 }
 
-// An editor puts our part into the text of a file, removes it again, and finds it there. If there is nothing to do, add and
-// strip return data as it is.
+// An editor puts our part into the text of a file, removes it again, and finds it there. If there
+// is nothing to do, add and strip return data as it is.
 type editor interface {
 	// kind names the editor in undo records. Files of the same kind have the same editor.
 	kind() string
 	// add returns data with our part; data is nil if there is no file.
 	add(path string, data []byte) ([]byte, error)
-	// strip returns data without our part. It also removes the containers that are then empty, unless original has them. original is
-	// the content before the first edit by c2c, nil if it is not known.
+	// strip returns data without our part. It also removes the containers that are then empty,
+	// unless original has them. original is the content before the first edit by c2c, nil if it is
+	// not known.
 	strip(path string, data, original []byte) ([]byte, error)
 	// find looks for our part in the present content of a file.
 	find(f *File) (part, error)
@@ -95,7 +97,8 @@ const kindOfServers = "mcp-"
 // kindScript is the kind of a file of which every byte is ours, and its mode, too.
 const kindScript = "script"
 
-// top returns the top of the repository that contains dir, or dir itself. Clients look for a project's files there.
+// top returns the top of the repository that contains dir, or dir itself. Clients look for a
+// project's files there.
 func top(dir string) string {
 	for at := dir; filepath.IsAbs(at); at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
@@ -108,7 +111,8 @@ func top(dir string) string {
 	return dir
 }
 
-// configDir returns the directory of a client's configuration. set says whether a variable of the environment names that directory.
+// configDir returns the directory of a client's configuration. set says whether a variable of the
+// environment names that directory.
 func configDir(name string, o Options) (dir string, set bool) {
 	p, _ := client.Find(name)
 	return p.Config(func(variable string) string {
@@ -119,7 +123,8 @@ func configDir(name string, o Options) (dir string, set bool) {
 	})
 }
 
-// firstWord returns the program of a shell command line: its first word, without the quotes around the word.
+// firstWord returns the program of a shell command line: its first word, without the quotes around
+// the word.
 func firstWord(line string) string {
 	for _, quote := range []string{"'", `"`} {
 		if rest, quoted := strings.CutPrefix(line, quote); quoted {
@@ -139,7 +144,8 @@ func hookLine(command string) string {
 	return command
 }
 
-// shellQuote returns s as one word of a POSIX shell. It adds quotes only if they are needed, because people read these files.
+// shellQuote returns s as one word of a POSIX shell. It adds quotes only if they are needed,
+// because people read these files.
 func shellQuote(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%,"
 	if s != "" && strings.Trim(s, plain) == "" {
@@ -160,7 +166,8 @@ func (t target) find() (part, error) {
 	return t.editor.find(f)
 }
 
-// mayAdd returns an error if our part must not be put into f, which is t's file. r is the undo record of t, or nil.
+// mayAdd returns an error if our part must not be put into f, which is t's file. r is the undo
+// record of t, or nil.
 func (t target) mayAdd(f *File, r *record) error {
 	switch {
 	case t.outside(f):
@@ -171,8 +178,9 @@ func (t target) mayAdd(f *File, r *record) error {
 	return nil
 }
 
-// outside reports whether a link leads from t, a file of a project, to f, a file outside of the project. A repository can contain links,
-// and its author must not choose which file of the person c2c edits.
+// outside reports whether a link leads from t, a file of a project, to f, a file outside of the
+// project. A repository can contain links, and its author must not choose which file of the person
+// c2c edits.
 func (t target) outside(f *File) bool {
 	if t.project == "" {
 		return false
@@ -181,8 +189,8 @@ func (t target) outside(f *File) bool {
 	return err != nil || !filepath.IsLocal(below)
 }
 
-// projectOf returns the top of the project of a recorded file, or "" if the file is for all projects. The argument targets has the files of
-// another project.
+// projectOf returns the top of the project of a recorded file, or "" if the file is for all
+// projects. The argument targets has the files of another project.
 func projectOf(targets []target, r *record) string {
 	stem := func(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) } // a client reads settings.json or settings.jsonc
 	for _, t := range targets {

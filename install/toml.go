@@ -18,7 +18,8 @@ type tomlEditor struct {
 	without string     // a key that the method add removes from our table; "": none
 }
 
-// isOurs reports whether s is the table mcp_servers.c2c or a part of this table, in any of TOML's notations.
+// isOurs reports whether s is the table mcp_servers.c2c or a part of this table, in any of TOML's
+// notations.
 func isOurs(s confedit.Statement) bool {
 	return parser.Key{"mcp_servers", serverName}.IsPrefixOf(s.Key)
 }
@@ -26,7 +27,8 @@ func isOurs(s confedit.Statement) bool {
 // A tomlDoc is a TOML file that may have our table.
 type tomlDoc struct{ *confedit.TOML }
 
-// parseTOML parses data. It returns an error if data has a statement that would make our table invalid or ambiguous.
+// parseTOML parses data. It returns an error if data has a statement that would make our table
+// invalid or ambiguous.
 func parseTOML(path string, data []byte) (tomlDoc, error) {
 	d, err := confedit.ParseTOML(path, data, func(s confedit.Statement, again bool) string {
 		switch {
@@ -63,7 +65,8 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 			return e.check(path, out)
 		}
 	}
-	// Put our table at the end: in the middle of another table, the keys after our table would become keys of our table.
+	// Put our table at the end: in the middle of another table, the keys after our table would
+	// become keys of our table.
 	return e.check(path, confedit.AppendTable(d.withoutOurs(), e.table()))
 }
 
@@ -87,8 +90,9 @@ func (e tomlEditor) table() string {
 	return table
 }
 
-// withCommand returns the text with another command in our table. It leaves the rest of the table as it is, because people may have
-// changed it. It returns nil if the command is not on its own line.
+// withCommand returns the text with another command in our table. It leaves the rest of the table
+// as it is, because people may have changed it. It returns nil if the command is not on its own
+// line.
 func (d tomlDoc) withCommand(value string) []byte {
 	for _, s := range d.All {
 		if s.Heading || !s.Key.Equals(parser.Key{"mcp_servers", serverName, "command"}) {
@@ -115,7 +119,8 @@ func (d tomlDoc) withoutOurs() []byte {
 	return d.Without(ours)
 }
 
-// strip removes our table, except if the original content is not known and the table has no key env: then a person has written it.
+// strip removes our table, except if the original content is not known and the table has no key
+// env: then a person has written it.
 func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
 	if err != nil {
@@ -148,7 +153,8 @@ func (e tomlEditor) find(f *File) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurTable reports whether the table is ours: its args are ["mcp"]. The table of the OCaml c2c has no args.
+// isOurTable reports whether the table is ours: its args are ["mcp"]. The table of the OCaml c2c
+// has no args.
 func (d tomlDoc) isOurTable() bool {
 	args, _ := d.value("args").(parser.Array)
 	if len(args) != 1 {
@@ -159,7 +165,8 @@ func (d tomlDoc) isOurTable() bool {
 	return ok && arg == "mcp"
 }
 
-// isRemote reports whether a person has put the URL of c2c serve into our table, as docs/any-client.md shows.
+// isRemote reports whether a person has put the URL of c2c serve into our table, as
+// docs/any-client.md shows.
 func (d tomlDoc) isRemote() bool {
 	at, _ := confedit.TOMLString(d.value("url"))
 	return isDaemon(at)

@@ -26,8 +26,8 @@ type tomlHook struct {
 	at             int // the index of the command in TOML.All
 }
 
-// tables returns our tables. If hooks is written in another notation, it returns an error, because TOML then allows no table [[hooks]] in
-// the file.
+// tables returns our tables. If hooks is written in another notation, it returns an error, because
+// TOML then allows no table [[hooks]] in the file.
 func (e tomlHooks) tables(path string, data []byte) (d tomlDoc, ours []tomlHook, err error) {
 	if d, err = parseTOML(path, data); err != nil {
 		return d, nil, err
@@ -58,7 +58,8 @@ func (e tomlHooks) tables(path string, data []byte) (d tomlDoc, ours []tomlHook,
 	return d, ours, nil
 }
 
-// add adds missing tables. In existing tables of ours it corrects only the command, because people may have changed the rest.
+// add adds missing tables. In existing tables of ours it corrects only the command, because people
+// may have changed the rest.
 func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 	d, ours, err := e.tables(path, data)
 	if err != nil {

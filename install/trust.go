@@ -12,9 +12,10 @@ import (
 	"c2c/internal/format"
 )
 
-// folderTrust looks in trustedFolders.json for the person's answer to the client's question whether to trust the project:
-// {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The answer for the nearest folder around the project counts. In an
-// untrusted folder the client starts no MCP server, and after a "no" it does not ask again.
+// folderTrust looks in trustedFolders.json for the person's answer to the client's question whether
+// to trust the project: {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The answer for
+// the nearest folder around the project counts. In an untrusted folder the client starts no MCP
+// server, and after a "no" it does not ask again.
 func folderTrust(client string, o Options) []format.Finding {
 	dir, _ := configDir(client, o)
 	path := filepath.Join(dir, "trustedFolders.json")
@@ -48,7 +49,8 @@ func folderTrust(client string, o Options) []format.Finding {
 	return []format.Finding{finding}
 }
 
-// inbound reports a setting crossSessionInbound with which the person has forbidden other sessions to wake this client.
+// inbound reports a setting crossSessionInbound with which the person has forbidden other sessions
+// to wake this client.
 func inbound(client, path string, set *hujson.Value) []format.Finding {
 	detail, forbids := map[string]string{
 		"refuse": "crossSessionInbound is refuse, so mail wakes no model: the next prompt or tool call brings it; remove that from the file",
@@ -60,8 +62,8 @@ func inbound(client, path string, set *hujson.Value) []format.Finding {
 	return []format.Finding{{Client: client, Status: format.Warning, Part: "consent", Path: path, Detail: detail}} // mail still arrives
 }
 
-// mcpRules looks in settings files for lists that keep the client from using our server: mcp.excluded and mcp.allowed. A name
-// is allowed if at least one of the files allows it.
+// mcpRules looks in settings files for lists that keep the client from using our server:
+// mcp.excluded and mcp.allowed. A name is allowed if at least one of the files allows it.
 func mcpRules(client string, paths ...string) (found []format.Finding) {
 	const without = "so the client does not start c2c's server, and the model has no tools of c2c: correct the list"
 	only, allowed := "", false

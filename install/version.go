@@ -17,9 +17,9 @@ import (
 	"c2c/internal/proc"
 )
 
-// Program reports which version of a client is on the PATH, and with which one c2c was tested. Another version is no fault: clients change
-// often, and seldom what c2c needs. The finding is a warning at worst, because an editor may run another copy of the client that is not on
-// the PATH.
+// Program reports which version of a client is on the PATH, and with which one c2c was tested.
+// Another version is no fault: clients change often, and seldom what c2c needs. The finding is a
+// warning at worst, because an editor may run another copy of the client that is not on the PATH.
 func Program(ctx context.Context, name string, o Options) format.Finding {
 	path, err := proc.LookPath(client.ProgramOf(name), o.Getenv)
 	f := format.Finding{Client: name, Status: format.Warning, Part: "program", Path: path}
@@ -45,11 +45,12 @@ func Program(ctx context.Context, name string, o Options) format.Finding {
 	return f
 }
 
-// versionNumber is compiled at its first use: each session starts an MCP server, which never needs it.
+// versionNumber is compiled at its first use: each session starts an MCP server, which never needs
+// it.
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]{0,40}`) })
 
-// installedVersion finds the version in files beside the program; "" if it finds none. It does not run the client, because even with
-// --version the client would leave files in the person's home.
+// installedVersion finds the version in files beside the program; "" if it finds none. It does not
+// run the client, because even with --version the client would leave files in the person's home.
 func installedVersion(path, name string) string {
 	program, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"c2c/internal/format"
 )
 
-// A program is looked at where npm and other installers put it; only one that does not say its version there is run.
+// A program is looked at where npm and other installers put it; only one that does not say its
+// version there is run.
 func TestTheInstalledVersionIsComparedWithTheTestedOne(t *testing.T) {
 	tested := client.FindGuide(Codex).Tested
 	says := func(version string) string {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// asks begins a call of ask, and returns once the question is stored: then the next call is answered.
+// asks begins a call of ask, and returns once the question is stored: then the next call is
+// answered.
 func (c *conn) asks(args, meta string) (id int) {
 	c.t.Helper()
 	c.write("tools/call", fmt.Sprintf(`{"name":"ask","arguments":%s%s}`, args, meta))

@@ -273,7 +273,8 @@ func TestAPluginSaysWhichSessionCalls(t *testing.T) {
 	}
 }
 
-// The client's own file says which session its process has now; the environment is as old as the server.
+// The client's own file says which session its process has now; the environment is as old as the
+// server.
 func TestAProcessSaysItsSession(t *testing.T) {
 	amber, _ := pair(t)
 	home := t.TempDir()
@@ -309,7 +310,8 @@ func TestAProcessSaysItsSession(t *testing.T) {
 	}
 }
 
-// Gemini CLI refuses an answer whose first text is a JSON array, and its model would never see the mail in it.
+// Gemini CLI refuses an answer whose first text is a JSON array, and its model would never see the
+// mail in it.
 func TestNoAnswerBeginsWithAnArrayForAClientThatRefusesIt(t *testing.T) {
 	amber, _ := pair(t)
 	cfg := testClient{t: t, root: amber.root, env: amber.env}.config()
@@ -380,7 +382,8 @@ func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
 	})
 }
 
-// What a client was handed is not handed to it again, though the archive cannot be written and other mail of the same file waits.
+// What a client was handed is not handed to it again, though the archive cannot be written and
+// other mail of the same file waits.
 func TestAnAcknowledgementThatIsNotArchivedIsLogged(t *testing.T) {
 	amber, birch := pair(t)
 	sid, _ := fields(t, birch.want("whoami", `{}`))["session_id"].(string)
@@ -401,7 +404,8 @@ func TestAnAcknowledgementThatIsNotArchivedIsLogged(t *testing.T) {
 	}
 }
 
-// When neither the archive nor the name of the file can say that mail was handed over, broker.log does, and the mail comes again.
+// When neither the archive nor the name of the file can say that mail was handed over, broker.log
+// does, and the mail comes again.
 func TestAnAcknowledgementThatFailsIsLogged(t *testing.T) {
 	amber, birch := pair(t)
 	sid, _ := fields(t, birch.want("whoami", `{}`))["session_id"].(string)
@@ -467,7 +471,8 @@ func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	}
 }
 
-// A debugger, or Ctrl-Z, has stopped a process that holds a lock: the client gets an answer all the same.
+// A debugger, or Ctrl-Z, has stopped a process that holds a lock: the client gets an answer all the
+// same.
 func TestAHeldLockIsAnErrorAndNotAHang(t *testing.T) {
 	amber, birch := pair(t)
 	birch.want("send", `{"to_alias":"amber","content":"one"}`)

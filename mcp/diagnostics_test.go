@@ -10,7 +10,8 @@ import (
 	"c2c/wake"
 )
 
-// wantDiagnostics calls the tool and compares some of its fields; a value that ends in "…" is a beginning.
+// wantDiagnostics calls the tool and compares some of its fields; a value that ends in "…" is a
+// beginning.
 func wantDiagnostics(t *testing.T, what, got string, want map[string]string) {
 	t.Helper()
 	said := fields(t, got)

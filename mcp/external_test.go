@@ -12,7 +12,8 @@ import (
 	"c2c/sessions"
 )
 
-// The Channels reference, "Expose a reply tool": chat_id and text. The rest of a message that goes outside is c2c's.
+// The Channels reference, "Expose a reply tool": chat_id and text. The rest of a message that goes
+// outside is c2c's.
 func TestReplyGoesToASenderOutside(t *testing.T) {
 	amber, birch := pair(t)
 	b, err := broker.Open(broker.Config{Root: birch.root})

@@ -21,9 +21,10 @@ import (
 	"c2c/wake"
 )
 
-// HTTP answers requests to the MCP path. Up to revision 2025-11-25 it implements the transport Streamable HTTP itself, because
-// it must know which events a stream carried and which answers arrived. The library mcp-go answers requests of later revisions.
-// Any number of goroutines may use it.
+// HTTP answers requests to the MCP path. Up to revision 2025-11-25 it implements the transport
+// Streamable HTTP itself, because it must know which events a stream carried and which answers
+// arrived. The library mcp-go answers requests of later revisions. Any number of goroutines may use
+// it.
 type HTTP struct {
 	*host
 	sessions  *sessionTable
@@ -45,8 +46,8 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	return h
 }
 
-// Close ends the streams, waits for the requests under way, at most until ctx ends, and closes the sessions. The records of the
-// sessions stay on disk, so the next start can revive the sessions.
+// Close ends the streams, waits for the requests under way, at most until ctx ends, and closes the
+// sessions. The records of the sessions stay on disk, so the next start can revive the sessions.
 func (h *HTTP) Close(ctx context.Context) error {
 	h.closing.Store(true)
 	all := h.sessions.snapshot()
@@ -76,7 +77,8 @@ const (
 	goneEvery  = 2 * time.Second // the transport notices the end of a client at most this much later
 )
 
-// sweepNowAndThen forgets sessions that are idle for too long or whose client has ended, until Close is called.
+// sweepNowAndThen forgets sessions that are idle for too long or whose client has ended, until
+// Close is called.
 func (h *HTTP) sweepNowAndThen() {
 	tick, gone := time.NewTicker(sweepEvery), time.NewTicker(goneEvery)
 	defer tick.Stop()
@@ -118,8 +120,9 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// knowsVersion reports whether a request names no revision, or a revision that c2c knows. If not, it answers with an error.
-// The revision may differ from that of the session, because MCP's conformance suite sends such requests.
+// knowsVersion reports whether a request names no revision, or a revision that c2c knows. If not,
+// it answers with an error. The revision may differ from that of the session, because MCP's
+// conformance suite sends such requests.
 func knowsVersion(w http.ResponseWriter, r *http.Request) bool {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
 	if version == "" || slices.Contains(mcp.LegacyProtocolVersions(), version) {
@@ -202,7 +205,8 @@ type numberedBell interface {
 	opened() uint64 // the number of the stream; later streams have higher numbers
 }
 
-// mailboxes calls do for each client that has a mailbox, with the root of the mailbox, and the bell of the client; nil: it has none.
+// mailboxes calls do for each client that has a mailbox, with the root of the mailbox, and the bell
+// of the client; nil: it has none.
 func (h *HTTP) mailboxes(do func(sid, root string, bell numberedBell)) {
 	for _, s := range h.sessions.snapshot() {
 		if sid := s.peer.Session(); sid != "" {
@@ -214,9 +218,10 @@ func (h *HTTP) mailboxes(do func(sid, root string, bell numberedBell)) {
 	}
 }
 
-// Streams returns the bells of a root, by the id of c2c's session. A client has a bell if it answers pings on an open stream,
-// or if it subscribes to its inbox. The method Ring of a bell returns when the notification is written. Several connections share a mailbox
-// if their calls name the same session. Then mail rings on the newest stream.
+// Streams returns the bells of a root, by the id of c2c's session. A client has a bell if it
+// answers pings on an open stream, or if it subscribes to its inbox. The method Ring of a bell
+// returns when the notification is written. Several connections share a mailbox if their calls name
+// the same session. Then mail rings on the newest stream.
 func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	bells := map[string]wake.Doorbell{}
 	h.mailboxes(func(sid, in string, bell numberedBell) {
@@ -227,8 +232,8 @@ func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	return bells
 }
 
-// Surfaces counts the clients that have a mailbox. It returns how many of them have a bell (full), and how many have none
-// (degraded).
+// Surfaces counts the clients that have a mailbox. It returns how many of them have a bell (full),
+// and how many have none (degraded).
 func (h *HTTP) Surfaces() (full, degraded int) {
 	h.mailboxes(func(_, _ string, bell numberedBell) {
 		if bell != nil {
@@ -240,13 +245,16 @@ func (h *HTTP) Surfaces() (full, degraded int) {
 	return full, degraded
 }
 
-// Changed receives a value when the result of Streams(root) may have changed. The channel has room for one value.
+// Changed receives a value when the result of Streams(root) may have changed. The channel has room
+// for one value.
 func (h *HTTP) Changed(root string) <-chan struct{} { return h.changes.of(root) }
 
-// Moved receives a value when the result of Streams may have changed for any root. The channel has room for one value.
+// Moved receives a value when the result of Streams may have changed for any root. The channel has
+// room for one value.
 func (h *HTTP) Moved() <-chan struct{} { return h.changes.any }
 
-// Roots returns the roots in which clients have a mailbox, sorted. Moved receives a value when the result may have changed.
+// Roots returns the roots in which clients have a mailbox, sorted. Moved receives a value when the
+// result may have changed.
 func (h *HTTP) Roots() (roots []string) {
 	for _, s := range h.sessions.snapshot() {
 		if root := s.boundIn(); root != "" {

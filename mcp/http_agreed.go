@@ -6,7 +6,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// agreed holds the facts on which a client and c2c have agreed at initialize. mcp-go calls the exported methods.
+// agreed holds the facts on which a client and c2c have agreed at initialize. mcp-go calls the
+// exported methods.
 type agreed struct {
 	id string
 
@@ -17,8 +18,8 @@ type agreed struct {
 
 func (a *agreed) SessionID() string { return a.id }
 
-// Initialize does nothing: every session has begun with the request initialize, and some clients never send the
-// notification initialized, at which mcp-go calls this method.
+// Initialize does nothing: every session has begun with the request initialize, and some clients
+// never send the notification initialized, at which mcp-go calls this method.
 func (a *agreed) Initialize() {}
 
 func (a *agreed) Initialized() bool { return true }
@@ -36,7 +37,8 @@ func (a *agreed) SetClientInfo(info mcp.Implementation) {
 	a.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // c2c uses no other field
 }
 
-// GetClientCapabilities returns no capabilities: c2c uses none, and keeps none, so that a client cannot fill the memory.
+// GetClientCapabilities returns no capabilities: c2c uses none, and keeps none, so that a client
+// cannot fill the memory.
 func (a *agreed) GetClientCapabilities() mcp.ClientCapabilities { return mcp.ClientCapabilities{} }
 
 func (a *agreed) SetClientCapabilities(mcp.ClientCapabilities) {}

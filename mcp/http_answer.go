@@ -16,7 +16,8 @@ import (
 	"c2c/mcp/tools"
 )
 
-// answer writes the answer to a POST: as JSON, or as a stream if a notification comes before the answer. Only one goroutine uses it.
+// answer writes the answer to a POST: as JSON, or as a stream if a notification comes before the
+// answer. Only one goroutine uses it.
 type answer struct {
 	*host
 	w http.ResponseWriter
@@ -46,7 +47,8 @@ func (a *answer) json(status int, v any) error {
 	return out.Flush() // without this, net/http keeps up to 4 KiB until the handler has returned, and a write error is lost
 }
 
-// notify sends a notification. The first notification begins the stream. Its events have no ids, so a client cannot resume it.
+// notify sends a notification. The first notification begins the stream. Its events have no ids, so
+// a client cannot resume it.
 func (a *answer) notify(n mcp.JSONRPCNotification) {
 	b, err := json.Marshal(n)
 	if err != nil {
@@ -128,7 +130,8 @@ func (s *httpSession) take(a *answer, m rpc.Message, body []byte) {
 	a.w.WriteHeader(http.StatusAccepted)
 }
 
-// answer handles a request, writes its answer, and reports to the handler whether the answer was written.
+// answer handles a request, writes its answer, and reports to the handler whether the answer was
+// written.
 func (s *httpSession) answer(a *answer, q *httpRequest) {
 	defer s.forget(q)
 	if q.needsRoot() {

@@ -17,8 +17,8 @@ import (
 	"c2c/wake"
 )
 
-// bell sends MCP's notification that the inbox has changed, without any text of a message, on one stream. The writer of the stream takes the
-// notification from a channel.
+// bell sends MCP's notification that the inbox has changed, without any text of a message, on one
+// stream. The writer of the stream takes the notification from a channel.
 type bell struct {
 	number uint64        // later streams have higher numbers
 	gone   chan struct{} // closed: the stream has ended
@@ -38,7 +38,8 @@ func (b *bell) opened() uint64 { return b.number }
 
 var errBusy = fmt.Errorf("%w: the previous notification is not written yet", wake.ErrUncaptured)
 
-// Ring returns nil when the kernel has taken the notification. If the previous notification still waits to be written, it returns errBusy.
+// Ring returns nil when the kernel has taken the notification. If the previous notification still
+// waits to be written, it returns errBusy.
 func (b *bell) Ring(ctx context.Context, n wake.Notice) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +72,8 @@ func (b *bell) wrote() int {
 	return b.written
 }
 
-// await waits until so many notifications are written. The caller holds the lock, which await releases while it waits.
+// await waits until so many notifications are written. The caller holds the lock, which await
+// releases while it waits.
 func (b *bell) await(ctx context.Context, number int) error {
 	for b.written < number {
 		moved := b.moved
@@ -92,8 +94,9 @@ func (b *bell) await(ctx context.Context, number int) error {
 	return nil
 }
 
-// listener is the open stream of an MCP session, and so the session's bell. c2c sends pings on the stream, and the client must
-// answer them, because a connection may look open long after its other end has gone.
+// listener is the open stream of an MCP session, and so the session's bell. c2c sends pings on the
+// stream, and the client must answer them, because a connection may look open long after its other
+// end has gone.
 type listener struct {
 	bell
 	name  string                       // part of the ids of the stream's pings
@@ -136,8 +139,9 @@ func (l *listener) ping(out *sse.Stream) error {
 
 const pingName = "c2c-ping-"
 
-// pingAnswered takes the id of a request that the client has answered. If the request was a ping of this stream,
-// pingAnswered records the answer. The result first is true for the first answered ping of the stream.
+// pingAnswered takes the id of a request that the client has answered. If the request was a ping of
+// this stream, pingAnswered records the answer. The result first is true for the first answered
+// ping of the stream.
 func (l *listener) pingAnswered(id string) (first bool) {
 	if !strings.HasPrefix(id, pingName+l.name+"-") {
 		return false

@@ -18,12 +18,12 @@ import (
 	"c2c/sessions"
 )
 
-// HTTPConfig configures the tools over Streamable HTTP. Of the embedded Config, the tools use only LockWait, Progress, Log and
-// Uninstalled. All other facts come from the requests of the clients.
+// HTTPConfig configures the tools over Streamable HTTP. Of the embedded Config, the tools use only
+// LockWait, Progress, Log and Uninstalled. All other facts come from the requests of the clients.
 type HTTPConfig struct {
 	tools.Config
-	// Root returns the root for a request; the result by says what has chosen this root. HTTP calls Root at a session's
-	// first tool call, and again if the root was removed.
+	// Root returns the root for a request; the result by says what has chosen this root. HTTP calls
+	// Root at a session's first tool call, and again if the root was removed.
 	Root func(*http.Request) (root, by string, err error)
 	// FindRoot returns the root that Root would choose, and makes nothing; "": it is not known.
 	FindRoot func(*http.Request) string
@@ -32,15 +32,16 @@ type HTTPConfig struct {
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
 	// Process returns the client's process id, or 0 if c2c cannot see the process.
 	Process func(*http.Request) int
-	// CountStream counts a request as a stream of events, see serve.CountStream; nil: HTTP does not count them.
+	// CountStream counts a request as a stream of events, see serve.CountStream; nil: HTTP does not
+	// count them.
 	CountStream func(*http.Request) (ctx context.Context, leave func())
 	Sessions    *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
 	Limits      HTTPLimits
 	Now         func() time.Time // nil is time.Now
 }
 
-// HTTPLimits limits the memory that clients can make the transport use, and the times for which the transport waits. Each
-// comment ends with the default, which zero stands for.
+// HTTPLimits limits the memory that clients can make the transport use, and the times for which the
+// transport waits. Each comment ends with the default, which zero stands for.
 type HTTPLimits struct {
 	Body     int64         // the most bytes of one message (256 KiB of text may be 1.5 MiB of JSON); 2 MiB
 	Sessions int           // open sessions; 256
@@ -92,14 +93,16 @@ func (c *HTTPConfig) fillIn() {
 	}
 }
 
-// lockBinding keeps other connections from looking for their mailbox in a root. The caller must call unlock.
+// lockBinding keeps other connections from looking for their mailbox in a root. The caller must
+// call unlock.
 func (h *host) lockBinding(root string) (unlock func()) {
 	one, _ := h.binding.LoadOrStore(root, new(sync.Mutex))
 	one.(*sync.Mutex).Lock()
 	return one.(*sync.Mutex).Unlock
 }
 
-// connection describes the connection to a client. The argument noBell explains why c2c cannot ring on it; "" means that c2c can.
+// connection describes the connection to a client. The argument noBell explains why c2c cannot ring
+// on it; "" means that c2c can.
 func (h *host) connection(noBell, rootBy, protocol string) tools.Connection {
 	return tools.Connection{Transport: sessions.TransportHTTP, Why: tools.HTTPWhy, Protocol: protocol, RootBy: rootBy, URL: h.cfg.URL, NoBell: noBell}
 }
@@ -110,8 +113,8 @@ func sayLater(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// changes notifies ringers that the bells of a root may have changed. Each channel has room for one value, so several
-// changes may give only one value.
+// changes notifies ringers that the bells of a root may have changed. Each channel has room for one
+// value, so several changes may give only one value.
 type changes struct {
 	mu     sync.Mutex
 	byRoot map[string]chan struct{}
@@ -131,8 +134,8 @@ func (c *changes) of(root string) chan struct{} {
 	return c.byRoot[root]
 }
 
-// notify informs the ringers of a root that the bells of the root have changed. If root is "", it does nothing: a client
-// without a root has no bell.
+// notify informs the ringers of a root that the bells of the root have changed. If root is "", it
+// does nothing: a client without a root has no bell.
 func (c *changes) notify(root string) {
 	if root == "" {
 		return

@@ -376,7 +376,8 @@ func (e *events) message(c *httpClient) (reply, event) {
 	}
 }
 
-// answering reads in the background, as a client does: it answers the pings, and gives all other events.
+// answering reads in the background, as a client does: it answers the pings, and gives all other
+// events.
 func (e *events) answering(c *httpClient) <-chan event {
 	all := make(chan event, 8192)
 	go func() {

@@ -8,8 +8,9 @@ import (
 	"c2c/internal/sse"
 )
 
-// listen opens the stream of a session and ends the previous stream, which the client may have lost without c2c noticing. Its events have no
-// ids, so a client cannot resume it: the ringer rings a newly opened stream at once if mail waits.
+// listen opens the stream of a session and ends the previous stream, which the client may have lost
+// without c2c noticing. Its events have no ids, so a client cannot resume it: the ringer rings a
+// newly opened stream at once if mail waits.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	l := newListener(s.host.listeners.Add(1))
 	s.mu.Lock()
@@ -56,14 +57,16 @@ func (s *httpSession) closeListener(l *listener) {
 	s.changes.notify(s.rootNow())
 }
 
-// pingAnswered takes the id of a response from the client. The first response to a ping on the open stream makes the stream a bell.
+// pingAnswered takes the id of a response from the client. The first response to a ping on the open
+// stream makes the stream a bell.
 func (s *httpSession) pingAnswered(id string) {
 	if l := s.openListener(); l != nil && l.pingAnswered(id) {
 		s.changes.notify(s.rootNow())
 	}
 }
 
-// answeredID returns the id of the request of c2c that a message answers; "" if the message is no response.
+// answeredID returns the id of the request of c2c that a message answers; "" if the message is no
+// response.
 func answeredID(body []byte) string {
 	var head struct {
 		ID     json.RawMessage `json:"id"`
@@ -76,7 +79,8 @@ func answeredID(body []byte) string {
 	return id
 }
 
-// bell returns the bell of the open stream; nil: no stream is open, or the client has answered no ping there.
+// bell returns the bell of the open stream; nil: no stream is open, or the client has answered no
+// ping there.
 func (s *httpSession) bell() numberedBell {
 	l := s.openListener()
 	if l == nil || !l.isAnswered() {

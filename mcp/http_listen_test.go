@@ -128,8 +128,8 @@ func TestABellIsNotRungWhileTheOneBeforeIsNotWritten(t *testing.T) {
 	}
 }
 
-// A client that says in each call whose session it is may have two connections for one mailbox. Each look at them has the same
-// bell, or its ringer would begin anew, and ring, at each.
+// A client that says in each call whose session it is may have two connections for one mailbox.
+// Each look at them has the same bell, or its ringer would begin anew, and ring, at each.
 func TestOfTwoStreamsOfOneMailboxTheNewestRings(t *testing.T) {
 	l := newHTTPLab(t, HTTPLimits{})
 	said := func(c *httpClient) {

@@ -13,8 +13,9 @@ import (
 	"c2c/sessions"
 )
 
-// record is the file of an MCP session that has a mailbox. It lets the client keep its mailbox when the daemon restarts.
-// The file's modification time is at most about touchEvery older than the session's last request.
+// record is the file of an MCP session that has a mailbox. It lets the client keep its mailbox when
+// the daemon restarts. The file's modification time is at most about touchEvery older than the
+// session's last request.
 type record struct {
 	ID            string `json:"id"`
 	Root          string `json:"root"`
@@ -27,7 +28,8 @@ type record struct {
 	Created float64 `json:"created"`
 }
 
-// process is a client's process. The start time distinguishes it from a later process with the same id.
+// process is a client's process. The start time distinguishes it from a later process with the same
+// id.
 type process struct {
 	PID       int    `json:"pid,omitempty"` // 0: c2c cannot see the process
 	StartTime int64  `json:"pid_start_time,omitempty"`
@@ -41,7 +43,8 @@ func (h *host) processOf(pid int) process {
 	return process{PID: pid}
 }
 
-// hasEnded reports whether a process has certainly ended. It returns false for a process that c2c cannot see.
+// hasEnded reports whether a process has certainly ended. It returns false for a process that c2c
+// cannot see.
 func (h *host) hasEnded(p process) bool {
 	if p.PID == 0 || p.StartTime == 0 || !sessions.SameNamespace(p.Namespace, h.processes.Namespace()) {
 		return false
@@ -68,8 +71,8 @@ const (
 	touchEvery   = time.Hour // how much older than the session's last request a record's time may be
 )
 
-// readRecord reads the record of a session that is not open. ok is false if there is no valid record, or if the record is
-// too old.
+// readRecord reads the record of a session that is not open. ok is false if there is no valid
+// record, or if the record is too old.
 func (h *host) readRecord(id string) (k record, ok bool) {
 	if !isSessionID(id) {
 		return k, false
@@ -100,7 +103,8 @@ func (h *host) removeRecord(name string) error {
 	return nil
 }
 
-// touchRecord updates a record's time if it is more than touchEvery older than the session's last request.
+// touchRecord updates a record's time if it is more than touchEvery older than the session's last
+// request.
 func (h *host) touchRecord(id string, used time.Time) {
 	name := id + recordSuffix
 	if info, err := h.cfg.Sessions.Stat(name); err == nil && used.Sub(info.ModTime()) > touchEvery {

@@ -20,7 +20,8 @@ type httpRequest struct {
 	err  error
 }
 
-// begin adds a request to those under way. If the connection breaks, the work for the request goes on.
+// begin adds a request to those under way. If the connection breaks, the work for the request goes
+// on.
 func (s *httpSession) begin(m rpc.Message) *httpRequest {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	q := &httpRequest{Message: m, call: &pendingCall{cancel: cancel}}

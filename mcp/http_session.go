@@ -52,7 +52,8 @@ func newHTTPSession(h *host, id string) *httpSession {
 	return s
 }
 
-// oneRequest is the session as the handler of one request sees it: notifications go into the answer to that request.
+// oneRequest is the session as the handler of one request sees it: notifications go into the answer
+// to that request.
 type oneRequest struct {
 	*httpSession
 	notes chan mcp.JSONRPCNotification
@@ -60,8 +61,8 @@ type oneRequest struct {
 
 func (o oneRequest) NotificationChannel() chan<- mcp.JSONRPCNotification { return o.notes }
 
-// context returns the context for a message of the session. The channel notes receives notifications for the client; if it
-// is nil, they are dropped.
+// context returns the context for a message of the session. The channel notes receives
+// notifications for the client; if it is nil, they are dropped.
 func (s *httpSession) context(ctx context.Context, notes chan mcp.JSONRPCNotification) context.Context {
 	ctx = s.srv.WithContext(tools.WithPeer(ctx, s.peer), oneRequest{s, notes})
 	return server.WithSupportedProtocolVersions(ctx, mcp.LegacyProtocolVersions())
@@ -73,8 +74,9 @@ func (s *httpSession) rootNow() string {
 	return s.root
 }
 
-// decide finds the client's root and process at the first tool call. If the root is gone at a later call, decide
-// finds both anew: only cfg.Root, which gets the client's directory from the request, makes a root.
+// decide finds the client's root and process at the first tool call. If the root is gone at a later
+// call, decide finds both anew: only cfg.Root, which gets the client's directory from the request,
+// makes a root.
 func (s *httpSession) decide(r *http.Request) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
@@ -98,7 +100,8 @@ func isGone(root string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// enter counts a request as under way, unless the session has ended, or is full because too many requests are under way.
+// enter counts a request as under way, unless the session has ended, or is full because too many
+// requests are under way.
 func (s *httpSession) enter() (ended, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +124,8 @@ func (s *httpSession) leave() {
 	}
 }
 
-// end closes the session. It cancels the requests under way; the last of them closes the session's peer.
+// end closes the session. It cancels the requests under way; the last of them closes the session's
+// peer.
 func (s *httpSession) end(why error) {
 	s.mu.Lock()
 	before, idle := s.ended, s.underWay == 0
@@ -170,7 +174,8 @@ type pendingCall struct {
 	gone    bool // the client no longer waits for the answer
 }
 
-// yieldTurn records that the request waits for another session. From then on, the request ends when its client hangs up.
+// yieldTurn records that the request waits for another session. From then on, the request ends when
+// its client hangs up.
 func (p *pendingCall) yieldTurn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,8 +184,9 @@ func (p *pendingCall) yieldTurn() {
 	}
 }
 
-// hangUp records that the client has hung up. If the request waits for another session, it ends. Any other request goes on,
-// because the MCP specification says that a lost connection does not cancel a request.
+// hangUp records that the client has hung up. If the request waits for another session, it ends.
+// Any other request goes on, because the MCP specification says that a lost connection does not
+// cancel a request.
 func (p *pendingCall) hangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +195,8 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// accepts reports whether the session accepts a request. While the client's process lives, requests of other processes are rejected.
+// accepts reports whether the session accepts a request. While the client's process lives, requests
+// of other processes are rejected.
 func (s *httpSession) accepts(r *http.Request) bool {
 	kept, _ := s.record()
 	if kept.PID == 0 || s.hasEnded(kept.process) {
@@ -199,8 +206,8 @@ func (s *httpSession) accepts(r *http.Request) bool {
 	return pid == 0 || pid == kept.PID
 }
 
-// record returns the session's record on disk, zero if the session has no mailbox, and the time at which the session was last
-// used.
+// record returns the session's record on disk, zero if the session has no mailbox, and the time at
+// which the session was last used.
 func (s *httpSession) record() (kept record, used time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +239,8 @@ func (s *httpSession) forgetMailbox() {
 	}
 }
 
-// canEvict reports whether the session can be evicted: it has no mailbox, and no request is under way.
+// canEvict reports whether the session can be evicted: it has no mailbox, and no request is under
+// way.
 func (s *httpSession) canEvict() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,15 +250,17 @@ func (s *httpSession) canEvict() bool {
 // presentAfterCall is how long a client without a stream counts as present after its last call.
 const presentAfterCall = 10 * time.Minute
 
-// isThere reports whether the client uses this session: a request is under way (an open stream is a request), or the client
-// has never opened a stream and its last call is younger than presentAfterCall.
+// isThere reports whether the client uses this session: a request is under way (an open stream is a
+// request), or the client has never opened a stream and its last call is younger than
+// presentAfterCall.
 func (s *httpSession) isThere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.underWay > 0 || !s.listened && s.cfg.Now().Sub(s.used) < presentAfterCall
 }
 
-// clientEnded reports whether the client's process has ended. c2c knows the process only if the session has a mailbox.
+// clientEnded reports whether the client's process has ended. c2c knows the process only if the
+// session has a mailbox.
 func (s *httpSession) clientEnded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

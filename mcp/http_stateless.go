@@ -16,9 +16,9 @@ import (
 	"c2c/mcp/tools"
 )
 
-// stateless answers requests of revision 2026-07-28 and later, by means of mcp-go. These revisions have no MCP sessions: c2c
-// knows a caller only by its process or by an id in the call. The client's bell is an open request subscriptions/listen,
-// see subscription.
+// stateless answers requests of revision 2026-07-28 and later, by means of mcp-go. These revisions
+// have no MCP sessions: c2c knows a caller only by its process or by an id in the call. The
+// client's bell is an open request subscriptions/listen, see subscription.
 type stateless struct {
 	*host
 	handler *server.StreamableHTTPServer
@@ -52,9 +52,10 @@ func newStateless(h *host, t *tools.Tools) *stateless {
 
 type seenKey struct{} // context key of a bool: whether c2c can see the caller's process
 
-// hasSessions reports whether a client would fall back to initialize if c2c refused this revision. After initialize the
-// client has a session, and tests show that mail wakes such a client. All clients that c2c knows fall back. An unknown
-// client may support only this revision, and its request does not show which revisions it supports.
+// hasSessions reports whether a client would fall back to initialize if c2c refused this revision.
+// After initialize the client has a session, and tests show that mail wakes such a client. All
+// clients that c2c knows fall back. An unknown client may support only this revision, and its
+// request does not show which revisions it supports.
 func hasSessions(ctx context.Context) bool {
 	info := server.RequestProtocolInfoFromContext(ctx)
 	if info == nil || info.ClientInfo == nil {
@@ -64,7 +65,8 @@ func hasSessions(ctx context.Context) bool {
 	return known
 }
 
-// noteFailure records, in the request's tools.Written, the error that an answer reports. The transport cannot see it in another way.
+// noteFailure records, in the request's tools.Written, the error that an answer reports. The
+// transport cannot see it in another way.
 func noteFailure(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		s, ok := ctx.Value(tools.WrittenKey{}).(*tools.Written)

@@ -26,7 +26,8 @@ type statelessPeers struct {
 	closing sync.WaitGroup            // those that drop closes
 }
 
-// statelessPeer is a client process that calls without an MCP session. c2c knows only the process of such a client.
+// statelessPeer is a client process that calls without an MCP session. c2c knows only the process
+// of such a client.
 type statelessPeer struct {
 	*tools.Peer
 	table   *statelessPeers
@@ -40,7 +41,8 @@ type statelessPeer struct {
 	told      string        // the session of c2c about which the ringers were last notified
 }
 
-// enter returns the peer of the calling process. It makes a peer if there is none. The peer stays open for the next call.
+// enter returns the peer of the calling process. It makes a peer if there is none. The peer stays
+// open for the next call.
 func (t *statelessPeers) enter(r *http.Request) (*statelessPeer, error) {
 	pid := t.cfg.Process(r)
 	if pid == 0 {
@@ -86,7 +88,8 @@ func (t *statelessPeers) sweep() {
 	}
 }
 
-// drop forgets the peer of a process, and closes it in a goroutine, because a disk may hang. The caller holds the lock.
+// drop forgets the peer of a process, and closes it in a goroutine, because a disk may hang. The
+// caller holds the lock.
 func (t *statelessPeers) drop(key string) {
 	p := t.byKey[key]
 	delete(t.byKey, key)
@@ -134,7 +137,8 @@ func (p *statelessPeer) Bind(sid string, _ bool) error {
 
 func (p *statelessPeer) LockBinding() (unlock func()) { return p.table.lockBinding(p.root) }
 
-// findSession finds the session of c2c that the process had before the daemon was restarted. It does not make a session.
+// findSession finds the session of c2c that the process had before the daemon was restarted. It
+// does not make a session.
 func (p *statelessPeer) findSession(ctx context.Context) {
 	if p.Session() != "" {
 		return
@@ -150,7 +154,8 @@ func (p *statelessPeer) findSession(ctx context.Context) {
 	}
 }
 
-// subscribe begins a subscription and ends the previous one, which the client may have lost without c2c noticing.
+// subscribe begins a subscription and ends the previous one, which the client may have lost without
+// c2c noticing.
 func (p *statelessPeer) subscribe(end func()) *subscription {
 	s := p.table.newSubscription(p.root, end)
 	p.mu.Lock()

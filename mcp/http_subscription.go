@@ -6,8 +6,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// subscription is an open request subscriptions/listen (revision 2026-07-28): the bell of a client without an MCP session.
-// mcp-go first writes and flushes its own acknowledgement of the request. Then it writes and flushes each notification of the bell.
+// subscription is an open request subscriptions/listen (revision 2026-07-28): the bell of a client
+// without an MCP session. mcp-go first writes and flushes its own acknowledgement of the request.
+// Then it writes and flushes each notification of the bell.
 type subscription struct {
 	*host
 	bell
@@ -37,7 +38,8 @@ func (s *subscription) awaitAck(ctx context.Context) {
 	_ = s.await(ctx, 1)
 }
 
-// isBell reports whether c2c can ring here: mcp-go has acknowledged the subscription, and the subscription includes the inbox.
+// isBell reports whether c2c can ring here: mcp-go has acknowledged the subscription, and the
+// subscription includes the inbox.
 func (s *subscription) isBell() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,8 @@ func (c *httpClient) versions(client string) (all []string) {
 	return said.Result.SupportedVersions
 }
 
-// A client that we know comes with initialize as before. Another one may have no revision but the latest.
+// A client that we know comes with initialize as before. Another one may have no revision but the
+// latest.
 func TestTheLatestRevisionIsOfferedToAClientThatWeDoNotKnow(t *testing.T) {
 	l := newHTTPLab(t, HTTPLimits{})
 	seen, hidden := &httpClient{httpLab: l, process: os.Getpid()}, &httpClient{httpLab: l}
@@ -64,7 +65,8 @@ func (c *httpClient) listens(uris string) (e *events, leave func()) {
 	}
 }
 
-// The specification wants the acknowledgement first, also if c2c has nothing of what the client asks for.
+// The specification wants the acknowledgement first, also if c2c has nothing of what the client
+// asks for.
 func TestASubscriptionToNothingIsAcknowledged(t *testing.T) {
 	c := &httpClient{httpLab: newHTTPLab(t, HTTPLimits{}), process: os.Getpid()}
 	for range 10 {

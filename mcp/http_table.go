@@ -22,7 +22,8 @@ var (
 	errIdle      = errors.New("the session was unused for too long")
 )
 
-// sessionTable holds the open MCP sessions by id. A goroutine that holds the table's lock never takes a session's lock.
+// sessionTable holds the open MCP sessions by id. A goroutine that holds the table's lock never
+// takes a session's lock.
 type sessionTable struct {
 	*host
 	busy daemon.Underway // counts the requests of all sessions
@@ -50,7 +51,8 @@ func (t *sessionTable) known(id string) *httpSession {
 	return t.byID[id]
 }
 
-// find returns the session that a request names. If there is none, it answers the request with an error and returns nil.
+// find returns the session that a request names. If there is none, it answers the request with an
+// error and returns nil.
 func (t *sessionTable) find(w http.ResponseWriter, r *http.Request) *httpSession {
 	ids := r.Header.Values(server.HeaderKeySessionID)
 	if len(ids) != 1 || ids[0] == "" {
@@ -73,8 +75,8 @@ func (t *sessionTable) find(w http.ResponseWriter, r *http.Request) *httpSession
 	return s
 }
 
-// enter finds the session of a request, and counts the request as under way until leave is called. If s is nil, enter has
-// answered the request with an error.
+// enter finds the session of a request, and counts the request as under way until leave is called.
+// If s is nil, enter has answered the request with an error.
 func (t *sessionTable) enter(w http.ResponseWriter, r *http.Request) (s *httpSession, leave func()) {
 	if s = t.find(w, r); s == nil {
 		return nil, nil
@@ -100,9 +102,9 @@ func refuseUnknown(w http.ResponseWriter) {
 	http.Error(w, "no such session: start with initialize", http.StatusNotFound)
 }
 
-// add puts a session into the table and returns it. If the table already has a session with this id, add returns that
-// session instead. When the table is full, add first evicts the least recently used session that it may evict; if there is
-// none, it returns nil.
+// add puts a session into the table and returns it. If the table already has a session with this
+// id, add returns that session instead. When the table is full, add first evicts the least recently
+// used session that it may evict; if there is none, it returns nil.
 func (t *sessionTable) add(s *httpSession) *httpSession {
 	for {
 		oldest := t.oldest()
@@ -130,7 +132,8 @@ func (t *sessionTable) oldest() (oldest *httpSession) {
 	return oldest
 }
 
-// drop ends a session and removes it from the table. If forget is set, it also removes the record on disk.
+// drop ends a session and removes it from the table. If forget is set, it also removes the record
+// on disk.
 func (t *sessionTable) drop(s *httpSession, why error, forget bool) {
 	t.mu.Lock()
 	if t.byID[s.id] == s {
@@ -143,7 +146,8 @@ func (t *sessionTable) drop(s *httpSession, why error, forget bool) {
 	}
 }
 
-// revive opens a session from its record, after a restart of the daemon. It returns nil if the table is full.
+// revive opens a session from its record, after a restart of the daemon. It returns nil if the
+// table is full.
 func (t *sessionTable) revive(k record) *httpSession {
 	s := t.newSession(k.ID)
 	s.decided, s.root, s.rootBy, s.kept, s.protocol, s.info = true, k.Root, k.RootBy, k, k.Protocol, mcp.Implementation{Name: k.Client}
@@ -160,8 +164,8 @@ func (t *sessionTable) revive(k record) *httpSession {
 	return there
 }
 
-// dropEnded drops sessions whose client has ended. Until a session is dropped, its peer holds the server lock, and other
-// processes believe that the session lives.
+// dropEnded drops sessions whose client has ended. Until a session is dropped, its peer holds the
+// server lock, and other processes believe that the session lives.
 func (t *sessionTable) dropEnded() {
 	for _, s := range t.snapshot() {
 		if s.clientEnded() {
@@ -191,14 +195,15 @@ func (t *sessionTable) sweep() {
 	}
 }
 
-// binder records the mailbox that a session's peer has found, and compares it with the mailboxes of the other sessions.
+// binder records the mailbox that a session's peer has found, and compares it with the mailboxes of
+// the other sessions.
 type binder struct {
 	*sessionTable
 	s *httpSession
 }
 
-// Taken reports whether another session has the mailbox, and is still used by its client (isThere). An unused session
-// does not count: a client that reconnects leaves its old session behind.
+// Taken reports whether another session has the mailbox, and is still used by its client (isThere).
+// An unused session does not count: a client that reconnects leaves its old session behind.
 func (b binder) Taken(sid string) bool {
 	return slices.ContainsFunc(b.others(sid), (*httpSession).isThere)
 }
@@ -210,8 +215,9 @@ func (b binder) others(sid string) []*httpSession {
 
 func (b binder) LockBinding() (unlock func()) { return b.lockBinding(b.s.rootNow()) }
 
-// Bind writes the mailbox of an MCP session to the session's record, and takes the mailbox away from MCP sessions that their
-// client has left behind. If the calls themselves name their session of c2c, Bind only writes the record, at the first such call.
+// Bind writes the mailbox of an MCP session to the session's record, and takes the mailbox away
+// from MCP sessions that their client has left behind. If the calls themselves name their session
+// of c2c, Bind only writes the record, at the first such call.
 func (b binder) Bind(sid string, named bool) error {
 	s := b.s
 	s.mu.Lock()

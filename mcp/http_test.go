@@ -213,7 +213,8 @@ func TestMailOfAnAnswerThatWasReadIsReadThoughTheClientGoesAtOnce(t *testing.T) 
 	}
 }
 
-// MCP: a connection that breaks is no cancellation. What waits for somebody else ends all the same: its answer comes as mail.
+// MCP: a connection that breaks is no cancellation. What waits for somebody else ends all the same:
+// its answer comes as mail.
 func TestHangingUpEndsOnlyWhatWaitsForSomebodyElse(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		l := newHTTPLab(t, HTTPLimits{})

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// checkedWriter limits the time of each write, and keeps the first error, because mcp-go only logs errors.
+// checkedWriter limits the time of each write, and keeps the first error, because mcp-go only logs
+// errors.
 type checkedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -30,7 +30,8 @@ func pieces(t *testing.T, text string) (all []piece) {
 	return all
 }
 
-// Each client gets a long message in parts that its models pass on whole, and has read it with the last.
+// Each client gets a long message in parts that its models pass on whole, and has read it with the
+// last.
 func TestALongMessageComesInNumberedParts(t *testing.T) {
 	body := strings.Repeat("\"quoted\"\t<\u4e2d\U0001F600>\n\x01", 3_000)
 	for name, tc := range map[string]struct {

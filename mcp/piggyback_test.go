@@ -79,7 +79,8 @@ func TestAClientWhoseHookShowsMailGetsNoneWithAResult(t *testing.T) {
 	}
 }
 
-// A client may show an error otherwise than a result, and a call that it has cancelled gets no answer.
+// A client may show an error otherwise than a result, and a call that it has cancelled gets no
+// answer.
 func TestACallThatFailsOrIsCancelledLeavesTheMail(t *testing.T) {
 	amber, birch := pair(t)
 	amber.want("send", `{"to_alias":"birch","content":"precious"}`)

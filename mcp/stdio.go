@@ -18,8 +18,9 @@ import (
 	"c2c/mcp/tools"
 )
 
-// StdioLimits limits the memory that the stdio transport uses for its client, and the times for which the transport waits.
-// The comments of the first three fields end with the default, which zero stands for. Only tests set other values.
+// StdioLimits limits the memory that the stdio transport uses for its client, and the times for
+// which the transport waits. The comments of the first three fields end with the default, which
+// zero stands for. Only tests set other values.
 type StdioLimits struct {
 	Line  int           // bytes in one message from the client; 4 MiB
 	Write time.Duration // how long an answer waits for the client to read it; 10 s
@@ -36,7 +37,8 @@ func (l StdioLimits) withDefaults() StdioLimits {
 	return StdioLimits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log, l.Stateless}
 }
 
-// queued is the number of requests that may wait in stdio.calls. When more come, Serve stops reading for a while.
+// queued is the number of requests that may wait in stdio.calls. When more come, Serve stops
+// reading for a while.
 const queued = 64
 
 // Serve reads JSON-RPC messages from the input, one in each line, and writes the
@@ -75,7 +77,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 
 	work, stop := context.WithCancel(srv.WithContext(ctx, session))
 	defer stop()
-	// c2c offers no revision later than 2025-11-25, so that the client falls back to that revision, see Stateless.
+	// c2c offers no revision later than 2025-11-25, so that the client falls back to that revision,
+	// see Stateless.
 	work = server.WithSupportedProtocolVersions(work, mcp.LegacyProtocolVersions())
 
 	ended := make(chan error, 1)
@@ -144,8 +147,8 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 		}
 		switch m.Method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover), string(mcp.MethodSubscriptionsListen), string(mcp.MethodResourcesRead):
-			// initialize and server/discover name the client, so they stay in order with the tool calls.
-			// subscriptions/listen and resources/read may take a while.
+			// initialize and server/discover name the client, so they stay in order with the tool
+			// calls. subscriptions/listen and resources/read may take a while.
 			if err := t.queue(ctx, r); err != nil {
 				return err
 			}
@@ -165,7 +168,8 @@ func (t *stdio) queue(ctx context.Context, r *request) error {
 	}
 }
 
-// answerCalls answers the requests from t.calls in order. When t.calls is closed, it ends the output. If ctx ends first, it returns.
+// answerCalls answers the requests from t.calls in order. When t.calls is closed, it ends the
+// output. If ctx ends first, it returns.
 func (t *stdio) answerCalls(ctx context.Context) {
 	defer close(t.answered)
 	underway := runningCalls{hungUp: make(chan struct{})}
@@ -186,7 +190,8 @@ func (t *stdio) answerCalls(ctx context.Context) {
 	}
 }
 
-// runningCalls are the tool calls under way. One call has the turn; the next call begins when that call ends or yields the turn.
+// runningCalls are the tool calls under way. One call has the turn; the next call begins when that
+// call ends or yields the turn.
 type runningCalls struct {
 	wait   sync.WaitGroup
 	hungUp chan struct{} // closed: the calls that have yielded must end
@@ -218,8 +223,8 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 	})
 }
 
-// answer handles r and writes its answer. If the handler has called OnWritten, the handler then gets a report whether the
-// answer was written.
+// answer handles r and writes its answer. If the handler has called OnWritten, the handler then
+// gets a report whether the answer was written.
 func (t *stdio) answer(r *request) {
 	defer t.end(r)
 	ctx, written := tools.WithWritten(r.ctx)

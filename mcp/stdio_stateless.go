@@ -17,14 +17,16 @@ import (
 	"c2c/wake"
 )
 
-// Stateless answers requests of revision 2026-07-28 over standard input and output. It serves only clients that c2c does not
-// know, because such a client may support no other revision. Known clients do not need it: they begin with initialize. And
-// Claude Code accepts no channel notifications from a server with this revision. Config and StdioLimits must point to the
-// same Stateless. The zero value is ready.
+// Stateless answers requests of revision 2026-07-28 over standard input and output. It serves only
+// clients that c2c does not know, because such a client may support no other revision. Known
+// clients do not need it: they begin with initialize. And Claude Code accepts no channel
+// notifications from a server with this revision. Config and StdioLimits must point to the same
+// Stateless. The zero value is ready.
 type Stateless struct {
-	// Listens, if set, is called when the client subscribes to its inbox. The function bells returns a map with at most one entry: the id of
-	// c2c's session, and the client's bell. The channel changed receives a value when that bell may have changed. If Listens is nil, c2c
-	// does not ring.
+	// Listens, if set, is called when the client subscribes to its inbox. The function bells
+	// returns a map with at most one entry: the id of c2c's session, and the client's bell. The
+	// channel changed receives a value when that bell may have changed. If Listens is nil, c2c does
+	// not ring.
 	Listens func(bells func() map[string]wake.Doorbell, changed <-chan struct{})
 
 	t       *tools.Tools
@@ -44,15 +46,15 @@ func (m *Stateless) Attach(t *tools.Tools) {
 	m.t, m.changed = t, make(chan struct{}, 1)
 }
 
-// answers reports whether m answers a request. It returns true if the request names a revision without MCP sessions, and
-// c2c does not know the client.
+// answers reports whether m answers a request. It returns true if the request names a revision
+// without MCP sessions, and c2c does not know the client.
 func (m *Stateless) answers(msg rpc.Message) bool {
 	return m != nil && m.t != nil && msg.ID != nil && bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) &&
 		rpc.IsStateless(msg.Version()) && !m.knows(msg)
 }
 
-// knows reports whether c2c knows the client of a request by its name: the name in c2c's own configuration, or the name that
-// the client gives itself.
+// knows reports whether c2c knows the client of a request by its name: the name in c2c's own
+// configuration, or the name that the client gives itself.
 func (m *Stateless) knows(msg rpc.Message) bool {
 	_, configured := client.Find(m.t.Cfg.Client)
 	_, named := client.ByInfo(msg.ClientName())
@@ -83,8 +85,9 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 	return m.srv
 }
 
-// begin does the work that initialize causes in older revisions. The requests server/discover and tools/list do not cause it,
-// because clients start throw-away copies of their servers only to send these two.
+// begin does the work that initialize causes in older revisions. The requests server/discover and
+// tools/list do not cause it, because clients start throw-away copies of their servers only to send
+// these two.
 func (m *Stateless) begin(ctx context.Context) {
 	m.begun.Do(func() {
 		m.t.Only.SetProtocol(server.RequestProtocolVersion(ctx))
@@ -111,8 +114,8 @@ func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 	r.ctx = server.WithSupportedProtocolVersions(r.srv.WithContext(r.ctx, s), mcp.ValidProtocolVersions)
 }
 
-// stdioSubscription is an open request subscriptions/listen. mcp-go passes it to the handler of this request as the client's
-// MCP session.
+// stdioSubscription is an open request subscriptions/listen. mcp-go passes it to the handler of
+// this request as the client's MCP session.
 type stdioSubscription struct {
 	*server.InProcessSession
 	acks   chan mcp.JSONRPCNotification // gets mcp-go's acknowledgement of the request
@@ -166,7 +169,8 @@ func (m *Stateless) open(l *stdioSubscription) {
 	})
 }
 
-// bells returns a map from the id of c2c's session to the client's bell; nil if the client has not subscribed or has no such session.
+// bells returns a map from the id of c2c's session to the client's bell; nil if the client has not
+// subscribed or has no such session.
 func (m *Stateless) bells() map[string]wake.Doorbell {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,8 +181,8 @@ func (m *Stateless) bells() map[string]wake.Doorbell {
 	return map[string]wake.Doorbell{sid: m.newest}
 }
 
-// Ring queues the notification for the client and returns nil. It returns an error if the subscription has ended or the
-// client does not read.
+// Ring queues the notification for the client and returns nil. It returns an error if the
+// subscription has ended or the client does not read.
 func (l *stdioSubscription) Ring(ctx context.Context, n wake.Notice) error {
 	select {
 	case <-l.ctx.Done():

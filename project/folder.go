@@ -10,12 +10,14 @@ import (
 	"strings"
 )
 
-// foldersDir has a link for each repository in which c2c was used. The link leads nowhere: its text is a folder, with the root that was
-// last used there. So a changed remote and a renamed folder are noticed, and c2c can say where a project is. Each earlier root of the
-// repository has a link of its own, <name of the first link>.<root>, which is made before the first link is replaced.
+// foldersDir has a link for each repository in which c2c was used. The link leads nowhere: its text
+// is a folder, with the root that was last used there. So a changed remote and a renamed folder are
+// noticed, and c2c can say where a project is. Each earlier root of the repository has a link of
+// its own, <name of the first link>.<root>, which is made before the first link is replaced.
 const foldersDir = "folders"
 
-// maxFolders bounds how many links are read when c2c is first used in a folder, or with another root.
+// maxFolders bounds how many links are read when c2c is first used in a folder, or with another
+// root.
 const maxFolders = 4096
 
 // Folder is a repository, as it was when c2c began to use a root in it.
@@ -70,7 +72,8 @@ func FoldersOf(root string) (all []Folder) {
 	return all
 }
 
-// Strangers returns the folders of other projects than that around cwd which have a root now, by their present remote and path.
+// Strangers returns the folders of other projects than that around cwd which have a root now, by
+// their present remote and path.
 func Strangers(getenv func(string) string, cwd, root string) (all []Folder) {
 	own, err := Find(getenv, cwd)
 	for _, f := range FoldersOf(root) {
@@ -85,7 +88,8 @@ func Strangers(getenv func(string) string, cwd, root string) (all []Folder) {
 // key is the same for all clones and work trees of a project.
 func (p project) key() string { return cmp.Or(p.name, p.own) }
 
-// StateOf returns the state directory that a root is in; "" if the root is elsewhere, because C2C_MCP_BROKER_ROOT names it.
+// StateOf returns the state directory that a root is in; "" if the root is elsewhere, because
+// C2C_MCP_BROKER_ROOT names it.
 func StateOf(root string) string {
 	if repos := filepath.Dir(filepath.Dir(root)); filepath.Base(repos) == ReposDir {
 		return filepath.Dir(repos)
@@ -93,8 +97,8 @@ func StateOf(root string) string {
 	return ""
 }
 
-// remember finds the root that was last used in the folder of the project. If it is another one, or c2c has never been used here, Record
-// has to write it.
+// remember finds the root that was last used in the folder of the project. If it is another one, or
+// c2c has never been used here, Record has to write it.
 func (p *Place) remember(root string) {
 	if p.project.dir == "" {
 		return
@@ -108,7 +112,8 @@ func (p *Place) remember(root string) {
 	}
 }
 
-// formerFolders returns the folder of the project with each other root that it has had, the last one first. It reads all links.
+// formerFolders returns the folder of the project with each other root that it has had, the last
+// one first. It reads all links.
 func (p *Place) formerFolders() (all []Folder) {
 	p.folder.file = identity(p.project.dir)
 	folders(p.state, func(name string, f Folder) {

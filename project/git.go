@@ -9,19 +9,20 @@ import (
 	"c2c/internal/proc"
 )
 
-// maxGitFile is the most bytes of a git file that we read. A config has far fewer, and a file of this size can still be parsed at every
-// command.
+// maxGitFile is the most bytes of a git file that we read. A config has far fewer, and a file of
+// this size can still be parsed at every command.
 const maxGitFile = 16 << 20
 
-// repository has git's data about the current directory. Outside of a repository all fields are empty.
+// repository has git's data about the current directory. Outside of a repository all fields are
+// empty.
 type repository struct {
 	url string // URL of the remote "origin"
 	top string // top level of the work tree
 	dir string // git's own directory, which all work trees of a repository share
 }
 
-// findRepository finds the repository around cwd. It reads git's files itself, because starting git twice would take a hook longer than
-// all its other work.
+// findRepository finds the repository around cwd. It reads git's files itself, because starting git
+// twice would take a hook longer than all its other work.
 func findRepository(cwd string) repository {
 	for top := cwd; ; top = filepath.Dir(top) {
 		if dir := gitDirAt(filepath.Join(top, ".git")); dir != "" {
@@ -43,8 +44,9 @@ func findRepository(cwd string) repository {
 	}
 }
 
-// gitDirAt returns the directory with git's config, or "" if there is none. The argument path is that of a .git directory, or of the
-// .git file of a linked work tree or a submodule. A linked work tree shares the config of its main work tree.
+// gitDirAt returns the directory with git's config, or "" if there is none. The argument path is
+// that of a .git directory, or of the .git file of a linked work tree or a submodule. A linked work
+// tree shares the config of its main work tree.
 func gitDirAt(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -67,9 +69,9 @@ func gitDirAt(path string) string {
 	return path
 }
 
-// parseGitConfig returns remote.origin.url. Like git, it takes the last value. The result ok is false for rare content, which only git
-// itself reads correctly: includes, values for one work tree, a top level elsewhere without a URL, and a URL with quotes, escapes or a
-// comment.
+// parseGitConfig returns remote.origin.url. Like git, it takes the last value. The result ok is
+// false for rare content, which only git itself reads correctly: includes, values for one work
+// tree, a top level elsewhere without a URL, and a URL with quotes, escapes or a comment.
 func parseGitConfig(text string) (url string, ok bool) {
 	section := ""
 	moved := false // the top level is not beside .git

@@ -9,12 +9,14 @@ import (
 // Root is the root of a project below a state directory.
 type Root struct {
 	Path string
-	// Name is the project's name. If the project has a remote, the name is the same on all machines. It is "" if the root has no name:
-	// for example, a directory without a repository has such a root.
+	// Name is the project's name. If the project has a remote, the name is the same on all
+	// machines. It is "" if the root has no name: for example, a directory without a repository has
+	// such a root.
 	Name string
 }
 
-// RootsIn returns the roots below a state directory. If a project has had several remotes, its root gets the name of the latest remote.
+// RootsIn returns the roots below a state directory. If a project has had several remotes, its root
+// gets the name of the latest remote.
 func RootsIn(state string) (all []Root) {
 	names := map[string]string{} // keyed by the root's directory
 	since := map[string]time.Time{}

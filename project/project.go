@@ -69,8 +69,8 @@ func (l link) target() string {
 	return filepath.Join("..", ReposDir, l.root)
 }
 
-// linked returns the root to which a link of ours leads. The result there reports whether the name exists. If the name exists and the
-// result root is "", the name is not a link of ours, but a root.
+// linked returns the root to which a link of ours leads. The result there reports whether the name
+// exists. If the name exists and the result root is "", the name is not a link of ours, but a root.
 func linked(state, dir, name string) (root string, there bool) {
 	text, err := os.Readlink(filepath.Join(state, dir, name))
 	if err != nil {
@@ -98,8 +98,9 @@ func follow(state, root string) string {
 	return root
 }
 
-// RootAt returns a path that was written down earlier, if it is a root in the state directory; "" if it is anything else. If the root was
-// merged since, RootAt returns the root that has its mail now.
+// RootAt returns a path that was written down earlier, if it is a root in the state directory; ""
+// if it is anything else. If the root was merged since, RootAt returns the root that has its mail
+// now.
 func RootAt(state, path string) string {
 	if name := filepath.Base(filepath.Dir(path)); isFingerprint(name) || name == "default" {
 		if root := filepath.Join(state, ReposDir, name, "broker"); root == path {
@@ -109,7 +110,8 @@ func RootAt(state, path string) string {
 	return ""
 }
 
-// decide finds the root of a project that has a name, and adds the missing links to p.links. Find has the rules.
+// decide finds the root of a project that has a name, and adds the missing links to p.links. Find
+// has the rules.
 func (p *Place) decide() (root string) {
 	own, name := p.project.own, p.project.name
 	recorded, known := linked(p.state, ProjectsDir, name)
@@ -132,8 +134,8 @@ func (p *Place) decide() (root string) {
 	default:
 		root = p.spelled()
 	}
-	// Record makes the links that were missing a moment ago. If another process has made one of them meanwhile, Record reports
-	// this, and the caller decides anew.
+	// Record makes the links that were missing a moment ago. If another process has made one of
+	// them meanwhile, Record reports this, and the caller decides anew.
 	if !known {
 		p.links = append(p.links, link{ProjectsDir, name, root})
 	}
@@ -143,7 +145,8 @@ func (p *Place) decide() (root string) {
 	return root
 }
 
-// spelled returns the existing root of another spelling of the URL, or if there is none, the project's own root.
+// spelled returns the existing root of another spelling of the URL, or if there is none, the
+// project's own root.
 func (p *Place) spelled() string {
 	for _, url := range spellings(p.project.remote) {
 		if fp := fingerprint(url); fp != p.project.own {
@@ -155,9 +158,9 @@ func (p *Place) spelled() string {
 	return p.project.own
 }
 
-// Record makes the missing links. The result again is true if another process has made one of them first. Record returns no error: if a
-// link cannot be made, a new root cannot be made either, and the call that opens the root returns the reason. An existing root can be
-// used without the link.
+// Record makes the missing links. The result again is true if another process has made one of them
+// first. Record returns no error: if a link cannot be made, a new root cannot be made either, and
+// the call that opens the root returns the reason. An existing root can be used without the link.
 func (p *Place) Record() (again bool) {
 	p.recordFolder() // if it fails, the next call tries again
 	for _, l := range p.links {
@@ -177,7 +180,8 @@ func (p *Place) Record() (again bool) {
 	return false
 }
 
-// recordFolder makes the link to the folder name the root that is used now. If it is killed, no root is forgotten: the others have links.
+// recordFolder makes the link to the folder name the root that is used now. If it is killed, no
+// root is forgotten: the others have links.
 func (p *Place) recordFolder() error {
 	if !p.changed {
 		return nil
@@ -198,12 +202,14 @@ func (p *Place) recordFolder() error {
 	return dir.Symlink(p.folder.text(), p.folderName)
 }
 
-// TellRelay makes a running relay look for new roots, if Record has made a link. Call it after the root was made.
+// TellRelay makes a running relay look for new roots, if Record has made a link. Call it after the
+// root was made.
 func (p *Place) TellRelay() {
 	if len(p.links) == 0 {
 		return
 	}
-	// The relay watches this file, and notices when a process closes it. If the file does not exist, no relay ever ran.
+	// The relay watches this file, and notices when a process closes it. If the file does not
+	// exist, no relay ever ran.
 	if f, err := os.OpenFile(filepath.Join(p.state, "relay", "wanted.lock"), os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
 		f.Close()
 	}

@@ -16,10 +16,12 @@ var defaultPorts = format.Pairs{
 	{"ssh", "22"}, {"git+ssh", "22"}, {"ssh+git", "22"}, {"http", "80"}, {"https", "443"}, {"git", "9418"}, {"ftp", "21"}, {"ftps", "990"},
 }
 
-// remoteName returns the name of a remote: host/path. The usual URLs of one repository give the same name: a URL with ssh or https, or the
-// short form of ssh (user@host:path), each with or without .git. A port counts only if it is not the usual one of the scheme. The user
-// counts only if the path is in the user's home. The result ok is false for a remote on this machine (a path, file://), for a remote that
-// git reaches with another helper program, and for text that is not a URL. In these cases only equal texts mean the same repository.
+// remoteName returns the name of a remote: host/path. The usual URLs of one repository give the
+// same name: a URL with ssh or https, or the short form of ssh (user@host:path), each with or
+// without .git. A port counts only if it is not the usual one of the scheme. The user counts only
+// if the path is in the user's home. The result ok is false for a remote on this machine (a path,
+// file://), for a remote that git reaches with another helper program, and for text that is not a
+// URL. In these cases only equal texts mean the same repository.
 func remoteName(url string) (name string, ok bool) {
 	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", false
@@ -59,7 +61,8 @@ func remoteName(url string) (name string, ok bool) {
 	return host + "/" + path, true
 }
 
-// cutPort cuts the port off a host if it is the usual port. It returns false if the host is not valid.
+// cutPort cuts the port off a host if it is the usual port. It returns false if the host is not
+// valid.
 func cutPort(host, usual string) (string, bool) {
 	name, port := host, ""
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
@@ -77,8 +80,9 @@ func cutPort(host, usual string) (string, bool) {
 	return name + ":" + port, true
 }
 
-// cutShort splits user@host:path at the colon. The result ok is false for other text. As in git, text with a slash before the colon is a
-// path on this machine, and the part before two colons is the name of a helper program. A host in brackets may contain colons and a port.
+// cutShort splits user@host:path at the colon. The result ok is false for other text. As in git,
+// text with a slash before the colon is a path on this machine, and the part before two colons is
+// the name of a helper program. A host in brackets may contain colons and a port.
 func cutShort(url string) (at, path string, ok bool) {
 	end := 0
 	if i := strings.IndexByte(url, '['); i == 0 || i > 0 && url[i-1] == '@' {
@@ -93,8 +97,8 @@ func cutShort(url string) (at, path string, ok bool) {
 	return url[:end+i], url[end+i+1:], true
 }
 
-// spellings returns the usual URLs of the remote with this name. Older programs made the fingerprint of a root from
-// one of these URLs.
+// spellings returns the usual URLs of the remote with this name. Older programs made the
+// fingerprint of a root from one of these URLs.
 func spellings(name string) (urls []string) {
 	host, path, _ := strings.Cut(name, "/")
 	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {

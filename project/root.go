@@ -10,8 +10,9 @@ import (
 // Place is the root of a project, and the data by which it was found.
 type Place struct {
 	Path, Source string
-	// Former has the earlier roots of the repository, if it had another root when c2c was last used in it: its remote was changed, or its
-	// folder renamed. It keeps a former root while sessions of that one run.
+	// Former has the earlier roots of the repository, if it had another root when c2c was last used
+	// in it: its remote was changed, or its folder renamed. It keeps a former root while sessions
+	// of that one run.
 	Former     []string
 	state      string // "" if a variable names the root
 	project    project
@@ -25,12 +26,14 @@ type Place struct {
 // Top returns the top directory of the repository; "" outside of every repository.
 func (p Place) Top() string { return p.folder.Path }
 
-// Find returns the directory that holds the mail of the repository around cwd, and the name of the environment variable by which it was
-// found. It creates nothing: Record makes the missing links. Only package broker may open the place that it returns, because sessions that
-// run may keep a former root of the repository.
+// Find returns the directory that holds the mail of the repository around cwd, and the name of the
+// environment variable by which it was found. It creates nothing: Record makes the missing links.
+// Only package broker may open the place that it returns, because sessions that run may keep a
+// former root of the repository.
 //
-// All clones of one remote, and all work trees of one repository, share a root. Older programs have one root for each spelling of the
-// remote's URL: repos/<fingerprint of the URL>. Find uses such a root if it exists:
+// All clones of one remote, and all work trees of one repository, share a root. Older programs have
+// one root for each spelling of the remote's URL: repos/<fingerprint of the URL>. Find uses such a
+// root if it exists:
 //
 //   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root, whichever program made it.
 //   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root. broker.OpenHere makes this link before
@@ -38,14 +41,16 @@ func (p Place) Top() string { return p.folder.Path }
 //   - Else, if there is a directory for another usual spelling of the URL, it is the root.
 //   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
-// If the root is not repos/<own fingerprint>, OpenHere makes this name a link to the root. Older programs follow
-// this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
+// If the root is not repos/<own fingerprint>, OpenHere makes this name a link to the root. Older
+// programs follow this link. The link also keeps any program from making a directory there, which
+// would separate this clone from the others.
 func Find(getenv func(string) string, cwd string) (Place, error) {
 	root := Named(getenv)
 	if filepath.IsAbs(root) {
 		return Place{Path: filepath.Clean(root), Source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
-	// If the working directory does not exist, return an error: otherwise all projects would share the root "default".
+	// If the working directory does not exist, return an error: otherwise all projects would share
+	// the root "default".
 	real, err := filepath.EvalSymlinks(cwd) // git resolves symbolic links, too
 	if cwd == "" || err != nil {
 		return Place{}, errors.New("find the root: there is no working directory, perhaps it was removed: " +
@@ -80,8 +85,8 @@ func Named(getenv func(string) string) string {
 	return root
 }
 
-// StateDir returns the directory of all roots and links, and the environment variable by which it was found. It returns "" if no
-// variable is set.
+// StateDir returns the directory of all roots and links, and the environment variable by which it
+// was found. It returns "" if no variable is set.
 func StateDir(getenv func(string) string) (dir, source string) {
 	if state := getenv("XDG_STATE_HOME"); state != "" {
 		return filepath.Join(state, "c2c"), "XDG_STATE_HOME"

@@ -9,8 +9,9 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Roots returns the root of the project around cwd, and other roots with mail of the same project. Older programs
-// made these other roots: one for each spelling of the remote's URL, for each work tree, and for each state directory.
+// Roots returns the root of the project around cwd, and other roots with mail of the same project.
+// Older programs made these other roots: one for each spelling of the remote's URL, for each work
+// tree, and for each state directory.
 func Roots(getenv func(string) string, cwd string) (root string, others []string, err error) {
 	p, err := Find(getenv, cwd)
 	if err != nil || p.state == "" || p.project.own == "default" {
@@ -45,8 +46,8 @@ func Roots(getenv func(string) string, cwd string) (root string, others []string
 	return root, others, nil
 }
 
-// States returns the state directories of this user. There may be two, because one client may have been started with XDG_STATE_HOME,
-// and another without.
+// States returns the state directories of this user. There may be two, because one client may have
+// been started with XDG_STATE_HOME, and another without.
 func States(getenv func(string) string) (dirs []string) {
 	for _, name := range []string{"XDG_STATE_HOME", "HOME"} {
 		only := func(n string) string {
@@ -86,8 +87,8 @@ func (p project) fingerprints(state string) []string {
 	return all
 }
 
-// workTrees returns the top levels of all work trees. If there is no remote, an older program makes the fingerprint of a root from one of
-// them.
+// workTrees returns the top levels of all work trees. If there is no remote, an older program makes
+// the fingerprint of a root from one of them.
 func (p project) workTrees() (tops []string) {
 	if filepath.Base(p.dir) == ".git" {
 		tops = append(tops, filepath.Dir(p.dir))

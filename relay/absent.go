@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// AnswerAbsent answers a frame for a project that this host does not have. It ignores all other packets, and unpaired hosts. After the
-// answer, the sending host keeps its mail. It asks again every five minutes, and when this host sends it a hello for the project.
+// AnswerAbsent answers a frame for a project that this host does not have. It ignores all other
+// packets, and unpaired hosts. After the answer, the sending host keeps its mail. It asks again
+// every five minutes, and when this host sends it a hello for the project.
 func AnswerAbsent(ctx context.Context, peers Peers, carrier Carrier, packet []byte) error {
 	from, h, _, err := check(peers, packet)
 	if err != nil || h.kind != Frame {

@@ -20,8 +20,9 @@ const (
 	longest  = 10 * 366 * 24 * time.Hour // the longest time span that a message may have
 )
 
-// meta is the form of a message in a packet, without the content. Times are seconds from now, because the clocks of two hosts may differ.
-// The name of the sending host is left out: the receiver knows the host by its key.
+// meta is the form of a message in a packet, without the content. Times are seconds from now,
+// because the clocks of two hosts may differ. The name of the sending host is left out: the
+// receiver knows the host by its key.
 type meta struct {
 	From         string  `json:"from"` // an alias of the sending host
 	Session      string  `json:"session,omitempty"`
@@ -44,7 +45,8 @@ type meta struct {
 	Chain        string  `json:"chain,omitempty"`
 }
 
-// spans returns, for each field that is a time, a pointer to the time in the message and a pointer to the span in meta.
+// spans returns, for each field that is a time, a pointer to the time in the message and a pointer
+// to the span in meta.
 func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
 	return [4]struct{ at, in *float64 }{{&m.ExpiresAt, &w.ExpiresIn}, {&m.AnswerBy, &w.AnswerWithin}, {&m.Due, &w.DueIn}, {&m.NotBefore, &w.NotBeforeIn}}
 }
@@ -79,8 +81,8 @@ type wire struct {
 	id      identity // as the receiver computes it
 }
 
-// wireOf converts a message. The outbox may have a message of another program that no mailbox can keep. For such a message, wireOf returns
-// an empty message, which the receiver refuses.
+// wireOf converts a message. The outbox may have a message of another program that no mailbox can
+// keep. For such a message, wireOf returns an empty message, which the receiver refuses.
 func wireOf(m mail.Message, now time.Time) wire {
 	w := metaOf(m, now)
 	if data, err := json.Marshal(w); err == nil && len(data) <= maxMeta && m.Check() == nil {
@@ -89,11 +91,12 @@ func wireOf(m mail.Message, now time.Time) wire {
 	return wire{meta: []byte("{}")}
 }
 
-// size returns an upper bound of the message's size in a frame. The exact size varies, because the times change with each sending.
+// size returns an upper bound of the message's size in a frame. The exact size varies, because the
+// times change with each sending.
 func (w wire) size() int { return len(w.meta) + len(w.content) + 64 }
 
-// appendMessages writes the body of a frame: for each message the length of its meta, the meta in JSON, the length of its content,
-// and the content. Lengths are uvarints.
+// appendMessages writes the body of a frame: for each message the length of its meta, the meta in
+// JSON, the length of its content, and the content. Lengths are uvarints.
 func appendMessages(b []byte, msgs []mail.Message, now time.Time) []byte {
 	for _, m := range msgs {
 		w := wireOf(m, now)
@@ -103,7 +106,8 @@ func appendMessages(b []byte, msgs []mail.Message, now time.Time) []byte {
 	return b
 }
 
-// incoming is one message of a frame. If the field why is not Stored, the message is refused, and only its identity counts.
+// incoming is one message of a frame. If the field why is not Stored, the message is refused, and
+// only its identity counts.
 type incoming struct {
 	mail.Message
 	why  Reason
@@ -112,7 +116,8 @@ type incoming struct {
 	done bool // it is stored or refused
 }
 
-// parseMessages parses the body of a frame. An invalid frame is an error. A message that no mailbox could keep is marked as refused.
+// parseMessages parses the body of a frame. An invalid frame is an error. A message that no mailbox
+// could keep is marked as refused.
 func parseMessages(body []byte, count int, peer string, now time.Time) ([]incoming, error) {
 	msgs := make([]incoming, 0, min(count, maxCount))
 	piece := func(limit int) ([]byte, bool) {
@@ -185,7 +190,8 @@ func isReceiver(to string) bool {
 	return ok || mail.CheckAlias(to) == nil
 }
 
-// span limits a time span that a peer has sent, so that the sum of a time and the span cannot overflow.
+// span limits a time span that a peer has sent, so that the sum of a time and the span cannot
+// overflow.
 func span(seconds float64) time.Duration {
 	limit := longest.Seconds()
 	return time.Duration(min(max(seconds, -limit), limit) * float64(time.Second))
@@ -209,7 +215,8 @@ func startOf(epoch uint64) hash {
 	return hash(sum[:16])
 }
 
-// next returns the hash after one more message, whose identity is id. The hash h covers the messages before it.
+// next returns the hash after one more message, whose identity is id. The hash h covers the
+// messages before it.
 func (h hash) next(id identity) hash {
 	b := h[:len(h):len(h)]
 	for _, s := range []string{id.Session, id.From, id.To, id.ID} {

@@ -11,7 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// openPeers takes any signature and any body: what stands behind them is to be as hostile as it can be.
+// openPeers takes any signature and any body: what stands behind them is to be as hostile as it can
+// be.
 type openPeers struct{ key ed25519.PrivateKey }
 
 func (p openPeers) Key() ed25519.PublicKey                { return p.key.Public().(ed25519.PublicKey) }

@@ -1,11 +1,13 @@
-// This part keeps the list of the machines with which this machine exchanges mail: their keys, the sessions that each may reach, and
-// the invitations by which two machines pair.
+// This part keeps the list of the machines with which this machine exchanges mail: their keys, the
+// sessions that each may reach, and the invitations by which two machines pair.
 //
-// A key identifies a host. Its name, which follows the @ of an address, is local: another machine may have another name for it. A host that
-// is not in the list has no rights. A host reaches no session if its list of allowed aliases or its list of allowed projects is empty.
+// A key identifies a host. Its name, which follows the @ of an address, is local: another machine
+// may have another name for it. A host that is not in the list has no rights. A host reaches no
+// session if its list of allowed aliases or its list of allowed projects is empty.
 //
-// All data is in files of <state directory>/relay. Any number of processes may use them at once. Each call reads the list again if the file
-// has changed. So the relay refuses a revoked host from the next packet on.
+// All data is in files of <state directory>/relay. Any number of processes may use them at once.
+// Each call reads the list again if the file has changed. So the relay refuses a revoked host from
+// the next packet on.
 //
 //	key               the secret key of this host; written once, never changed
 //	hosts.json        the hosts, at most 2 MiB: a post-quantum key takes 2 KB, and a hub may have 500 hosts
@@ -46,7 +48,8 @@ type Host struct {
 	Key      Public   `json:"key"`
 }
 
-// Project is a project whose repository has no git remote. A person has given it a name. All hosts that have the project use the same name.
+// Project is a project whose repository has no git remote. A person has given it a name. All hosts
+// that have the project use the same name.
 type NamedProject struct {
 	Name string `json:"name"`
 	Root string `json:"root"` // absolute
@@ -62,7 +65,8 @@ var (
 	ErrInvitation = errors.New("no such invitation; it may have expired, or a wrong answer has ended it")
 )
 
-// MayReach reports whether the host may write to an alias of a project; if alias is empty, whether it may write to at least one alias.
+// MayReach reports whether the host may write to an alias of a project; if alias is empty, whether
+// it may write to at least one alias.
 func (h Host) MayReach(project, alias string) bool {
 	return h.MayReachProject(project) &&
 		(alias == "" || slices.Contains(h.Aliases, AnyName) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }))
@@ -79,8 +83,8 @@ const maxName = 63
 // CheckName returns an error if name is not a valid name of a host.
 func CheckName(name string) error { return mail.CheckHost(name) }
 
-// NameOf makes a name for a host from a machine's own name: it is the part before the first dot, in lower case. The result is "" if no
-// valid name is left.
+// NameOf makes a name for a host from a machine's own name: it is the part before the first dot, in
+// lower case. The result is "" if no valid name is left.
 func HostNameOf(machine string) string {
 	label, _, _ := strings.Cut(strings.ToLower(machine), ".")
 	name := strings.Map(func(c rune) rune {
@@ -92,7 +96,8 @@ func HostNameOf(machine string) string {
 	return strings.Trim(name[:min(len(name), maxName)], "-")
 }
 
-// CheckDest returns an error if dest is not an ssh destination. So nobody can pass an option to ssh.
+// CheckDest returns an error if dest is not an ssh destination. So nobody can pass an option to
+// ssh.
 func CheckDest(dest string) error {
 	if dest == "" || len(dest) > 255 || dest[0] == '-' || strings.ContainsFunc(dest, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune("'\"`$\\;&|<>(){}*?!#", c)
@@ -148,7 +153,8 @@ func (p NamedProject) check() error {
 	return nil
 }
 
-// DamagedError means that a file of this package is not usable. No host has rights until a person has repaired the file.
+// DamagedError means that a file of this package is not usable. No host has rights until a person
+// has repaired the file.
 type DamagedHostsError struct {
 	Path string
 	Err  error

@@ -99,7 +99,8 @@ func TestProcessesThatStartTogetherMakeOneKey(t *testing.T) {
 	}
 }
 
-// A new key in place of a lost one would make this another host, which the paired ones refuse. A person has to know.
+// A new key in place of a lost one would make this another host, which the paired ones refuse. A
+// person has to know.
 func TestALostKeyIsNotReplacedWhileHostsArePaired(t *testing.T) {
 	a, b := newMachine(t), newMachine(t)
 	a.add(b.host("devbox"))

@@ -31,8 +31,9 @@ const (
 	InvitationTime = time.Hour
 )
 
-// Invitation has the data of a text that the person at one host gives to the person at another host, over a channel that both trust. Any
-// host that has the text can pair with the inviter. An invitation works once, within an hour.
+// Invitation has the data of a text that the person at one host gives to the person at another
+// host, over a channel that both trust. Any host that has the text can pair with the inviter. An
+// invitation works once, within an hour.
 type Invitation struct {
 	Number  string  `json:"number"` // identifies the invitation among the inviter's invitations
 	Secret  []byte  `json:"secret"`
@@ -65,9 +66,10 @@ type kept struct {
 	Unattended bool `json:"unattended,omitempty"` // no person needs to confirm the answer
 }
 
-// Invite makes an invitation and writes it to disk. The argument name is the name of this host, and address is its address. The host that
-// answers gets the name, carrier and rights of h. If h has no name, that host gets the name in its answer. If unattended, the proof in the
-// answer is enough to pair, without a person.
+// Invite makes an invitation and writes it to disk. The argument name is the name of this host, and
+// address is its address. The host that answers gets the name, carrier and rights of h. If h has no
+// name, that host gets the name in its answer. If unattended, the proof in the answer is enough to
+// pair, without a person.
 func (l *HostList) Invite(ctx context.Context, key *Key, name, address string, h Host, unattended bool) (Invitation, error) {
 	i := Invitation{Number: strings.ToLower(rand.Text()[:16]), Secret: make([]byte, invitationBytes), Name: name, Carrier: h.Carrier,
 		Address: address, Expires: mail.Seconds(l.now().Add(InvitationTime)), Key: key.Public()}
@@ -107,7 +109,8 @@ func (i Invitation) check() error {
 // String returns the text of an invitation, for pasting.
 func (i Invitation) String() string { return pasted(invitationTag, i) }
 
-// ParseInvitation parses a pasted text. It ignores blanks and line ends, because terminals and mail programs add some.
+// ParseInvitation parses a pasted text. It ignores blanks and line ends, because terminals and mail
+// programs add some.
 func ParseInvitation(text string) (i Invitation, err error) {
 	if err := parsePasted(invitationTag, text, &i); err != nil {
 		return Invitation{}, err
@@ -118,8 +121,8 @@ func ParseInvitation(text string) (i Invitation, err error) {
 // IsAnswer reports whether a pasted text is the answer to an invitation.
 func IsAnswer(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), answerTag) }
 
-// Answer answers an invitation. If the carrier is ssh, sshKey is this host's public ssh key. The caller must also add the inviter to the
-// list.
+// Answer answers an invitation. If the carrier is ssh, sshKey is this host's public ssh key. The
+// caller must also add the inviter to the list.
 func (i Invitation) Answer(key *Key, name, sshKey string) (InvitationAnswer, error) {
 	a := InvitationAnswer{Number: i.Number, Name: name, Key: key.Public(), SSHKey: sshKey}
 	a.Proof = a.prove(i.Secret, i.Key)
@@ -160,8 +163,8 @@ func (l *HostList) Unattended(a InvitationAnswer) bool {
 	return err == nil && slices.ContainsFunc(all, func(k kept) bool { return k.Number == a.Number && k.Unattended })
 }
 
-// Redeem adds the host that has answered an invitation of this host. It removes the invitation, even if the answer is wrong. Errors:
-// ErrInvitation, and the errors of Add.
+// Redeem adds the host that has answered an invitation of this host. It removes the invitation,
+// even if the answer is wrong. Errors: ErrInvitation, and the errors of Add.
 func (l *HostList) Redeem(ctx context.Context, key *Key, a InvitationAnswer) (h Host, err error) {
 	if err := a.check(); err != nil {
 		return Host{}, err
@@ -177,8 +180,8 @@ func (l *HostList) Redeem(ctx context.Context, key *Key, a InvitationAnswer) (h 
 			return fmt.Errorf("pair with %q: %w", a.Name, ErrInvitation)
 		}
 		k = all[at]
-		// Remove the invitation before adding the host. Then a kill in between only costs the invitation. With the other order, the invitation
-		// could be used twice.
+		// Remove the invitation before adding the host. Then a kill in between only costs the
+		// invitation. With the other order, the invitation could be used twice.
 		if err := l.writeInvitations(slices.Delete(all, at, at+1)); err != nil {
 			return err
 		}
@@ -195,7 +198,8 @@ func (l *HostList) Redeem(ctx context.Context, key *Key, a InvitationAnswer) (h 
 	return h, err
 }
 
-// readInvitations returns the open invitations. If the file is damaged, it returns none: people can make new invitations.
+// readInvitations returns the open invitations. If the file is damaged, it returns none: people can
+// make new invitations.
 func (l *HostList) readInvitations() (all []kept, err error) {
 	data, err := readPrivate(l.dir, invitationFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DamagedHostsError)) {

@@ -38,8 +38,9 @@ type Key struct {
 // ErrKeyLost means that the key file is gone, and paired hosts know this host by that key.
 var ErrKeyLost = errors.New("the key of this machine is gone, and other machines know this machine by that key")
 
-// LoadKey reads the key of this host. The first time, it makes the key. A damaged key is an error. A missing key is an error if hosts are
-// paired with this one: LoadKey makes no new key then, because the paired hosts would take a machine with a new key for another host.
+// LoadKey reads the key of this host. The first time, it makes the key. A damaged key is an error.
+// A missing key is an error if hosts are paired with this one: LoadKey makes no new key then,
+// because the paired hosts would take a machine with a new key for another host.
 func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	k, err := ReadKey(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +90,8 @@ func (k *Key) text() []byte {
 		signs, base64.StdEncoding.EncodeToString(k.sign.Seed()), k.open)
 }
 
-// ReadKey reads the key of this host as LoadKey does, but never makes a key. If there is no key, the error is fs.ErrNotExist.
+// ReadKey reads the key of this host as LoadKey does, but never makes a key. If there is no key,
+// the error is fs.ErrNotExist.
 func ReadKey(dir *atomicfile.Dir) (*Key, error) {
 	data, err := readPrivate(dir, keyFile, maxKey)
 	if err != nil {
@@ -127,11 +129,12 @@ func readPrivate(dir *atomicfile.Dir, name string, limit int64) ([]byte, error) 
 // Public returns the public half of the key.
 func (k *Key) Public() Public { return k.public }
 
-// Sign signs data. The data must begin with its purpose, because this host signs everything with one key, and a signature for one purpose
-// must not be valid for another.
+// Sign signs data. The data must begin with its purpose, because this host signs everything with
+// one key, and a signature for one purpose must not be valid for another.
 func (k *Key) Sign(data []byte) []byte { return ed25519.Sign(k.sign, data) }
 
-// Open decrypts data that was sealed for this host. If the result has more than limit bytes, it returns an error.
+// Open decrypts data that was sealed for this host. If the result has more than limit bytes, it
+// returns an error.
 func (k *Key) Open(sealed []byte, limit int64) ([]byte, error) {
 	r, err := age.Decrypt(bytes.NewReader(sealed), k.open)
 	if err != nil {
@@ -147,8 +150,8 @@ func (k *Key) Open(sealed []byte, limit int64) ([]byte, error) {
 	return plain, nil
 }
 
-// Public is the public key of a host. With it one can verify the host's signatures, and seal data so that only the host can open it. The
-// zero value is no key.
+// Public is the public key of a host. With it one can verify the host's signatures, and seal data
+// so that only the host can open it. The zero value is no key.
 type Public struct {
 	sign ed25519.PublicKey
 	seal *age.HybridRecipient
@@ -167,7 +170,8 @@ var idCoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 // ID returns a hash of the whole public key, 32 letters and digits. It is unique for each host.
 func (p Public) ID() string { return p.id }
 
-// SigningKey returns the part of the public key that verifies signatures. Packets name a host by this part.
+// SigningKey returns the part of the public key that verifies signatures. Packets name a host by
+// this part.
 func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
 
 // Fingerprint returns the ID in the form that people compare: in groups of four characters.
@@ -182,7 +186,8 @@ func (p Public) Fingerprint() string {
 	return b.String()
 }
 
-// Seal encrypts plain so that only the host can decrypt it. The result does not prove who has sealed it.
+// Seal encrypts plain so that only the host can decrypt it. The result does not prove who has
+// sealed it.
 func (p Public) Seal(plain []byte) ([]byte, error) {
 	if p.seal == nil {
 		return nil, errors.New("seal: there is no key")

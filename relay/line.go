@@ -24,18 +24,21 @@ type Config struct {
 	Way     func(peer string) Way // how packets get to a peer; nil: the zero Way for all peers
 	Log     inbox.Log             // nil: no log
 	Now     func() time.Time      // nil: time.Now
-	// Fault is called between the steps of a change on disk, and before a packet is sent. At each of these points, a kill would leave the
-	// files in another state. If Fault returns an error, the relay stops there as if it were killed. Only tests set Fault.
+	// Fault is called between the steps of a change on disk, and before a packet is sent. At each
+	// of these points, a kill would leave the files in another state. If Fault returns an error,
+	// the relay stops there as if it were killed. Only tests set Fault.
 	Fault func(step string) error
 }
 
-// Way says how packets get to a peer. The zero value: the peer makes the link, and this host may notice late that the link has ended.
+// Way says how packets get to a peer. The zero value: the peer makes the link, and this host may
+// notice late that the link has ended.
 type Way struct {
 	Hub   bool // a hub takes the packets, even while the peer sleeps; a link then means that the hub can be reached
 	Dials bool // this host dials the peer, so the carrier notices within a minute that the peer is gone
 }
 
-// A Relay carries the mail of one root to all paired hosts and from them. Any number of goroutines may call its methods.
+// A Relay carries the mail of one root to all paired hosts and from them. Any number of goroutines
+// may call its methods.
 type Relay struct {
 	Config
 	dir *atomicfile.Dir
@@ -70,15 +73,17 @@ func Open(cfg Config) (*Relay, error) {
 	return &Relay{Config: cfg, dir: dir, lines: map[string]*line{}, started: make(chan struct{}, 1)}, nil
 }
 
-// patience is how long the relay waits for a lock before it gives up, and tries again later. A suspended process may hold a lock for days,
-// and meanwhile the line's other packets must come and go.
+// patience is how long the relay waits for a lock before it gives up, and tries again later. A
+// suspended process may hold a lock for days, and meanwhile the line's other packets must come and
+// go.
 const patience = 2 * time.Second
 
 func brief(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, patience)
 }
 
-// Run sends mail until ctx ends, and then releases its leases. Call no other method after Run has returned.
+// Run sends mail until ctx ends, and then releases its leases. Call no other method after Run has
+// returned.
 func (r *Relay) Run(ctx context.Context) error {
 	var senders sync.WaitGroup
 	ctx, stop := context.WithCancelCause(ctx)
@@ -136,7 +141,8 @@ type line struct {
 	}
 }
 
-// errElsewhere means that another process carries the mail between this root and the peer. Only one process may number the messages.
+// errElsewhere means that another process carries the mail between this root and the peer. Only one
+// process may number the messages.
 var errElsewhere = errors.New("another process relays for this host")
 
 // errClosed is the error of calls after Run has ended.
@@ -202,7 +208,8 @@ func (r *Relay) Look(peer string) {
 	}
 }
 
-// lineOf returns the line of a paired host. It returns nil if the host is not paired, or after an error; it logs the error.
+// lineOf returns the line of a paired host. It returns nil if the host is not paired, or after an
+// error; it logs the error.
 func (r *Relay) lineOf(peer string) *line {
 	if _, ok := r.Peers.Peer(peer); !ok {
 		return nil
@@ -215,7 +222,8 @@ func (r *Relay) lineOf(peer string) *line {
 	return l
 }
 
-// Packet implements Handler, for a carrier. It drops packets that are hostile, damaged or for another host.
+// Packet implements Handler, for a carrier. It drops packets that are hostile, damaged or for
+// another host.
 func (r *Relay) Packet(ctx context.Context, packet []byte) error {
 	err := r.packet(ctx, packet)
 	if !errors.Is(err, errForeign) {
@@ -280,7 +288,8 @@ type receipt struct {
 	hello   bool // this is no receipt: a hello of the peer for this project has come
 }
 
-// answer sends a receipt for a frame. If there is no link to the peer, answer returns nil: the peer will ask for the receipt again.
+// answer sends a receipt for a frame. If there is no link to the peer, answer returns nil: the peer
+// will ask for the receipt again.
 func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error {
 	if err := l.fault("receipt"); err != nil {
 		return err
@@ -315,7 +324,8 @@ func (r *Relay) parseReceipt(h header, sealed []byte) (receipt, error) {
 	return rc, nil
 }
 
-// tell shows people a trouble that they should know about, although the relay copes with it. It shows the same words at most once an hour.
+// tell shows people a trouble that they should know about, although the relay copes with it. It
+// shows the same words at most once an hour.
 func (l *line) tell(words string) {
 	now := l.Now()
 	l.told.Lock()

@@ -19,7 +19,8 @@ const (
 	maxList  = 2 << 20
 )
 
-// lockTime is how long a call waits for the lock. The wait is limited, because a suspended process may hold the lock.
+// lockTime is how long a call waits for the lock. The wait is limited, because a suspended process
+// may hold the lock.
 const lockTime = 15 * time.Second
 
 func withLock(ctx context.Context, dir *atomicfile.Dir, work func() error) error {
@@ -89,7 +90,8 @@ func (l *HostList) find(what string, match func(Host) bool) (Host, error) {
 	return Host{}, fmt.Errorf("host %.80q: %w", what, ErrUnknown)
 }
 
-// Changed returns the path of a file for a file watcher: with each change of the list, the process that has changed it closes this file.
+// Changed returns the path of a file for a file watcher: with each change of the list, the process
+// that has changed it closes this file.
 func (l *HostList) Changed() string { return l.dir.Path() + "/" + lockFile }
 
 func parseList(data []byte) (content, error) {
@@ -129,8 +131,9 @@ func (c content) check() error {
 	return nil
 }
 
-// Add adds a host. If the list already has a host with this name and key, Add only updates the host's carrier and destination, and added is
-// false. Errors: ErrExists (the key has another name), ErrKeyChanged (the name has another key), ErrRevoked, ErrFull.
+// Add adds a host. If the list already has a host with this name and key, Add only updates the
+// host's carrier and destination, and added is false. Errors: ErrExists (the key has another name),
+// ErrKeyChanged (the name has another key), ErrRevoked, ErrFull.
 func (l *HostList) Add(ctx context.Context, h Host) (added bool, err error) {
 	h.Added, h.Revoked = mail.Seconds(l.now()), 0
 	if err := h.check(); err != nil {
@@ -160,7 +163,8 @@ func (l *HostList) Add(ctx context.Context, h Host) (added bool, err error) {
 	return added && err == nil, err
 }
 
-// Allow sets the projects and aliases that a host may reach. If a list is nil, Allow does not change it. Errors: ErrUnknown, ErrRevoked.
+// Allow sets the projects and aliases that a host may reach. If a list is nil, Allow does not
+// change it. Errors: ErrUnknown, ErrRevoked.
 func (l *HostList) Allow(ctx context.Context, name string, projects, aliases []string) (after Host, err error) {
 	err = l.changeHost(ctx, name, func(h *Host) error {
 		if h.Revoked != 0 {
@@ -178,8 +182,8 @@ func (l *HostList) Allow(ctx context.Context, name string, projects, aliases []s
 	return after, err
 }
 
-// Revoke makes the relay refuse all mail from a host, and send no mail to it. The host stays in the list, so that its key stays revoked.
-// Errors: ErrUnknown.
+// Revoke makes the relay refuse all mail from a host, and send no mail to it. The host stays in the
+// list, so that its key stays revoked. Errors: ErrUnknown.
 func (l *HostList) Revoke(ctx context.Context, name string) error {
 	return l.changeHost(ctx, name, func(h *Host) error {
 		if h.Revoked == 0 {
@@ -200,8 +204,8 @@ func (l *HostList) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// NameProject gives a name to a project without a git remote. Other hosts know the project by this name. An older name of this root is
-// removed, and so is another root with this name.
+// NameProject gives a name to a project without a git remote. Other hosts know the project by this
+// name. An older name of this root is removed, and so is another root with this name.
 func (l *HostList) NameProject(ctx context.Context, p NamedProject) error {
 	if err := p.check(); err != nil {
 		return err

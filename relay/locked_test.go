@@ -29,7 +29,8 @@ func lockBirch(h *relaytest.Host) *atomic.Bool {
 	return locked
 }
 
-// The mail for birch cannot be stored for a day. The mail for cedar is in other frames, more than may be under way at once.
+// The mail for birch cannot be stored for a day. The mail for cedar is in other frames, more than
+// may be under way at once.
 func TestAMailboxThatCannotBeWrittenHoldsUpOnlyItsOwnMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, a, b := pair(t, 1)
@@ -91,7 +92,8 @@ func TestAFrameThatComesAgainHoldsUpNoOtherMail(t *testing.T) {
 	})
 }
 
-// Cedar's session is renamed before birch's mailbox is free. Nothing of what the old session has got comes to the new one.
+// Cedar's session is renamed before birch's mailbox is free. Nothing of what the old session has
+// got comes to the new one.
 func TestMailThatWasStoredAheadIsNotStoredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, restart := range []bool{false, true} {
@@ -128,7 +130,8 @@ func TestMailThatWasStoredAheadIsNotStoredAgain(t *testing.T) {
 	})
 }
 
-// While birch's mailbox cannot be written, the mail after its message comes with another order in each round.
+// While birch's mailbox cannot be written, the mail after its message comes with another order in
+// each round.
 func TestMailOfOneTurnKeepsItsOrderOverFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b := pair(t, 1)
@@ -157,7 +160,8 @@ func TestMailOfOneTurnKeepsItsOrderOverFrames(t *testing.T) {
 	})
 }
 
-// A suspended process holds the lock of the outbox for devbox when the relay starts, and again later.
+// A suspended process holds the lock of the outbox for devbox when the relay starts, and again
+// later.
 func TestALockedOutboxHoldsUpOnlyItsOwnMail(t *testing.T) {
 	for _, isFirst := range []bool{true, false} {
 		net, a, b := pair(t, 1)
@@ -211,7 +215,8 @@ func known(t *testing.T, h *relaytest.Host, peer string) []cache.HeardSession {
 	return host.Sessions
 }
 
-// Each message is large, so that the leases of the outbox fill the window. A part of the first lease is stored.
+// Each message is large, so that the leases of the outbox fill the window. A part of the first
+// lease is stored.
 func TestALargeOutboxBehindALockedMailboxCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, a, b := pair(t, 1)

@@ -11,11 +11,12 @@ import (
 	"c2c/inbox/mail"
 )
 
-// reader is the name under which the relay reads an outbox. If the archive has this reader for a message, the peer has stored the message.
+// reader is the name under which the relay reads an outbox. If the archive has this reader for a
+// message, the peer has stored the message.
 const reader = "relay"
 
-// leaseSize is the size at which a lease is large enough: it takes whole files of the mailbox, one after another, until they have at least
-// leaseSize bytes.
+// leaseSize is the size at which a lease is large enough: it takes whole files of the mailbox, one
+// after another, until they have at least leaseSize bytes.
 const leaseSize = 128 << 10
 
 // outbox is the mail that waits for a peer. The first messages are leased and have numbers.
@@ -41,7 +42,8 @@ type leased struct {
 	after hash   // the hash up to that number
 }
 
-// frame has the messages of one packet, the number of the first one, and the hashes before and after the messages.
+// frame has the messages of one packet, the number of the first one, and the hashes before and
+// after the messages.
 type frame struct {
 	first         uint64
 	before, after hash
@@ -50,8 +52,9 @@ type frame struct {
 
 func (f frame) last() uint64 { return f.first + uint64(len(f.msgs)) - 1 }
 
-// open reads the head. If there is none, the method sender.step begins the first epoch later. That needs the lock of the outbox. open must
-// not wait for this lock, because its caller holds the lock of the Relay.
+// open reads the head. If there is none, the method sender.step begins the first epoch later. That
+// needs the lock of the outbox. open must not wait for this lock, because its caller holds the lock
+// of the Relay.
 func (o *outbox) open(l *line) (err error) {
 	o.l = l
 	if o.box, err = inbox.Open(l.Root, Outbox(l.peer), inbox.Config{Now: l.Now, Log: l.Log}); err != nil {
@@ -83,7 +86,8 @@ func (o *outbox) beginFirst(ctx context.Context) error {
 
 func (l *line) headName() string { return l.peer + ".head.json" }
 
-// beginEpoch begins a new epoch. MaybeStored counts all messages that wait now, because any of them may have been sent in an earlier epoch.
+// beginEpoch begins a new epoch. MaybeStored counts all messages that wait now, because any of them
+// may have been sent in an earlier epoch.
 func (o *outbox) beginEpoch(ctx context.Context, epoch uint64, why state) error {
 	ctx, end := brief(ctx)
 	defer end()
@@ -103,7 +107,8 @@ func (o *outbox) beginEpoch(ctx context.Context, epoch uint64, why state) error 
 	return nil
 }
 
-// recount begins a new epoch. Its number is higher than our last one, and than theirs: the epoch in the peer's receipt.
+// recount begins a new epoch. Its number is higher than our last one, and than theirs: the epoch in
+// the peer's receipt.
 func (o *outbox) recount(ctx context.Context, why state, theirs uint64) error {
 	o.restart()
 	if !o.checked {
@@ -129,7 +134,8 @@ func (o *outbox) release() {
 	o.leases = nil
 }
 
-// restart forgets the leases, the frames and the receipts. So the outbox is as if just opened, but keeps the time of the last recount.
+// restart forgets the leases, the frames and the receipts. So the outbox is as if just opened, but
+// keeps the time of the last recount.
 func (o *outbox) restart() {
 	o.release()
 	o.frames, o.sent, o.refused, o.checked = nil, 0, map[uint64]Reason{}, o.head.Last == identity{}
@@ -144,9 +150,10 @@ func (o *outbox) numbered() (uint64, hash) {
 	return o.head.Next - 1, o.head.Hash
 }
 
-// lease leases more messages of the outbox and gives them numbers. It returns false if no more mail waits, or if enough is leased. It also
-// leases messages that are not due yet, or have expired, so the numbers do not depend on the clock. The receiving host checks whether a
-// message is due or has expired.
+// lease leases more messages of the outbox and gives them numbers. It returns false if no more mail
+// waits, or if enough is leased. It also leases messages that are not due yet, or have expired, so
+// the numbers do not depend on the clock. The receiving host checks whether a message is due or has
+// expired.
 func (o *outbox) lease(ctx context.Context) (bool, error) {
 	if len(o.leases) >= window {
 		return false, nil
@@ -174,9 +181,10 @@ func (o *outbox) leaseAll(ctx context.Context) (*inbox.Lease, error) {
 	return o.box.LeaseAll(ctx, reader, leaseSize)
 }
 
-// ahead returns the first frame of mail that is not leased yet. Its messages are sent first, and leased later by the method take, because a
-// lease costs a sync. A kill in between does no harm: the messages still wait, and get the same numbers again. The result ok is false if
-// the mail must be leased first, or if there is no mail.
+// ahead returns the first frame of mail that is not leased yet. Its messages are sent first, and
+// leased later by the method take, because a lease costs a sync. A kill in between does no harm:
+// the messages still wait, and get the same numbers again. The result ok is false if the mail must
+// be leased first, or if there is no mail.
 func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
 	if len(o.leases) > 0 || !o.checked {
 		return f, false, nil
@@ -211,8 +219,9 @@ func (o *outbox) take(ctx context.Context, f frame) error {
 	return nil
 }
 
-// repair completes an ack that a kill has prevented: it acknowledges the messages up to head.Last, if they are still there. It searches at
-// most window leases, because one receipt cannot complete more. If head.Last is in none of these leases, all their messages get numbers.
+// repair completes an ack that a kill has prevented: it acknowledges the messages up to head.Last,
+// if they are still there. It searches at most window leases, because one receipt cannot complete
+// more. If head.Last is in none of these leases, all their messages get numbers.
 func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 	o.checked = true
 	all := []*inbox.Lease{l}
@@ -245,7 +254,8 @@ func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 	return err
 }
 
-// number gives the messages of a lease their numbers, and makes frames of them. The first frame has at most limit messages.
+// number gives the messages of a lease their numbers, and makes frames of them. The first frame has
+// at most limit messages.
 func (o *outbox) number(l *inbox.Lease, limit int) {
 	n, at := o.numbered()
 	o.frames = append(o.frames, o.framesOf(l.Messages, n, at, limit)...)
@@ -253,8 +263,8 @@ func (o *outbox) number(l *inbox.Lease, limit int) {
 	o.leases = append(o.leases, &leased{l, last.last(), last.after})
 }
 
-// framesOf makes frames of msgs, which get the numbers n+1, n+2 and so on. The argument at is the hash up to n. The first frame has limit
-// messages at most.
+// framesOf makes frames of msgs, which get the numbers n+1, n+2 and so on. The argument at is the
+// hash up to n. The first frame has limit messages at most.
 func (o *outbox) framesOf(msgs []mail.Message, n uint64, at hash, limit int) (frames []frame) {
 	f, size := frame{first: n + 1, before: at}, 0
 	for i, m := range msgs {
@@ -272,8 +282,9 @@ func (o *outbox) framesOf(msgs []mail.Message, n uint64, at hash, limit int) (fr
 	return append(frames, f)
 }
 
-// hashAt returns the hash up to the argument number, which must be at least o.stored. The peer may have stored messages that this host sent
-// before a kill, and that are not leased yet. So hashAt first leases more of the outbox. ok is false if no message has this number.
+// hashAt returns the hash up to the argument number, which must be at least o.stored. The peer may
+// have stored messages that this host sent before a kill, and that are not leased yet. So hashAt
+// first leases more of the outbox. ok is false if no message has this number.
 func (o *outbox) hashAt(ctx context.Context, number uint64) (at hash, ok bool, err error) {
 	for more := true; more && err == nil; {
 		if n, _ := o.numbered(); n >= number {
@@ -297,7 +308,8 @@ func (o *outbox) hashAt(ctx context.Context, number uint64) (at hash, ok bool, e
 	return at, false, err
 }
 
-// progress records that the peer has stored or refused the messages up to rc.number. It finishes the leases that are complete.
+// progress records that the peer has stored or refused the messages up to rc.number. It finishes
+// the leases that are complete.
 func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	o.stored, o.at = rc.number, rc.hash
 	for _, r := range rc.refused {
@@ -318,7 +330,8 @@ func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	case complete > 0:
 		return o.finishLeases(ctx, complete)
 	case len(o.refused) >= maxRefused/2 && o.stored >= o.head.Next:
-		// A peer that keeps maxRefused refusals stores no more mail. Our next frame tells the peer that it can drop these refusals.
+		// A peer that keeps maxRefused refusals stores no more mail. Our next frame tells the peer
+		// that it can drop these refusals.
 		l := o.leases[0].Lease
 		if err := o.finish(ctx, l, l.Messages[:o.stored+1-o.head.Next], o.at); err != nil {
 			return err
@@ -345,8 +358,9 @@ func (o *outbox) finishLeases(ctx context.Context, count int) error {
 	return nil
 }
 
-// finish acknowledges msgs, the first messages of a lease, and tells the senders of those that are refused. Message msgs[0] has the number
-// head.Next. The argument after is the hash up to the last of msgs.
+// finish acknowledges msgs, the first messages of a lease, and tells the senders of those that are
+// refused. Message msgs[0] has the number head.Next. The argument after is the hash up to the last
+// of msgs.
 func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message, after hash) error {
 	var refused []uint64
 	for i, m := range msgs {
@@ -376,8 +390,9 @@ func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message
 	return o.ack(ctx, l, msgs, h.Next-1, refused)
 }
 
-// ack removes msgs from the outbox. The argument last is the number of the last of msgs; refused has the refused numbers, in ascending
-// order. Only stored messages go into the archive: each record there means that the peer has stored the message.
+// ack removes msgs from the outbox. The argument last is the number of the last of msgs; refused
+// has the refused numbers, in ascending order. Only stored messages go into the archive: each
+// record there means that the peer has stored the message.
 func (o *outbox) ack(ctx context.Context, l *inbox.Lease, msgs []mail.Message, last uint64, refused []uint64) error {
 	var stored, gone []string
 	for i, m := range msgs {

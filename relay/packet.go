@@ -20,7 +20,8 @@ const (
 	States  Kind = 's' // which stored messages were handed over or read
 )
 
-// header is the beginning of every packet. It is not encrypted, so the carrier can read it. Numbers are big-endian.
+// header is the beginning of every packet. It is not encrypted, so the carrier can read it. Numbers
+// are big-endian.
 type header struct {
 	kind        Kind
 	from, to    [ed25519.PublicKeySize]byte
@@ -35,11 +36,13 @@ type header struct {
 	state       state
 }
 
-// hash is a running hash over the ids of the messages of an epoch. The hash up to number n covers the messages 1 to n. If two hosts have
-// the same hash up to n, they have the same messages under these numbers. In files and in docs/inside/relay.md, it is called link.
+// hash is a running hash over the ids of the messages of an epoch. The hash up to number n covers
+// the messages 1 to n. If two hosts have the same hash up to n, they have the same messages under
+// these numbers. In files and in docs/inside/relay.md, it is called link.
 type hash [16]byte
 
-// state has two meanings: in a receipt, the result of the answered frame; in a frame, the reason why its epoch was begun.
+// state has two meanings: in a receipt, the result of the answered frame; in a frame, the reason
+// why its epoch was begun.
 type state byte
 
 const (
@@ -58,11 +61,13 @@ const (
 	magic       = "c2cr\x01"
 	fixedHeader = len(magic) + 1 + 2*ed25519.PublicKeySize + 1 + 8 + 8 + 16 + 8 + 8 + 4 + 2 + 1
 	maxProject  = 64
-	// maxNumber limits epochs and numbers, so that sums do not overflow, and JSON keeps the exact value.
+	// maxNumber limits epochs and numbers, so that sums do not overflow, and JSON keeps the exact
+	// value.
 	maxNumber = 1 << 52
 )
 
-// errForeign marks a packet that is invalid, not for this host, or not from a paired host. The relay drops it.
+// errForeign marks a packet that is invalid, not for this host, or not from a paired host. The
+// relay drops it.
 var errForeign = errors.New("packet is refused")
 
 func (h header) append(b []byte) []byte {
@@ -127,10 +132,12 @@ type Label struct {
 	First   FrameID // if the packet has messages: which is the first
 }
 
-// FrameID names the first message of a frame with messages: the message's epoch and number. The zero FrameID names none.
+// FrameID names the first message of a frame with messages: the message's epoch and number. The
+// zero FrameID names none.
 type FrameID struct{ Epoch, Number uint64 }
 
-// LabelOf returns the label of a packet. It checks no signature, so use it only to carry the packet.
+// LabelOf returns the label of a packet. It checks no signature, so use it only to carry the
+// packet.
 func LabelOf(packet []byte) (Label, error) {
 	h, _, _, _, err := parse(packet)
 	l := Label{Project: h.project, Kind: h.kind}
@@ -140,8 +147,9 @@ func LabelOf(packet []byte) (Label, error) {
 	return l, err
 }
 
-// pack makes a packet of the header, the sealed body (unless body is empty), and the signature of both. The body begins with the sender's
-// key, so that no other host can sign this sealed body and present it as its own.
+// pack makes a packet of the header, the sealed body (unless body is empty), and the signature of
+// both. The body begins with the sender's key, so that no other host can sign this sealed body and
+// present it as its own.
 func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
 	copy(h.from[:], peers.Key())
 	copy(h.to[:], to.Key())
@@ -160,7 +168,8 @@ func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
 	return packet, nil
 }
 
-// check finds the paired host that has signed a packet for this host. The result may be a revoked host.
+// check finds the paired host that has signed a packet for this host. The result may be a revoked
+// host.
 func check(peers Peers, packet []byte) (from Peer, h header, sealed []byte, err error) {
 	h, sealed, signed, signature, err := parse(packet)
 	if err != nil {

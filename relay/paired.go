@@ -4,7 +4,8 @@ import (
 	"crypto/ed25519"
 )
 
-// Paired returns the hosts of a list as Peers, for the host with this key. If the list cannot be read, no host counts as paired.
+// Paired returns the hosts of a list as Peers, for the host with this key. If the list cannot be
+// read, no host counts as paired.
 func Paired(key *Key, list *HostList) Peers { return &paired{key, list} }
 
 type paired struct {

@@ -16,14 +16,17 @@ import (
 // mostStates limits the number of states in a packet, and of states that wait for a link.
 const mostStates = 1000
 
-// contactGap is the shortest time between two writes to the cache that record when a peer was last heard.
+// contactGap is the shortest time between two writes to the cache that record when a peer was last
+// heard.
 const contactGap = time.Minute
 
-// inFlight is the longest time that a packet needs to arrive. A state that was sent within this time may not have arrived yet.
+// inFlight is the longest time that a packet needs to arrive. A state that was sent within this
+// time may not have arrived yet.
 const inFlight = 5 * time.Second
 
-// hellos has the sessions and states that a sender sends besides mail. No receipt confirms such packets, and a carrier may notice late that
-// a link is dead. So on a new link the sender sends the sessions again, and the states that it sent after it had last heard the peer.
+// hellos has the sessions and states that a sender sends besides mail. No receipt confirms such
+// packets, and a carrier may notice late that a link is dead. So on a new link the sender sends the
+// sessions again, and the states that it sent after it had last heard the peer.
 type hellos struct {
 	serial   uint64 // the number of the last such packet; the first one since the start of the relay has number 1
 	sessions []cache.HeardSession
@@ -46,7 +49,8 @@ type contact struct {
 	asked     time.Time // the time of the first question since the peer was last heard
 }
 
-// heard records that a packet of the peer has come. For a hello, the method hello writes the time to the cache.
+// heard records that a packet of the peer has come. For a hello, the method hello writes the time
+// to the cache.
 func (l *line) heard(kind Kind) {
 	now := l.Now()
 	l.seen.mu.Lock()
@@ -69,11 +73,13 @@ func (l *line) heard(kind Kind) {
 	}
 }
 
-// silentAfter is how long a peer may leave questions without an answer. After that c2c list does not show the link any more.
+// silentAfter is how long a peer may leave questions without an answer. After that c2c list does
+// not show the link any more.
 const silentAfter = 45 * time.Second
 
-// isSilent reports whether a peer leaves questions without an answer for too long. If a peer sleeps, the carrier of this host may not
-// notice: only ssh notices it, and only on the host that dials.
+// isSilent reports whether a peer leaves questions without an answer for too long. If a peer
+// sleeps, the carrier of this host may not notice: only ssh notices it, and only on the host that
+// dials.
 func (l *line) isSilent() bool {
 	l.seen.mu.Lock()
 	defer l.seen.mu.Unlock()
@@ -89,7 +95,8 @@ func (l *line) hasAsked() {
 	l.seen.mu.Unlock()
 }
 
-// lastHeard returns the time of the last packet of the peer. It is zero if none has come since Open.
+// lastHeard returns the time of the last packet of the peer. It is zero if none has come since
+// Open.
 func (l *line) lastHeard() time.Time {
 	l.seen.mu.Lock()
 	defer l.seen.mu.Unlock()
@@ -120,7 +127,8 @@ func (r *Relay) Linked(peer string) bool {
 	return l != nil && l.out.isUp()
 }
 
-// Report sends a peer the states of its messages. Their field At is an age in seconds. Without a link, the newest mostStates wait.
+// Report sends a peer the states of its messages. Their field At is an age in seconds. Without a
+// link, the newest mostStates wait.
 func (r *Relay) Report(peer string, states []cache.HeardState) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.report(states)
@@ -142,7 +150,8 @@ func (s *sender) report(states []cache.HeardState) {
 	poke(s.news)
 }
 
-// heard forgets the sent states that the peer must have, because a packet of the peer came after them.
+// heard forgets the sent states that the peer must have, because a packet of the peer came after
+// them.
 func (s *sender) heard(now time.Time) {
 	s.mu.Lock()
 	s.unsure = slices.DeleteFunc(s.unsure, func(u sentState) bool { return now.Sub(u.at) > inFlight })
@@ -282,7 +291,8 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 	return nil
 }
 
-// deadAfter is how long ssh may keep a link whose other end is silent: three probes, 15 seconds apart, and 15 seconds for the last answer.
+// deadAfter is how long ssh may keep a link whose other end is silent: three probes, 15 seconds
+// apart, and 15 seconds for the last answer.
 const deadAfter = time.Minute
 
 // shownLink is the part of a peer's state that c2c list shows.

@@ -92,7 +92,8 @@ func TestAHostThatNeverAnsweredWasNotSeen(t *testing.T) {
 	})
 }
 
-// The machine that does not dial hears nothing when the other one goes to sleep. Its questions without an answer are the evidence.
+// The machine that does not dial hears nothing when the other one goes to sleep. Its questions
+// without an answer are the evidence.
 func TestAPeerThatAnswersNoQuestionIsNotLinked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, a, b := pair(t, 1)

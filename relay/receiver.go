@@ -26,9 +26,10 @@ type receiver struct {
 	ahead  place
 }
 
-// place is a point in the messages of a peer: this host has tried to store all messages up to this point. If a message could not be stored,
-// the receiver still stores later messages, also those of later frames, but not those of the same queue (see group). Then the place is
-// ahead of hw. After a restart the receiver begins at hw again.
+// place is a point in the messages of a peer: this host has tried to store all messages up to this
+// point. If a message could not be stored, the receiver still stores later messages, also those of
+// later frames, but not those of the same queue (see group). Then the place is ahead of hw. After a
+// restart the receiver begins at hw again.
 type place struct {
 	epoch, number uint64
 	hash          hash            // the hash over all messages of the epoch, up to number
@@ -42,7 +43,8 @@ func (in *receiver) open(l *line) (err error) {
 	return err
 }
 
-// frame stores the messages of a frame if they come next, and returns the receipt. After an error, some of them may be stored.
+// frame stores the messages of a frame if they come next, and returns the receipt. After an error,
+// some of them may be stored.
 func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byte) (receipt, error) {
 	if h.number == 0 || h.acked == 0 || h.epoch == 0 {
 		return receipt{}, fmt.Errorf("%w: one of its numbers is 0", errForeign)
@@ -163,7 +165,8 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 	return failed
 }
 
-// settle records which of msgs are stored or refused. The argument first is the number of msgs[0]. It returns false if nothing is new.
+// settle records which of msgs are stored or refused. The argument first is the number of msgs[0].
+// It returns false if nothing is new.
 func (hw *highWater) settle(first uint64, msgs []incoming) (news bool) {
 	for i, m := range msgs {
 		if !m.done {
@@ -201,8 +204,9 @@ func whyAnew(why state) string {
 	}
 }
 
-// deliver stores the messages that are not done yet. If it stores or refuses one, it sets the field done. If it cannot store the mail of a
-// queue, it adds the queue to waits, goes on with the other queues, and then returns the error. It leaves out queues that are in waits.
+// deliver stores the messages that are not done yet. If it stores or refuses one, it sets the field
+// done. If it cannot store the mail of a queue, it adds the queue to waits, goes on with the other
+// queues, and then returns the error. It leaves out queues that are in waits.
 func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool, waits map[string]bool) (failed error) {
 	for _, g := range in.groups(from, msgs) {
 		if waits[g.queue] {
@@ -230,7 +234,8 @@ type group struct {
 // ofRooms is the queue of all messages about rooms, even of different rooms.
 const ofRooms = "#"
 
-// groups returns the messages that may be delivered. It refuses those that their sender may not send.
+// groups returns the messages that may be delivered. It refuses those that their sender may not
+// send.
 func (in *receiver) groups(from Peer, msgs []incoming) (all []*group) {
 	byName := map[string]*group{}
 	room, runs := "", 0

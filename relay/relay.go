@@ -1,10 +1,12 @@
-// Package relay carries mail to other machines: from an outbox here to mailboxes there. The messages are numbered, so each one arrives
-// once, and they arrive in order.
+// Package relay carries mail to other machines: from an outbox here to mailboxes there. The
+// messages are numbered, so each one arrives once, and they arrive in order.
 //
-// The outbox for a paired host is the mailbox host-<peer> of a root. The relay numbers the waiting messages, puts them into signed packets
-// that only the receiving host can open, and gives the packets to a Carrier. The other host's relay stores the messages durably and in
-// their order, and answers with a receipt. Only then the messages leave the outbox. If the hosts disagree about what is stored, the sending
-// host begins a new epoch: its numbers begin at 1 again. Below the root, the directory relay has these files:
+// The outbox for a paired host is the mailbox host-<peer> of a root. The relay numbers the waiting
+// messages, puts them into signed packets that only the receiving host can open, and gives the
+// packets to a Carrier. The other host's relay stores the messages durably and in their order, and
+// answers with a receipt. Only then the messages leave the outbox. If the hosts disagree about what
+// is stored, the sending host begins a new epoch: its numbers begin at 1 again. Below the root, the
+// directory relay has these files:
 //
 //	<peer>.head.json  which messages have a receipt; see head
 //	<peer>.hw.json    which messages of the peer are stored; see highWater
@@ -23,18 +25,20 @@ import (
 	"c2c/inbox/mail"
 )
 
-// MaxPacket is the greatest size of a packet, in bytes. NATS takes at most 1 MiB, including its headers.
+// MaxPacket is the greatest size of a packet, in bytes. NATS takes at most 1 MiB, including its
+// headers.
 const MaxPacket = 900 << 10
 
 // ErrAway means that there is no link, that is no connection, to a peer now.
 var ErrAway = errors.New("no link to the host")
 
-// A Carrier moves packets between hosts. It may lose, repeat, reorder, reveal and damage packets: the relay copes with all that. One
-// carrier serves all roots of a process.
+// A Carrier moves packets between hosts. It may lose, repeat, reorder, reveal and damage packets:
+// the relay copes with all that. One carrier serves all roots of a process.
 type Carrier interface {
-	// Send passes a packet for the named host to the carrier. A nil error does not prove that the packet arrives. The error is ErrAway
-	// if there is no link now; then the relay waits for Handler.Link. Any number of goroutines may call Send. The caller must not modify
-	// the packet afterwards.
+	// Send passes a packet for the named host to the carrier. A nil error does not prove that the
+	// packet arrives. The error is ErrAway if there is no link now; then the relay waits for
+	// Handler.Link. Any number of goroutines may call Send. The caller must not modify the packet
+	// afterwards.
 	Send(ctx context.Context, peer string, packet []byte) error
 
 	// Run passes each incoming packet to h, until ctx ends.
@@ -53,23 +57,27 @@ type LinkStatus struct {
 
 // A Loser is a Carrier that notices which packets it has lost.
 type Loser interface {
-	// Lost returns the first frame of a project that is lost, of those that the carrier has taken for a peer since the last call.
+	// Lost returns the first frame of a project that is lost, of those that the carrier has taken
+	// for a peer since the last call.
 	Lost(peer, project string) FrameID
 }
 
 // A Handler takes a carrier's packets, such as a *Relay.
 type Handler interface {
-	// Packet takes a packet of any host; the packet itself proves its sender. Several goroutines may call Packet at once. After a nil error
-	// the carrier may forget the packet. After an error, a carrier that keeps packets offers it again.
+	// Packet takes a packet of any host; the packet itself proves its sender. Several goroutines
+	// may call Packet at once. After a nil error the carrier may forget the packet. After an error,
+	// a carrier that keeps packets offers it again.
 	Packet(ctx context.Context, packet []byte) error
 
-	// Link reports whether there is a link to a peer from now on. Before the first call there is no link. After a short loss, a carrier may
-	// call Link(peer, true) without Link(peer, false) before it. Link does not block.
+	// Link reports whether there is a link to a peer from now on. Before the first call there is no
+	// link. After a short loss, a carrier may call Link(peer, true) without Link(peer, false)
+	// before it. Link does not block.
 	Link(peer string, up bool)
 }
 
-// Peers has what the relay must know about this host and the paired hosts. The relay calls the methods again for each packet, so that a
-// revocation counts at once. Several goroutines may call them.
+// Peers has what the relay must know about this host and the paired hosts. The relay calls the
+// methods again for each packet, so that a revocation counts at once. Several goroutines may call
+// them.
 type Peers interface {
 	Key() ed25519.PublicKey             // this host's public key, which names the host in packets
 	Sign(data []byte) []byte            // signs data as this host
@@ -84,22 +92,26 @@ type Peer interface {
 	Key() ed25519.PublicKey
 	Seal(plain []byte) ([]byte, error)
 	Revoked() bool
-	// MayReach reports whether the peer may write to an alias of a project; if alias is empty, whether it may write to at least one alias.
+	// MayReach reports whether the peer may write to an alias of a project; if alias is empty,
+	// whether it may write to at least one alias.
 	MayReach(project, alias string) bool
 }
 
 // Post is the local end of the relay: it stores mail, and notifies senders.
 type Post interface {
-	// Deliver stores messages of a peer for one local alias, in this order and in one commit. Their sender is <alias>@<peer>, their session
-	// is r-<peer>.<session>, and their times are those of this host's clock. If Deliver returns Stored, they survive a power cut. Any other
-	// Reason means that Deliver has refused all of them for good. If mayRepeat is set, some may be stored already, under their ids: Deliver
-	// must not store these twice. If mayRepeat is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. If
-	// alias is a room, such as #review, each message asks the room for something, such as a post or a join. For a room the relay does not
-	// call MayReach: Deliver itself decides. Deliver waits for a lock only briefly, because the packets of other projects wait meanwhile.
+	// Deliver stores messages of a peer for one local alias, in this order and in one commit. Their
+	// sender is <alias>@<peer>, their session is r-<peer>.<session>, and their times are those of
+	// this host's clock. If Deliver returns Stored, they survive a power cut. Any other Reason
+	// means that Deliver has refused all of them for good. If mayRepeat is set, some may be stored
+	// already, under their ids: Deliver must not store these twice. If mayRepeat is not set, none
+	// is stored yet. After an error the relay tries again, with mayRepeat set. If alias is a room,
+	// such as #review, each message asks the room for something, such as a post or a join. For a
+	// room the relay does not call MayReach: Deliver itself decides. Deliver waits for a lock only
+	// briefly, because the packets of other projects wait meanwhile.
 	Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (Reason, error)
 
-	// Refused tells the sender of a message, durably, that the peer has refused the message for good. The relay may call it again for
-	// the same message.
+	// Refused tells the sender of a message, durably, that the peer has refused the message for
+	// good. The relay may call it again for the same message.
 	Refused(ctx context.Context, peer string, msg mail.Message, why Reason) error
 }
 

@@ -87,7 +87,8 @@ var (
 	archived = flag.Int("archived", 0, "how many messages a receiver there has read before; more than 0: in a real mailbox")
 )
 
-// Senders and receivers are killed at any step, over a pipe that loses, repeats and reorders. A quarter of the deliveries fail.
+// Senders and receivers are killed at any step, over a pipe that loses, repeats and reorders. A
+// quarter of the deliveries fail.
 func TestNothingIsLostDoubledOrReordered(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, hosts := range []int{2, 5} {
@@ -175,7 +176,8 @@ func chaos(t *testing.T, seed uint64, count int) {
 	t.Logf("%d messages, %d kills, %d packets, steps of one host %v", 2*each*count*(count-1), kills, net.Sent(), all[0].Steps())
 }
 
-// settled waits until nothing happens any more. A goroutine that waits for a lock tries again after a few milliseconds.
+// settled waits until nothing happens any more. A goroutine that waits for a lock tries again after
+// a few milliseconds.
 func settled() {
 	for range 3 {
 		synctest.Wait()

@@ -9,7 +9,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// order records to whom mail was delivered, in calls of Deliver. It fails once for each alias in fails.
+// order records to whom mail was delivered, in calls of Deliver. It fails once for each alias in
+// fails.
 type order struct {
 	Post
 	calls []string
@@ -29,8 +30,9 @@ func (o *order) Deliver(_ context.Context, _, alias string, msgs []mail.Message,
 	return Stored, nil
 }
 
-// A room gets another name, and a new one its old name: what a machine is told of either must come in the order in which it was said. A
-// copy that has followed its room already knows no posts under the old name.
+// A room gets another name, and a new one its old name: what a machine is told of either must come
+// in the order in which it was said. A copy that has followed its room already knows no posts under
+// the old name.
 func TestMessagesAboutRoomsKeepTheirOrder(t *testing.T) {
 	var msgs []incoming
 	for i, to := range []string{"#a", "birch", "#a", "#b", "birch", "#a"} {

@@ -380,8 +380,8 @@ func (s *sender) ask(ctx context.Context, peer Peer) error {
 	return s.send(ctx, peer, header{number: next, hash: at}, nil)
 }
 
-// knock is called while there is no link. If there is new mail, it gives the carrier a packet without messages, so that a carrier that
-// pauses after a failure tries again at once.
+// knock is called while there is no link. If there is new mail, it gives the carrier a packet
+// without messages, so that a carrier that pauses after a failure tries again at once.
 func (s *sender) knock(ctx context.Context, peer Peer) error {
 	at, size, err := s.l.Root.TimeOf(Outbox(s.l.peer) + ".inbox.json")
 	if now := (stamp{at, size}); err == nil && now != s.knocked {

@@ -15,8 +15,9 @@ func Outbox(peer string) string { return "host-" + peer }
 // Directory is the name of the directory below a root in which the relay keeps its files.
 const Directory = "relay"
 
-// head records which messages have a receipt. The relay replaces the file before it acknowledges the lease of the messages. After a kill
-// between these two steps, the messages up to Last are still in the outbox. Then the relay acknowledges them, and does not send them again.
+// head records which messages have a receipt. The relay replaces the file before it acknowledges
+// the lease of the messages. After a kill between these two steps, the messages up to Last are
+// still in the outbox. Then the relay acknowledges them, and does not send them again.
 type head struct {
 	Epoch       uint64   `json:"epoch"`
 	Next        uint64   `json:"next"`              // the first number without a receipt
@@ -28,8 +29,9 @@ type head struct {
 	Refused     []uint64 `json:"refused,omitempty"` // the refused numbers among the messages that are acknowledged together with Last
 }
 
-// highWater records which messages of a peer this host has stored. The relay writes the file after it has stored the messages, and before
-// it sends the receipt. If a message cannot be stored yet, later messages may be stored nevertheless, see Ahead.
+// highWater records which messages of a peer this host has stored. The relay writes the file after
+// it has stored the messages, and before it sends the receipt. If a message cannot be stored yet,
+// later messages may be stored nevertheless, see Ahead.
 type highWater struct {
 	Epoch   uint64    `json:"epoch"`
 	Number  uint64    `json:"number"`            // each message up to this number is stored or refused
@@ -56,7 +58,8 @@ func (h *hash) UnmarshalText(text []byte) error {
 
 const maxStateFile = 256 << 10
 
-// readState reads a state file. It renames a damaged file, and treats it as lost: the two hosts recover from the loss, and report it.
+// readState reads a state file. It renames a damaged file, and treats it as lost: the two hosts
+// recover from the loss, and report it.
 func readState[T interface{ valid() bool }](dir *atomicfile.Dir, name string, log inbox.Log) (state T, there bool, err error) {
 	data, err := dir.ReadIf(name)
 	if err != nil || data == nil {

@@ -355,7 +355,8 @@ func TestRefusalsAreFinalForOneMessageAlone(t *testing.T) {
 	})
 }
 
-// The sender is killed at each step while refusals come: each is told, and nothing that was refused counts as stored.
+// The sender is killed at each step while refusals come: each is told, and nothing that was refused
+// counts as stored.
 func TestAKillLosesNoRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for step := range 12 {
@@ -520,7 +521,8 @@ func TestMailThatCannotBeStoredYetWaits(t *testing.T) {
 	})
 }
 
-// A mailbox that cannot be written does not keep back the mail of others, as far as the numbers allow.
+// A mailbox that cannot be written does not keep back the mail of others, as far as the numbers
+// allow.
 func TestOneMailboxThatCannotBeWrittenHoldsUpNoOtherMailOfItsFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b := pair(t, 1)
@@ -550,7 +552,8 @@ func TestOneMailboxThatCannotBeWrittenHoldsUpNoOtherMailOfItsFrame(t *testing.T)
 	})
 }
 
-// A kill between the record and the acknowledgement leaves several leases, which one receipt has completed.
+// A kill between the record and the acknowledgement leaves several leases, which one receipt has
+// completed.
 func TestAKillBeforeSeveralLeasesAreAcknowledgedDoublesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, step := range []string{"settled", "acked"} {
@@ -614,7 +617,8 @@ func TestAKillBetweenAFrameAndItsLeaseDoublesNothing(t *testing.T) {
 	})
 }
 
-// A frame is stored, and the receiver killed before it notes that. Then a part of the frame comes as a smaller one.
+// A frame is stored, and the receiver killed before it notes that. Then a part of the frame comes
+// as a smaller one.
 func TestASmallerFrameAfterAKillDoublesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, a, b := pair(t, 1)

@@ -16,8 +16,9 @@ import (
 	"c2c/sessions"
 )
 
-// Op is a request or a report between two machines about a room in which both have members. It travels as the last line of an ordinary
-// message, for example to #review@devbox: from a member to the home of the room, or from the home to a machine with a copy.
+// Op is a request or a report between two machines about a room in which both have members. It
+// travels as the last line of an ordinary message, for example to #review@devbox: from a member to
+// the home of the room, or from the home to a machine with a copy.
 type RoomOp struct {
 	Do string `json:"do"`
 
@@ -49,8 +50,8 @@ const (
 	DoClose = "close" // the room was archived
 )
 
-// Message makes the message of an op. An op from a session to the home begins with words for people, because people see the message in the
-// outbox.
+// Message makes the message of an op. An op from a session to the home begins with words for
+// people, because people see the message in the outbox.
 func (op RoomOp) Message(to string) (m mail.Message, err error) {
 	var text strings.Builder
 	switch {
@@ -126,7 +127,8 @@ func withdraw(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 	return r.Withdraw(ctx, s.ID)
 }
 
-// inviteAway allows a session on another machine to join a room of this machine, and tells the session by a message.
+// inviteAway allows a session on another machine to join a room of this machine, and tells the
+// session by a message.
 func inviteAway(ctx context.Context, b *broker.Broker, from sessions.Session, r *Room, alias string) (broker.Receipt, error) {
 	if _, host := HostOf(r.Name); host != "" {
 		return broker.Receipt{}, fmt.Errorf("room %q: %w", r.Name, ErrElsewhere)
@@ -139,7 +141,8 @@ func inviteAway(ctx context.Context, b *broker.Broker, from sessions.Session, r 
 	return sent, err
 }
 
-// leaveAway takes a session out of a copy at once, and tells the home, unless this machine and the home are not paired any more.
+// leaveAway takes a session out of a copy at once, and tells the home, unless this machine and the
+// home are not paired any more.
 func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *Room) error {
 	_, err := tellHome(ctx, b, s, r.Name, "", RoomOp{Do: DoLeave})
 	if unpaired := new(broker.UnknownHostError); err != nil && !errors.As(err, &unpaired) {
@@ -148,7 +151,8 @@ func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *Roo
 	return r.Withdraw(ctx, s.ID)
 }
 
-// Archive closes a room, and tells the machines with members. The result path is the new directory of the room's files.
+// Archive closes a room, and tells the machines with members. The result path is the new directory
+// of the room's files.
 func ArchiveRoom(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
 	if _, host := HostOf(name); host != "" {
 		return "", fmt.Errorf("archive room %q: %w; c2c rooms leave %[1]s leaves it", name, ErrElsewhere)
@@ -187,8 +191,9 @@ func CloseCopy(ctx context.Context, b *broker.Broker, room, host string) error {
 	return ToCopies(ctx, b, host, m)
 }
 
-// ToCopies puts messages about a room of this machine into the outbox for another machine. If a message brings a post, the caller sets
-// FromSession to the author's session. By this session, c2c status finds the states that the other machine reports.
+// ToCopies puts messages about a room of this machine into the outbox for another machine. If a
+// message brings a post, the caller sets FromSession to the author's session. By this session, c2c
+// status finds the states that the other machine reports.
 func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.Message) error {
 	box, err := b.Mailbox(sessions.HostPrefix + host)
 	if err != nil {
@@ -202,8 +207,8 @@ func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.M
 	return err
 }
 
-// hasAsked reports whether the author has asked to join a room of another machine, and waits. Such an author may post already, because the
-// home gets the request to join before the post.
+// hasAsked reports whether the author has asked to join a room of another machine, and waits. Such
+// an author may post already, because the home gets the request to join before the post.
 func (p *posting) hasAsked() (bool, error) {
 	if _, host := HostOf(p.room.Name); host == "" {
 		return false, nil
@@ -212,7 +217,8 @@ func (p *posting) hasAsked() (bool, error) {
 	return slices.ContainsFunc(asked, func(a Asked) bool { return a.SID == p.from.ID }), err
 }
 
-// sendHome sends the post to the home of its room. The home stores the post, and wakes the members that the post names.
+// sendHome sends the post to the home of its room. The home stores the post, and wakes the members
+// that the post names.
 func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 	d := p.draft.Message
 	op := RoomOp{Do: DoPost, Text: d.Content, InReplyTo: p.replied.ID, Kind: d.Kind, Tag: d.Tag, Reason: p.draft.Reason, Wake: p.draft.Wake, All: p.all && !p.draft.Wake}
@@ -242,8 +248,9 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 	return p.receipt, nil
 }
 
-// checkFar checks the targets on other machines. In a room of another machine, all targets count as such. For them c2c keeps no deadline,
-// so a post with one is an error. If the post does not ring, they are no targets, and see it in their next turn.
+// checkFar checks the targets on other machines. In a room of another machine, all targets count as
+// such. For them c2c keeps no deadline, so a post with one is an error. If the post does not ring,
+// they are no targets, and see it in their next turn.
 func (p *posting) checkFar() error {
 	_, home := HostOf(p.room.Name)
 	far := func(m one) bool { return home != "" || isFar(m.SID, m.alias) }
@@ -263,7 +270,8 @@ func (p *posting) checkFar() error {
 	return nil
 }
 
-// wantRelay starts the relay if the room has members on other machines: the relay sends the post to these machines.
+// wantRelay starts the relay if the room has members on other machines: the relay sends the post to
+// these machines.
 func (p *posting) wantRelay() {
 	if slices.ContainsFunc(p.members, func(m one) bool { return isFar(m.SID, m.alias) }) {
 		startRelay(p.b)

@@ -14,9 +14,10 @@ import (
 	"c2c/sessions"
 )
 
-// A room is on one machine, its home. The history there gives the order of the posts. Each other machine with members has a copy, a room
-// such as review@devbox, to which this package appends the posts of the home. At the home, c2c.json records how much of the room each
-// machine was sent. In a copy, c2c.json has the sessions that have asked to join.
+// A room is on one machine, its home. The history there gives the order of the posts. Each other
+// machine with members has a copy, a room such as review@devbox, to which this package appends the
+// posts of the home. At the home, c2c.json records how much of the room each machine was sent. In a
+// copy, c2c.json has the sessions that have asked to join.
 
 // Sent records how much of a room was sent to another machine with members.
 type Sent struct {
@@ -25,7 +26,8 @@ type Sent struct {
 	List string // a hash of the list of members that was sent last; "": none was sent
 }
 
-// Asked is a session that has asked the room's home to let it join. Wish is the id of the message by which it has asked.
+// Asked is a session that has asked the room's home to let it join. Wish is the id of the message
+// by which it has asked.
 type Asked struct{ SID, Alias, Wish string }
 
 // wishField is the field for the Wish in the row of a member on another machine.
@@ -39,8 +41,9 @@ type Entry struct {
 	Wish  string `json:"wish,omitempty"` // see Asked; only if Own is set
 }
 
-// AliasAt turns the alias that a session has on another machine into its alias on this machine. If the host is devbox, amber becomes
-// amber@devbox, and birch@laptop, a session on a third machine, becomes birch.laptop@devbox.
+// AliasAt turns the alias that a session has on another machine into its alias on this machine. If
+// the host is devbox, amber becomes amber@devbox, and birch@laptop, a session on a third machine,
+// becomes birch.laptop@devbox.
 func AliasAt(host, alias string) string {
 	name := strings.Replace(alias, "@", ".", 1)
 	if mail.CheckAlias(name) != nil {
@@ -55,12 +58,13 @@ func unknownAlias(id string) string { return "session-" + mail.ShortSession(id)[
 // IsOn reports whether a session is on the other machine with the name host.
 func IsOn(host, sid string) bool { return strings.HasPrefix(sid, "r-"+host+".") }
 
-// SessionOn returns the id that a session of another machine has on its own machine, or a hash of a long id. It returns false if the
-// session is not on the machine with the name host.
+// SessionOn returns the id that a session of another machine has on its own machine, or a hash of a
+// long id. It returns false if the session is not on the machine with the name host.
 func SessionOn(host, sid string) (string, bool) { return strings.CutPrefix(sid, "r-"+host+".") }
 
-// Hosts returns the other machines with members. For a copy it returns none. It takes the machines from the list of members, because
-// c2c.json may be lost, or a kill may have come before c2c.json was changed. A machine that is not in c2c.json is sent the newest posts.
+// Hosts returns the other machines with members. For a copy it returns none. It takes the machines
+// from the list of members, because c2c.json may be lost, or a kill may have come before c2c.json
+// was changed. A machine that is not in c2c.json is sent the newest posts.
 func (r *Room) Hosts() (all []Sent, err error) {
 	o, err := r.own()
 	if err != nil && !errors.Is(err, errDamaged) {
@@ -87,7 +91,8 @@ func (r *Room) Hosts() (all []Sent, err error) {
 	return all, err
 }
 
-// AreShared reports whether the root at a path has a room with members on other machines. If it cannot find out, it returns true.
+// AreShared reports whether the root at a path has a room with members on other machines. If it
+// cannot find out, it returns true.
 func AreShared(root string) bool {
 	st, err := openStore(root)
 	if err != nil {
@@ -117,8 +122,9 @@ func (r *Room) Asked() ([]Asked, error) {
 	return o.asked(), err
 }
 
-// JoinFrom makes a session of another machine a member. The arguments sid and alias are those of the sender in that machine's mail, and
-// wish is the id of the message that asks. If the machine had no member before, it is sent the posts from now on.
+// JoinFrom makes a session of another machine a member. The arguments sid and alias are those of
+// the sender in that machine's mail, and wish is the id of the message that asks. If the machine
+// had no member before, it is sent the posts from now on.
 func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string) error {
 	if !mail.ValidName(sid) || !IsOn(host, sid) {
 		return fmt.Errorf("join room %q: %q is no session of %s", r.Name, sid, host)
@@ -168,7 +174,8 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string) erro
 	return err
 }
 
-// backlog is the number of posts that a machine gets again after c2c.json was lost. It takes only those that it does not have.
+// backlog is the number of posts that a machine gets again after c2c.json was lost. It takes only
+// those that it does not have.
 const backlog = 100
 
 // placeBefore returns the place in the history before the newest n posts.
@@ -199,8 +206,8 @@ func endOf(r *Room) (int64, error) {
 	return h.end()
 }
 
-// LeaveFrom ends the membership of a session of another machine. The session may join a private room again. A machine without
-// members is sent nothing more.
+// LeaveFrom ends the membership of a session of another machine. The session may join a private
+// room again. A machine without members is sent nothing more.
 func (r *Room) LeaveFrom(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
@@ -210,8 +217,9 @@ func (r *Room) LeaveFrom(ctx context.Context, sid, alias string) error {
 	})
 }
 
-// AliasFrom gives a member on another machine its present alias. If another member has this alias in members.json, that member has gone, or
-// its next message brings its new alias. Until then AliasFrom gives it an alias that nobody uses, so that no mention goes to it.
+// AliasFrom gives a member on another machine its present alias. If another member has this alias
+// in members.json, that member has gone, or its next message brings its new alias. Until then
+// AliasFrom gives it an alias that nobody uses, so that no mention goes to it.
 func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
 	return r.change(ctx, func(rows []sessions.Row) []sessions.Row {
 		i := sessions.FindSID(rows, sid)
@@ -240,8 +248,9 @@ func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error 
 	return err
 }
 
-// RecordSent changes the record of a machine from the value was to the value now. It does nothing if the machine has no members any more,
-// or if the record has changed meanwhile because a session there has joined.
+// RecordSent changes the record of a machine from the value was to the value now. It does nothing
+// if the machine has no members any more, or if the record has changed meanwhile because a session
+// there has joined.
 func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 	return r.changeOwn(ctx, func(o *own) {
 		all := o.hosts()
@@ -256,11 +265,13 @@ func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 	})
 }
 
-// maxPart is the number of bytes of a history that After reads, unless the next post alone is longer.
+// maxPart is the number of bytes of a history that After reads, unless the next post alone is
+// longer.
 const maxPart = 512 << 10
 
-// After returns the posts after a place, oldest first, and the place after the last of them. It returns as many posts as maxPart bytes
-// contain. If end is equal to place, there are no more posts.
+// After returns the posts after a place, oldest first, and the place after the last of them. It
+// returns as many posts as maxPart bytes contain. If end is equal to place, there are no more
+// posts.
 func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -297,7 +308,8 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 // Fields of c2c.json for rooms with members on several machines.
 const hostsField, askedField = "hosts", "asked"
 
-// field returns the value of a field that the type own does not parse. It returns nil if the field is missing.
+// field returns the value of a field that the type own does not parse. It returns nil if the field
+// is missing.
 func (o own) field(name string) json.RawMessage {
 	for _, f := range o.extra {
 		if f.Name == name {

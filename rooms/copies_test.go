@@ -97,7 +97,8 @@ func (m *machine) waiting(sid string) []mail.Message {
 	return all
 }
 
-// outgoing returns the messages for the other machine that were not carried yet, as the relay gives them to it.
+// outgoing returns the messages for the other machine that were not carried yet, as the relay gives
+// them to it.
 func (m *machine) outgoing() (msgs []mail.Message) {
 	m.t.Helper()
 	m.look()
@@ -109,7 +110,8 @@ func (m *machine) outgoing() (msgs []mail.Message) {
 	return msgs
 }
 
-// carry carries all new messages to the other machine, like the relay. With twice, each arrives twice: a kill came before its receipt.
+// carry carries all new messages to the other machine, like the relay. With twice, each arrives
+// twice: a kill came before its receipt.
 func (m *machine) carry(to *machine, twice bool) {
 	m.t.Helper()
 	msgs := m.outgoing()
@@ -221,7 +223,8 @@ func TestAKillBehindTheStoreOfACopyLosesNoMention(t *testing.T) {
 	}
 }
 
-// A session that takes the alias of a member that has gone gets none of the posts that name that member.
+// A session that takes the alias of a member that has gone gets none of the posts that name that
+// member.
 func TestAnAliasIsNoMembershipOfACopy(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)

@@ -12,9 +12,10 @@ import (
 	"c2c/sessions"
 )
 
-// Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. If the result already is set,
-// the session is a member; if again is set, it has asked before. A new copy is private until the home has sent the list of members, because
-// posts may come before the list.
+// Ask records in the copy of a room that a session has asked to join, and makes the copy if there
+// is none. If the result already is set, the session is a member; if again is set, it has asked
+// before. A new copy is private until the home has sent the list of members, because posts may come
+// before the list.
 func (st Store) Ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
 	if _, host := HostOf(name); host == "" {
 		return false, false, fmt.Errorf("room %q is here", name)
@@ -57,8 +58,9 @@ func (st Store) ask(ctx context.Context, name string, a Asked) (already, again b
 	return false, again, errors.Join(err, gone)
 }
 
-// SetList gives a copy the members of the home's list. A session of this machine becomes a member only if it was a member or has asked to
-// join. If no session needs the copy any more, the copy is archived.
+// SetList gives a copy the members of the home's list. A session of this machine becomes a member
+// only if it was a member or has asked to join. If no session needs the copy any more, the copy is
+// archived.
 func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	_, host := HostOf(r.Name)
 	o, err := r.own()
@@ -119,7 +121,8 @@ func onlyIn(rows, others []sessions.Row) (sids []string) {
 	return sids
 }
 
-// rowOf makes the row of a member of a copy. It returns nil for a session of this machine that is no member and has not asked.
+// rowOf makes the row of a member of a copy. It returns nil for a session of this machine that is
+// no member and has not asked.
 func (r *Room) rowOf(host string, e Entry, before []sessions.Row, asked []Asked) sessions.Row {
 	if !e.Own {
 		sid := mail.RemoteSession(host, e.SID, e.Alias)
@@ -131,7 +134,8 @@ func (r *Room) rowOf(host string, e Entry, before []sessions.Row, asked []Asked)
 	if i := slices.IndexFunc(before, func(row sessions.Row) bool { return IsSession(e.SID, row.SID()) }); i >= 0 {
 		return before[i]
 	}
-	// If a session has left and asked again, a list with its former membership is no answer to the new wish. So compare the wishes.
+	// If a session has left and asked again, a list with its former membership is no answer to the
+	// new wish. So compare the wishes.
 	if i := slices.IndexFunc(asked, func(a Asked) bool {
 		return IsSession(e.SID, a.SID) && (a.Wish == e.Wish || a.Wish == "" || e.Wish == "")
 	}); i >= 0 {
@@ -140,8 +144,8 @@ func (r *Room) rowOf(host string, e Entry, before []sessions.Row, asked []Asked)
 	return nil
 }
 
-// IsSession reports whether told, an id from another machine, means the session sid of this machine. If sid is long, told may be a hash of
-// it.
+// IsSession reports whether told, an id from another machine, means the session sid of this
+// machine. If sid is long, told may be a hash of it.
 func IsSession(told, sid string) bool { return told == sid || told == mail.ShortSession(sid) }
 
 func newRow(sid, alias string, now float64) sessions.Row {
@@ -152,7 +156,8 @@ func newRow(sid, alias string, now float64) sessions.Row {
 	return row
 }
 
-// Withdraw ends a session's membership of a copy, or its wish to join. If no session needs the copy any more, the copy is archived.
+// Withdraw ends a session's membership of a copy, or its wish to join. If no session needs the copy
+// any more, the copy is archived.
 func (r *Room) Withdraw(ctx context.Context, sid string) error {
 	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
 		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
@@ -169,8 +174,8 @@ func (r *Room) Withdraw(ctx context.Context, sid string) error {
 	return err
 }
 
-// archiveUnused archives a copy if no session of this machine is in it or has asked to join. A session that asks at this moment waits for
-// the lock, and then makes a new copy.
+// archiveUnused archives a copy if no session of this machine is in it or has asked to join. A
+// session that asks at this moment waits for the lock, and then makes a new copy.
 func archiveUnused(ctx context.Context, r *Room) error {
 	if used, err := isUsed(r); err != nil || used {
 		return err
@@ -189,7 +194,8 @@ func archiveUnused(ctx context.Context, r *Room) error {
 	return err
 }
 
-// archiveIf archives a copy if isDue returns true for it. While isDue runs, no session can join the copy, or ask to join.
+// archiveIf archives a copy if isDue returns true for it. While isDue runs, no session can join the
+// copy, or ask to join.
 func (st Store) archiveIf(ctx context.Context, name string, isDue func(*Room) (bool, error)) error {
 	return atomicfile.WithLock(ctx, st.Root, LockName, func() error {
 		r, err := st.Open(name)
@@ -207,8 +213,8 @@ func (st Store) archiveIf(ctx context.Context, name string, isDue func(*Room) (b
 	})
 }
 
-// CloseCopy archives a copy whose room was closed. A session that waits for an answer may have asked to join a later room with this name.
-// Therefore it continues to wait, in a new copy.
+// CloseCopy archives a copy whose room was closed. A session that waits for an answer may have
+// asked to join a later room with this name. Therefore it continues to wait, in a new copy.
 func (st Store) CloseCopy(ctx context.Context, name string) error {
 	var asked []Asked
 	err := st.archiveIf(ctx, name, func(r *Room) (_ bool, err error) {
@@ -242,7 +248,8 @@ func membersHere(r *Room) (here []Asked, err error) {
 	return here, err
 }
 
-// AddCopies appends posts of the home to a copy, in one commit. With mayRepeat, it leaves out posts that are in the copy already.
+// AddCopies appends posts of the home to a copy, in one commit. With mayRepeat, it leaves out posts
+// that are in the copy already.
 func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) error {
 	return atomicfile.WithLock(ctx, r.dir, historyLock, func() error {
 		if err := r.gone(); err != nil {
@@ -279,8 +286,8 @@ func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) erro
 	})
 }
 
-// ParsePost reads a line with a post of another machine, and checks the post. If the line has no text, the argument text is the text of the
-// post.
+// ParsePost reads a line with a post of another machine, and checks the post. If the line has no
+// text, the argument text is the text of the post.
 func ParsePost(line []byte, text string) (Post, error) {
 	p, err := parsePost(line)
 	p.Content = cmp.Or(p.Content, text)

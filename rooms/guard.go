@@ -15,19 +15,24 @@ import (
 	"c2c/sessions"
 )
 
-// The loop guard of a room counts the agents that posts have woken since a person last posted there: a post that wakes five agents counts
-// five. An agent on another machine counts as woken, because only its machine knows. A post that would exceed the limit is stored, but wakes
-// no agent, unless the count is zero: so a person's post, which sets it to zero, lets at least one post through. After guardPause without a wake, a post may wake one agent again. The history has the count.
+// The loop guard of a room counts the agents that posts have woken since a person last posted
+// there: a post that wakes five agents counts five. An agent on another machine counts as woken,
+// because only its machine knows. A post that would exceed the limit is stored, but wakes no agent,
+// unless the count is zero: so a person's post, which sets it to zero, lets at least one post
+// through. After guardPause without a wake, a post may wake one agent again. The history has the
+// count.
 
 const (
 	defaultWakes = 50
 	guardPause   = 15 * time.Minute
 )
 
-// WakesVariable is the environment variable with the limit of wakes in a room while no person posts. The value 0 means no limit.
+// WakesVariable is the environment variable with the limit of wakes in a room while no person
+// posts. The value 0 means no limit.
 const WakesVariable = "C2C_ROOM_WAKES"
 
-// LimitOf reads the limit from the environment. It returns the default if the value is not a number, and -1 if there is no limit.
+// LimitOf reads the limit from the environment. It returns the default if the value is not a
+// number, and -1 if there is no limit.
 func LimitOf(getenv func(string) string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(getenv(WakesVariable)))
 	switch {
@@ -39,7 +44,8 @@ func LimitOf(getenv func(string) string) int {
 	return n
 }
 
-// guard counts the agents that the post wakes. If the room has had too many wakes, guard removes the agents from the post's targets.
+// guard counts the agents that the post wakes. If the room has had too many wakes, guard removes
+// the agents from the post's targets.
 func (p *posting) guard(last []Post) {
 	if p.post.Person {
 		return
@@ -67,8 +73,8 @@ func (p *posting) guard(last []Post) {
 		before, p.room.Name, limit)
 }
 
-// count returns how often agents were woken in a room since a person last posted, the post at which the room was stopped, and the time of
-// the last wake.
+// count returns how often agents were woken in a room since a person last posted, the post at which
+// the room was stopped, and the time of the last wake.
 func count(last []Post) (wakes int, stopped string, woke time.Time) {
 	counted := false
 	for _, p := range last {
@@ -85,7 +91,8 @@ func count(last []Post) (wakes int, stopped string, woke time.Time) {
 	return wakes, stopped, woke
 }
 
-// tellStopped tells the person of this user that the room was stopped. It sends one message for each stop.
+// tellStopped tells the person of this user that the room was stopped. It sends one message for
+// each stop.
 func (p *posting) tellStopped(ctx context.Context) {
 	person := sessions.PersonPrefix + strconv.Itoa(os.Getuid())
 	text := fmt.Sprintf("The agents in room %[1]s have woken each other %[2]d times since a person last spoke there, so their posts wake nobody now. Post there to let them go on: c2c send '#%[1]s' 'Go on.'",

@@ -42,8 +42,9 @@ func (h history) Close() {
 	}
 }
 
-// back calls the function see with each line between the places from and end, and with the place after that line, newest first, until see
-// returns false. A line includes its newline. Text after the last newline is ignored, because another program may be writing it.
+// back calls the function see with each line between the places from and end, and with the place
+// after that line, newest first, until see returns false. A line includes its newline. Text after
+// the last newline is ignored, because another program may be writing it.
 func (h history) back(from, end int64, see func(line []byte, at int64) bool) error {
 	var carry []byte // the beginning of the block that was read before, up to its first newline
 	first := true
@@ -86,7 +87,8 @@ func (h history) back(from, end int64, see func(line []byte, at int64) bool) err
 	return nil
 }
 
-// end returns the place after the last whole line. If it finds no line in the last 2*maxLine bytes, it returns the end of the file.
+// end returns the place after the last whole line. If it finds no line in the last 2*maxLine bytes,
+// it returns the end of the file.
 func (h history) end() (end int64, err error) {
 	from := max(0, h.size-2*maxLine)
 	if from > 0 {
@@ -99,8 +101,8 @@ func (h history) end() (end int64, err error) {
 	return end, err
 }
 
-// posts calls the function see with each post between the places from and end, newest first, until see returns false. It counts damaged
-// lines.
+// posts calls the function see with each post between the places from and end, newest first, until
+// see returns false. It counts damaged lines.
 func (h history) posts(from, end int64, see func(Post) bool) (damaged int, err error) {
 	if h.file == nil {
 		return 0, nil
@@ -125,8 +127,8 @@ const (
 	maxRead  = 8 << 20
 )
 
-// Last returns the newest n posts for which match returns true, oldest first. If match is nil, all posts count. If n is 0, it returns up to
-// maxShown posts.
+// Last returns the newest n posts for which match returns true, oldest first. If match is nil, all
+// posts count. If n is 0, it returns up to maxShown posts.
 func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 	return LastHolding(r, n, func([]byte) bool { return true }, match)
 }
@@ -161,8 +163,9 @@ type Part struct {
 	End   int64  // the place after the newest post
 }
 
-// PartBefore returns the newest n posts before a place. If place is 0, it means the end of the history. It reads at most maxRead bytes, so
-// it may return fewer posts although there are older ones.
+// PartBefore returns the newest n posts before a place. If place is 0, it means the end of the
+// history. It reads at most maxRead bytes, so it may return fewer posts although there are older
+// ones.
 func PartBefore(r *Room, place int64, n int) (p Part, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -199,7 +202,8 @@ func (r *Room) Find(id string) (Post, error) {
 	return found[0], nil
 }
 
-// WithID returns the newest posts with this id, or with its short form, oldest first. If id is "", it returns none.
+// WithID returns the newest posts with this id, or with its short form, oldest first. If id is "",
+// it returns none.
 func (r *Room) WithID(id string) ([]Post, error) {
 	if id == "" {
 		return nil, nil
@@ -207,11 +211,12 @@ func (r *Room) WithID(id string) ([]Post, error) {
 	return r.Last(0, func(p Post) bool { return p.ID != "" && mail.ShortID(p.ID) == mail.ShortID(id) })
 }
 
-// tail is the number of bytes of a history that Append shows to its caller. If there is no whole post in them, it shows more.
+// tail is the number of bytes of a history that Append shows to its caller. If there is no whole
+// post in them, it shows more.
 const tail = 128 << 10
 
-// Append adds one post, durably. Under the lock of the history, it calls the function write with the newest posts, newest first. If write
-// returns no post, Append adds nothing.
+// Append adds one post, durably. Under the lock of the history, it calls the function write with
+// the newest posts, newest first. If write returns no post, Append adds nothing.
 func (r *Room) Append(ctx context.Context, write func(last []Post) (*Post, error)) error {
 	return atomicfile.WithLock(ctx, r.dir, historyLock, func() error {
 		if err := r.gone(); err != nil {

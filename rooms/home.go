@@ -16,8 +16,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Home sends new posts and lists of members in the rooms of a root to the other machines with members. For each root and machine, only one
-// process may do this. Only one goroutine at a time may call Look.
+// Home sends new posts and lists of members in the rooms of a root to the other machines with
+// members. For each root and machine, only one process may do this. Only one goroutine at a time
+// may call Look.
 type Home struct {
 	b    *broker.Broker
 	said map[string]string // key: a room; value: the last logged error, so that Look does not log it again
@@ -34,8 +35,9 @@ type CopyRights interface {
 	MayReach(host, room string) bool // reports whether the host's sessions may be in the room
 }
 
-// Look puts the news of the rooms into the outboxes, and returns the directories to watch for more. Members on a machine that may not be in
-// a room lose their membership. Look logs errors; the next Look tries again.
+// Look puts the news of the rooms into the outboxes, and returns the directories to watch for more.
+// Members on a machine that may not be in a room lose their membership. Look logs errors; the next
+// Look tries again.
 func (h *Home) Look(ctx context.Context, rights CopyRights) (dirs []string) {
 	st := StoreOf(h.b.Registry)
 	names, err := st.Names()
@@ -50,7 +52,8 @@ func (h *Home) Look(ctx context.Context, rights CopyRights) (dirs []string) {
 	return dirs
 }
 
-// look returns the directory of a room with members on other machines, after it has sent them the news.
+// look returns the directory of a room with members on other machines, after it has sent them the
+// news.
 func (h *Home) look(ctx context.Context, st Store, name string, rights CopyRights) (dir string, err error) {
 	r, err := st.Open(name)
 	if errors.Is(err, ErrNoRoom) { // it was archived just now
@@ -83,8 +86,8 @@ func (h *Home) say(ctx context.Context, name string, err error) {
 	}
 }
 
-// lockTime is how long Look waits for the locks of a room. The wait is limited because a suspended process may hold a lock, and the other
-// rooms must not wait for it.
+// lockTime is how long Look waits for the locks of a room. The wait is limited because a suspended
+// process may hold a lock, and the other rooms must not wait for it.
 const lockTime = 5 * time.Second
 
 // sendNew sends each machine the posts and the list of members that it does not have yet.
@@ -129,8 +132,8 @@ func (h *Home) sendTo(ctx context.Context, r *Room, s Sent) error {
 	}
 }
 
-// sendPosts puts posts into the outbox for a machine. If a kill comes before RecordSent, the next call gets the same posts again; the
-// outbox skips those that it has or had.
+// sendPosts puts posts into the outbox for a machine. If a kill comes before RecordSent, the next
+// call gets the same posts again; the outbox skips those that it has or had.
 func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) error {
 	msgs := make([]mail.Message, 0, len(posts))
 	for _, p := range posts {
@@ -159,7 +162,8 @@ func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) err
 	return nil
 }
 
-// copyOf makes the message that brings a post to the copy on a machine. For the same post, each call makes the same message.
+// copyOf makes the message that brings a post to the copy on a machine. For the same post, each
+// call makes the same message.
 func copyOf(p Post, room string, s Sent) (mail.Message, error) {
 	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, p.ID
 	for _, sid := range p.To {
@@ -233,17 +237,19 @@ func (h *Home) list(ctx context.Context, r *Room, s *Sent) (op RoomOp, err error
 	return op, nil
 }
 
-// maxList is the greatest size of the list of members, in bytes. A list of this size still fits into a message.
+// maxList is the greatest size of the list of members, in bytes. A list of this size still fits
+// into a message.
 const maxList = 200 << 10
 
-// Archive archives a room of this machine. Before that, it puts the last posts into the outboxes for the machines with members.
+// Archive archives a room of this machine. Before that, it puts the last posts into the outboxes
+// for the machines with members.
 func ArchiveCopies(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
 	NewHome(b).Look(ctx, lastRights{b})
 	return ArchiveRoom(ctx, b, name)
 }
 
-// lastRights are the rights for sending the last posts of a room. They allow each paired machine to be in the room: the relay has already
-// ended the memberships of machines that may not.
+// lastRights are the rights for sending the last posts of a room. They allow each paired machine to
+// be in the room: the relay has already ended the memberships of machines that may not.
 type lastRights struct{ b *broker.Broker }
 
 func (k lastRights) Paired(host string) bool {

@@ -13,11 +13,13 @@ import (
 	"c2c/sessions"
 )
 
-// JoinVariable is the environment variable with the names of the rooms, separated by commas, that a session joins at its first call.
+// JoinVariable is the environment variable with the names of the rooms, separated by commas, that a
+// session joins at its first call.
 const JoinVariable = "C2C_MCP_AUTO_JOIN_ROOMS"
 
-// Join makes a session a member of a room. If create is set and there is no such room, it makes the room. If the room is on another
-// machine, Join asks that machine; the session becomes a member when the machine agrees.
+// Join makes a session a member of a room. If create is set and there is no such room, it makes the
+// room. If the room is on another machine, Join asks that machine; the session becomes a member
+// when the machine agrees.
 func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string, create bool) (already bool, err error) {
 	if _, host := HostOf(name); host != "" {
 		return joinAway(ctx, b, s, name)
@@ -34,7 +36,8 @@ func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string
 		return false, err
 	}
 	defer r.Close()
-	// Write the fact InRooms first: without it no hook looks for posts. If a kill follows, the fact is wrong, which costs one look.
+	// Write the fact InRooms first: without it no hook looks for posts. If a kill follows, the fact
+	// is wrong, which costs one look.
 	if err := setInRooms(ctx, reg, s, true); err != nil {
 		return false, err
 	}
@@ -94,12 +97,14 @@ func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list str
 	return errors.Join(errs...)
 }
 
-// orTool follows the command in an invitation. A client has no tools for rooms if it read the list of tools before there was a room.
+// orTool follows the command in an invitation. A client has no tools for rooms if it read the list
+// of tools before there was a room.
 const orTool = "(or with the tool join_room, if you have it)"
 
-// Invite makes a session of this root a member of a room, and tells the session by a message that does not wake it. The result in is true if
-// the session is a member now; the receipt has no id if it was one before. To a session of another machine, and in a room
-// of another machine, Invite only sends an invitation.
+// Invite makes a session of this root a member of a room, and tells the session by a message that
+// does not wake it. The result in is true if the session is a member now; the receipt has no id if
+// it was one before. To a session of another machine, and in a room of another machine, Invite only
+// sends an invitation.
 func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, alias string) (sent broker.Receipt, in bool, err error) {
 	r, err := StoreOf(b.Registry).Open(name)
 	if err != nil {

@@ -1,10 +1,11 @@
-// This part keeps rooms that have members on several machines. One machine is the home of a room: it stores the posts, and sets their
-// order. It sends each post once to each other machine with members, not once for each member. That machine appends the post to its copy of
-// the room, and wakes those of its members that the post names.
+// This part keeps rooms that have members on several machines. One machine is the home of a room:
+// it stores the posts, and sets their order. It sends each post once to each other machine with
+// members, not once for each member. That machine appends the post to its copy of the room, and
+// wakes those of its members that the post names.
 //
-// The relay runs this package: Home sends what is new, and Receive handles the messages that come. The machines exchange RoomOps, each in
-// an ordinary message to an address such as #review@devbox. So an Op waits in the outbox, and arrives once and in order. See
-// docs/inside/rooms.md.
+// The relay runs this package: Home sends what is new, and Receive handles the messages that come.
+// The machines exchange RoomOps, each in an ordinary message to an address such as #review@devbox.
+// So an Op waits in the outbox, and arrives once and in order. See docs/inside/rooms.md.
 
 package rooms
 
@@ -25,12 +26,13 @@ import (
 	"c2c/sessions"
 )
 
-// Receive handles the messages of a paired machine about a room, in their order. A message of kind system comes from the home of a room and
-// is for the copy here. Either all messages are of this kind, or there is only one message. The result wakes has each post that exactly one
-// session here got as a message.
+// Receive handles the messages of a paired machine about a room, in their order. A message of kind
+// system comes from the home of a room and is for the copy here. Either all messages are of this
+// kind, or there is only one message. The result wakes has each post that exactly one session here
+// got as a message.
 //
-// If IsFinal reports an error, the error is the answer to the message: nothing was done, and a second try would fail, too. After any other
-// error the caller tries again.
+// If IsFinal reports an error, the error is the answer to the message: nothing was done, and a
+// second try would fail, too. After any other error the caller tries again.
 func ReceivePosts(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, o CopyOptions) (wakes []Waken, err error) {
 	ctx, end := context.WithTimeout(ctx, cmp.Or(o.Patience, patience))
 	defer end()
@@ -45,8 +47,9 @@ func ReceivePosts(ctx context.Context, b *broker.Broker, peer, room string, msgs
 	return nil, nil
 }
 
-// patience is how long a message about a room may wait for locks. The wait is limited because a suspended process may hold a lock, and
-// meanwhile all later packets of the other machine wait, too.
+// patience is how long a message about a room may wait for locks. The wait is limited because a
+// suspended process may hold a lock, and meanwhile all later packets of the other machine wait,
+// too.
 const patience = 15 * time.Second
 
 // Options are the circumstances of Receive.
@@ -57,7 +60,8 @@ type CopyOptions struct {
 	Patience  time.Duration // how long Receive waits, mostly for locks; 0: the default
 }
 
-// Waken is the session that got a post as a message. If several sessions here got the post, there is no Waken for it.
+// Waken is the session that got a post as a message. If several sessions here got the post, there
+// is no Waken for it.
 type Waken struct {
 	SID     string
 	Message mail.Message
@@ -137,9 +141,10 @@ func post(ctx context.Context, b *broker.Broker, peer, name string, m mail.Messa
 	return err
 }
 
-// ofAMoment returns the first error that may be gone at the next try, such as an error of the disk. Then the caller tries again, and so
-// reaches the members that were not told. A lock that is not free does not count: a suspended process may hold it for days, and the other
-// mail of the machine must not wait so long.
+// ofAMoment returns the first error that may be gone at the next try, such as an error of the disk.
+// Then the caller tries again, and so reaches the members that were not told. A lock that is not
+// free does not count: a suspended process may hold it for days, and the other mail of the machine
+// must not wait so long.
 func ofAMoment(errs []error) error {
 	for _, err := range errs {
 		if err = lasting(err); !IsFinal(err) && !errors.Is(err, atomicfile.ErrLockTimeout) {
@@ -149,8 +154,9 @@ func ofAMoment(errs []error) error {
 	return nil
 }
 
-// lasting marks an error with ErrPost if a second try would fail, too. That includes a foreign file in the place of one of ours: only a
-// person can remove it, and the machine's other mail must not wait for that.
+// lasting marks an error with ErrPost if a second try would fail, too. That includes a foreign file
+// in the place of one of ours: only a person can remove it, and the machine's other mail must not
+// wait for that.
 func lasting(err error) error {
 	var path *fs.PathError
 	var errno syscall.Errno

@@ -69,7 +69,8 @@ func TestACopyIsPrivateUntilItsHomeSaysOtherwise(t *testing.T) {
 	}
 }
 
-// A machine's last member leaves while a post is on its way there, and joins again before the refusal is back.
+// A machine's last member leaves while a post is on its way there, and joins again before the
+// refusal is back.
 func TestAnOldRefusalEndsNoNewMembership(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := newMachine(t, "devbox", "laptop"), newMachine(t, "laptop", "devbox")
@@ -177,7 +178,8 @@ func TestAHomeThatHasLostItsRecordSendsOn(t *testing.T) {
 	}
 }
 
-// The last members of a machine leave while another session there asks to join. Its copy stays, and the home sends the older posts anew.
+// The last members of a machine leave while another session there asks to join. Its copy stays, and
+// the home sends the older posts anew.
 func TestACopyThatIsKeptHasNoOlderPostTwice(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)
@@ -201,7 +203,8 @@ func TestACopyThatIsKeptHasNoOlderPostTwice(t *testing.T) {
 	}
 }
 
-// The list of paired machines cannot be read then, or other machines do not know the project just now.
+// The list of paired machines cannot be read then, or other machines do not know the project just
+// now.
 func TestAnArchivedRoomIsClosedEverywhereThoughTheMachinesAreNotKnown(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)
@@ -265,7 +268,8 @@ func TestAnEndOfTheRelayBehindTheStoreOfAPostLosesNoMention(t *testing.T) {
 	}
 }
 
-// The relay is ended while it waits for the lock of a room, or has waited for so long that the machine's other mail must go on.
+// The relay is ended while it waits for the lock of a room, or has waited for so long that the
+// machine's other mail must go on.
 func TestAPostThatFindsTheLockTakenIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)
@@ -305,7 +309,8 @@ func TestAPostThatFindsTheLockTakenIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A foreign file in the place of a file of a room waits for a person. Meanwhile all else of the other machine must get through.
+// A foreign file in the place of a file of a room waits for a person. Meanwhile all else of the
+// other machine must get through.
 func TestAForeignFileInARoomKeepsNoOtherMailBack(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"history.jsonl", "members.json", "history.lock"} {
@@ -402,7 +407,8 @@ func TestARoomThatCannotBeLookedAtIsNotGone(t *testing.T) {
 	}
 }
 
-// The home's list says that the last member has left. While the copy takes it over, another session asks to join.
+// The home's list says that the last member has left. While the copy takes it over, another session
+// asks to join.
 func TestAWishToJoinThatComesWhileACopyIsGivenUpIsKept(t *testing.T) {
 	t.Parallel()
 	_, laptop := two(t)
@@ -440,7 +446,8 @@ func TestAWishToJoinThatComesWhileACopyIsGivenUpIsKept(t *testing.T) {
 	}
 }
 
-// Otherwise c2c rooms members would say that the session waits for an answer, which nobody will give.
+// Otherwise c2c rooms members would say that the session waits for an answer, which nobody will
+// give.
 func TestAWishToJoinThatIsNotSentIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	for _, before := range []bool{false, true} { // an earlier wish is on its way
@@ -470,8 +477,8 @@ func TestAWishToJoinThatIsNotSentIsNotRecorded(t *testing.T) {
 	}
 }
 
-// The relay is killed while it ends the membership of a machine: the record still says what that machine was sent. Its session that
-// joins later gets the newest posts, and none from between.
+// The relay is killed while it ends the membership of a machine: the record still says what that
+// machine was sent. Its session that joins later gets the newest posts, and none from between.
 func TestARecordThatAKillHasLeftIsNoPlaceOfALaterMember(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)
@@ -503,7 +510,8 @@ func TestARecordThatAKillHasLeftIsNoPlaceOfALaterMember(t *testing.T) {
 	}
 }
 
-// JSON makes a control character six times as long: the line of such a post is longer than a message may be.
+// JSON makes a control character six times as long: the line of such a post is longer than a
+// message may be.
 func TestALongPostOfControlCharactersGoesOut(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)
@@ -558,7 +566,8 @@ func TestAMentionReachesTheSessionThatHasTheAliasNow(t *testing.T) {
 	}
 }
 
-// A member that has another alias now leaves a private room: it may come again, and nobody else who takes its former alias.
+// A member that has another alias now leaves a private room: it may come again, and nobody else who
+// takes its former alias.
 func TestAFormerAliasIsNotInvited(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)
@@ -579,7 +588,8 @@ func TestAFormerAliasIsNotInvited(t *testing.T) {
 	}
 }
 
-// A member is not told of a post that names it, because the disk had an error: the post comes again from the other machine.
+// A member is not told of a post that names it, because the disk had an error: the post comes again
+// from the other machine.
 func TestAnErrorOfTheDiskLosesNoMention(t *testing.T) {
 	t.Parallel()
 	moment := &fs.PathError{Op: "write", Path: "s-amber.inbox.json", Err: syscall.EIO}

@@ -29,7 +29,8 @@ const (
 // Levels lists the levels.
 func Levels() []string { return []string{string(Open), string(Quiet), string(Muted)} }
 
-// Member is a member of a room. Alias is the member's alias at the time when it joined; the registry has its present alias.
+// Member is a member of a room. Alias is the member's alias at the time when it joined; the
+// registry has its present alias.
 type Member struct {
 	SID    string
 	Alias  string
@@ -115,9 +116,11 @@ func errFull(r *Room, count int) error {
 	return fmt.Errorf("room %q is full: %d members", r.Name, count)
 }
 
-// Join makes a session a member, and sets its place to the end of the history unless it has a place. It returns true if the session was a
-// member before. After a kill, a second call completes the missing steps. If there is a member with the same alias, and the function left reports
-// that this member's session is gone, the new session takes over its row. If left is nil, no session counts as gone.
+// Join makes a session a member, and sets its place to the end of the history unless it has a
+// place. It returns true if the session was a member before. After a kill, a second call completes
+// the missing steps. If there is a member with the same alias, and the function left reports that
+// this member's session is gone, the new session takes over its row. If left is nil, no session
+// counts as gone.
 func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string) bool) (already bool, err error) {
 	if !mail.ValidName(sid) {
 		return false, fmt.Errorf("join room %q: session id %q is not a valid name", r.Name, sid)
@@ -180,7 +183,8 @@ func (r *Room) uninvite(ctx context.Context, alias string) error {
 	})
 }
 
-// Leave ends a session's membership. The session may join a private room again, under its present alias.
+// Leave ends a session's membership. The session may join a private room again, under its present
+// alias.
 func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
@@ -194,8 +198,8 @@ func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
 }
 
-// inviteBack invites a member that is about to leave a private room, so that it may join again. It invites the present alias, because by
-// now another session may have the alias in the member's row.
+// inviteBack invites a member that is about to leave a private room, so that it may join again. It
+// invites the present alias, because by now another session may have the alias in the member's row.
 func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 	if meta, err := r.Meta(); err != nil || !meta.Private {
 		return nil // leaving does not need meta.json
@@ -207,7 +211,8 @@ func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 	return r.Invite(ctx, alias)
 }
 
-// ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations, because another machine may get its name.
+// ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations,
+// because another machine may get its name.
 func ForgetHost(ctx context.Context, r *Room, host string) error {
 	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
 		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
@@ -223,8 +228,8 @@ func ForgetHost(ctx context.Context, r *Room, host string) error {
 	return errors.Join(err, merr)
 }
 
-// ForgetHostIn calls ForgetHost for all rooms in the root at a path, except copies. It leaves out a room whose lock
-// another process holds for too long. The error names the lock.
+// ForgetHostIn calls ForgetHost for all rooms in the root at a path, except copies. It leaves out a
+// room whose lock another process holds for too long. The error names the lock.
 func ForgetHostIn(ctx context.Context, root, host string) error {
 	st, err := openStore(root)
 	if err != nil {

@@ -15,9 +15,10 @@ func IsAll(name string) bool {
 	return false
 }
 
-// Mentions finds the names after an @ in a text, each once. The result aliases has the names for which the function isKnown returns true, and
-// unknown has all others. The result all says that the text names all members. An @ in code or in a quote names nobody, because agents show
-// each other code, and quote each other.
+// Mentions finds the names after an @ in a text, each once. The result aliases has the names for
+// which the function isKnown returns true, and unknown has all others. The result all says that the
+// text names all members. An @ in code or in a quote names nobody, because agents show each other
+// code, and quote each other.
 func Mentions(text string, isKnown func(alias string) bool) (aliases, unknown []string, all bool) {
 	seen := map[string]bool{}
 	text = prose(text)
@@ -57,8 +58,8 @@ func Mentions(text string, isKnown func(alias string) bool) (aliases, unknown []
 // maxAlias is the greatest length of an alias.
 const maxAlias = 64
 
-// joins reports whether a character next to a name makes it another, longer word. The letters of a script without capitals, such as Chinese, do
-// not: such scripts write no blank around a name.
+// joins reports whether a character next to a name makes it another, longer word. The letters of a
+// script without capitals, such as Chinese, do not: such scripts write no blank around a name.
 func joins(c rune) bool {
 	return unicode.IsUpper(c) || unicode.IsLower(c) || unicode.IsTitle(c) || unicode.IsMark(c) || unicode.IsNumber(c) || c == '.' || c == '_' || c == '-'
 }
@@ -93,7 +94,8 @@ func prose(text string) string {
 	return out.String()
 }
 
-// fenceOf returns the marks of a line that begins a block of code, such as ```. For any other line it returns "".
+// fenceOf returns the marks of a line that begins a block of code, such as ```. For any other line
+// it returns "".
 func fenceOf(line string) string {
 	for _, mark := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, mark)

@@ -17,7 +17,8 @@ import (
 type Ask struct {
 	// OnlyOpen leaves out rooms in which the session's level is not Open.
 	OnlyOpen bool
-	// Had reports whether the session got the post with this id as a message. News calls Had only for posts that name the session.
+	// Had reports whether the session got the post with this id as a message. News calls Had only
+	// for posts that name the session.
 	Had func(id string) bool
 }
 
@@ -51,15 +52,17 @@ type moved struct {
 	left bool  // the session is not in the room any more
 }
 
-// A post that names the session normally comes as a message. After underWay without that message, its author was killed between the two
-// steps, and News shows the post. A younger post waits, with all posts after it, because it would come twice.
+// A post that names the session normally comes as a message. After underWay without that message,
+// its author was killed between the two steps, and News shows the post. A younger post waits, with
+// all posts after it, because it would come twice.
 const underWay = time.Minute
 
 // maxNews is the number of posts of a room that News returns.
 const maxNews = 50
 
-// News finds the posts that are new to a session. It leaves out the session's own posts, posts that the session got as messages, and rooms
-// that the session has muted. The method Seen then records that the session has seen the posts.
+// News finds the posts that are new to a session. It leaves out the session's own posts, posts that
+// the session got as messages, and rooms that the session has muted. The method Seen then records
+// that the session has seen the posts.
 func (st Store) News(sid string, ask Ask) (News, error) {
 	n := News{st: st, sid: sid, looked: st.Now(), part: ask.OnlyOpen}
 	all, err := st.places(sid)
@@ -138,7 +141,8 @@ func (n *News) look(p place, ask Ask) error {
 	return err
 }
 
-// add keeps the rooms in order: a room for which the digest had no space comes before rooms with newer posts the next time.
+// add keeps the rooms in order: a room for which the digest had no space comes before rooms with
+// newer posts the next time.
 func (n *News) add(news RoomNews) {
 	i := len(n.Rooms)
 	n.Rooms = append(n.Rooms, news)
@@ -148,7 +152,8 @@ func (n *News) add(news RoomNews) {
 	n.Rooms[i] = news
 }
 
-// Until returns the news of one room. The result's method Seen records only posts of this room up to place, and which rooms are gone.
+// Until returns the news of one room. The result's method Seen records only posts of this room up
+// to place, and which rooms are gone.
 func (n News) Until(room string, place int64) News {
 	n.part = true
 	n.Rooms = slices.DeleteFunc(slices.Clone(n.Rooms), func(r RoomNews) bool { return r.Room != room })
@@ -159,8 +164,8 @@ func (n News) Until(room string, place int64) News {
 	return n
 }
 
-// Seen records that the session has seen the posts that News found. It never moves a place back, unless a new history has replaced the old
-// one.
+// Seen records that the session has seen the posts that News found. It never moves a place back,
+// unless a new history has replaced the old one.
 func (n News) Seen(ctx context.Context) error {
 	if n.st.Root == nil {
 		return nil
@@ -217,7 +222,8 @@ func (n News) hasJoined(name string) bool {
 	return err != nil || sessions.FindSID(rows, n.sid) >= 0
 }
 
-// anew reports whether a room's history has been replaced by a new one: it ends at the place m.read, although the session has read further.
+// anew reports whether a room's history has been replaced by a new one: it ends at the place
+// m.read, although the session has read further.
 func (n News) anew(m moved) bool {
 	r, err := n.st.Open(m.room)
 	if err != nil {
@@ -238,8 +244,9 @@ const (
 	leastShare = 500     // the space for one room if there are many, in bytes: enough for a post or two. The other rooms come the next time
 )
 
-// Text returns the digest for a model, in at most limit bytes. It returns "" if nothing is new, or if there is no space. Seen then
-// leaves the posts of a room new if there was no space for the room.
+// Text returns the digest for a model, in at most limit bytes. It returns "" if nothing is new, or
+// if there is no space. Seen then leaves the posts of a room new if there was no space for the
+// room.
 func (n *News) Text(limit int) string {
 	text := ""
 	n.left = nil
@@ -256,8 +263,8 @@ func (n *News) Text(limit int) string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// text returns the part of the digest for one room, in at most limit bytes. It fills no more than share bytes with posts, or leastShare. It
-// returns "" if there is no space.
+// text returns the part of the digest for one room, in at most limit bytes. It fills no more than
+// share bytes with posts, or leastShare. It returns "" if there is no space.
 func (r RoomNews) text(share, limit int, now time.Time) string {
 	count := fmt.Sprint(r.Count)
 	if r.More {

@@ -23,8 +23,8 @@ type place struct {
 	read int64 // the end of the last read post, in bytes from the start of the history
 }
 
-// places reads a session's file of places, which has a line for each room. It leaves out damaged lines; the session must join those rooms
-// again.
+// places reads a session's file of places, which has a line for each room. It leaves out damaged
+// lines; the session must join those rooms again.
 func (st Store) places(sid string) (all []place, err error) {
 	if !mail.ValidName(sid) {
 		return nil, nil
@@ -71,8 +71,9 @@ func (st Store) Of(sid string) (names []string, err error) {
 	return names, err
 }
 
-// changePlaces edits a session's file of places under its lock. The argument at becomes the file's time. If at is zero, the file keeps its
-// time, because the hook script compares this time with those of the histories to see whether there are new posts.
+// changePlaces edits a session's file of places under its lock. The argument at becomes the file's
+// time. If at is zero, the file keeps its time, because the hook script compares this time with
+// those of the histories to see whether there are new posts.
 func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
 	return atomicfile.WithLock(ctx, st.Root, sessions.RoomPlacesLock(sid), func() error {
 		all, err := st.places(sid)
@@ -98,8 +99,9 @@ func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit
 	})
 }
 
-// enter sets a session's place to the end of a room's history, unless the session is a member and has a place already. It checks the
-// membership, because the place may be that of an archived room with the same name.
+// enter sets a session's place to the end of a room's history, unless the session is a member and
+// has a place already. It checks the membership, because the place may be that of an archived room
+// with the same name.
 func (r *Room) enter(ctx context.Context, sid string) error {
 	in := func(p place) bool { return p.room == r.Name }
 	isMember := func() bool {
@@ -142,8 +144,9 @@ func (st Store) leave(ctx context.Context, sid, room string) error {
 	return errors.Join(err, st.markOpen(ctx, sid))
 }
 
-// markOpen makes or removes the file that says that a session has the level Open in some room. If a room cannot be read, the file is not
-// removed: without the file the session would miss posts, and with the file the session only looks once too often.
+// markOpen makes or removes the file that says that a session has the level Open in some room. If a
+// room cannot be read, the file is not removed: without the file the session would miss posts, and
+// with the file the session only looks once too often.
 func (st Store) markOpen(ctx context.Context, sid string) error {
 	return atomicfile.WithLock(ctx, st.Root, sessions.RoomPlacesLock(sid), func() error {
 		names, err := st.Of(sid)

@@ -30,7 +30,8 @@ type Post struct {
 	KnownBy   string // how c2c knows the author, see mail.Message
 	// To has the sessions that also get the post as a message.
 	To []string
-	// Wakes counts how often posts in the room have woken an agent since a person last posted. It includes the wakes of this post.
+	// Wakes counts how often posts in the room have woken an agent since a person last posted. It
+	// includes the wakes of this post.
 	Wakes int
 	// Stopped is the post at which the loop guard stopped the room; "": the room is not stopped.
 	Stopped string
@@ -54,7 +55,8 @@ func (p Post) Message() mail.Message {
 	return mail.Message{From: p.From, Content: p.Content, TS: p.TS, ID: p.ID, FromSession: p.Session, InReplyTo: p.InReplyTo, Kind: p.Kind, Tag: p.Tag, FromPerson: p.Person, KnownBy: p.KnownBy}
 }
 
-// In returns the post as a message to its room. It replaces an invalid author, because a line of a history may name any author.
+// In returns the post as a message to its room. It replaces an invalid author, because a line of a
+// history may name any author.
 func (p Post) In(room string) mail.Message {
 	m := p.Message()
 	m.From, m.To = mail.SafeAlias(m.From), "#"+room
@@ -103,12 +105,14 @@ func (p Post) line() []byte {
 	return append(b, "}\n"...)
 }
 
-// mostWakes limits the count of wakes that is read from a file: a greater count is taken as mostWakes.
+// mostWakes limits the count of wakes that is read from a file: a greater count is taken as
+// mostWakes.
 const mostWakes = 1 << 20
 
 var errNoPost = errors.New("no post: from_alias and content must be strings")
 
-// parsePost reads a line of a history. It ignores unknown fields, and optional fields of a wrong type.
+// parsePost reads a line of a history. It ignores unknown fields, and optional fields of a wrong
+// type.
 func parsePost(line []byte) (p Post, err error) {
 	if !json.Valid(line) {
 		return p, errNoPost
@@ -166,7 +170,8 @@ const MaxPost = 64 << 10
 // ErrTooLarge means that a post has more than MaxPost bytes.
 var ErrTooLarge = errors.New("post is too large")
 
-// Check returns an error if the post must not be stored: it is empty, too large, or could not be read back.
+// Check returns an error if the post must not be stored: it is empty, too large, or could not be
+// read back.
 func (p Post) Check() error {
 	m := p.Message()
 	m.To = p.From

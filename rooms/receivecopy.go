@@ -66,8 +66,8 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 	return wakes, leaveOut(b, peer, room, add())
 }
 
-// leaveOut logs an error and returns nil if a second try would fail, too: no message about a room may hold up a machine's other mail. It
-// returns any other error.
+// leaveOut logs an error and returns nil if a second try would fail, too: no message about a room
+// may hold up a machine's other mail. It returns any other error.
 func leaveOut(b *broker.Broker, peer, room string, err error) error {
 	if err = lasting(err); errors.Is(err, ErrPost) {
 		b.Log.Warn("a message about a room is left out", "room", room, "host", peer, "err", err)
@@ -76,8 +76,9 @@ func leaveOut(b *broker.Broker, peer, room string, err error) error {
 	return err
 }
 
-// arrived reads a post, and gives it a time of this machine's clock. It returns an error for a post that no member could have made. Members
-// get the post as a message, and a forged post must not look like a notice of c2c.
+// arrived reads a post, and gives it a time of this machine's clock. It returns an error for a post
+// that no member could have made. Members get the post as a message, and a forged post must not
+// look like a notice of c2c.
 func arrived(op RoomOp, m mail.Message) (arrival, error) {
 	p, err := ParsePost(op.Post, op.Text)
 	if err == nil {
@@ -102,8 +103,8 @@ func setList(ctx context.Context, st Store, peer, room string, op RoomOp) error 
 	return r.SetList(ctx, op.Private, op.Members)
 }
 
-// addPosts gives each post to the sessions here that it names, and then appends the posts to the copy. If a kill comes in between, the
-// caller repeats both.
+// addPosts gives each post to the sessions here that it names, and then appends the posts to the
+// copy. If a kill comes in between, the caller repeats both.
 func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []arrival, mayRepeat bool) (wakes []Waken, err error) {
 	if len(posts) == 0 {
 		return nil, nil
@@ -122,7 +123,8 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 		lines[i] = posts[i].Post
 	}
 	for _, p := range posts { // before the copy has the posts: the digest of a session that has no message yet would show them, too
-		// The relay reports states by message id. If several sessions get the post, it cannot report the state of each, so it reports none.
+		// The relay reports states by message id. If several sessions get the post, it cannot
+		// report the state of each, so it reports none.
 		got, err := c.give(ctx, p)
 		if err != nil {
 			return wakes, err
@@ -152,8 +154,8 @@ func (c *copied) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// adopt turns a post of the home into a post of the copy. It sets the author's alias and session as this machine knows them, and sets To to
-// the sessions here that the post names.
+// adopt turns a post of the home into a post of the copy. It sets the author's alias and session as
+// this machine knows them, and sets To to the sessions here that the post names.
 func (c *copied) adopt(p *arrival) {
 	own := -1
 	for i, m := range c.members {
@@ -200,8 +202,9 @@ func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error)
 	return wakes, nil
 }
 
-// Refused is called when the other machine has refused the message m about a room for good. The argument isMember means that the sender may
-// still be a member. The result words is the text that the sender of m has written, for a notice to the sender.
+// Refused is called when the other machine has refused the message m about a room for good. The
+// argument isMember means that the sender may still be a member. The result words is the text that
+// the sender of m has written, for a notice to the sender.
 func RefusedCopy(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {
 	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()

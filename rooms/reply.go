@@ -17,7 +17,8 @@ func ReplyToPost(ctx context.Context, b *broker.Broker, from sessions.Session, a
 	return Publish(ctx, b, from, d)
 }
 
-// Received finds the post that a session wants to answer, in its rooms. The argument typed is the post's id, or the short form of it.
+// Received finds the post that a session wants to answer, in its rooms. The argument typed is the
+// post's id, or the short form of it.
 func Received(reg *sessions.Registry, s sessions.Session, typed string) (mail.Message, error) {
 	st := StoreOf(reg)
 	names, err := st.Of(s.ID)

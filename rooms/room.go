@@ -1,10 +1,14 @@
-// Package rooms keeps rooms on disk: the members of each room, the posts, and how far each member has read.
+// Package rooms keeps rooms on disk: the members of each room, the posts, and how far each member
+// has read.
 //
-// A room is a directory below the directory rooms in the root. It has the files members.json, history.jsonl (one post on
-// each line, only appended) and meta.json, in the format that docs/compatibility.md describes, and c2c.json with all other facts. A post is stored once, however many members read it. Each session that is in a room has a file <sid>.rooms in the root, with
-// its place in each history: the number of bytes that it has read.
+// A room is a directory below the directory rooms in the root. It has the files members.json,
+// history.jsonl (one post on each line, only appended) and meta.json, in the format that
+// docs/compatibility.md describes, and c2c.json with all other facts. A post is stored once,
+// however many members read it. Each session that is in a room has a file <sid>.rooms in the root,
+// with its place in each history: the number of bytes that it has read.
 //
-// Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock, history.lock of a room. Any number of goroutines and processes may use a room at once.
+// Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock,
+// history.lock of a room. Any number of goroutines and processes may use a room at once.
 package rooms
 
 import (
@@ -50,7 +54,8 @@ func HintFor(err error, room string) string {
 	return ""
 }
 
-// maxRooms limits the number of rooms in a root, because the hook script of each member looks at all histories.
+// maxRooms limits the number of rooms in a root, because the hook script of each member looks at
+// all histories.
 const maxRooms = 500
 
 // Store has the rooms of an open root. It does not close the root.
@@ -67,7 +72,8 @@ type Room struct {
 	dir  *atomicfile.Dir
 }
 
-// CheckName returns an error if name is not a valid name of a room. A room of another machine has a name such as review@devbox here.
+// CheckName returns an error if name is not a valid name of a room. A room of another machine has a
+// name such as review@devbox here.
 func CheckName(name string) error {
 	if !mail.ValidRoom(name) {
 		return fmt.Errorf("room %.80q: at most 63 of A-Z a-z 0-9 _ -, not first a hyphen; NAME@HOST is a room of another machine", name)
@@ -75,7 +81,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// HostOf splits the name of a room of another machine. The result host is "" if the room is on this machine.
+// HostOf splits the name of a room of another machine. The result host is "" if the room is on this
+// machine.
 func HostOf(name string) (room, host string) {
 	room, host, _ = strings.Cut(name, "@")
 	return room, host
@@ -92,8 +99,8 @@ func checkHere(name string) error {
 	return CheckName(name)
 }
 
-// Address splits the address of a room, such as #review, or of a member in a room, such as birch#review. The result ok is false for any
-// other text.
+// Address splits the address of a room, such as #review, or of a member in a room, such as
+// birch#review. The result ok is false for any other text.
 func Address(to string) (alias, room string, ok bool) {
 	alias, room, ok = strings.Cut(to, "#")
 	return alias, room, ok
@@ -123,13 +130,15 @@ func Exist(root string) bool {
 	return err == nil && st.Any()
 }
 
-// openStore opens the root at a path, for work on its rooms alone. The caller closes the Root of the result.
+// openStore opens the root at a path, for work on its rooms alone. The caller closes the Root of
+// the result.
 func openStore(root string) (Store, error) {
 	dir, err := atomicfile.Open(root)
 	return Store{Root: dir, Now: time.Now, Log: inbox.NoLog}, err
 }
 
-// Names lists the rooms, sorted. It leaves out files, and directories whose name is not valid for a room.
+// Names lists the rooms, sorted. It leaves out files, and directories whose name is not valid for a
+// room.
 func (st Store) Names() ([]string, error) {
 	dir, err := st.parent(false)
 	if dir == nil {
@@ -151,7 +160,8 @@ func (st Store) Names() ([]string, error) {
 	return names, err
 }
 
-// Open opens a room. If there is no such room, the error matches ErrNoRoom, and may name a similar room.
+// Open opens a room. If there is no such room, the error matches ErrNoRoom, and may name a similar
+// room.
 func (st Store) Open(name string) (*Room, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -193,8 +203,9 @@ func (r *Room) Close() error { return r.dir.Close() }
 // Path returns the directory of the room.
 func (r *Room) Path() string { return r.dir.Path() }
 
-// Create makes a room. The argument by is the alias of its maker. Only invited aliases may join a private room. The room appears together
-// with all its files, because everybody could join a room that has no meta.json yet.
+// Create makes a room. The argument by is the alias of its maker. Only invited aliases may join a
+// private room. The room appears together with all its files, because everybody could join a room
+// that has no meta.json yet.
 func (st Store) Create(ctx context.Context, name, by string, private bool) (*Room, error) {
 	if err := checkHere(name); err != nil {
 		return nil, err
@@ -233,8 +244,8 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 	return made, err
 }
 
-// unfinished is the directory of a room that is being made. The name is not valid for a room, so a kill leaves nothing that looks like a
-// room.
+// unfinished is the directory of a room that is being made. The name is not valid for a room, so a
+// kill leaves nothing that looks like a room.
 const unfinished = ".new"
 
 // furnish makes the files of a room, and then gives their directory its name.
@@ -276,7 +287,8 @@ func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error
 	return r, err
 }
 
-// Archive closes a room: it moves the room's directory, with its files, to the archived rooms. The result path is the new directory.
+// Archive closes a room: it moves the room's directory, with its files, to the archived rooms. The
+// result path is the new directory.
 func (st Store) Archive(ctx context.Context, name string) (path string, err error) {
 	if err := CheckName(name); err != nil {
 		return "", err

@@ -269,7 +269,8 @@ func TestThePlaceInAnArchivedRoomIsNotOneInTheNextRoomOfThatName(t *testing.T) {
 	}
 }
 
-// What is new in one room stays new to the hook script when the session joins or leaves another one.
+// What is new in one room stays new to the hook script when the session joins or leaves another
+// one.
 func TestJoiningAndLeavingHideNoPost(t *testing.T) {
 	t.Parallel()
 	st := store(t)
@@ -316,7 +317,8 @@ func TestARootHasSoManyRoomsAndNoMore(t *testing.T) {
 	st.must(t, "last")
 }
 
-// The loop guard and a retry look for the newest post, however long its line is: each control character takes six bytes there.
+// The loop guard and a retry look for the newest post, however long its line is: each control
+// character takes six bytes there.
 func TestALongPostHidesNoneFromTheNext(t *testing.T) {
 	t.Parallel()
 	st := store(t)
@@ -539,7 +541,8 @@ func TestHostileFilesNeverHang(t *testing.T) {
 	}
 }
 
-// The digest is bounded, begins with the newest post, and says how many more there are. No post can close it.
+// The digest is bounded, begins with the newest post, and says how many more there are. No post can
+// close it.
 func TestTheDigestIsBounded(t *testing.T) {
 	t.Parallel()
 	st := store(t)
@@ -718,7 +721,8 @@ func TestWhatWasSeenOfOneRoomIsNotNewThereAndElsewhereItIs(t *testing.T) {
 	}
 }
 
-// What stands in the place of a copy for a moment, or cannot be opened, does not say that there is no copy: its home would drop its members.
+// What stands in the place of a copy for a moment, or cannot be opened, does not say that there is
+// no copy: its home would drop its members.
 func TestACopyThatCannotBeOpenedIsNotGone(t *testing.T) {
 	st := store(t)
 	if _, _, err := st.Ask(t.Context(), "review@devbox", Asked{SID: "birch", Alias: "birch"}); err != nil {
@@ -752,7 +756,8 @@ func openMember(t *testing.T) (st Store, r, other *Room) {
 	return st, r, other
 }
 
-// Without the mark a session misses posts, and nothing makes it again; a mark too many costs a look.
+// Without the mark a session misses posts, and nothing makes it again; a mark too many costs a
+// look.
 func TestARoomThatCannotBeReadKeepsTheMarkOfAnOpenMember(t *testing.T) {
 	st, r, other := openMember(t)
 	path := filepath.Join(r.Path(), ownName)
@@ -805,7 +810,8 @@ func TestAPlaceInARoomThatIsGoneIsDropped(t *testing.T) {
 	}
 }
 
-// A suspended process holds the lock of a room for days. The room that it holds has two members of the machine, and an invitation.
+// A suspended process holds the lock of a room for days. The room that it holds has two members of
+// the machine, and an invitation.
 func TestAMachineLosesItsMembershipsBesideARoomThatIsLocked(t *testing.T) {
 	st := store(t)
 	for _, name := range []string{"board", "review"} {

@@ -14,8 +14,8 @@ import (
 // Posted is the state of a post in a list that also has messages and their states.
 const Posted = "posted"
 
-// Search is like broker.Search, and also finds posts of the rooms that the session may read. It lists a post only once, although the named
-// members have it as a message, too.
+// Search is like broker.Search, and also finds posts of the rooms that the session may read. It
+// lists a post only once, although the named members have it as a message, too.
 func SearchPosts(ctx context.Context, b *broker.Broker, s sessions.Session, words []string, limit int) ([]broker.Mail, error) {
 	all, err := b.Search(ctx, s, words, limit)
 	posts, perr := searchRooms(b.Registry, s, mail.SearchWords(words), limit)
@@ -51,8 +51,9 @@ func searchRooms(reg *sessions.Registry, s sessions.Session, words []string, lim
 	return all, err
 }
 
-// SearchRoom finds the newest posts of a room that have all words in their text, their author or the room's name. The words must be in
-// lower case. If the session may not read the room, SearchRoom finds none.
+// SearchRoom finds the newest posts of a room that have all words in their text, their author or
+// the room's name. The words must be in lower case. If the session may not read the room,
+// SearchRoom finds none.
 func SearchRoom(st Store, s sessions.Session, name string, words []string, limit int) ([]Post, error) {
 	r, err := st.Open(name)
 	if errors.Is(err, ErrNoRoom) { // it was archived just now

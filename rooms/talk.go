@@ -1,8 +1,9 @@
-// This part posts to rooms, joins and leaves them. It decides whom a post wakes, reports what a post costs, and stops a room whose
-// agents only wake each other.
+// This part posts to rooms, joins and leaves them. It decides whom a post wakes, reports what a
+// post costs, and stops a room whose agents only wake each other.
 //
-// A post is stored once, in the history of its room. Each member that it names also gets it as an ordinary message, unless the member has
-// muted the room: here through package broker, on another machine through the relay.
+// A post is stored once, in the history of its room. Each member that it names also gets it as an
+// ordinary message, unless the member has muted the room: here through package broker, on another
+// machine through the relay.
 
 package rooms
 
@@ -61,8 +62,9 @@ type posting struct {
 	stopped bool
 }
 
-// Post makes a post. When it returns nil, the post survives a power cut, unless Receipt.Passed is set: such a post is not stored. To repeat
-// Post with the same id does no harm, and completes the steps that a kill has prevented.
+// Post makes a post. When it returns nil, the post survives a power cut, unless Receipt.Passed is
+// set: such a post is not stored. To repeat Post with the same id does no harm, and completes the
+// steps that a kill has prevented.
 func Publish(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
 	if err != nil {
@@ -82,8 +84,8 @@ func Publish(ctx context.Context, b *broker.Broker, from sessions.Session, d Dra
 	return p.receipt, nil
 }
 
-// Cost returns the receipt that a person's post would have, as far as it is known in advance, and posts nothing. It ignores the loop
-// guard, which does not stop a person's posts.
+// Cost returns the receipt that a person's post would have, as far as it is known in advance, and
+// posts nothing. It ignores the loop guard, which does not stop a person's posts.
 func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
 	if err != nil {
@@ -140,8 +142,8 @@ func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft
 	return p, canKeep(d.Message, len(p.targets) > 0)
 }
 
-// canKeep returns an error for a message with an option that a post cannot have. The argument named means that some member gets the post as
-// a message.
+// canKeep returns an error for a message with an option that a post cannot have. The argument named
+// means that some member gets the post as a message.
 func canKeep(m mail.Message, named bool) error {
 	switch {
 	case m.Ephemeral || m.ExpiresAt != 0:
@@ -152,7 +154,8 @@ func canKeep(m mail.Message, named bool) error {
 	return nil
 }
 
-// findMembers reads the members, and returns an error if the author is not among them, and has not asked to be.
+// findMembers reads the members, and returns an error if the author is not among them, and has not
+// asked to be.
 func (p *posting) findMembers(ctx context.Context) (err error) {
 	if p.rows, err = p.b.Rows(ctx); err != nil {
 		return err
@@ -164,7 +167,8 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	in, err := p.hasAsked()
 	for _, m := range all {
 		alias := AliasOf(p.rows, &m)
-		// If the member's session is gone and another session has its alias, leave the member out: the alias means the other session.
+		// If the member's session is gone and another session has its alias, leave the member out:
+		// the alias means the other session.
 		if sessions.FindSID(p.rows, m.SID) >= 0 || len(sessions.Holders(p.rows, alias)) == 0 {
 			p.members = append(p.members, one{m, alias})
 		}
@@ -176,8 +180,8 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	return err
 }
 
-// member finds a member by alias. It returns nil if there is none. For a member on another machine, the part before the @ is enough if no
-// other member has it.
+// member finds a member by alias. It returns nil if there is none. For a member on another machine,
+// the part before the @ is enough if no other member has it.
 func (p *posting) member(alias string) *one {
 	far, count := 0, 0
 	for i, m := range p.members {
@@ -194,7 +198,8 @@ func (p *posting) member(alias string) *one {
 	return &p.members[far]
 }
 
-// findTargets finds the members that get the post as a message: those whom it names or answers, or all.
+// findTargets finds the members that get the post as a message: those whom it names or answers, or
+// all.
 func (p *posting) findTargets() error {
 	d := p.draft
 	names, all := p.findNamed()
@@ -242,8 +247,8 @@ func (p *posting) findTargets() error {
 	return p.checkFar()
 }
 
-// findNamed returns the aliases of the members that the text names, and whether it names all members. Names that no member has go into the
-// receipt.
+// findNamed returns the aliases of the members that the text names, and whether it names all
+// members. Names that no member has go into the receipt.
 func (p *posting) findNamed() (names []string, all bool) {
 	if d := p.draft.Named; d != nil { // the author's machine has looked for the other names
 		for _, m := range p.members {
@@ -277,7 +282,8 @@ func (p *posting) isTarget(sid string) bool {
 	return slices.ContainsFunc(p.targets, func(m one) bool { return m.SID == sid })
 }
 
-// agent returns the session of an agent. If sid is a person's session, or if the session is gone, the result is empty, so it is absent.
+// agent returns the session of an agent. If sid is a person's session, or if the session is gone,
+// the result is empty, so it is absent.
 func (p *posting) agent(sid string) (s sessions.Session) {
 	if i := sessions.FindSID(p.rows, sid); i >= 0 && !isPerson(sid) {
 		return p.look.Session(p.rows[i])
@@ -295,7 +301,8 @@ func (p *posting) isWoken(sid string) bool {
 	return support == sessions.SurfaceFull
 }
 
-// wakes reports whether the post wakes a target, as far as is known here: only such targets count for the loop guard.
+// wakes reports whether the post wakes a target, as far as is known here: only such targets count
+// for the loop guard.
 func (p *posting) wakes(to one) bool {
 	return !isPerson(to.SID) && !p.draft.Message.Deferrable && (to.isAway() || p.isWoken(to.SID))
 }
@@ -341,7 +348,8 @@ func (p *posting) store(ctx context.Context) error {
 	})
 }
 
-// repeat takes over the post that is in the history since the first try, with the members that it named then.
+// repeat takes over the post that is in the history since the first try, with the members that it
+// named then.
 func (p *posting) repeat(post Post) {
 	p.post, p.receipt.Duplicate, p.receipt.TS, p.targets = post, true, post.TS, nil
 	for _, sid := range post.To {
@@ -351,8 +359,8 @@ func (p *posting) repeat(post Post) {
 	}
 }
 
-// deliver gives the post to its targets as a message, and completes the receipt. If a target does not get the message, the post still is
-// new to this member in the room.
+// deliver gives the post to its targets as a message, and completes the receipt. If a target does
+// not get the message, the post still is new to this member in the room.
 func (p *posting) deliver(ctx context.Context) {
 	p.receipt.ID, p.receipt.InReplyTo = p.post.ID, p.post.InReplyTo
 	p.b.Events.Record(ctx, "room_post", "room_id", p.room.Name, "from_alias", p.post.From, "message_id", p.post.ID)

@@ -141,7 +141,8 @@ func TestAFormerAliasIsNoMembership(t *testing.T) {
 	w.post(second, "And both may post.")
 }
 
-// A session that takes the alias of a member that has gone gets none of its room's posts before it has joined.
+// A session that takes the alias of a member that has gone gets none of its room's posts before it
+// has joined.
 func TestAnAliasIsNoMembershipOfAPrivateRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -311,7 +312,8 @@ func TestAPostWakesNobodyAndAMentionOne(t *testing.T) {
 	}
 }
 
-// The receipt counts a wake only for a session that something rings, and lists the sessions that the post names but that are no members.
+// The receipt counts a wake only for a session that something rings, and lists the sessions that
+// the post names but that are no members.
 func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -345,7 +347,8 @@ func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
 	}
 }
 
-// An invitation makes a session a member at once, without a turn of it: a post that names it then wakes it, and it can read the room.
+// An invitation makes a session a member at once, without a turn of it: a post that names it then
+// wakes it, and it can read the room.
 func TestAnInvitedSessionIsAMember(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -535,7 +538,8 @@ func TestALateRetryWithTheSameIDPostsOnce(t *testing.T) {
 	w.refused(birch, d, "another post has it")
 }
 
-// A kill behind the store and before the message: the post is new in the room all the same, and a retry completes it.
+// A kill behind the store and before the message: the post is new in the room all the same, and a
+// retry completes it.
 func TestAKillBetweenTheStepsOfAPostLosesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -683,8 +687,8 @@ func TestOnlyAProvenPersonEndsTheCountOfWakes(t *testing.T) {
 	}
 }
 
-// Fifty members come and go while ten of them post: each that stays has each post once, in the order of the history, even if it is
-// killed between the look and the record of it.
+// Fifty members come and go while ten of them post: each that stays has each post once, in the
+// order of the history, even if it is killed between the look and the record of it.
 func TestFiftyMembersHaveAThousandPostsOnceInOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

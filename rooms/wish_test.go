@@ -7,8 +7,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The last members leave, the home closes the room and makes another one of the same name, and a session joins that before it hears of
-// the first one's end.
+// The last members leave, the home closes the room and makes another one of the same name, and a
+// session joins that before it hears of the first one's end.
 func TestTheEndOfARoomEndsNoWishToJoinTheNextOne(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)
@@ -37,7 +37,8 @@ func TestTheEndOfARoomEndsNoWishToJoinTheNextOne(t *testing.T) {
 	}
 }
 
-// A session leaves, and joins again at once. Lists that the home has made before it heard of that are under way.
+// A session leaves, and joins again at once. Lists that the home has made before it heard of that
+// are under way.
 func TestAnOldListAnswersNoNewWishToJoin(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)

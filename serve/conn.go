@@ -39,9 +39,10 @@ func (c *conn) ends() (local, remote netip.AddrPort) {
 	return from.AddrPort(), to.AddrPort()
 }
 
-// stranger reports whether the other end belongs, or may belong, to a user other than root and the daemon's user. A client that has
-// already closed the connection counts as a stranger, because c2c can no longer find the client's user. If c2c cannot find the user
-// of an open connection, the client does not count as a stranger.
+// stranger reports whether the other end belongs, or may belong, to a user other than root and the
+// daemon's user. A client that has already closed the connection counts as a stranger, because c2c
+// can no longer find the client's user. If c2c cannot find the user of an open connection, the
+// client does not count as a stranger.
 func (c *conn) stranger() bool {
 	if c == nil {
 		return false
@@ -53,11 +54,13 @@ func (c *conn) stranger() bool {
 	return c.closed || c.seen && c.uid != os.Geteuid() && c.uid != 0
 }
 
-// Stranger reports whether a request comes, or may come, from another user of this machine; root is no stranger.
+// Stranger reports whether a request comes, or may come, from another user of this machine; root is
+// no stranger.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
-// ProcessOf returns the process at the other end of a request's connection, 0 if c2c cannot see it. The search goes through all processes,
-// so it runs only once for each connection, at the first call.
+// ProcessOf returns the process at the other end of a request's connection, 0 if c2c cannot see it.
+// The search goes through all processes, so it runs only once for each connection, at the first
+// call.
 func ProcessOf(r *http.Request) int {
 	c := connOf(r)
 	if c == nil {

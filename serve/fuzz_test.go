@@ -6,7 +6,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// Whatever stands in the files of a daemon, a port that is read is one, and neither stops who reads it.
+// Whatever stands in the files of a daemon, a port that is read is one, and neither stops who reads
+// it.
 func FuzzPortFiles(f *testing.F) {
 	for _, s := range []string{"8080\n", "0", "-1", "65536", `{"url":"http://127.0.0.1:1/mcp","port":1,"pid":2,"started_at":"2026-11-22T10:00:00Z"}`, `{"port":"x"}`, "null", "\x00"} {
 		f.Add([]byte(s))

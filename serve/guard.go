@@ -14,8 +14,8 @@ import (
 	"c2c/internal/daemon"
 )
 
-// ServeHTTP passes a request to its route, or refuses it. It checks, in this order: the Host header, the Origin, the path,
-// the key, and the limits of the route.
+// ServeHTTP passes a request to its route, or refuses it. It checks, in this order: the Host
+// header, the Origin, the path, the key, and the limits of the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.busy.Begin() {
 		w.Header().Set("Connection", "close")
@@ -28,27 +28,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { control.SetWriteDeadline(time.Now().Add(s.limits.Write)) }() // for what net/http has not written yet
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
-		// net/http removes the deadline at the end of the body. Therefore a request without a body gets no deadline: it would
-		// stay, and cut off a long answer.
+		// net/http removes the deadline at the end of the body. Therefore a request without a body
+		// gets no deadline: it would stay, and cut off a long answer.
 		control.SetReadDeadline(time.Now().Add(s.limits.Body))
 	}
 	switch {
 	case !s.hosts[r.Host]:
-		// The request comes from a web site whose name resolves to this machine (DNS rebinding), or through a proxy that is
-		// not ours.
+		// The request comes from a web site whose name resolves to this machine (DNS rebinding), or
+		// through a proxy that is not ours.
 		s.refuse(out, http.StatusForbidden, "host", "this server answers only to the names 127.0.0.1, localhost and [::1], with its port")
 	case !s.ownPage(r):
 		s.refuse(out, http.StatusForbidden, "origin", "this server does not answer to other web sites")
 	case path.Clean(r.URL.Path) != r.URL.Path:
-		// The mux would redirect to the clean path. No client of c2c requests a path that is not clean.
+		// The mux would redirect to the clean path. No client of c2c requests a path that is not
+		// clean.
 		s.refuse(out, http.StatusNotFound, "path", "not found")
 	default:
 		s.mux.ServeHTTP(out, r)
 	}
 }
 
-// ownPage reports whether the origin of a request is harmless: c2c's own page, or a program that is no browser. A browser says
-// in a header which page sends the request. Other programs have no cookie of c2c, so no web page can misuse them.
+// ownPage reports whether the origin of a request is harmless: c2c's own page, or a program that is
+// no browser. A browser says in a header which page sends the request. Other programs have no
+// cookie of c2c, so no web page can misuse them.
 func (s *Server) ownPage(r *http.Request) bool {
 	if origins, has := r.Header["Origin"]; has && (len(origins) != 1 || !s.origins[origins[0]]) {
 		return false
@@ -115,9 +117,10 @@ func (s *Server) guard(route Route) http.Handler {
 
 type countKey struct{} // context key of the function that CountStream calls
 
-// CountStream counts a request as a standing stream: a stream that only reports events. A handler of a route without Stream
-// calls it if the body of a request shows that the answer is such a stream. The context ctx ends when the daemon shuts down, or
-// when the visitor's key is no longer valid. The caller must call leave at the end; leave is nil if too many streams are open.
+// CountStream counts a request as a standing stream: a stream that only reports events. A handler
+// of a route without Stream calls it if the body of a request shows that the answer is such a
+// stream. The context ctx ends when the daemon shuts down, or when the visitor's key is no longer
+// valid. The caller must call leave at the end; leave is nil if too many streams are open.
 func CountStream(r *http.Request) (ctx context.Context, leave func()) {
 	count, ok := r.Context().Value(countKey{}).(func(*http.Request) (context.Context, func()))
 	if !ok {
@@ -126,8 +129,8 @@ func CountStream(r *http.Request) (ctx context.Context, leave func()) {
 	return count(r)
 }
 
-// visitor finds the visitor by the request's key. If a request has the header Authorization, its cookie does not count: no
-// client of c2c sends both.
+// visitor finds the visitor by the request's key. If a request has the header Authorization, its
+// cookie does not count: no client of c2c sends both.
 func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
 	switch {
@@ -144,14 +147,15 @@ func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	return v, true
 }
 
-// isStill reports whether the key of a request is still valid for the same visitor. The key is no longer valid when the
-// token was rotated, the sender denied, or the login ended.
+// isStill reports whether the key of a request is still valid for the same visitor. The key is no
+// longer valid when the token was rotated, the sender denied, or the login ended.
 func (s *Server) isStill(r *http.Request, was Visitor) bool {
 	v, _ := s.visitor(r)
 	return v == was
 }
 
-// bearer returns the token in a request's Authorization header. c2c takes no token from a URL, because URLs get into logs.
+// bearer returns the token in a request's Authorization header. c2c takes no token from a URL,
+// because URLs get into logs.
 func bearer(r *http.Request) (token string, ok bool) {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
@@ -173,8 +177,8 @@ func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	fmt.Fprintln(w, why)
 }
 
-// recover answers a request whose handler has panicked. It logs only the stack, because the value of the panic may contain
-// mail.
+// recover answers a request whose handler has panicked. It logs only the stack, because the value
+// of the panic may contain mail.
 func (s *Server) recover(w *answer, r *http.Request) {
 	p := recover()
 	if p == nil {

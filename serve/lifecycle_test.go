@@ -60,7 +60,8 @@ func TestThePortAndTheTokenStay(t *testing.T) {
 	}
 }
 
-// The next one takes the port at once. On a busy machine this one may not have begun to accept when it is told to end.
+// The next one takes the port at once. On a busy machine this one may not have begun to accept when
+// it is told to end.
 func TestThePortIsFreeWhenTheServerHasEnded(t *testing.T) {
 	f := newFace(t, Limits{})
 	ended, end := context.WithCancel(context.Background())

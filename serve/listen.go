@@ -25,8 +25,9 @@ const (
 	tries     = 64 // how many ports to try
 )
 
-// The range in which c2c looks for a free port. It is below the ephemeral ports of Linux and macOS, which the system gives to outgoing
-// connections. Otherwise such a connection, for example that of a waiting client, could take the daemon's port during a restart.
+// The range in which c2c looks for a free port. It is below the ephemeral ports of Linux and macOS,
+// which the system gives to outgoing connections. Otherwise such a connection, for example that of
+// a waiting client, could take the daemon's port during a restart.
 const firstFree, lastFree = 10_000, 32_767
 
 // TakenError reports that another program listens at the port.
@@ -36,8 +37,9 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("port %d of this machine is taken by another program", e.Port)
 }
 
-// listen opens the listeners. The argument port is Config.Port, and last is the port of the last run, or 0. Clients remember the
-// URL, so listen returns an error if the port of the last run is taken.
+// listen opens the listeners. The argument port is Config.Port, and last is the port of the last
+// run, or 0. Clients remember the URL, so listen returns an error if the port of the last run is
+// taken.
 func listen(ctx context.Context, port, last int, each Limits) (all []net.Listener, at int, err error) {
 	switch {
 	case port == AnyPort:
@@ -68,8 +70,8 @@ func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, 
 	return nil, 0, fmt.Errorf("find a port that is free for both 127.0.0.1 and ::1: %w", err)
 }
 
-// listenAt opens the loopback addresses of a port. It returns an error if another program listens at one of them, because
-// clients that use "localhost" could send their token to that program.
+// listenAt opens the loopback addresses of a port. It returns an error if another program listens
+// at one of them, because clients that use "localhost" could send their token to that program.
 func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error) {
 	four, err := listenOn(ctx, "tcp4", "127.0.0.1", port, each)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"c2c/broker"
 )
 
-// health reports that the server runs, and its version. It reports nothing else, because it answers everybody.
+// health reports that the server runs, and its version. It reports nothing else, because it answers
+// everybody.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -21,16 +22,18 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
 }
 
-// AddMetrics adds metrics of the caller to those at /metrics. The function write must write lines in Prometheus' format, and
-// return when its context ends. Call AddMetrics before Run.
+// AddMetrics adds metrics of the caller to those at /metrics. The function write must write lines
+// in Prometheus' format, and return when its context ends. Call AddMetrics before Run.
 func (s *Server) AddMetrics(write func(context.Context, io.Writer)) {
 	s.addedMetrics = append(s.addedMetrics, write)
 }
 
-// metricsTime bounds the time for the caller's metrics. It may be short, because a scraper asks again anyway.
+// metricsTime bounds the time for the caller's metrics. It may be short, because a scraper asks
+// again anyway.
 const metricsTime = 5 * time.Second
 
-// metrics writes the server's own metrics and those that AddMetrics has added, in Prometheus' text format 0.0.4.
+// metrics writes the server's own metrics and those that AddMetrics has added, in Prometheus' text
+// format 0.0.4.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

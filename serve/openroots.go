@@ -72,8 +72,8 @@ func (r *usedRoot) close() {
 	r.Broker.Close()
 }
 
-// use returns a root that exists on disk, and opens it if necessary. When the caller no longer needs the root, it must call
-// the returned function.
+// use returns a root that exists on disk, and opens it if necessary. When the caller no longer
+// needs the root, it must call the returned function.
 func (p *openRoots) use(root string) (*OpenRoot, func(), error) {
 	if !filepath.IsAbs(root) {
 		return nil, nil, fmt.Errorf("open root %q: the path is not absolute", root)
@@ -105,9 +105,10 @@ func (p *openRoots) keep(root string, open func(root string) (*broker.Broker, er
 	return one.Broker.Root(), nil
 }
 
-// find returns an open root, and opens it if necessary. The function open may open another root, if the project has just got that. Writes
-// to a directory that was removed or made again would be lost, so find drops such a root, and the last request that uses it closes it. The
-// caller holds the lock.
+// find returns an open root, and opens it if necessary. The function open may open another root, if
+// the project has just got that. Writes to a directory that was removed or made again would be
+// lost, so find drops such a root, and the last request that uses it closes it. The caller holds
+// the lock.
 func (p *openRoots) find(root string, open func(root string) (*broker.Broker, error)) (*usedRoot, error) {
 	for {
 		one := p.all[root]
@@ -140,7 +141,8 @@ func (p *openRoots) drop(one *usedRoot) {
 	}
 }
 
-// closeLater makes an open root close after p.idle, unless a request uses it before. The caller holds the lock.
+// closeLater makes an open root close after p.idle, unless a request uses it before. The caller
+// holds the lock.
 func (p *openRoots) closeLater(one *usedRoot) {
 	one.timer = time.AfterFunc(p.idle, func() {
 		p.mu.Lock()

@@ -279,7 +279,8 @@ func TestAProjectThatCannotBeOpenedIsNotReplacedByAnother(t *testing.T) {
 	}
 }
 
-// A folder whose remote was changed keeps the root of its running session, also if the daemon has the other root open for another folder.
+// A folder whose remote was changed keeps the root of its running session, also if the daemon has
+// the other root open for another folder.
 func TestAFolderHasOneRootWhicheverIsOpen(t *testing.T) {
 	f := newFace(t, Limits{})
 	folder, clone := newProject(t, f.home), newProject(t, filepath.Join(f.home, "other"))

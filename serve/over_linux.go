@@ -10,7 +10,8 @@ import (
 // established is the state of a TCP connection that is open at both ends (tcp_states.h).
 const established = 1
 
-// isOver reports whether the other end of a connection has closed it, at least for writing, or our kernel has ended it.
+// isOver reports whether the other end of a connection has closed it, at least for writing, or our
+// kernel has ended it.
 func isOver(c net.Conn) (over bool) {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 	"c2c/serve/live"
 )
 
-// One root's worker panics, as if a file of its were damaged in a way that nobody thought of. The other root's goes on, and it
-// begins again itself.
+// One root's worker panics, as if a file of its were damaged in a way that nobody thought of. The
+// other root's goes on, and it begins again itself.
 func TestAPanicInOneRootEndsNoOther(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
 	sick, well := r.path(t, "sick"), r.path(t, "well")

@@ -38,8 +38,8 @@ type At struct {
 	Dir       string    `json:"dir"`  // the project's directory of that root
 }
 
-// url returns the URL of the tools. It contains an address instead of the name "localhost", because some clients first try
-// ::1 for that name.
+// url returns the URL of the tools. It contains an address instead of the name "localhost", because
+// some clients first try ::1 for that name.
 func url(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + "/mcp" }
 
 // here returns the content of http-mcp.json for this process.
@@ -58,8 +58,9 @@ func (s *Server) here() (At, error) {
 	return at, nil
 }
 
-// ownBuild returns the build id of the running program. Without /proc it reads the program's file. A newer program could have
-// replaced that file, but hardly so soon after the start of the daemon, when ownBuild is called.
+// ownBuild returns the build id of the running program. Without /proc it reads the program's file.
+// A newer program could have replaced that file, but hardly so soon after the start of the daemon,
+// when ownBuild is called.
 func ownBuild() string {
 	if id := proc.BuildID("/proc/self/exe"); id != "" {
 		return id
@@ -71,7 +72,8 @@ func ownBuild() string {
 	return proc.BuildID(path)
 }
 
-// underURLLock calls the function f while no other process writes or removes http-mcp.json. f gets the directory FilesDir.
+// underURLLock calls the function f while no other process writes or removes http-mcp.json. f gets
+// the directory FilesDir.
 func underURLLock(ctx context.Context, state *atomicfile.Dir, f func(files *atomicfile.Dir) error) (err error) {
 	dir, err := state.Sub(FilesDir, true)
 	if err != nil {
@@ -118,7 +120,8 @@ func remove(state *atomicfile.Dir) error {
 	return nil
 }
 
-// ReadAt returns where the daemon listens, or where it listened before it was killed. Without http-mcp.json the error is fs.ErrNotExist.
+// ReadAt returns where the daemon listens, or where it listened before it was killed. Without
+// http-mcp.json the error is fs.ErrNotExist.
 func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	data, err := state.ReadMost(urlFile, maxURLFile)
 	if err != nil {
@@ -130,8 +133,9 @@ func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	return at, nil
 }
 
-// Reap removes http-mcp.json if it is left from a daemon that was killed. The function isUp reports whether a daemon runs. Reap
-// calls it while it holds the lock of the file, so Reap never removes the file of a daemon that has just started.
+// Reap removes http-mcp.json if it is left from a daemon that was killed. The function isUp reports
+// whether a daemon runs. Reap calls it while it holds the lock of the file, so Reap never removes
+// the file of a daemon that has just started.
 func Reap(ctx context.Context, state *atomicfile.Dir, isUp func() (bool, error)) (reaped bool, err error) {
 	if _, err := state.Stat(urlFile); errors.Is(err, fs.ErrNotExist) {
 		return false, nil

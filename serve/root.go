@@ -28,12 +28,14 @@ const (
 	ByDirectory = "directory" // the directory in which the daemon was started
 )
 
-// RootFor finds the root of a request and opens it; it makes the root if necessary. It takes the root of the first known directory: the
-// directory in the header, the working directory of the client's process, the directory in which the daemon was started. The result by says
-// which of them it was.
+// RootFor finds the root of a request and opens it; it makes the root if necessary. It takes the
+// root of the first known directory: the directory in the header, the working directory of the
+// client's process, the directory in which the daemon was started. The result by says which of them
+// it was.
 //
-// If the header names a directory that does not exist, or the root of the process's repository cannot be opened, for whatever reason,
-// RootFor returns an error: mail in the wrong project is worse than no mail.
+// If the header names a directory that does not exist, or the root of the process's repository
+// cannot be opened, for whatever reason, RootFor returns an error: mail in the wrong project is
+// worse than no mail.
 func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	root, dir, by, err := s.find(r)
 	if err == nil {
@@ -80,8 +82,8 @@ func (s *Server) find(r *http.Request) (root, dir, by string, err error) {
 	return root, s.cfg.Dir, ByDirectory, err
 }
 
-// projectOf returns the directory that a request names, or "". Some clients expand ${…} in the header, others send it
-// unchanged. A header with ${…} names no directory.
+// projectOf returns the directory that a request names, or "". Some clients expand ${…} in the
+// header, others send it unchanged. A header with ${…} names no directory.
 func projectOf(r *http.Request) (string, error) {
 	values := r.Header.Values(ProjectHeader)
 	if len(values) == 0 || len(values) == 1 && (values[0] == "" || strings.HasPrefix(values[0], "${")) {
@@ -106,8 +108,9 @@ func workingDirectory(pid int) string {
 	return dir
 }
 
-// isDefault reports whether a root is the common root of all directories outside repositories. Graphical clients often run
-// in / or in the home directory, whatever project they show, so such a working directory proves nothing.
+// isDefault reports whether a root is the common root of all directories outside repositories.
+// Graphical clients often run in / or in the home directory, whatever project they show, so such a
+// working directory proves nothing.
 func isDefault(root string) bool {
 	return filepath.Base(root) == "broker" && filepath.Base(filepath.Dir(root)) == "default"
 }

@@ -12,7 +12,8 @@ import (
 
 const keyTime = time.Second // between two checks of the keys of open streams
 
-// New makes a server that does not listen yet. At first it has only the paths /healthz and /metrics; Handle adds others.
+// New makes a server that does not listen yet. At first it has only the paths /healthz and
+// /metrics; Handle adds others.
 func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -30,8 +31,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Listen opens the port, makes the tool token if there is none, and publishes where the daemon listens. Requests wait until
-// Run answers them.
+// Listen opens the port, makes the tool token if there is none, and publishes where the daemon
+// listens. Requests wait until Run answers them.
 func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := MakeToken(s.cfg.State); err != nil {
 		return err
@@ -80,7 +81,8 @@ func (s *Server) Close() error {
 // URL returns the URL of the tools. It is known after Listen.
 func (s *Server) URL() string { return url(s.port) }
 
-// Run answers requests until ctx ends, and then waits at most Limits.Grace for the answers under way. Call Listen before Run.
+// Run answers requests until ctx ends, and then waits at most Limits.Grace for the answers under
+// way. Call Listen before Run.
 func (s *Server) Run(ctx context.Context) error {
 	s.waits = false
 	server := &http.Server{
@@ -111,7 +113,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// countConn counts the open connections. The HTTP server calls it whenever the state of a connection changes.
+// countConn counts the open connections. The HTTP server calls it whenever the state of a
+// connection changes.
 func (s *Server) countConn(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -121,7 +124,8 @@ func (s *Server) countConn(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// endUnkeyed ends the standing streams whose key is no longer valid. For a key that is still valid, the check costs only one stat.
+// endUnkeyed ends the standing streams whose key is no longer valid. For a key that is still valid,
+// the check costs only one stat.
 func (s *Server) endUnkeyed() {
 	for _, one := range s.open.standing() {
 		if !one.still() {
@@ -130,8 +134,8 @@ func (s *Server) endUnkeyed() {
 	}
 }
 
-// shutdown waits for answers under way. First it ends the standing streams, because the HTTP server's Shutdown would wait for
-// them.
+// shutdown waits for answers under way. First it ends the standing streams, because the HTTP
+// server's Shutdown would wait for them.
 func (s *Server) shutdown(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
 	defer cancel()

@@ -1,16 +1,18 @@
-// Package serve is the HTTP server of c2c. It listens only on this machine. A visitor is an agent's client, a program that
-// sends mail, or a person at the page. The server checks the key of each visitor, and limits how much a visitor can use. It
-// opens the roots that requests need (a root is the directory with the mail of one project). The caller adds the handler of
-// each path (Handle).
+// Package serve is the HTTP server of c2c. It listens only on this machine. A visitor is an agent's
+// client, a program that sends mail, or a person at the page. The server checks the key of each
+// visitor, and limits how much a visitor can use. It opens the roots that requests need (a root is
+// the directory with the mail of one project). The caller adds the handler of each path (Handle).
 //
-// One daemon serves all roots of a user. No other part of c2c needs the daemon. The daemon has these files in the state directory:
+// One daemon serves all roots of a user. No other part of c2c needs the daemon. The daemon has
+// these files in the state directory:
 //
 //	http-mcp-token   the key of programs that use c2c's tools; made at the first start and kept
 //	http-mcp.json    where the daemon listens; removed when the daemon ends; if it was killed, a later command removes the file (Reap)
 //	http/port        the port of the last run: the daemon uses it again, because clients remember the URL
 //	http/http-mcp.lock  held while http-mcp.json is written or removed
 //
-// Any goroutine may use a Server. Each user may run only one Server; the caller ensures that by a lock (package internal/daemon).
+// Any goroutine may use a Server. Each user may run only one Server; the caller ensures that by a
+// lock (package internal/daemon).
 package serve
 
 import (
@@ -33,8 +35,8 @@ type Route struct {
 	Pattern string // as in http.ServeMux; without a method the handler gets requests of all methods
 	Who     []Kind // if Anyone is in it, a visitor needs no key; the handler still sees the kind of a valid key
 	Body    int64  // the largest body, in bytes
-	// Stream: an answer may take any time. The answer to a GET ends when the daemon shuts down, or when the visitor's key is
-	// no longer valid.
+	// Stream: an answer may take any time. The answer to a GET ends when the daemon shuts down, or
+	// when the visitor's key is no longer valid.
 	Stream  bool
 	Handler http.Handler
 }
@@ -49,7 +51,8 @@ type Persons interface {
 	Person(r *http.Request) (v Visitor, ok bool)
 }
 
-// Limits bounds what visitors can use. The comment of each field begins with its default, which a zero stands for.
+// Limits bounds what visitors can use. The comment of each field begins with its default, which a
+// zero stands for.
 type Limits struct {
 	Streams  int           // 256, of which one sender has at most an eighth; a further stream is refused
 	Header   time.Duration // 5 s; for the header of a request
@@ -81,7 +84,8 @@ type Config struct {
 	Log    *slog.Logger
 	Now    func() time.Time
 
-	// Open opens an existing root. OpenHere opens the root of a directory; it makes the root if necessary.
+	// Open opens an existing root. OpenHere opens the root of a directory; it makes the root if
+	// necessary.
 	Open     func(root string) (*broker.Broker, error)
 	OpenHere func(dir string) (*broker.Broker, error)
 	// Keep, if set, acts on the deadlines of an open root until ctx ends.
@@ -112,8 +116,8 @@ type Server struct {
 	busy      daemon.Underway // counts requests whose handler runs
 }
 
-// OpenRoot opens a root, if it is not open yet. The root must exist on disk: a request never makes a root by naming it. The
-// root stays open until the caller calls the function done.
+// OpenRoot opens a root, if it is not open yet. The root must exist on disk: a request never makes
+// a root by naming it. The root stays open until the caller calls the function done.
 func (s *Server) OpenRoot(root string) (open *OpenRoot, done func(), err error) {
 	return s.roots.use(root)
 }

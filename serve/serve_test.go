@@ -92,8 +92,8 @@ func (f *face) token() string {
 
 func (f *face) address() string { return "127.0.0.1:" + strconv.Itoa(f.s.port) }
 
-// ask sends a request as it stands, but for {port} and {token}, and gives the status, the header and the body of the answer.
-// Status 0: the connection was ended without one.
+// ask sends a request as it stands, but for {port} and {token}, and gives the status, the header
+// and the body of the answer. Status 0: the connection was ended without one.
 func (f *face) ask(request string) (status int, header http.Header, body string) {
 	f.t.Helper()
 	conn, err := net.Dial("tcp", f.address())
@@ -232,7 +232,8 @@ func TestAHandlerKnowsWhoAsks(t *testing.T) {
 	}
 }
 
-// What the server leaves unread makes the system end the connection with a reset, which a client may see instead of the answer.
+// What the server leaves unread makes the system end the connection with a reset, which a client
+// may see instead of the answer.
 func TestWhoSendsTooMuchReadsTheAnswerToItsEnd(t *testing.T) {
 	f := newFace(t, Limits{}, whoRoute("/tools", Tools))
 	for _, header := range []string{"", "Connection: close\r\n"} {

@@ -1,5 +1,6 @@
-// This part finds the process and the user at one end of a TCP connection, on Linux. It is not part of procstat, because the
-// program c2c links procstat: c2c does not need package sockets, and would pay for its imports at every start.
+// This part finds the process and the user at one end of a TCP connection, on Linux. It is not part
+// of procstat, because the program c2c links procstat: c2c does not need package sockets, and would
+// pay for its imports at every start.
 
 package serve
 
@@ -15,9 +16,11 @@ import (
 	"c2c/internal/proc"
 )
 
-// connOwner returns the process that holds one end of a TCP connection on this machine. The argument local is the address of that end,
-// remote the address of the other end. If a process shares the socket with its children, connOwner returns the parent. It returns 0 if the
-// process belongs to another user or PID namespace, if the connection is not visible, or if that end was closed.
+// connOwner returns the process that holds one end of a TCP connection on this machine. The
+// argument local is the address of that end, remote the address of the other end. If a process
+// shares the socket with its children, connOwner returns the parent. It returns 0 if the process
+// belongs to another user or PID namespace, if the connection is not visible, or if that end was
+// closed.
 func connOwner(local, remote netip.AddrPort) (pid int) {
 	s, ok := find(local, remote)
 	if !ok || s.Inode == proc.NoInode {
@@ -46,8 +49,9 @@ func holds(pid int, socket string) bool {
 	return false
 }
 
-// eldest follows the parents of the process pid as long as they have the socket open, and returns the last one. Between fork and exec, a
-// child has its parent's sockets. ok is false if one of these processes has ended.
+// eldest follows the parents of the process pid as long as they have the socket open, and returns
+// the last one. Between fork and exec, a child has its parent's sockets. ok is false if one of
+// these processes has ended.
 func eldest(pid int, socket string) (_ int, ok bool) {
 	for {
 		p, err := proc.Read(pid)
@@ -61,8 +65,9 @@ func eldest(pid int, socket string) (_ int, ok bool) {
 	}
 }
 
-// connUser returns the user of one end of a TCP connection; for the arguments see connOwner. It inspects no process. ok is false if that end
-// is not visible. closed means that the program has closed that end, so that the kernel no longer shows its user.
+// connUser returns the user of one end of a TCP connection; for the arguments see connOwner. It
+// inspects no process. ok is false if that end is not visible. closed means that the program has
+// closed that end, so that the kernel no longer shows its user.
 func connUser(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	s, ok := find(local, remote)
 	if s.Inode == proc.NoInode {
@@ -71,7 +76,8 @@ func connUser(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	return s.UID, ok, false
 }
 
-// find searches both the tables of IPv4 and of IPv6, because a program may use an IPv6 socket for an IPv4 address.
+// find searches both the tables of IPv4 and of IPv6, because a program may use an IPv6 socket for
+// an IPv4 address.
 func find(local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
 	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
@@ -97,7 +103,8 @@ func findIn(table io.Reader, local, remote netip.AddrPort) (s proc.TCPSocket, ok
 	return s, false
 }
 
-// parseEnd parses an address and a port. The address has 32-bit words in this machine's byte order, 8 hex digits each.
+// parseEnd parses an address and a port. The address has 32-bit words in this machine's byte order,
+// 8 hex digits each.
 func parseEnd(text string) (end netip.AddrPort) {
 	words, port, _ := strings.Cut(text, ":")
 	var raw []byte
@@ -116,7 +123,8 @@ func parseEnd(text string) (end netip.AddrPort) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(n))
 }
 
-// unmap turns an IPv4 address in IPv6 form into IPv4. It also drops the zone, which the tables do not have.
+// unmap turns an IPv4 address in IPv6 form into IPv4. It also drops the zone, which the tables do
+// not have.
 func unmap(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }

@@ -112,8 +112,8 @@ func TestAConnectionOfAnotherProcessIsItsOwn(t *testing.T) {
 	}
 }
 
-// The lines are of a machine of the usual order of bytes.
-// A client that starts a program has it hold all its connections for a moment, and must not be taken for that.
+// The lines are of a machine of the usual order of bytes. A client that starts a program has it
+// hold all its connections for a moment, and must not be taken for that.
 func TestAConnectionThatAChildHasInheritedIsItsParents(t *testing.T) {
 	near, _ := connection(t, "127.0.0.1:0", "127.0.0.1")
 	f, err := near.(*net.TCPConn).File()

@@ -164,7 +164,8 @@ func TestARequestThatBecomesAStreamEndsWithTheDaemon(t *testing.T) {
 	<-ended
 }
 
-// A call is answered although the daemon is told to end, and what only tells what happens does not keep it.
+// A call is answered although the daemon is told to end, and what only tells what happens does not
+// keep it.
 func TestWhatWasBegunIsAnswered(t *testing.T) {
 	begun, ends, ended := make(chan bool), make(chan bool), make(chan bool, 1)
 	f := newFace(t, Limits{Grace: time.Hour}, events(ended, Tools), Route{Pattern: "POST /call", Who: []Kind{Tools}, Stream: true,

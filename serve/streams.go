@@ -22,11 +22,12 @@ type stream struct {
 
 func newStreams(max int) *streams { return &streams{max: max, all: map[*stream]bool{}} }
 
-// share bounds the streams of one sender to 1/share of all, so that a sender does not shut out others.
+// share bounds the streams of one sender to 1/share of all, so that a sender does not shut out
+// others.
 const share = 8
 
-// enter begins a stream, and leave ends it. If there are too many streams, leave is nil. The arguments stands and still are explained at
-// type stream.
+// enter begins a stream, and leave ends it. If there are too many streams, leave is nil. The
+// arguments stands and still are explained at type stream.
 func (s *streams) enter(r *http.Request, who Visitor, stands bool, still func() bool) (ctx context.Context, leave func()) {
 	one := &stream{who: who, still: still, stands: stands}
 	s.mu.Lock()

@@ -24,7 +24,8 @@ const (
 // ErrToken: the file of the token contains no token, or other users may read the file.
 var ErrToken = errors.New("no token that only this user knows")
 
-// MakeToken makes the tool token if there is no file for it. It returns ErrToken if the file cannot be used.
+// MakeToken makes the tool token if there is no file for it. It returns ErrToken if the file cannot
+// be used.
 func MakeToken(state *atomicfile.Dir) error {
 	info, err := state.Stat(tokenFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +51,8 @@ func RotateToken(state *atomicfile.Dir) error {
 // TokenFile returns the path of the tool token.
 func TokenFile(state *atomicfile.Dir) string { return state.Path() + "/" + tokenFile }
 
-// Token returns the token of programs that use c2c's tools. The error is fs.ErrNotExist if no daemon has ever run.
+// Token returns the token of programs that use c2c's tools. The error is fs.ErrNotExist if no
+// daemon has ever run.
 func Token(state *atomicfile.Dir) (string, error) {
 	data, err := state.Read(tokenFile)
 	if err != nil {
@@ -63,7 +65,8 @@ func Token(state *atomicfile.Dir) (string, error) {
 	return token, nil
 }
 
-// toolToken reads the tool token again whenever the file changes, because another process may rotate the token.
+// toolToken reads the tool token again whenever the file changes, because another process may
+// rotate the token.
 type toolToken struct {
 	dir *atomicfile.Dir
 
@@ -73,7 +76,8 @@ type toolToken struct {
 	has  bool
 }
 
-// matches reports whether a key is the token. It compares hashes, so its duration reveals nothing about the token.
+// matches reports whether a key is the token. It compares hashes, so its duration reveals nothing
+// about the token.
 func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,8 +85,8 @@ func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
-// refresh reads the file again if it has changed. Without a valid token no key matches. While the system opens no more files, the token
-// stays as it was: nobody's token is wrong because of that.
+// refresh reads the file again if it has changed. Without a valid token no key matches. While the
+// system opens no more files, the token stays as it was: nobody's token is wrong because of that.
 func (t *toolToken) refresh() {
 	info, err := t.dir.Stat(tokenFile)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

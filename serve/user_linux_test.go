@@ -99,7 +99,8 @@ func TestWithoutAHeaderTheClientsOwnDirectoryCounts(t *testing.T) {
 	}
 }
 
-// Whose a socket was that is closed nothing tells: another user's would pass for root's, or for one that cannot be seen.
+// Whose a socket was that is closed nothing tells: another user's would pass for root's, or for one
+// that cannot be seen.
 func TestWhoHasHungUpIsAStranger(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// UnknownAliasError says that no session has the alias. If a session had it, Now is the present alias of the last one, and Closest has only
-// that. Otherwise Closest has up to three aliases that are similar.
+// UnknownAliasError says that no session has the alias. If a session had it, Now is the present
+// alias of the last one, and Closest has only that. Otherwise Closest has up to three aliases that
+// are similar.
 type UnknownAliasError struct {
 	Alias, Now string
 	Closest    []string
@@ -63,7 +64,8 @@ func NewAlias(rows []Row, clientName string) string {
 	return FreeAlias(rows, prefix+"-"+word()+"-"+word())
 }
 
-// FreeAlias returns the alias if no session has it. Otherwise it appends the lowest number that makes the alias free, such as birch-2.
+// FreeAlias returns the alias if no session has it. Otherwise it appends the lowest number that
+// makes the alias free, such as birch-2.
 func FreeAlias(rows []Row, alias string) string {
 	free := alias
 	for n := 2; len(Holders(rows, free)) > 0; n++ {
@@ -102,7 +104,8 @@ func UnknownAlias(reg *Registry, rows []Row, alias string) *UnknownAliasError {
 	return e
 }
 
-// Closest returns up to three words that are similar to word: one of the two begins with the other, or they differ in a few letters.
+// Closest returns up to three words that are similar to word: one of the two begins with the other,
+// or they differ in a few letters.
 func Closest(word string, words []string) []string {
 	want := Fold(word)
 	far := func(have string) int {

@@ -12,9 +12,11 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// AnswersEnd is the end of the name of the empty file <sid>.answered. The file's time is when c2c last saw the session's model answer. If
-// the file exists, mail counts as read when the model has answered after the mail was handed over. ExpectAnswers makes the file, if some
-// hook or plugin reports answers. c2c does not sync the file: after a power cut, the next answer sets its time again.
+// AnswersEnd is the end of the name of the empty file <sid>.answered. The file's time is when c2c
+// last saw the session's model answer. If the file exists, mail counts as read when the model has
+// answered after the mail was handed over. ExpectAnswers makes the file, if some hook or plugin
+// reports answers. c2c does not sync the file: after a power cut, the next answer sets its time
+// again.
 const AnswersEnd = ".answered"
 
 func AnsweredName(sid string) string { return sid + AnswersEnd }
@@ -22,19 +24,22 @@ func AnsweredName(sid string) string { return sid + AnswersEnd }
 // noAnswer is the file's time until the session answers.
 var noAnswer = time.Unix(1, 0)
 
-// The script c2c-inbox-check.sh compares the time of an answer with the time of the archive's file. The kernel sets the latter, and its
-// clock may be AnswerTick behind. Therefore callers of SawAnswer subtract AnswerTick from the present time.
+// The script c2c-inbox-check.sh compares the time of an answer with the time of the archive's file.
+// The kernel sets the latter, and its clock may be AnswerTick behind. Therefore callers of
+// SawAnswer subtract AnswerTick from the present time.
 const AnswerTick = atomicfile.ClockTick
 
-// Within failureGap the same failure is recorded only once, because some clients ask their model several times a second.
+// Within failureGap the same failure is recorded only once, because some clients ask their model
+// several times a second.
 const failureGap = time.Second
 
 // maxFailure bounds the recorded reason of a failure, in bytes.
 const maxFailure = 200
 
-// ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that the mail handed over now waits for an
-// answer. If the last answer is very recent, ExpectAnswers sets the recorded time back to AnswerTick before now: otherwise this answer
-// would count as an answer to the mail.
+// ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that
+// the mail handed over now waits for an answer. If the last answer is very recent, ExpectAnswers
+// sets the recorded time back to AnswerTick before now: otherwise this answer would count as an
+// answer to the mail.
 func ExpectAnswers(reg *Registry, sid string) error {
 	name := AnsweredName(sid)
 	last, _, err := reg.Dir().TimeOf(name)
@@ -50,8 +55,9 @@ func ExpectAnswers(reg *Registry, sid string) error {
 	return reg.Dir().Touch(name, noAnswer)
 }
 
-// SawAnswer records that the model of a session answered at the given time; the zero time means now. It does nothing if no answers are
-// expected. The recorded time never goes back, unless a wrong clock has set it to the future. With a zero time it makes one system call.
+// SawAnswer records that the model of a session answered at the given time; the zero time means
+// now. It does nothing if no answers are expected. The recorded time never goes back, unless a
+// wrong clock has set it to the future. With a zero time it makes one system call.
 func SawAnswer(reg *Registry, sid string, at time.Time) error {
 	now := reg.Now()
 	if at.IsZero() || at.After(now) {
@@ -75,7 +81,8 @@ func SawAnswer(reg *Registry, sid string, at time.Time) error {
 	return err
 }
 
-// SawFailure records why the model of a session gave no answer, in the client's words. After a later answer, Failure no longer returns it.
+// SawFailure records why the model of a session gave no answer, in the client's words. After a
+// later answer, Failure no longer returns it.
 func SawFailure(ctx context.Context, reg *Registry, sid, why string) error {
 	why = mail.Visible(strings.Join(strings.Fields(why[:min(len(why), 4*maxFailure)]), " "), "")
 	if len(why) > maxFailure {
@@ -91,8 +98,9 @@ func SawFailure(ctx context.Context, reg *Registry, sid, why string) error {
 	return reg.Facts.Change(ctx, sid, func(f *Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
 }
 
-// SawAnswerSince is for a turn that began with mail, at the time start. The model may have answered before c2c recorded the mail as handed
-// over. So if an answer was seen after start, SawAnswerSince sets the time of the last answer to now.
+// SawAnswerSince is for a turn that began with mail, at the time start. The model may have answered
+// before c2c recorded the mail as handed over. So if an answer was seen after start, SawAnswerSince
+// sets the time of the last answer to now.
 func SawAnswerSince(reg *Registry, sid string, start time.Time) error {
 	if last, told := LastAnswer(reg, sid); !told || !last.After(start) {
 		return nil
@@ -100,8 +108,8 @@ func SawAnswerSince(reg *Registry, sid string, start time.Time) error {
 	return SawAnswer(reg, sid, time.Time{})
 }
 
-// LastAnswer returns when c2c last saw the model of a session answer; zero: never, or the recorded time is wrong. told is false
-// if nothing reports its answers.
+// LastAnswer returns when c2c last saw the model of a session answer; zero: never, or the recorded
+// time is wrong. told is false if nothing reports its answers.
 func LastAnswer(reg *Registry, sid string) (at time.Time, told bool) {
 	at, _, err := reg.Dir().TimeOf(AnsweredName(sid))
 	switch {
@@ -125,16 +133,17 @@ func ModelFailure(reg *Registry, sid string) (why string, at time.Time) {
 	return f.Failure, f.FailedAt
 }
 
-// Unanswered reports whether mail still waits for an answer of the model. The given reader has handed the mail over, at the time handed.
-// The result is false if nothing reports answers.
+// Unanswered reports whether mail still waits for an answer of the model. The given reader has
+// handed the mail over, at the time handed. The result is false if nothing reports answers.
 func Unanswered(reg *Registry, sid, reader string, handed time.Time) bool {
 	_, waits := AnswerTo(reg, sid, reader, handed)
 	return waits
 }
 
-// AnswerTo returns the time of the model's newest answer after the hand-over of some mail. The model may have answered earlier, too: only
-// the newest answer is recorded. The time is zero if there is no such answer, or if the mail counts as read without one. The result waits
-// is as in Unanswered.
+// AnswerTo returns the time of the model's newest answer after the hand-over of some mail. The
+// model may have answered earlier, too: only the newest answer is recorded. The time is zero if
+// there is no such answer, or if the mail counts as read without one. The result waits is as in
+// Unanswered.
 func AnswerTo(reg *Registry, sid, reader string, handed time.Time) (at time.Time, waits bool) {
 	if AfterRead(reader) != Read {
 		return time.Time{}, false
@@ -146,7 +155,8 @@ func AnswerTo(reg *Registry, sid, reader string, handed time.Time) (at time.Time
 	return last, false
 }
 
-// LookForAnswer finds the model's last answer in the client's own record, for clients whose hooks do not report each answer.
+// LookForAnswer finds the model's last answer in the client's own record, for clients whose hooks
+// do not report each answer.
 func LookForAnswer(reg *Registry, s Session) {
 	p, _ := client.Find(s.Client)
 	if p.Doing == nil || s.Process == 0 && reg.Getenv == nil {
@@ -164,8 +174,8 @@ func LookForAnswer(reg *Registry, s Session) {
 	}
 }
 
-// Settled reports whether all mail that was handed to a session counts as read. If so, the session's file of answers can be removed:
-// without the file, the mail counts as read, too.
+// Settled reports whether all mail that was handed to a session counts as read. If so, the
+// session's file of answers can be removed: without the file, the mail counts as read, too.
 func Settled(ctx context.Context, reg *Registry, sid string) bool {
 	last, told := LastAnswer(reg, sid)
 	if !told {

@@ -7,8 +7,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Authors finds the session that wrote a message. A message always has the alias that its sender had when it sent the message. It has the
-// id of the sender's session only if the sender chose the message's id, because two sessions may choose the same id.
+// Authors finds the session that wrote a message. A message always has the alias that its sender
+// had when it sent the message. It has the id of the sender's session only if the sender chose the
+// message's id, because two sessions may choose the same id.
 type Authors struct {
 	reg  *Registry
 	Rows []Row
@@ -35,7 +36,8 @@ type formerHolder struct {
 	until float64 // the time when it gave up the alias
 }
 
-// Authors returns an Authors for these rows. A repeated call with the same slice returns the same Authors, with its cache.
+// Authors returns an Authors for these rows. A repeated call with the same slice returns the same
+// Authors, with its cache.
 func (reg *Registry) Authors(rows []Row) Authors {
 	reg.lastAuthors.mu.Lock()
 	defer reg.lastAuthors.mu.Unlock()
@@ -52,9 +54,10 @@ type lastAuthors struct {
 	cached Authors
 }
 
-// Of returns the row of the session that sent a message; nil: not known. If the message has the id of its sender's session, this session is
-// the sender. Otherwise the sender is the session that had the message's alias when the message was sent, even if that session has another
-// alias now. A session that chose the alias later is not the sender.
+// Of returns the row of the session that sent a message; nil: not known. If the message has the id
+// of its sender's session, this session is the sender. Otherwise the sender is the session that had
+// the message's alias when the message was sent, even if that session has another alias now. A
+// session that chose the alias later is not the sender.
 func (a Authors) Of(m mail.Message) Row {
 	if m.From == SystemAlias {
 		return nil // c2c itself wrote the message, even if the message names a session: a post on its way to another machine names one
@@ -85,7 +88,8 @@ func (a Authors) Of(m mail.Message) Row {
 	return a.reg.Receiver(a.Rows, m.From)
 }
 
-// holder returns the session that has an alias now. It has had the alias since it registered or was last renamed.
+// holder returns the session that has an alias now. It has had the alias since it registered or was
+// last renamed.
 func (a Authors) holder(alias string) holder {
 	alias = Fold(alias)
 	h, there := a.holders[alias]
@@ -103,7 +107,8 @@ func (a Authors) holder(alias string) holder {
 	return h
 }
 
-// formerly returns the sessions that had an alias and have another one now. It reads the facts of all sessions, once.
+// formerly returns the sessions that had an alias and have another one now. It reads the facts of
+// all sessions, once.
 func (a Authors) formerly(alias string) []formerHolder {
 	if a.former == nil {
 		a.former = map[string][]formerHolder{}
@@ -116,8 +121,8 @@ func (a Authors) formerly(alias string) []formerHolder {
 	return a.former[Fold(alias)]
 }
 
-// HasTakenOver reports whether the session of row r has taken over from the session sid: sid has no row any more, r has the alias,
-// and the facts of both have the same AliasSince.
+// HasTakenOver reports whether the session of row r has taken over from the session sid: sid has no
+// row any more, r has the alias, and the facts of both have the same AliasSince.
 func (a Authors) HasTakenOver(r Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }

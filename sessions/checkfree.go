@@ -17,9 +17,10 @@ func (e *AliasTakenError) Error() string {
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
-// CheckFree returns an *AliasTakenError if a new session of the client cannot have the alias. The result left is the session that has the
-// alias, if its client lives but no window shows it; otherwise nil. The function away asks the client whether a session has no window,
-// because c2c itself learns this only by a ring.
+// CheckFree returns an *AliasTakenError if a new session of the client cannot have the alias. The
+// result left is the session that has the alias, if its client lives but no window shows it;
+// otherwise nil. The function away asks the client whether a session has no window, because c2c
+// itself learns this only by a ring.
 func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

@@ -37,7 +37,8 @@ func ResultOf(outcome string) string {
 	return ResultUncaptured
 }
 
-// Doorbell writes the outcome of a ring into broker.log, one line for each message that waits for the session.
+// Doorbell writes the outcome of a ring into broker.log, one line for each message that waits for
+// the session.
 func (l *EventLog) Doorbell(ctx context.Context, sid string, msgs []mail.Message, r wake.Ring) {
 	for _, m := range msgs {
 		l.Record(ctx, doorbellEvent, "result", ResultOf(r.Outcome), "message_id", m.ID, "kind", cmp.Or(m.Kind, "message"),
@@ -45,7 +46,8 @@ func (l *EventLog) Doorbell(ctx context.Context, sid string, msgs []mail.Message
 	}
 }
 
-// Doorbells counts the results for one session since broker.log was last rotated. It also has the latest results.
+// Doorbells counts the results for one session since broker.log was last rotated. It also has the
+// latest results.
 type Doorbells struct {
 	Rang       int        `json:"rang"`
 	Coalesced  int        `json:"coalesced"`

@@ -1,4 +1,5 @@
-// This part keeps the time of the next deadline in a file of the root, so that most commands need not look at any message.
+// This part keeps the time of the next deadline in a file of the root, so that most commands need
+// not look at any message.
 
 package sessions
 
@@ -12,22 +13,24 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// The modification time of the file says when a process must next check the deadlines. An owed.Checker sets it after each
-// check, which is called a look here.
+// The modification time of the file says when a process must next check the deadlines. An
+// owed.Checker sets it after each check, which is called a look here.
 //
 //	missing, empty, or its time is over   a process must look
 //	a time ahead                          no process must look; but more than LookEvery ahead, a clock was wrong, and a process must look
 //
-// Only a look makes the time later. A look first removes the file. At its end it writes the file again, unless another process has made an
-// empty file meanwhile. A process that stores an earlier deadline removes the file, or makes an empty file if there is none. So a process
-// may look too early but never too late, in any order of these steps, and also if a process is killed between two steps. Mail from an older
-// c2c or from a killed sender is noticed after LookEvery at the latest.
+// Only a look makes the time later. A look first removes the file. At its end it writes the file
+// again, unless another process has made an empty file meanwhile. A process that stores an earlier
+// deadline removes the file, or makes an empty file if there is none. So a process may look too
+// early but never too late, in any order of these steps, and also if a process is killed between
+// two steps. Mail from an older c2c or from a killed sender is noticed after LookEvery at the
+// latest.
 const (
 	FileName = "owed.due"
 	fileText = "The time of this file tells c2c when to check deadlines.\n"
 
-	// LookEvery bounds how far ahead the file's time may be. It is less than owed.TellAfter, so a message without a deadline of its own
-	// needs no earlier look.
+	// LookEvery bounds how far ahead the file's time may be. It is less than owed.TellAfter, so a
+	// message without a deadline of its own needs no earlier look.
 	LookEvery = 10 * time.Minute
 )
 
@@ -79,8 +82,9 @@ type Look struct {
 	removed bool
 }
 
-// BeginLook removes the file, so that deadlines stored during the look are not missed. If always is false, as in a long-lived process, the
-// file is removed only if less than half of LookEvery is left.
+// BeginLook removes the file, so that deadlines stored during the look are not missed. If always is
+// false, as in a long-lived process, the file is removed only if less than half of LookEvery is
+// left.
 func (f *DueFile) BeginLook(always bool) Look {
 	l := Look{f, f.now(), always || f.UntilLook() < LookEvery/2}
 	if l.removed {

@@ -1,5 +1,6 @@
-// This part keeps what c2c knows about each session (a conversation with an AI program) and what has no field in registry.json, the
-// list of sessions: one file for each session. The package also keeps an index of the clients' own session ids.
+// This part keeps what c2c knows about each session (a conversation with an AI program) and what
+// has no field in registry.json, the list of sessions: one file for each session. The package also
+// keeps an index of the clients' own session ids.
 
 package sessions
 
@@ -11,58 +12,72 @@ import (
 	"c2c/wake"
 )
 
-// Facts is the content of sessions/<sid>.json. It is not in the registry, so that a change of one session rewrites only a small file.
+// Facts is the content of sessions/<sid>.json. It is not in the registry, so that a change of one
+// session rewrites only a small file.
 type Facts struct {
 	Alias string `json:"alias,omitempty"` // the last alias; a session that comes back after a sweep gets it again, if it is free
-	// AliasSince is the time when the session chose its alias, in Unix seconds. A session that takes over the alias and the mail of another
-	// session takes over its AliasSince, too. 0: not known.
+	// AliasSince is the time when the session chose its alias, in Unix seconds. A session that
+	// takes over the alias and the mail of another session takes over its AliasSince, too. 0: not
+	// known.
 	AliasSince float64 `json:"alias_since,omitempty"`
-	// Former are the session's earlier aliases, oldest first. They are needed so that answers to its earlier messages still reach it.
+	// Former are the session's earlier aliases, oldest first. They are needed so that answers to
+	// its earlier messages still reach it.
 	Former    []former `json:"former_aliases,omitempty"`
 	Client    string   `json:"client,omitempty"`
 	ClientIDs []string `json:"client_ids,omitempty"`
-	// The session's process has the id PID in the PID namespace Namespace, and started at StartTime. A person has only a namespace.
+	// The session's process has the id PID in the PID namespace Namespace, and started at
+	// StartTime. A person has only a namespace.
 	PID       int    `json:"pid,omitempty"`
 	StartTime int64  `json:"pid_start_time,omitempty"`
 	Namespace string `json:"pid_namespace,omitempty"`
 	Started   bool   `json:"started,omitempty"`  // c2c start made this session, and its client has not reported its own id for it yet
 	Named     bool   `json:"named,omitempty"`    // its alias was chosen, or the alias from the configuration was tried already
 	Proposed  bool   `json:"proposed,omitempty"` // its alias comes from a project's file
-	// The process RingerPID, which started at RingerStart, rings the process PID as long as both run; see Session.HasBell.
+	// The process RingerPID, which started at RingerStart, rings the process PID as long as both
+	// run; see Session.HasBell.
 	RingerPID   int       `json:"ringer_pid,omitempty"`
 	RingerStart int64     `json:"ringer_start,omitempty"`
 	Pane        string    `json:"pane,omitempty"`
 	LastRing    wake.Ring `json:"last_ring,omitzero"`
 	// Unattended: see Session.Unattended.
 	Unattended bool `json:"unattended,omitempty"`
-	// Turn is the last reported state of the session's turn, or "". TurnAt: since then, and in the present process. TurnBy: who reported it.
+	// Turn is the last reported state of the session's turn, or "". TurnAt: since then, and in the
+	// present process. TurnBy: who reported it.
 	Turn   string    `json:"turn,omitempty"`
 	TurnAt time.Time `json:"turn_at,omitzero"`
 	TurnBy string    `json:"turn_by,omitempty"`
-	// Failure is the reason why the session's model gave no answer at the time FailedAt; see turns.SawFailure.
+	// Failure is the reason why the session's model gave no answer at the time FailedAt; see
+	// turns.SawFailure.
 	Failure  string    `json:"failure,omitempty"`
 	FailedAt time.Time `json:"failed_at,omitzero"`
-	// Transport is the transport of the session's latest tool calls. It was different before TransportAt.
+	// Transport is the transport of the session's latest tool calls. It was different before
+	// TransportAt.
 	Transport   string    `json:"transport,omitempty"`
 	TransportAt time.Time `json:"transport_at,omitzero"`
 	// Conversation: see Session.Conversation.
 	Conversation string `json:"conversation,omitempty"`
-	// ModStart is the StartTime of the last process of the session in which c2c saw a mod or plugin of ours.
+	// ModStart is the StartTime of the last process of the session in which c2c saw a mod or plugin
+	// of ours.
 	ModStart int64 `json:"mod_start_time,omitempty"`
-	// Unseen are the ids of messages that the client has given to the model, but not shown to the user yet.
+	// Unseen are the ids of messages that the client has given to the model, but not shown to the
+	// user yet.
 	Unseen []string `json:"unseen,omitempty"`
-	// Left is the client's id of the conversation that the session has left, for example by /clear. What it was handed and has not read
-	// is put back, and then Left is empty.
+	// Left is the client's id of the conversation that the session has left, for example by /clear.
+	// What it was handed and has not read is put back, and then Left is empty.
 	Left string `json:"left,omitempty"`
-	// PutBack is a time in Unix seconds. All that the session was handed until then, and has not read, was put back.
+	// PutBack is a time in Unix seconds. All that the session was handed until then, and has not
+	// read, was put back.
 	PutBack float64 `json:"put_back,omitempty"`
-	// MoveFrom are the sessions whose mail must be moved to this session; the session's own id stands for its dead letters. MoveFrom is
-	// written before the registry changes, and removed after the mail has moved. So after a crash, the next Broker.Attach moves the mail.
+	// MoveFrom are the sessions whose mail must be moved to this session; the session's own id
+	// stands for its dead letters. MoveFrom is written before the registry changes, and removed
+	// after the mail has moved. So after a crash, the next Broker.Attach moves the mail.
 	MoveFrom []string `json:"move_from,omitempty"`
 
-	// StartedBy is the id of the session whose client has started the process PID; "": no session's client, or c2c has not seen it.
+	// StartedBy is the id of the session whose client has started the process PID; "": no session's
+	// client, or c2c has not seen it.
 	StartedBy string `json:"started_by,omitempty"`
-	// InRooms means that the session is in a room: then the file <sid>.rooms says how far it has read in each room.
+	// InRooms means that the session is in a room: then the file <sid>.rooms says how far it has
+	// read in each room.
 	InRooms bool `json:"in_rooms,omitempty"`
 
 	// TookOver is the id of the session whose alias and mail this session took over last.
@@ -80,7 +95,8 @@ type former struct {
 // maxFormer bounds Former.
 const maxFormer = 16
 
-// Rename gives the session an alias, and records the old one, even if only the case differs, because files keep the old spelling.
+// Rename gives the session an alias, and records the old one, even if only the case differs,
+// because files keep the old spelling.
 func (f *Facts) Rename(alias string, now time.Time) {
 	if f.Alias != "" && f.Alias != alias {
 		f.Former = append(f.Former, former{f.Alias, mail.Seconds(now)})
@@ -117,7 +133,8 @@ func AddMissing(sids []string, added ...string) []string {
 // OnDisk reports whether the session has a file of facts.
 func (f Facts) OnDisk() bool { return f.stored }
 
-// Join adds the facts that another root has about the same session: all facts if this root has none, otherwise only ClientIDs and MoveFrom.
+// Join adds the facts that another root has about the same session: all facts if this root has
+// none, otherwise only ClientIDs and MoveFrom.
 func (f *Facts) Join(other Facts) {
 	if !f.stored {
 		*f = other

@@ -14,7 +14,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// RegistryLock is the lock file of the registry. When a process closes this file, the registry may have changed.
+// RegistryLock is the lock file of the registry. When a process closes this file, the registry may
+// have changed.
 const RegistryLock = "registry.json.lock"
 
 const (
@@ -56,7 +57,8 @@ func (f *RegistryFile) Rows(ctx context.Context) ([]Row, error) {
 	return rows, err
 }
 
-// Change calls the function edit under the registry's lock, and writes the rows that edit returns if they have changed.
+// Change calls the function edit under the registry's lock, and writes the rows that edit returns
+// if they have changed.
 func (f *RegistryFile) Change(ctx context.Context, edit func(rows []Row) ([]Row, error)) error {
 	return f.locked(ctx, func() error {
 		before, err := f.readOrRepair(ctx)
@@ -75,13 +77,15 @@ type DamagedRegistryError struct{ err error }
 
 func (e *DamagedRegistryError) Error() string { return e.err.Error() }
 
-// ReadRegistry reads the rows, or returns a *DamagedError. It splits a file in our own layout without parsing it.
+// ReadRegistry reads the rows, or returns a *DamagedError. It splits a file in our own layout
+// without parsing it.
 func (f *RegistryFile) ReadRegistry() ([]Row, error) {
 	return f.last.read(f.root)
 }
 
-// lastRows caches the latest rows. A send needs the rows three times, and a server needs them at each call; the file is read again
-// only after it was replaced. Each caller gets its own slice, but shares the bytes of the rows, which never change in place.
+// lastRows caches the latest rows. A send needs the rows three times, and a server needs them at
+// each call; the file is read again only after it was replaced. Each caller gets its own slice, but
+// shares the bytes of the rows, which never change in place.
 type lastRows struct {
 	mu      sync.Mutex
 	version atomicfile.Version
@@ -116,8 +120,8 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	return rows, nil
 }
 
-// readOrRepair reads every row. The caller holds the lock. A damaged file is copied aside, and the good rows stay. A
-// session whose row is lost registers again with its next call.
+// readOrRepair reads every row. The caller holds the lock. A damaged file is copied aside, and the
+// good rows stay. A session whose row is lost registers again with its next call.
 func (f *RegistryFile) readOrRepair(ctx context.Context) ([]Row, error) {
 	data, err := f.root.ReadIf(RegistryFileName)
 	if err != nil || data == nil {
@@ -142,7 +146,8 @@ const (
 	asideTime   = "20060102T150405.000000"
 )
 
-// DamagedSince reports whether the file was damaged at this time or later. If the root cannot be listed, it may have been.
+// DamagedSince reports whether the file was damaged at this time or later. If the root cannot be
+// listed, it may have been.
 func (f *RegistryFile) DamagedSince(at time.Time) bool {
 	names, err := f.root.Names()
 	earliest := asidePrefix + at.UTC().Format(asideTime)
@@ -151,7 +156,8 @@ func (f *RegistryFile) DamagedSince(at time.Time) bool {
 	})
 }
 
-// FindSID returns the index of a session's row, or -1. Nearly every row begins with its session id, so FindSID parses few rows.
+// FindSID returns the index of a session's row, or -1. Nearly every row begins with its session id,
+// so FindSID parses few rows.
 func FindSID(rows []Row, sid string) int {
 	begin, own := []byte(`{"session_id":"`), []byte(sid+`"`)
 	return slices.IndexFunc(rows, func(r Row) bool {

@@ -10,8 +10,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// The rows of a reading are kept for the next one, which reads no file then. What a caller does with its own changes nothing
-// there.
+// The rows of a reading are kept for the next one, which reads no file then. What a caller does
+// with its own changes nothing there.
 func TestARowThatACallerChangesIsItsOwn(t *testing.T) {
 	t.Parallel()
 	root, err := atomicfile.Create(filepath.Join(t.TempDir(), "root"))

@@ -16,14 +16,15 @@ import (
 // CheckID returns an error if id cannot be the id of a message.
 func CheckID(id string) error { return mail.CheckName("message id", id) }
 
-// NotifyFile is the file in which package owed keeps the requests for a notice. It exists only while somebody waits.
+// NotifyFile is the file in which package owed keeps the requests for a notice. It exists only
+// while somebody waits.
 const NotifyFile = "notify.json"
 
 // ClaimsFile is the file of package claims. It exists only while there is a claim.
 const ClaimsFile = "claims.json"
 
-// Mailboxes returns the ids of all sessions that have files of a mailbox, registered sessions first. A mailbox may have only a lock
-// file, which stays when the mail is gone.
+// Mailboxes returns the ids of all sessions that have files of a mailbox, registered sessions
+// first. A mailbox may have only a lock file, which stays when the mail is gone.
 func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -51,7 +52,8 @@ func (reg *Registry) LastUsed(r Row) time.Time {
 	return last
 }
 
-// LastChange returns when a file of a session was last written. It ignores files that it cannot stat.
+// LastChange returns when a file of a session was last written. It ignores files that it cannot
+// stat.
 func (reg *Registry) LastChange(sid string) (last time.Time) {
 	if box, err := reg.Mailbox(sid); err == nil {
 		last, _ = box.Changed()

@@ -7,11 +7,12 @@ import (
 )
 
 const (
-	// hiddenFor is how long a session in another PID namespace counts as one that may still run. Each start of a container makes a new
-	// namespace, and c2c in it cannot see the sessions of earlier starts.
+	// hiddenFor is how long a session in another PID namespace counts as one that may still run.
+	// Each start of a container makes a new namespace, and c2c in it cannot see the sessions of
+	// earlier starts.
 	hiddenFor = 7 * 24 * time.Hour
-	// ForgetAfter is how long an ended session keeps its row; ForgetSoon is for a registry with more than crowded rows, which each hook
-	// reads.
+	// ForgetAfter is how long an ended session keeps its row; ForgetSoon is for a registry with
+	// more than crowded rows, which each hook reads.
 	ForgetAfter = 30 * 24 * time.Hour
 	ForgetSoon  = 24 * time.Hour
 	crowded     = 200
@@ -23,9 +24,10 @@ type IdleRow struct {
 	Last time.Time // when the session was used last
 }
 
-// Idle returns the rows of sessions that may be forgotten, longest unused first. A session is idle if its client is gone. If its client is
-// in another PID namespace, it is idle after hiddenFor without use. If c2c has facts about it but knows no process, for example over HTTP,
-// it is idle after ForgetAfter without use.
+// Idle returns the rows of sessions that may be forgotten, longest unused first. A session is idle
+// if its client is gone. If its client is in another PID namespace, it is idle after hiddenFor
+// without use. If c2c has facts about it but knows no process, for example over HTTP, it is idle
+// after ForgetAfter without use.
 func (reg *Registry) Idle(rows []Row) (all []IdleRow) {
 	now, look := reg.Now(), reg.Prober()
 	for _, r := range rows {
@@ -44,8 +46,9 @@ func (reg *Registry) Idle(rows []Row) (all []IdleRow) {
 	return all
 }
 
-// HasMail reports whether mail waits for a session. It also returns true if the mailbox cannot be read. Messages that c2c itself
-// wrote do not count: they are useless if the session does not come back, and are kept if it does.
+// HasMail reports whether mail waits for a session. It also returns true if the mailbox cannot be
+// read. Messages that c2c itself wrote do not count: they are useless if the session does not come
+// back, and are kept if it does.
 func (reg *Registry) HasMail(sid string) bool {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

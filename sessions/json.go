@@ -11,7 +11,8 @@ import (
 
 var errNoJSON = errors.New("not JSON")
 
-// parse replaces json.Unmarshal, whose first call analyses the type. This would make each send and each hook a fifth slower.
+// parse replaces json.Unmarshal, whose first call analyses the type. This would make each send and
+// each hook a fifth slower.
 func (f *Facts) parse(data []byte) error {
 	if !json.Valid(data) {
 		return errNoJSON

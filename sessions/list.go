@@ -123,7 +123,8 @@ func (reg *Registry) Backlogs() (*inbox.Backlogs, error) {
 	return inbox.OpenBacklogs(reg.root, there)
 }
 
-// Lines describes a session to a person or a model: its state, if that is known, and its waiting mail.
+// Lines describes a session to a person or a model: its state, if that is known, and its waiting
+// mail.
 func (l Listed) Lines(now time.Time) (lines []string) {
 	if does := l.Now.Does; does != Alive && does != Unknown && does != Person && does != External {
 		lines = append(lines, l.Now.Says("it", now))

@@ -1,5 +1,6 @@
-// This part has the lock files of a root. They show other processes whether a process rings a session (wakes its client when
-// mail comes), and whether a process serves it (runs its MCP server or plugin).
+// This part has the lock files of a root. They show other processes whether a process rings a
+// session (wakes its client when mail comes), and whether a process serves it (runs its MCP server
+// or plugin).
 
 package sessions
 
@@ -29,7 +30,8 @@ func (l *Locks) With(ctx context.Context, name string, work func() error) error 
 	return atomicfile.WithLock(ctx, l.root, name, work)
 }
 
-// Watchable makes a lock file of the root if it is missing, and returns its path for a file watcher.
+// Watchable makes a lock file of the root if it is missing, and returns its path for a file
+// watcher.
 func (l *Locks) Watchable(name string) (path string, err error) {
 	f, err := l.root.Open(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -38,14 +40,16 @@ func (l *Locks) Watchable(name string) (path string, err error) {
 	return filepath.Join(l.root.Path(), name), f.Close()
 }
 
-// RingLock is the file whose lock is the right to ring a session. One process at a time has this right, until it releases the lock or ends.
+// RingLock is the file whose lock is the right to ring a session. One process at a time has this
+// right, until it releases the lock or ends.
 func RingLock(sid string) string { return sid + ".wake.lock" }
 
-// ServerLock is the file on which all MCP servers of a session hold a shared lock. While it is locked the session is alive, even if
-// the process that started the server has ended.
+// ServerLock is the file on which all MCP servers of a session hold a shared lock. While it is
+// locked the session is alive, even if the process that started the server has ended.
 func ServerLock(sid string) string { return sid + ".server.lock" }
 
-// Serve marks this process as serving a session, until release is called. release is nil if Serve did not get the lock.
+// Serve marks this process as serving a session, until release is called. release is nil if Serve
+// did not get the lock.
 func (l *Locks) Serve(sid string) (release func() error, err error) {
 	lock, err := atomicfile.OpenLocked(l.root, ServerLock(sid))
 	if err != nil {
@@ -80,7 +84,8 @@ func TryLock(lock *atomicfile.Lock, err error) (release func() error, ok bool, _
 // WakeLock is the lock of the wake daemon, see internal/daemon.
 const WakeLock = "wake.lock"
 
-// HasRinger reports whether a process has the right to ring the session. Usually this is the session's server, a child of its client.
+// HasRinger reports whether a process has the right to ring the session. Usually this is the
+// session's server, a child of its client.
 func (l *Locks) HasRinger(sid string) bool { return l.Held(RingLock(sid)) }
 
 // HasServer reports whether an MCP server or a plugin process of ours serves the session.

@@ -38,8 +38,9 @@ func OpenEventLog(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Ev
 	return &EventLog{root, now, log}
 }
 
-// Write appends a line to broker.log, which people and the tool tail_log read. The arguments facts are a name, its value, the next name,
-// and so on; a value is a text or a boolean. Never log the body of a message, or a token.
+// Write appends a line to broker.log, which people and the tool tail_log read. The arguments facts
+// are a name, its value, the next name, and so on; a value is a text or a boolean. Never log the
+// body of a message, or a token.
 func (l *EventLog) Write(_ context.Context, event string, facts ...any) error {
 	line := fields.AppendSeconds([]byte(`{"ts":`), mail.Seconds(l.now()))
 	line = fields.AppendText(append(line, `,"event":`...), event)
@@ -59,11 +60,13 @@ func (l *EventLog) Write(_ context.Context, event string, facts ...any) error {
 			return err
 		}
 	}
-	// This needs no lock: the kernel appends each line whole. During a rotation, the line may go into the older file, which does no harm.
+	// This needs no lock: the kernel appends each line whole. During a rotation, the line may go
+	// into the older file, which does no harm.
 	return l.root.Log(logFile, append(line, '}', '\n'))
 }
 
-// WriteTexts is like Write, but all values are texts, and it leaves out a name whose value is empty.
+// WriteTexts is like Write, but all values are texts, and it leaves out a name whose value is
+// empty.
 func (l *EventLog) WriteTexts(ctx context.Context, event string, pairs ...string) error {
 	var facts []any
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -79,15 +82,17 @@ func (l *EventLog) isFull() bool {
 	return err == nil && v.Size() >= logMax
 }
 
-// Record is like Write, but after an error it only logs a warning, because the event has happened already.
+// Record is like Write, but after an error it only logs a warning, because the event has happened
+// already.
 func (l *EventLog) Record(ctx context.Context, event string, facts ...any) {
 	if err := l.Write(ctx, event, facts...); err != nil {
 		l.log.Warn("event could not be logged", "event", event, "err", err)
 	}
 }
 
-// rotate renames the log if it is still full. If another process holds the lock, rotate does nothing: that process renames the log just now,
-// or it is suspended, perhaps for days, and the log grows until it goes on or ends.
+// rotate renames the log if it is still full. If another process holds the lock, rotate does
+// nothing: that process renames the log just now, or it is suspended, perhaps for days, and the log
+// grows until it goes on or ends.
 func (l *EventLog) rotate() error {
 	lock, err := atomicfile.OpenLocked(l.root, logLock)
 	if err != nil {
@@ -110,7 +115,8 @@ func (l *EventLog) rotate() error {
 	return nil
 }
 
-// Tail returns at most limit lines from the end of broker.log, oldest first. It skips lines that are not JSON.
+// Tail returns at most limit lines from the end of broker.log, oldest first. It skips lines that
+// are not JSON.
 func (l *EventLog) Tail(ctx context.Context, limit int) ([]json.RawMessage, error) {
 	data, err := l.root.ReadIf(logFile)
 	if err != nil {

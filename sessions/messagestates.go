@@ -15,11 +15,13 @@ const (
 	// owed.Expired is a state, too: the message was not read in time, and is a dead letter.
 )
 
-// ByEvents is the reader that writes answers to the event stream of a sender outside c2c. Nothing shows whether the sender reads them.
+// ByEvents is the reader that writes answers to the event stream of a sender outside c2c. Nothing
+// shows whether the sender reads them.
 const ByEvents = "events"
 
-// AfterRead returns the state of a message after the receiver's model has answered. The argument reader names the reader that has handed
-// over the whole message. With some readers, the mail may stay unread although the model answers: then the state is Handed, not Read.
+// AfterRead returns the state of a message after the receiver's model has answered. The argument
+// reader names the reader that has handed over the whole message. With some readers, the mail may
+// stay unread although the model answers: then the state is Handed, not Read.
 func AfterRead(reader string) string {
 	if wake.AboutMethod(reader).Typed || reader == ByEvents {
 		return Handed

@@ -21,7 +21,8 @@ func Holders(rows []Row, alias string) []Row {
 	return found
 }
 
-// SystemAlias is the sender of c2c's own messages. No session can have this alias, and no answer can be sent to it.
+// SystemAlias is the sender of c2c's own messages. No session can have this alias, and no answer
+// can be sent to it.
 const SystemAlias = mail.SystemAlias
 
 // ClientHuman is the client_type of a person at a terminal.
@@ -29,7 +30,8 @@ const ClientHuman = "human"
 
 const PersonPrefix = "person-"
 
-// IsPersonID reports whether a session id is reserved for a person, in upper or lower case, because some file systems ignore case.
+// IsPersonID reports whether a session id is reserved for a person, in upper or lower case, because
+// some file systems ignore case.
 func IsPersonID(sid string) bool {
 	uid, ok := strings.CutPrefix(Fold(sid), PersonPrefix)
 	return ok && uid != "" && strings.Trim(uid, "0123456789") == ""
@@ -42,17 +44,20 @@ const (
 	ClientDenied   = "external-denied" // a sender whose key was taken away
 )
 
-// IsExternalID reports whether a session id or an alias is reserved for senders outside, in any case.
+// IsExternalID reports whether a session id or an alias is reserved for senders outside, in any
+// case.
 func IsExternalID(name string) bool { return strings.HasPrefix(Fold(name), mail.ExternalPrefix) }
 
-// HostPrefix begins the id of an outbox, the mailbox with the mail for another machine. An outbox is in no registry.
+// HostPrefix begins the id of an outbox, the mailbox with the mail for another machine. An outbox
+// is in no registry.
 const HostPrefix = "host-"
 
 // IsHostID reports whether a session id is reserved for another machine.
 func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix) }
 
-// RemoteRow makes a row for a session or a room on another machine from its address, such as birch@devbox or #review@devbox. It returns nil
-// if address is no such address. The row is in no registry.
+// RemoteRow makes a row for a session or a room on another machine from its address, such as
+// birch@devbox or #review@devbox. It returns nil if address is no such address. The row is in no
+// registry.
 func RemoteRow(address string) Row {
 	name := strings.TrimPrefix(address, "#")
 	alias, host, ok := mail.SplitAddress(name)
@@ -65,8 +70,9 @@ func RemoteRow(address string) Row {
 	return r
 }
 
-// CheckExternal returns an error for the session of a sender outside, and for the mailbox of another machine. No local session may
-// use these ids, because a message with such an id counts as written by that sender or machine.
+// CheckExternal returns an error for the session of a sender outside, and for the mailbox of
+// another machine. No local session may use these ids, because a message with such an id counts as
+// written by that sender or machine.
 func CheckExternal(sid string) error {
 	if IsHostID(sid) {
 		return fmt.Errorf("session %q is the mail for another machine; nobody here may use it", sid)

@@ -11,13 +11,15 @@ type Now struct {
 	Does  State     `json:"does"`
 	Since time.Time `json:"since,omitzero"`     // UTC; zero: not known
 	Known string    `json:"known_by,omitempty"` // ByProcess, ByRecord, ByHook, ByPlugin, …
-	// Background says that no turn runs, but something that the model has started in the background, as far as its client records that.
+	// Background says that no turn runs, but something that the model has started in the
+	// background, as far as its client records that.
 	Background bool `json:"background,omitempty"`
 	// Dir is a directory of the client whose files change when Does changes; "" if there is none.
 	Dir string `json:"-"`
 }
 
-// followed reports whether a process that rings the session follows its state through the client's server or plugin.
+// followed reports whether a process that rings the session follows its state through the client's
+// server or plugin.
 func (s Session) followed() bool {
 	return wake.AboutMethod(s.Facts.TurnBy).Follows
 }

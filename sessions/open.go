@@ -16,10 +16,12 @@ type Config struct {
 	Root string
 	Now  func() time.Time // nil: time.Now
 	Log  inbox.Log        // nil: nothing is logged
-	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it never was.
+	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it
+	// never was.
 	Uninstalled func(client string, pid int) bool
 
-	// Awaited and Held report mail that a mailbox hides, see inbox.Config. They may be nil only if no mailbox is opened.
+	// Awaited and Held report mail that a mailbox hides, see inbox.Config. They may be nil only if
+	// no mailbox is opened.
 	Awaited func(reg *Registry, sid string, m mail.Message) bool
 	Held    func(reg *Registry, sid string, m mail.Message) bool
 }
@@ -87,7 +89,8 @@ func (noCaller) Error() string { return "find out who is calling: no session" }
 
 func (noCaller) Unwrap() error { return ErrNoSession }
 
-// NoPersonError is an ErrNoCaller: the caller has a terminal, but is no person. Why says how c2c knows that.
+// NoPersonError is an ErrNoCaller: the caller has a terminal, but is no person. Why says how c2c
+// knows that.
 type NoPersonError struct{ Why string }
 
 func (e *NoPersonError) Error() string { return ErrNoCaller.Error() + ": " + e.Why }
@@ -112,7 +115,8 @@ func (reg *Registry) Close() error { return reg.root.Close() }
 // Root is the path of the root.
 func (reg *Registry) Root() string { return reg.root.Path() }
 
-// Replaced reports whether the root was removed or replaced since it was opened. Then all writes to it are lost.
+// Replaced reports whether the root was removed or replaced since it was opened. Then all writes to
+// it are lost.
 func (reg *Registry) Replaced() bool {
 	yes, err := reg.root.Replaced()
 	return yes || err != nil // the caller opens the root again, and gets the error from there

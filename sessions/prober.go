@@ -8,8 +8,9 @@ import (
 	"c2c/wake"
 )
 
-// Prober finds out whether the clients of sessions live, and what the sessions do. It asks a process only once which sessions it has open,
-// though many sessions may share it. So whoever looks at several sessions uses one Prober for all.
+// Prober finds out whether the clients of sessions live, and what the sessions do. It asks a
+// process only once which sessions it has open, though many sessions may share it. So whoever looks
+// at several sessions uses one Prober for all.
 type Prober struct {
 	reg  *Registry
 	held func(lock string) bool // reports whether a process holds a lock of the root
@@ -25,14 +26,16 @@ type shared struct {
 // Prober returns a prober for one or more sessions.
 func (reg *Registry) Prober() Prober { return Prober{reg, reg.Locks.Held, map[int]*shared{}} }
 
-// listProber returns a prober for all sessions. The argument files has the names of all files in the root: a lock without a file is not held.
+// listProber returns a prober for all sessions. The argument files has the names of all files in
+// the root: a lock without a file is not held.
 func (reg *Registry) listProber(files map[string]bool) Prober {
 	look := reg.Prober()
 	look.held = func(lock string) bool { return files[lock] && reg.Locks.Held(lock) }
 	return look
 }
 
-// Now finds out what a session does. If mail waits for the session and the last ring found the session away, it counts as away.
+// Now finds out what a session does. If mail waits for the session and the last ring found the
+// session away, it counts as away.
 func (look Prober) Now(s Session, mailWaits bool) Now {
 	switch {
 	case s.State == Absent:
@@ -61,15 +64,16 @@ func (look Prober) Now(s Session, mailWaits bool) Now {
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}
 }
 
-// isElsewhere reports whether a row's process id belongs to another PID namespace. Only our facts have the namespace; a row without
-// facts counts as one of our namespace.
+// isElsewhere reports whether a row's process id belongs to another PID namespace. Only our facts
+// have the namespace; a row without facts counts as one of our namespace.
 func isElsewhere(r Row, f Facts, table ProcessTable) bool {
 	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !SameNamespace(f.Namespace, table.Namespace())
 }
 
-// setState finds out whether the client of a session lives. A process id alone proves nothing, because another process may have the id by
-// now. The start time of the process is proof, and so is a lock that the session's server holds. Many sessions may share one process, which
-// outlives each of them: such a session lives only if it is also open in the process.
+// setState finds out whether the client of a session lives. A process id alone proves nothing,
+// because another process may have the id by now. The start time of the process is proof, and so is
+// a lock that the session's server holds. Many sessions may share one process, which outlives each
+// of them: such a session lives only if it is also open in the process.
 func (look Prober) setState(s *Session, r Row) {
 	if IsPersonID(s.ID) || r.Text("client_type") == ClientHuman {
 		s.State = Person
@@ -112,7 +116,8 @@ func (look Prober) setState(s *Session, r Row) {
 	}
 }
 
-// hasEnded reports whether a session is no longer open in its live process. It is open if its server runs; this cheap test comes first.
+// hasEnded reports whether a session is no longer open in its live process. It is open if its
+// server runs; this cheap test comes first.
 func (look Prober) hasEnded(s *Session) bool {
 	p, _ := client.Find(s.Client)
 	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(ServerLock(s.ID)) {

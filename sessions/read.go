@@ -83,7 +83,8 @@ func (reg *Registry) IsBoundTo(r Row, p Process) bool {
 // State returns whether a session's client lives, as far as we can see.
 func (reg *Registry) State(r Row) State { return reg.Session(r).State }
 
-// Receiver returns the row with an alias, or nil. If another program has left several such rows, Receiver prefers the row of a live session.
+// Receiver returns the row with an alias, or nil. If another program has left several such rows,
+// Receiver prefers the row of a live session.
 func (reg *Registry) Receiver(rows []Row, alias string) Row {
 	all := Holders(rows, alias)
 	for _, r := range all {

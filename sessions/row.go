@@ -12,13 +12,13 @@ import (
 	"c2c/internal/fields"
 )
 
-// A Row is one session in registry.json: its JSON object on one line, without a space between the members. It keeps every field,
-// known or not, in order and as written: other programs and versions have fields that we do not use. Its bytes are never
-// changed in place.
+// A Row is one session in registry.json: its JSON object on one line, without a space between the
+// members. It keeps every field, known or not, in order and as written: other programs and versions
+// have fields that we do not use. Its bytes are never changed in place.
 type Row []byte
 
-// Get returns the value of a field, or nil. Nearly every row has no nested object and no escapes: then Get finds the name by its
-// bytes, because parsing takes ten times as long.
+// Get returns the value of a field, or nil. Nearly every row has no nested object and no escapes:
+// then Get finds the name by its bytes, because parsing takes ten times as long.
 func (r Row) Get(name string) (value json.RawMessage) {
 	if len(r) > 0 && bytes.IndexByte(r[1:], '{') < 0 && bytes.IndexByte(r, '[') < 0 && bytes.IndexByte(r, '\\') < 0 {
 		return r.find(name)
@@ -119,7 +119,8 @@ func (r *Row) SetInteger(name string, n int64) {
 
 func (r *Row) SetTime(name string, s float64) { r.Set(name, fields.AppendSeconds(nil, s)) }
 
-// ParseRow reads an object that encoding/json has found valid. It returns an error if the object has no session id or no alias.
+// ParseRow reads an object that encoding/json has found valid. It returns an error if the object
+// has no session id or no alias.
 func ParseRow(data []byte) (r Row, err error) {
 	err = Row(data).each(func(name string, value json.RawMessage) { r.add(name, value) })
 	if bytes.IndexByte(r, '\n') >= 0 {
@@ -156,8 +157,8 @@ func ParseRegistry(data []byte) (rows []Row, err error) {
 	return rows, err
 }
 
-// splitDamaged finds the objects in a damaged file, on lines of their own or one after the other. Quotes in a string are escaped,
-// so no text in a string looks like a row.
+// splitDamaged finds the objects in a damaged file, on lines of their own or one after the other.
+// Quotes in a string are escaped, so no text in a string looks like a row.
 func splitDamaged(data []byte) (raw []json.RawMessage) {
 	for line := range bytes.Lines(bytes.ReplaceAll(data, []byte("},{"), []byte("},\n{"))) {
 		if line = bytes.Trim(line, "[], \t\r\n"); json.Valid(line) {
@@ -167,8 +168,8 @@ func splitDamaged(data []byte) (raw []json.RawMessage) {
 	return raw
 }
 
-// splitRegistry splits a file in our own layout into rows without parsing it. With hundreds of rows, parsing would cost a hook more
-// than all its other work. ok is false for any other layout.
+// splitRegistry splits a file in our own layout into rows without parsing it. With hundreds of
+// rows, parsing would cost a hook more than all its other work. ok is false for any other layout.
 func splitRegistry(data []byte) (rows []Row, ok bool) {
 	lines, ok := fields.Lines(data)
 	if !ok || !utf8.Valid(data) || isLaidOutOtherwise(data) { // the parser replaces bytes that are not UTF-8
@@ -185,7 +186,8 @@ func splitRegistry(data []byte) (rows []Row, ok bool) {
 	return rows, true
 }
 
-// isLaidOutOtherwise reports whether a space may be beside a colon, a comma or a brace, or whether a line may have two rows.
+// isLaidOutOtherwise reports whether a space may be beside a colon, a comma or a brace, or whether
+// a line may have two rows.
 func isLaidOutOtherwise(data []byte) bool {
 	has := func(s string) bool { return bytes.Contains(data, []byte(s)) }
 	return has("\t") || has("\r") || has("},{") || has(" ") && slices.ContainsFunc([]string{`": `, `" :`, `, "`, ` ,"`, ` }`, `} `, ` {`}, has)

@@ -10,7 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Holds makes a function for the field Holds of inbox.Query. With it, a search skips data that does not contain the text.
+// Holds makes a function for the field Holds of inbox.Query. With it, a search skips data that does
+// not contain the text.
 func Holds(text string) func([]byte) bool {
 	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
 }

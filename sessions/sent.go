@@ -16,7 +16,8 @@ import (
 // SentLately reads the last logLately bytes of broker.log. These are about 300 lines.
 const logLately = 64 << 10
 
-// Sent returns sender, receiver and time of a message that is not kept any more, if broker.log has them.
+// Sent returns sender, receiver and time of a message that is not kept any more, if broker.log has
+// them.
 func (l *EventLog) Sent(id string) (found []mail.Message, err error) {
 	for n := 0; n <= logKeep && len(found) == 0; n++ {
 		name := logFile

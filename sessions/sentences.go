@@ -26,7 +26,8 @@ func (s Sentences) Warn(words string, facts ...any) {
 	s(words + ": " + strings.Join(said, ", "))
 }
 
-// isFull reports whether the facts of a warning have the error that the disk, or the user's part of it, is full.
+// isFull reports whether the facts of a warning have the error that the disk, or the user's part of
+// it, is full.
 func isFull(facts []any) bool {
 	return slices.ContainsFunc(facts, func(fact any) bool {
 		err, _ := fact.(error)

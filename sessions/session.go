@@ -8,7 +8,8 @@ import (
 	"c2c/wake"
 )
 
-// Session is the owner of a mailbox. It stands for a conversation with an AI program, for a person, or for a sender outside; see State.
+// Session is the owner of a mailbox. It stands for a conversation with an AI program, for a person,
+// or for a sender outside; see State.
 type Session struct {
 	ID         string
 	Alias      string
@@ -27,7 +28,8 @@ type Session struct {
 	Opening    bool      `json:"-"` // a window will open it after a dialog, see client.Profile.Opening
 	LastRing   wake.Ring // zero if it was never rung
 
-	// KnownBy says by what c2c recognized a caller as this session, such as its process; see mail.Message. Only package callers sets it.
+	// KnownBy says by what c2c recognized a caller as this session, such as its process; see
+	// mail.Message. Only package callers sets it.
 	KnownBy string `json:"-"`
 
 	Facts Facts `json:"-"`
@@ -41,8 +43,8 @@ func (s Session) ClientID() string {
 	return ""
 }
 
-// Conversation returns the client's id of the conversation to which the session's user wrote last, because a client's process may have
-// several conversations; "" if the hooks do not report it.
+// Conversation returns the client's id of the conversation to which the session's user wrote last,
+// because a client's process may have several conversations; "" if the hooks do not report it.
 func (s Session) Conversation() string { return s.Facts.Conversation }
 
 // HasMod reports whether a mod or plugin of ours was seen in the process that the session has now.
@@ -50,20 +52,23 @@ func (s Session) HasMod() bool {
 	return s.Process != 0 && s.Facts.ModStart != 0 && s.Facts.ModStart == s.Facts.StartTime
 }
 
-// HasBell reports whether a process has recorded that it rings the session's process. This is c2c start; or c2c's server, in a client that
-// is otherwise rung only in its terminal (client.Profile.Typed). HasBell makes no system call, so it does not see whether the process still
-// runs: Prober.HasBell sees that. An older c2c start records nothing.
+// HasBell reports whether a process has recorded that it rings the session's process. This is c2c
+// start; or c2c's server, in a client that is otherwise rung only in its terminal
+// (client.Profile.Typed). HasBell makes no system call, so it does not see whether the process
+// still runs: Prober.HasBell sees that. An older c2c start records nothing.
 func (s Session) HasBell() bool {
 	return s.Facts.RingerPID != 0 && s.State == Alive && s.PID == s.Facts.PID
 }
 
-// IsProvenPerson reports whether the caller is a person, and c2c or the caller's machine has checked that: a program may only say so.
+// IsProvenPerson reports whether the caller is a person, and c2c or the caller's machine has
+// checked that: a program may only say so.
 func (s Session) IsProvenPerson() bool {
 	return s.State == Person && (s.KnownBy == mail.ByPerson || s.KnownBy == mail.ByHost)
 }
 
-// MayAct returns an error if the caller may not claim, release, answer or say that it is done in the name of this session. While c2c sees
-// the session's client run, only a program below the client may. Over HTTP there may be nothing to see.
+// MayAct returns an error if the caller may not claim, release, answer or say that it is done in
+// the name of this session. While c2c sees the session's client run, only a program below the
+// client may. Over HTTP there may be nothing to see.
 func (s Session) MayAct() error {
 	if s.KnownBy != mail.ByClaim || s.Process == 0 || s.OverHTTP() {
 		return nil
@@ -71,17 +76,19 @@ func (s Session) MayAct() error {
 	return fmt.Errorf("%s runs, and has not started this command: only %[1]s may do this in its own name (c2c send %[1]s asks for it)", s.Alias)
 }
 
-// Unseen returns the ids of messages that the client has given to the model, but not shown to the user yet.
+// Unseen returns the ids of messages that the client has given to the model, but not shown to the
+// user yet.
 func (s Session) Unseen() []string { return s.Facts.Unseen }
 
-// HasMailToMove reports whether mail of another session or conversation, or a dead letter, must still be moved to this one. Broker.Attach
-// moves it.
+// HasMailToMove reports whether mail of another session or conversation, or a dead letter, must
+// still be moved to this one. Broker.Attach moves it.
 func (s Session) HasMailToMove() bool { return len(s.Facts.MoveFrom) > 0 || s.Facts.Left != "" }
 
 // OverHTTP reports whether its client reaches c2c over HTTP.
 func (s Session) OverHTTP() bool { return s.Facts.Transport == TransportHTTP }
 
-// Transport returns how the session's tools reached us at their last call: TransportHTTP, TransportStdio, or "".
+// Transport returns how the session's tools reached us at their last call: TransportHTTP,
+// TransportStdio, or "".
 func (s Session) Transport() string { return s.Facts.Transport }
 
 // Transports: the ways by which the tools of a session reach c2c.

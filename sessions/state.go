@@ -8,8 +8,9 @@ import (
 // State is what is known about a session's client.
 type State string
 
-// Values of State. Person stands for a person at a terminal, who has no process. Unknown stands for a session without a known process, or
-// with a process that c2c cannot see. Such a session may be alive, so it gets mail, and no other session may take its alias or mail.
+// Values of State. Person stands for a person at a terminal, who has no process. Unknown stands for
+// a session without a known process, or with a process that c2c cannot see. Such a session may be
+// alive, so it gets mail, and no other session may take its alias or mail.
 const (
 	Alive   State = "alive"
 	Absent  State = "absent"
@@ -17,15 +18,17 @@ const (
 	Unknown State = "unknown"
 )
 
-// External is the state of a session that stands for an external sender: a program or person outside c2c that writes over HTTP. Its
-// mailbox holds the answers to it, and no local session can act as it.
+// External is the state of a session that stands for an external sender: a program or person
+// outside c2c that writes over HTTP. Its mailbox holds the answers to it, and no local session can
+// act as it.
 const External State = "external"
 
-// Remote is the state of a session on another machine. Mail for it waits in the outbox for that machine.
+// Remote is the state of a session on another machine. Mail for it waits in the outbox for that
+// machine.
 const Remote State = "remote"
 
-// More values of State, only for Now.Does. Now.Does may also be Absent, Person, External, Remote or Unknown. If it is Alive, the client
-// lives, but c2c does not know whether a turn runs.
+// More values of State, only for Now.Does. Now.Does may also be Absent, Person, External, Remote or
+// Unknown. If it is Alive, the client lives, but c2c does not know whether a turn runs.
 const (
 	Busy    State = client.Busy
 	Idle    State = client.Idle

@@ -72,7 +72,8 @@ func (st *FactStore) Read(sid string) (f Facts, err error) {
 	return ReadFactsIn(dir, sid)
 }
 
-// ReadIn reads the facts of a session from the directory that Dir opened. A *DamagedError says that the file is damaged or not ours.
+// ReadIn reads the facts of a session from the directory that Dir opened. A *DamagedError says that
+// the file is damaged or not ours.
 func ReadFactsIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	data, err := dir.Read(sid + ".json")
 	switch {
@@ -89,8 +90,8 @@ func ReadFactsIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	return Facts{}, &DamagedFactsError{fmt.Errorf("read facts of session %q: %w", sid, err)}
 }
 
-// Of is like Read, for callers that can go on without facts, because the registry alone identifies a session. After an error, Of logs the
-// error and returns empty facts.
+// Of is like Read, for callers that can go on without facts, because the registry alone identifies
+// a session. After an error, Of logs the error and returns empty facts.
 func (st *FactStore) Of(sid string) Facts {
 	if f, known := st.seen[sid]; known || !mail.ValidName(sid) {
 		return f // f is empty if the id is not valid: another program has written the row
@@ -115,7 +116,8 @@ func (st *FactStore) Change(ctx context.Context, sid string, edit func(*Facts)) 
 	return atomicfile.WithLock(ctx, dir, sid+".lock", func() error {
 		f, err := ReadFactsIn(dir, sid)
 		if damaged := new(DamagedFactsError); errors.As(err, &damaged) {
-			// These facts may be lost: the registry identifies the session, and the next call of Broker.Attach writes facts again.
+			// These facts may be lost: the registry identifies the session, and the next call of
+			// Broker.Attach writes facts again.
 			aside := sid + ".json.corrupt-" + strconv.FormatInt(st.now().UnixMicro(), 10)
 			st.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
 			err = dir.Rename(sid+".json", aside)
@@ -136,7 +138,8 @@ func (st *FactStore) Change(ctx context.Context, sid string, edit func(*Facts)) 
 	})
 }
 
-// openID opens the index of client ids, and returns the file name for one id. It returns an error if client and id make no valid file name.
+// openID opens the index of client ids, and returns the file name for one id. It returns an error
+// if client and id make no valid file name.
 func (st *FactStore) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
 	name = client + "." + id
 	if client == "" || !mail.ValidName(id) || !mail.ValidName(name) || atomicfile.IsTemp(name) {
@@ -186,7 +189,8 @@ func (st *FactStore) BindID(client, id, sid string) error {
 	return ids.Replace(name, []byte(sid+"\n"))
 }
 
-// LastChange returns the time of the last write to the facts of a session, or the argument latest if that is later or dir is nil.
+// LastChange returns the time of the last write to the facts of a session, or the argument latest
+// if that is later or dir is nil.
 func LastFactsChange(dir *atomicfile.Dir, sid string, latest time.Time) time.Time {
 	if dir == nil {
 		return latest

@@ -33,8 +33,9 @@ func (s *SystemProcesses) sees() bool {
 
 func (*SystemProcesses) Self() int { return os.Getpid() }
 
-// Namespace identifies our PID namespace: by its inode, the id of the boot, and the id of the machine if there is one. It returns "" if
-// they are not known, or if /proc shows the processes of another namespace, as in a sandbox that has not mounted its own /proc.
+// Namespace identifies our PID namespace: by its inode, the id of the boot, and the id of the
+// machine if there is one. It returns "" if they are not known, or if /proc shows the processes of
+// another namespace, as in a sandbox that has not mounted its own /proc.
 func (s *SystemProcesses) Namespace() string {
 	s.once.Do(func() {
 		if !s.sees() {

@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// The first PID namespace has the same inode on every machine, and a reboot ends all processes of one.
+// The first PID namespace has the same inode on every machine, and a reboot ends all processes of
+// one.
 func TestANamespaceIsThatOfAMachine(t *testing.T) {
 	const here = "pid:[1] boot-1 machine-1"
 	for other, same := range map[string]bool{

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A process that was there before is told, one that came later is not, until c2c is installed again.
+// A process that was there before is told, one that came later is not, until c2c is installed
+// again.
 func TestUninstallIsToldToWhatRanThen(t *testing.T) {
 	home := t.TempDir()
 	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
@@ -79,7 +80,8 @@ func TestUninstallIsToldToWhatRanThen(t *testing.T) {
 	}
 }
 
-// The client's process shows which configuration the client has. The process that asks may have another one.
+// The client's process shows which configuration the client has. The process that asks may have
+// another one.
 func TestUninstallFromOneConfigurationIsToldOnlyToIts(t *testing.T) {
 	home := t.TempDir()
 	private := home + "/a b"

@@ -8,13 +8,15 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Mail that was handed over belongs to the conversation that got it, until the model answers. If the conversation ends before that, or its
-// client drops the mail with a failed request, the mail waits again (PutBack) for whoever has the mailbox next.
+// Mail that was handed over belongs to the conversation that got it, until the model answers. If
+// the conversation ends before that, or its client drops the mail with a failed request, the mail
+// waits again (PutBack) for whoever has the mailbox next.
 
 // maxUnread bounds how many messages are checked.
 const maxUnread = 50
 
-// Unread returns the newest messages that were handed over to a session and that its model has not answered since, oldest first.
+// Unread returns the newest messages that were handed over to a session and that its model has not
+// answered since, oldest first.
 func Unread(reg *Registry, sid string) (unread []inbox.ArchiveRecord, err error) {
 	last, told := LastAnswer(reg, sid)
 	if !told {
@@ -41,7 +43,8 @@ func Unread(reg *Registry, sid string) (unread []inbox.ArchiveRecord, err error)
 	return unread, err
 }
 
-// PutBack makes unread messages of a session wait again: those that match; nil: all, for good. It returns how many matched.
+// PutBack makes unread messages of a session wait again: those that match; nil: all, for good. It
+// returns how many matched.
 func PutBack(ctx context.Context, reg *Registry, sid string, match func(inbox.ArchiveRecord) bool) (matched int, err error) {
 	unread, err := Unread(reg, sid)
 	if err != nil {

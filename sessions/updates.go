@@ -15,8 +15,8 @@ import (
 	"c2c/wake"
 )
 
-// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened. It writes the facts before
-// the log, so that Status never shows less than the log.
+// Rang records an attempt to ring a session, for Status and for people who ask why nothing
+// happened. It writes the facts before the log, so that Status never shows less than the log.
 func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err error) {
 	// Coalesced and Filtered are not attempts, and are not kept: people ask about the last attempt.
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
@@ -36,7 +36,8 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 	return err
 }
 
-// SetTurn records that a session is Busy, Idle, Waiting or Away, and the source of this report: ByHook, or the method of a ringer.
+// SetTurn records that a session is Busy, Idle, Waiting or Away, and the source of this report:
+// ByHook, or the method of a ringer.
 func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by string) error {
 	if s.Turn == does {
 		return nil // hooks report this at each tool call
@@ -46,8 +47,8 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 	})
 }
 
-// SetMod records that a mod or plugin of ours runs in a session's process. A later process of the session does not count: the record has
-// the time when this one started.
+// SetMod records that a mod or plugin of ours runs in a session's process. A later process of the
+// session does not count: the record has the time when this one started.
 func (reg *Registry) SetMod(ctx context.Context, s Session) error {
 	if s.Facts.ModStart == s.Facts.StartTime {
 		return nil // the mod reports this each time it looks for mail
@@ -74,8 +75,9 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	return reg.changeRow(ctx, sid, func(r *Row) { r.SetText("role", role) })
 }
 
-// SetPane lets c2c type into a pane to wake a session. With an empty pane it ends this permission: when SetPane has returned, c2c does not
-// type for the session any more. Ringers notice the change at once.
+// SetPane lets c2c type into a pane to wake a session. With an empty pane it ends this permission:
+// when SetPane has returned, c2c does not type for the session any more. Ringers notice the change
+// at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	if err := reg.changePermission(ctx, sid, func(f *Facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err
@@ -97,8 +99,8 @@ func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) err
 	return reg.changePermission(ctx, sid, func(f *Facts) { f.Unattended = on })
 }
 
-// changePermission edits the facts that record what a person allows. It takes and releases the registry's lock, because the release makes
-// ringers check the session again.
+// changePermission edits the facts that record what a person allows. It takes and releases the
+// registry's lock, because the release makes ringers check the session again.
 func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*Facts)) error {
 	return reg.Locks.With(ctx, RegistryLock, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }

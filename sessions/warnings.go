@@ -6,10 +6,12 @@ import (
 	"c2c/inbox"
 )
 
-// WarningLogger makes a log for a program that answers a person or a model. It passes each warning to the function f as one sentence.
+// WarningLogger makes a log for a program that answers a person or a model. It passes each warning
+// to the function f as one sentence.
 func WarningLogger(f func(sentence string)) inbox.Log { return Sentences(f) }
 
-// mailLog is the log of the mailboxes. It also writes warnings to broker.log, because not every program shows them.
+// mailLog is the log of the mailboxes. It also writes warnings to broker.log, because not every
+// program shows them.
 type mailLog struct {
 	inbox.Log
 	events *EventLog

@@ -13,8 +13,8 @@ import (
 	"c2c/wake"
 )
 
-// This file decides, for all that tell a person or a model about it, why a session has not read a message
-// and what one can do: from what the session does, its last ring, and who rings it.
+// This file decides, for all that tell a person or a model about it, why a session has not read a
+// message and what one can do: from what the session does, its last ring, and who rings it.
 
 // says has the words for each state. They follow the session's alias.
 var says = format.Pairs{
@@ -31,16 +31,16 @@ func (n Now) Says(alias string, now time.Time) string {
 	return text
 }
 
-// Values of surface support (SPEC-091 4.5): whether mail wakes a live session. They never depend on the
-// name of a client.
+// Values of surface support (SPEC-091 4.5): whether mail wakes a live session. They never depend on
+// the name of a client.
 const (
 	SurfaceFull     = "full"     // mail rings it
 	SurfaceDegraded = "degraded" // mail waits for its next turn
 )
 
 const (
-	// unrung is said of a session if no process has recorded that it rings the session. A process may
-	// ring it all the same, see HasBell.
+	// unrung is said of a session if no process has recorded that it rings the session. A process
+	// may ring it all the same, see HasBell.
 	unrung = "c2c knows of nothing that rings it: its next turn brings the message"
 	// RingerEnded is said if the process that rang the session was killed, and no other rings it.
 	RingerEnded = "the process of c2c that rang it has ended, and c2c knows of no other"
@@ -62,7 +62,8 @@ func (look Prober) Surface(s Session) (support, why string) {
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
 	}
 	lost := look.lostBell(&s)
-	// The ringers in the next three cases hold the ring lock only while they ring. So the last ring shows whether they reach the session.
+	// The ringers in the next three cases hold the ring lock only while they ring. So the last ring
+	// shows whether they reach the session.
 	switch {
 	case (last.Outcome == wake.Rang || !by.Typed) && s.HasBell() && s.Process != 0 && !lost:
 		return SurfaceFull, "c2c start rings it"
@@ -78,14 +79,15 @@ func (look Prober) Surface(s Session) (support, why string) {
 	return SurfaceDegraded, "c2c knows of nothing that wakes it; mail comes with its next turn"
 }
 
-// HasBell reports whether the process that rings the session's process (see Session.HasBell) runs now.
+// HasBell reports whether the process that rings the session's process (see Session.HasBell) runs
+// now.
 func (look Prober) HasBell(s Session) bool {
 	return s.HasBell() && s.Process != 0 && !look.lostBell(&s)
 }
 
-// lostBell reports whether the process that rang the session's process was killed: c2c start, or the
-// client's MCP server. If it was c2c start, the client's terminal has ended with it, so a pane that its
-// person has attached does not show the client any more.
+// lostBell reports whether the process that rang the session's process was killed: c2c start, or
+// the client's MCP server. If it was c2c start, the client's terminal has ended with it, so a pane
+// that its person has attached does not show the client any more.
 func (look *Prober) lostBell(s *Session) bool {
 	if !s.HasBell() || s.Process == 0 { // Process 0: c2c cannot see the process, so it cannot see the ringer, either
 		return false
@@ -94,7 +96,8 @@ func (look *Prober) lostBell(s *Session) bool {
 	return errors.Is(err, ErrNoProcess) || err == nil && p.Start != s.Facts.RingerStart
 }
 
-// LostRinger reports whether the process that rang the session has ended, and no other one rings it.
+// LostRinger reports whether the process that rang the session has ended, and no other one rings
+// it.
 func (look Prober) LostRinger(s Session) bool {
 	if !s.HasBell() {
 		return false // make no system calls
@@ -108,8 +111,8 @@ func (look Prober) IsRung(s Session) bool {
 	return look.held(RingLock(s.ID)) || look.HasBell(s) || s.Pane != "" && look.held(WakeLock)
 }
 
-// NotBegun reports whether c2c start made the session or a window is about to open it (Opening), and
-// nothing of c2c runs in its client.
+// NotBegun reports whether c2c start made the session or a window is about to open it (Opening),
+// and nothing of c2c runs in its client.
 func (look Prober) NotBegun(s Session) bool {
 	return (s.Started || s.Opening) && s.State == Alive && !look.held(ServerLock(s.ID)) && !look.held(RingLock(s.ID))
 }
@@ -126,8 +129,8 @@ type UnreadMail struct {
 	Sent       bool      // it was sent just now: look at nothing that costs a system call
 }
 
-// Why says why a session that does n has not read a message, and what a person can do. Without a reason
-// to tell, why is only what the session does. It promises no more than the state shows.
+// Why says why a session that does n has not read a message, and what a person can do. Without a
+// reason to tell, why is only what the session does. It promises no more than the state shows.
 func (look Prober) Why(s Session, n Now, m UnreadMail) (why, do string) {
 	if n.Does == Person {
 		return s.Alias + " reads it with c2c poll-inbox", ""
@@ -242,8 +245,8 @@ func (look Prober) Remedy(s Session, r wake.Ring) string {
 	return anew + "; its next prompt brings the mail"
 }
 
-// Note tells the sender of a message, in its receipt, why the receiver may not read it at once; "" if a
-// ring may wake the receiver, or if its state is not known.
+// Note tells the sender of a message, in its receipt, why the receiver may not read it at once; ""
+// if a ring may wake the receiver, or if its state is not known.
 func (look Prober) Note(s Session, n Now) string {
 	m := UnreadMail{Sent: true}
 	if why, _ := look.why(s, n, m); why == "" && (n.Does == Alive || n.Does == Idle || n.Does == Unknown) {

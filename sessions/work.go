@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// The file <sid>.work records when a session worked. Its modification time is the time at which the session's client last reported work.
-// The file has one byte if the client also reports each tool call. It is not synced, so a power cut may lose the last report.
+// The file <sid>.work records when a session worked. Its modification time is the time at which the
+// session's client last reported work. The file has one byte if the client also reports each tool
+// call. It is not synced, so a power cut may lose the last report.
 const (
 	WorkEnd  = ".work"
 	workTool = "t"
@@ -27,8 +28,8 @@ type Work struct {
 // Since reports whether the session has worked since a message was sent.
 func (w Work) Since(sent time.Time) bool { return !w.at.IsZero() && !w.at.Before(sent) }
 
-// WorkOf reads the file <sid>.work. A time in the future comes from a wrong clock: it does not count, and is reset, because otherwise the
-// next work would not be recorded.
+// WorkOf reads the file <sid>.work. A time in the future comes from a wrong clock: it does not
+// count, and is reset, because otherwise the next work would not be recorded.
 func WorkOf(reg *Registry, sid string) Work {
 	at, size, err := reg.Dir().TimeOf(WorkName(sid))
 	if err != nil {
@@ -41,7 +42,8 @@ func WorkOf(reg *Registry, sid string) Work {
 	return Work{at, size > 0}
 }
 
-// SawWork records that a session has worked: it called a tool other than c2c's, or a person has written to it.
+// SawWork records that a session has worked: it called a tool other than c2c's, or a person has
+// written to it.
 func SawWork(reg *Registry, sid string, byTool bool) error {
 	_, size, err := reg.Dir().TimeOf(WorkName(sid))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && size == 0 && byTool {
@@ -53,7 +55,8 @@ func SawWork(reg *Registry, sid string, byTool bool) error {
 	return reg.Dir().Touch(WorkName(sid), reg.Now())
 }
 
-// SeesTools records that a session's client reports tool calls. The call that showed this does not count as work.
+// SeesTools records that a session's client reports tool calls. The call that showed this does not
+// count as work.
 func SeesTools(reg *Registry, sid string) error {
 	at, size, err := reg.Dir().TimeOf(WorkName(sid))
 	switch {

@@ -11,31 +11,36 @@ import (
 // package below wake with the client's name.
 type Client struct {
 	Name string
-	// Dir returns the working directory of a session that has not called c2c yet. ok is false for a session that is
-	// not for a person, such as that of a subagent. Dir is nil if c2c cannot see sessions that have not called it.
+	// Dir returns the working directory of a session that has not called c2c yet. ok is false for a
+	// session that is not for a person, such as that of a subagent. Dir is nil if c2c cannot see
+	// sessions that have not called it.
 	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
-	// Begin makes the client begin a session. It returns the client's id for the session, and the arguments that make the client show the
-	// session. Begin is nil if the client tells its child processes the session's id in their environment.
+	// Begin makes the client begin a session. It returns the client's id for the session, and the
+	// arguments that make the client show the session. Begin is nil if the client tells its child
+	// processes the session's id in their environment.
 	Begin func(context.Context, Start) (id string, args []string, err error)
-	// NeedsNoServer means that c2c can reach a session in which the client has started no server of c2c.
+	// NeedsNoServer means that c2c can reach a session in which the client has started no server of
+	// c2c.
 	NeedsNoServer bool
 	Ways          func(RingContext, Session) (Ways, error) // returns how c2c may reach a session
-	// Some clients have a tool of their own to write to other sessions. Peers returns an object that shows c2c's aliases to this tool.
-	// It returns nil if the tool is off. The field Peers is nil if the client has no such tool. The function store stores a message to an
-	// alias.
+	// Some clients have a tool of their own to write to other sessions. Peers returns an object
+	// that shows c2c's aliases to this tool. It returns nil if the tool is off. The field Peers is
+	// nil if the client has no such tool. The function store stores a message to an alias.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
-	// Inject adds a message to the history of a session that is not running, and returns the path of the history. The client shows the
-	// message when a person resumes the session. Inject is nil if c2c cannot write this client's histories.
+	// Inject adds a message to the history of a session that is not running, and returns the path
+	// of the history. The client shows the message when a person resumes the session. Inject is nil
+	// if c2c cannot write this client's histories.
 	Inject func(History) (path string, err error)
 }
 
 var clients = map[string]Client{}
 
-// Register adds a client. The package of a client calls it in init, and the ringer links that package.
+// Register adds a client. The package of a client calls it in init, and the ringer links that
+// package.
 func Register(c Client) { clients[c.Name] = c }
 
-// FindClient returns a client by its name. For an unknown name it returns a Client that has no method to
-// reach a session.
+// FindClient returns a client by its name. For an unknown name it returns a Client that has no
+// method to reach a session.
 func FindClient(name string) (c Client, known bool) {
 	if c, known = clients[name]; known {
 		return c, true
@@ -55,8 +60,9 @@ type Start struct {
 
 // Peers shows c2c's aliases in a client's own list of sessions. Only one goroutine may use it.
 type Peers interface {
-	// After Show, the client lists each name in names as a session. These names replace those of the last call. Each name may occur only
-	// once. The argument place is the path of the root, which makes the ids of these sessions unique.
+	// After Show, the client lists each name in names as a session. These names replace those of
+	// the last call. Each name may occur only once. The argument place is the path of the root,
+	// which makes the ids of these sessions unique.
 	Show(place string, names []string) error
 	Close() error
 }
@@ -85,13 +91,15 @@ type RingContext struct {
 	Push   func(busy func(context.Context) bool) Method // returns the method by which this MCP server reaches the client; nil: it has none
 	Box    *inbox.Mailbox
 	Served func() bool // reports whether an MCP server or a plugin of ours runs in the client
-	// Failed returns why and when the session's model failed, or "" if it has answered since. Failed is nil if c2c cannot know.
+	// Failed returns why and when the session's model failed, or "" if it has answered since.
+	// Failed is nil if c2c cannot know.
 	Failed func() (why string, at time.Time)
 	// Record records a ring whose outcome may still change.
 	Record func(context.Context, Ring)
 }
 
-// Session is what a ringer knows about a session. The type is comparable, because the ringer makes new Ways when the value changes.
+// Session is what a ringer knows about a session. The type is comparable, because the ringer makes
+// new Ways when the value changes.
 type Session struct {
 	SID        string
 	Client     string // the AI program's name
@@ -100,15 +108,17 @@ type Session struct {
 	Pane       string // the pane in which the person lets c2c type
 	Hooked     bool   // our hooks have run in the session
 	Unattended bool   // the person wants rings even if no terminal shows the session
-	// Bell is the session's own doorbell, such as an event stream that the client has open; nil: the session has none. When the client
-	// opens the stream again, Bell gets a new value.
+	// Bell is the session's own doorbell, such as an event stream that the client has open; nil:
+	// the session has none. When the client opens the stream again, Bell gets a new value.
 	Bell Doorbell
 }
 
-// Ways says how c2c may reach a session, and how c2c learns what the session does. Methods has the best method first. Busy reports whether
-// the session works now; Busy is nil if c2c cannot know. Until ctx ends, Follow calls the function tell whenever the session begins to do
-// something else. Its argument, a word that package client defines, says what; it is "" if c2c does not know. Follow is nil if the client
-// reports no changes. The field By has the name of the method that Follow uses.
+// Ways says how c2c may reach a session, and how c2c learns what the session does. Methods has the
+// best method first. Busy reports whether the session works now; Busy is nil if c2c cannot know.
+// Until ctx ends, Follow calls the function tell whenever the session begins to do something else.
+// Its argument, a word that package client defines, says what; it is "" if c2c does not know.
+// Follow is nil if the client reports no changes. The field By has the name of the method that
+// Follow uses.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool

@@ -5,9 +5,11 @@ import "errors"
 var (
 	// ErrUncaptured: the client runs, but did not take the ring; it may take a later one.
 	ErrUncaptured = errors.New("client does not take a ring now")
-	// ErrHeld wraps ErrUncaptured: c2c has sent nothing, because a ring would disturb the client now.
+	// ErrHeld wraps ErrUncaptured: c2c has sent nothing, because a ring would disturb the client
+	// now.
 	ErrHeld error = &heldError{"client does not take a ring now", ErrUncaptured}
-	// ErrAway wraps ErrHeld: no terminal shows the session, so no person would see what a ring starts.
+	// ErrAway wraps ErrHeld: no terminal shows the session, so no person would see what a ring
+	// starts.
 	ErrAway error = &heldError{"no terminal shows the session: its mail waits until one does", ErrHeld}
 	// ErrRefused wraps ErrUncaptured: the client's person does not let other sessions write to it.
 	ErrRefused error = &heldError{"client refuses", ErrUncaptured}
@@ -21,10 +23,12 @@ var (
 	ErrUnreachable = errors.New("client cannot be reached this way")
 )
 
-// DialogWaits tells a person why nothing can be typed into a client, or why nothing of c2c runs in it, if a dialog is the likely reason.
+// DialogWaits tells a person why nothing can be typed into a client, or why nothing of c2c runs in
+// it, if a dialog is the likely reason.
 const DialogWaits = "a dialog may wait in its terminal, such as whether you trust the folder"
 
-// heldError is an error that wraps another error. Unlike a call of fmt.Errorf, it costs no time at the start of a hook.
+// heldError is an error that wraps another error. Unlike a call of fmt.Errorf, it costs no time at
+// the start of a hook.
 type heldError struct {
 	text string
 	kind error

@@ -41,8 +41,8 @@ var methods = [...]About{
 type About struct {
 	Name  string
 	Words string // how the method is called in c2c status
-	// Typed: the text is typed, so nothing shows whether the model has it, and a ring that works does
-	// not show that another process rings the session.
+	// Typed: the text is typed, so nothing shows whether the model has it, and a ring that works
+	// does not show that another process rings the session.
 	Typed bool
 	// InPrompt: mail that the method carries begins a prompt, and the client's hook sees it there.
 	InPrompt bool
@@ -50,8 +50,8 @@ type About struct {
 	Follows bool
 	// FromDaemon: the wake daemon can ring by the method, without a server of ours in the client.
 	FromDaemon bool
-	// What a person should know: whatever the last ring came to; after a ring that nobody has read; after
-	// a ring for which the client had no time. "": nothing that is special to the method.
+	// What a person should know: whatever the last ring came to; after a ring that nobody has read;
+	// after a ring for which the client had no time. "": nothing that is special to the method.
 	Failed, Ignored, Busy string
 }
 
@@ -75,8 +75,8 @@ func MethodsInPrompt() (names []string) {
 	return names
 }
 
-// Notice holds what the text of a ring may say: that mail waits, how much, and from whom. A doorbell tells the client nothing else, and
-// never the content of a message.
+// Notice holds what the text of a ring may say: that mail waits, how much, and from whom. A
+// doorbell tells the client nothing else, and never the content of a message.
 type Notice struct {
 	Count  int
 	From   []string // aliases, each once, at most maxNamed
@@ -88,8 +88,9 @@ type Notice struct {
 	Waits func() bool
 }
 
-// IsRead reports whether the oldest message does not wait any more. A doorbell that has waited for its client asks this, and then returns
-// ErrRead. It asks before it looks at the client's prompt, because the answer takes time if the mailbox is locked.
+// IsRead reports whether the oldest message does not wait any more. A doorbell that has waited for
+// its client asks this, and then returns ErrRead. It asks before it looks at the client's prompt,
+// because the answer takes time if the mailbox is locked.
 func (n Notice) IsRead() bool { return n.Waits != nil && !n.Waits() }
 
 // NoticeOf returns the notice for msgs, which must not be empty. The oldest message comes first.
@@ -106,19 +107,19 @@ func NoticeOf(msgs []mail.Message) Notice {
 // maxNamed is the largest number of senders in a notice.
 const maxNamed = 5
 
-// Senders returns the names of the senders with commas between them. It leaves out a name that is no valid alias, because such a name could
-// act as a key or a tag in the client.
+// Senders returns the names of the senders with commas between them. It leaves out a name that is
+// no valid alias, because such a name could act as a key or a tag in the client.
 func (n Notice) Senders() string {
 	names := slices.DeleteFunc(slices.Clone(n.From), func(name string) bool { return mail.CheckAlias(name) != nil })
 	return strings.Join(names, ",")
 }
 
-// Poll tells a model that has c2c's tools what to do. It uses only the last part of the tool's name, because each client has its own form
-// of the whole name.
+// Poll tells a model that has c2c's tools what to do. It uses only the last part of the tool's
+// name, because each client has its own form of the whole name.
 const Poll = "call the c2c tool poll_inbox"
 
-// What returns the instruction for the model. A client without c2c's setup, or in a folder that is not trusted, has no tool poll_inbox.
-// Then the instruction also names the command.
+// What returns the instruction for the model. A client without c2c's setup, or in a folder that is
+// not trusted, has no tool poll_inbox. Then the instruction also names the command.
 func (n Notice) What() string {
 	if n.NoTool {
 		return Poll + "; without it run: c2c poll-inbox"
@@ -126,24 +127,27 @@ func (n Notice) What() string {
 	return Poll
 }
 
-// Text returns the notice as a client's model sees it, in ASCII. The argument how is the instruction to the model, such as Poll. The text
-// has less than a kilobyte, because the kernel keeps only four kilobytes for a terminal that no program reads.
+// Text returns the notice as a client's model sees it, in ASCII. The argument how is the
+// instruction to the model, such as Poll. The text has less than a kilobyte, because the kernel
+// keeps only four kilobytes for a terminal that no program reads.
 func (n Notice) Text(how string) string {
 	return fmt.Sprintf("<c2c event=\"message_pending\" count=\"%d\" from=\"%s\">%s</c2c>", n.Count, n.Senders(), how)
 }
 
 // A Doorbell makes an idle client look at its mail.
 type Doorbell interface {
-	// Ring returns nil if the client has taken the ring. This does not prove that the client's model has seen the ring. An error that wraps
-	// ErrUncaptured means that the client runs, but could not take the ring now.
+	// Ring returns nil if the client has taken the ring. This does not prove that the client's
+	// model has seen the ring. An error that wraps ErrUncaptured means that the client runs, but
+	// could not take the ring now.
 	Ring(ctx context.Context, n Notice) error
 }
 
 // A Carrier hands the messages themselves to an idle client.
 type Carrier interface {
-	// Carry hands over msgs in this order, the oldest first, but perhaps only the first few. It returns Message.Handle of each
-	// message that the client provably has. It returns at the latest when ctx ends. The caller offers the other messages again. If Carry
-	// returns neither a handle nor an error, it could carry nothing and has rung instead.
+	// Carry hands over msgs in this order, the oldest first, but perhaps only the first few. It
+	// returns Message.Handle of each message that the client provably has. It returns at the latest
+	// when ctx ends. The caller offers the other messages again. If Carry returns neither a handle
+	// nor an error, it could carry nothing and has rung instead.
 	Carry(ctx context.Context, msgs []mail.Message) (had []string, err error)
 }
 
@@ -152,14 +156,17 @@ type Method struct {
 	Name     string // this name also stands in the archive, as the reader of the messages
 	Carrier  Carrier
 	Doorbell Doorbell
-	// If the client can take nothing now, Ready returns the error that the carrier would return. Callers call Ready before they lease
-	// messages, because a lease hides the messages from all other readers.
+	// If the client can take nothing now, Ready returns the error that the carrier would return.
+	// Callers call Ready before they lease messages, because a lease hides the messages from all
+	// other readers.
 	Ready func(context.Context) error
-	// Idempotent: the client recognizes messages that it already got, so a ringer may carry them again.
+	// Idempotent: the client recognizes messages that it already got, so a ringer may carry them
+	// again.
 	Idempotent bool
-	// Joins: the doorbell can put a ring into the running turn. So a ringer need not wait for the hooks of a busy session.
+	// Joins: the doorbell can put a ring into the running turn. So a ringer need not wait for the
+	// hooks of a busy session.
 	Joins bool
-	// Unproven: the client may miss the ring, and nothing shows it. If the first ring has no effect and the session has another method, a
-	// ringer changes to that method.
+	// Unproven: the client may miss the ring, and nothing shows it. If the first ring has no effect
+	// and the session has another method, a ringer changes to that method.
 	Unproven bool
 }

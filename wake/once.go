@@ -6,9 +6,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// DecideOnce decides whether a process that checks once and ends, such as a hook, is to ring. The argument last is the newest ring in the
-// session's record. DecideOnce returns the ring to record, without a method, and the notice to send if the outcome is Rang. It decides for
-// a ring even if the session is busy, and at once for a new message, because no process checks again later.
+// DecideOnce decides whether a process that checks once and ends, such as a hook, is to ring. The
+// argument last is the newest ring in the session's record. DecideOnce returns the ring to record,
+// without a method, and the notice to send if the outcome is Rang. It decides for a ring even if
+// the session is busy, and at once for a new message, because no process checks again later.
 func DecideOnce(now time.Time, waiting []mail.Message, quiet bool, last Ring) (r Ring, n Notice) {
 	msgs, p := MayWake(waiting), Policy{}
 	again := len(msgs) > 0 && last.Outcome == Rang && last.IsFor(msgs[0])

@@ -18,8 +18,9 @@ const (
 	busyLimit  = 5 * time.Minute  // c2c rings a busy session all the same if its oldest message has waited for so long
 )
 
-// Policy decides when to ring one session. It remembers the oldest message of the last decision. If another message is the oldest at the
-// next decision, the former one does not wait any more, or a hook has it in hand and may give it back. So no caller has to report that.
+// Policy decides when to ring one session. It remembers the oldest message of the last decision. If
+// another message is the oldest at the next decision, the former one does not wait any more, or a
+// hook has it in hand and may give it back. So no caller has to report that.
 type Policy struct {
 	rung
 	former []rung    // of the last messages that were the oldest before, in case that they wait again
@@ -67,7 +68,8 @@ func MayWake(msgs []mail.Message) (out []mail.Message) {
 	return out
 }
 
-// Decide decides whether to ring for the messages that wait. If busy is true, the session works; if quiet is true, it wants no ring.
+// Decide decides whether to ring for the messages that wait. If busy is true, the session works; if
+// quiet is true, it wants no ring.
 func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool) Decision {
 	msgs := MayWake(waiting)
 	if len(msgs) == 0 || quiet {
@@ -92,14 +94,16 @@ func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool)
 	return Decision{Ring: true}
 }
 
-// Done records a ring for the oldest message. The argument first is the gap after the first ring; 0 means 15 s.
+// Done records a ring for the oldest message. The argument first is the gap after the first ring; 0
+// means 15 s.
 func (p *Policy) Done(now time.Time, first time.Duration) {
 	p.Tries++
 	p.rang = now
 	p.Gap = gapAfter(cmp.Or(first, firstGap), p.Tries)
 }
 
-// gapAfter returns the least time to the next ring, after the given number of rings for the same message.
+// gapAfter returns the least time to the next ring, after the given number of rings for the same
+// message.
 func gapAfter(first time.Duration, tries int) time.Duration {
 	if first >= maxGap {
 		return first

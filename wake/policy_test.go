@@ -41,7 +41,8 @@ func TestOneRingUntilSomebodyDrains(t *testing.T) {
 	}
 }
 
-// A hook takes a message, finds it too long to show, and gives it back: meanwhile the next message is the oldest that waits.
+// A hook takes a message, finds it too long to show, and gives it back: meanwhile the next message
+// is the oldest that waits.
 func TestAMessageThatIsTakenAndGivenBackIsNotRungAsNew(t *testing.T) {
 	p, now, rings := Policy{}, start, 0
 	for i := range 120 {

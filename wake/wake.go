@@ -1,9 +1,10 @@
-// Package wake decides when to ring a session, that is, to make its AI program look at new mail. A ringer is a process that rings sessions.
-// The package defines the record of a ring, the text of a ring, and what each method to reach a client guarantees. It has no state but
-// Policy. It links no library, because every hook links this package.
+// Package wake decides when to ring a session, that is, to make its AI program look at new mail. A
+// ringer is a process that rings sessions. The package defines the record of a ring, the text of a
+// ring, and what each method to reach a client guarantees. It has no state but Policy. It links no
+// library, because every hook links this package.
 //
-// The packages below wake do the work. Package watch notices that a mailbox has changed. Each client has a package with the methods that
-// reach this client.
+// The packages below wake do the work. Package watch notices that a mailbox has changed. Each
+// client has a package with the methods that reach this client.
 package wake
 
 import (
@@ -24,8 +25,8 @@ const (
 	Failed     = "failed"     // c2c could not reach the client
 )
 
-// Ring records an attempt to ring for waiting mail, or why c2c did not ring. The recorded facts of a session and the output of every --json
-// have a Ring in this form.
+// Ring records an attempt to ring for waiting mail, or why c2c did not ring. The recorded facts of
+// a session and the output of every --json have a Ring in this form.
 type Ring struct {
 	At      time.Time `json:"at,omitzero"`
 	Method  string    `json:"method,omitempty"`

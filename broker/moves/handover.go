@@ -21,20 +21,24 @@ const ackTime = 10 * time.Second
 type Reader struct {
 	By    string // the name of the reader in the archive and in rings
 	Limit int64  // how much mail the reader takes, in bytes
-	// Holds reports whether the client has already got this message in another way. Nil: this is not known.
+	// Holds reports whether the client has already got this message in another way. Nil: this is
+	// not known.
 	Holds func(mail.Message) bool
-	// Often is set if the reader runs many times in a turn. It then announces each message only once.
+	// Often is set if the reader runs many times in a turn. It then announces each message only
+	// once.
 	Often bool
-	// Render makes the answer, a text with the messages. It returns indexes of msgs: shown has the messages that the answer contains whole,
-	// and announced has those that it only mentions. The argument more is true if further messages wait.
+	// Render makes the answer, a text with the messages. It returns indexes of msgs: shown has the
+	// messages that the answer contains whole, and announced has those that it only mentions. The
+	// argument more is true if further messages wait.
 	Render func(msgs []mail.Message, more bool) (shown, announced []int, err error)
 	// Write gives the answer to the client. If Write fails, the client has not got the mail.
 	Write func() error
 }
 
-// LeftToPlugin reports whether a hook must leave the session's mail to the plugin. It is only for clients with a plugin of ours, which is
-// the ringer there. The hook leaves the mail while the plugin runs, and if it was killed after it leased mail: the client may have this
-// mail already, so the mail waits until a plugin runs again.
+// LeftToPlugin reports whether a hook must leave the session's mail to the plugin. It is only for
+// clients with a plugin of ours, which is the ringer there. The hook leaves the mail while the
+// plugin runs, and if it was killed after it leased mail: the client may have this mail already, so
+// the mail waits until a plugin runs again.
 func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
@@ -46,8 +50,9 @@ func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	return box.TakenBy(wake.ByPlugin)
 }
 
-// LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is over. This is so if the ringer can ask
-// the client's process for a turn, and has not tried that yet for this mail.
+// LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is
+// over. This is so if the ringer can ask the client's process for a turn, and has not tried that
+// yet for this mail.
 func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.Locks.HasRinger(s.ID) {
 		return false, nil
@@ -61,8 +66,8 @@ func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Sessio
 	return len(msgs) > 0 && (s.LastRing.Method == sessions.ByHook || !s.LastRing.IsFor(msgs[0])), err
 }
 
-// HandOver leases mail, writes it to the client, and only then acks it. After a kill in between, the mail is offered again. Mail that the
-// answer only mentions waits on; this counts as a ring.
+// HandOver leases mail, writes it to the client, and only then acks it. After a kill in between,
+// the mail is offered again. Mail that the answer only mentions waits on; this counts as a ring.
 func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h Reader) error {
 	box, err := reg.Mailbox(s.ID)
 	if err != nil {
@@ -101,8 +106,9 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	return err
 }
 
-// answer calls Render. The result handed has the handles (Message.Handle) of the messages that the client had already, and of those that
-// the answer contains. The result announced is the first message that the answer only mentions.
+// answer calls Render. The result handed has the handles (Message.Handle) of the messages that the
+// client had already, and of those that the answer contains. The result announced is the first
+// message that the answer only mentions.
 func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message, err error) {
 	left := l.Messages
 	if h.Holds != nil {
@@ -125,8 +131,9 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 	return handed, announced, err
 }
 
-// RingOnce rings a session that has no server to ring it. Meanwhile it holds the right to ring, so that two calls for the same mail ring
-// only once. The function say rings the client, or returns why it must not. The result rang is true only if say has rung the client.
+// RingOnce rings a session that has no server to ring it. Meanwhile it holds the right to ring, so
+// that two calls for the same mail ring only once. The function say rings the client, or returns
+// why it must not. The result rang is true only if say has rung the client.
 func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
 	release, free, err := reg.Locks.BorrowRinging(sid)
 	if err != nil || !free {

@@ -19,18 +19,20 @@ import (
 const (
 	// mover is the name of the reader that leases messages to move them.
 	mover = inbox.ByMover
-	// moveWait is how long a move waits for a mailbox that another process has locked. Mail that is left moves later.
+	// moveWait is how long a move waits for a mailbox that another process has locked. Mail that is
+	// left moves later.
 	moveWait = 200 * time.Millisecond
-	// moveBytes bounds how much one commit moves. A commit makes one file, and even a hook that shows little of it has to read the whole
-	// file.
+	// moveBytes bounds how much one commit moves. A commit makes one file, and even a hook that
+	// shows little of it has to read the whole file.
 	moveBytes = 1 << 20
-	// MaxMoves bounds how often a message follows its alias, if the alias goes to another session while the message is sent.
+	// MaxMoves bounds how often a message follows its alias, if the alias goes to another session
+	// while the message is sent.
 	MaxMoves = 3
 )
 
-// Finish moves the mail of other sessions to the session own. The argument from has the ids of the other sessions. Mail that cannot move
-// now stays recorded in the facts (MoveFrom). Finish only logs errors, because an error would stop the hook or the tool call that begins
-// with it.
+// Finish moves the mail of other sessions to the session own. The argument from has the ids of the
+// other sessions. Mail that cannot move now stays recorded in the facts (MoveFrom). Finish only
+// logs errors, because an error would stop the hook or the tool call that begins with it.
 func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sessions.Row) {
 	if len(from) == 0 {
 		return
@@ -70,8 +72,8 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sess
 	}
 }
 
-// FinishLeft puts back the mail that a session's former conversation was handed and has not read (facts.Facts.Left). It only logs errors, for
-// the reason that Finish has.
+// FinishLeft puts back the mail that a session's former conversation was handed and has not read
+// (facts.Facts.Left). It only logs errors, for the reason that Finish has.
 func FinishLeft(ctx context.Context, reg *sessions.Registry, s sessions.Session) {
 	if s.Facts.Left == "" {
 		return
@@ -88,15 +90,17 @@ func FinishLeft(ctx context.Context, reg *sessions.Registry, s sessions.Session)
 	}
 }
 
-// isGone reports whether a session is no longer registered. A session that has come back keeps its mail.
+// isGone reports whether a session is no longer registered. A session that has come back keeps its
+// mail.
 func isGone(reg *sessions.Registry, sid string) (bool, error) {
 	rows, err := reg.ReadRegistry() // not Rows, which may lock the registry
 	return err == nil && sessions.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
 }
 
-// hasMore reports whether a mailbox has more mail to move, leased mail included. A sender that read the registry before the move may
-// deliver after it. Then the sender records in the facts that this mail must move, too. The caller of hasMore holds the lock of the facts:
-// a sender that has not recorded yet does so after the caller's change, and any other sender's mail is found here.
+// hasMore reports whether a mailbox has more mail to move, leased mail included. A sender that read
+// the registry before the move may deliver after it. Then the sender records in the facts that this
+// mail must move, too. The caller of hasMore holds the lock of the facts: a sender that has not
+// recorded yet does so after the caller's change, and any other sender's mail is found here.
 func hasMore(reg *sessions.Registry, sid string) bool {
 	if gone, err := isGone(reg, sid); err == nil && !gone {
 		return false
@@ -109,8 +113,9 @@ func hasMore(reg *sessions.Registry, sid string) bool {
 	return err != nil || some
 }
 
-// Forward moves mail that was delivered to the mailbox of sid while the alias of sid went to another session. The new holder of the alias
-// may have emptied this mailbox already, and would not look into it again. Forward only logs errors, because the message is stored.
+// Forward moves mail that was delivered to the mailbox of sid while the alias of sid went to
+// another session. The new holder of the alias may have emptied this mailbox already, and would not
+// look into it again. Forward only logs errors, because the message is stored.
 func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	for range MaxMoves {
 		rows, err := reg.Rows(ctx)
@@ -135,9 +140,10 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	}
 }
 
-// RecordMove records that the holder of an alias must fetch the mail of the mailbox of sid. The result holder is "" if no session has the
-// alias, or if the session sid has it again. RecordMove holds the registry's lock. So the next holder of the alias finds the record, and
-// fetches that mail, too.
+// RecordMove records that the holder of an alias must fetch the mail of the mailbox of sid. The
+// result holder is "" if no session has the alias, or if the session sid has it again. RecordMove
+// holds the registry's lock. So the next holder of the alias finds the record, and fetches that
+// mail, too.
 func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) (holder string, err error) {
 	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
 		r := reg.Receiver(rows, alias)
@@ -150,9 +156,9 @@ func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) 
 	return holder, err
 }
 
-// MoveMail moves the waiting mail of one session to another, and what it was handed and has not read, with the obligations to answer it. A
-// message that the new mailbox can
-// never take becomes a dead letter, and its sender gets a notice.
+// MoveMail moves the waiting mail of one session to another, and what it was handed and has not
+// read, with the obligations to answer it. A message that the new mailbox can never take becomes a
+// dead letter, and its sender gets a notice.
 func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) error {
 	if from == to { // Transfer would find each message there already, and then remove it
 		return nil
@@ -171,10 +177,11 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 	})
 }
 
-// Transfer moves the waiting mail of a session into the mailbox of another session, or of the same session in another root. Messages keep
-// their ids. So after a kill the next Transfer delivers them again, and the mailbox finds that it has them already. A message that the
-// mailbox can never take becomes a dead letter of toRoot. After each lease, Transfer calls moved with the messages that are done, perhaps
-// none; refused lists those of them that became dead letters.
+// Transfer moves the waiting mail of a session into the mailbox of another session, or of the same
+// session in another root. Messages keep their ids. So after a kill the next Transfer delivers them
+// again, and the mailbox finds that it has them already. A message that the mailbox can never take
+// becomes a dead letter of toRoot. After each lease, Transfer calls moved with the messages that
+// are done, perhaps none; refused lists those of them that became dead letters.
 func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []owed.DeadLetter)) error {
 	box, err := toRoot.Mailbox(to)
 	if err != nil {
@@ -193,8 +200,8 @@ func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toR
 	})
 }
 
-// moveOwed records that the new session owes the answers to the moved messages, and the old one does not. A refused message needs no
-// answer.
+// moveOwed records that the new session owes the answers to the moved messages, and the old one
+// does not. A refused message needs no answer.
 func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []mail.Message, refused []owed.DeadLetter) {
 	var dead []mail.Message
 	for _, d := range refused {
@@ -215,8 +222,9 @@ func without(msgs []mail.Message, refused []owed.DeadLetter) []mail.Message {
 	return slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return dead[owed.KeyOf(m)] })
 }
 
-// deliverSome delivers as many of the messages as it can, in order and in few commits. The result n counts the messages that are done.
-// The result refused has those of them that the mailbox can never take. The error says why the mailbox cannot take the next message now.
+// deliverSome delivers as many of the messages as it can, in order and in few commits. The result n
+// counts the messages that are done. The result refused has those of them that the mailbox can
+// never take. The error says why the mailbox cannot take the next message now.
 func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []owed.DeadLetter, n int, err error) {
 	half, size := len(messages)/2, 0
 	for _, m := range messages {
@@ -242,8 +250,8 @@ func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Messag
 	return append(refused, more...), n + rest, err
 }
 
-// EmptyMailbox calls put with the waiting mail of a mailbox. put stores the first n messages elsewhere and returns n. EmptyMailbox then
-// removes these n messages from the mailbox.
+// EmptyMailbox calls put with the waiting mail of a mailbox. put stores the first n messages
+// elsewhere and returns n. EmptyMailbox then removes these n messages from the mailbox.
 func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put func([]mail.Message) (n int, err error)) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
@@ -274,15 +282,17 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 	return lease.More && err == nil, errors.Join(err, lease.Remove(again, inbox.Handles(lease.Messages[:n])...))
 }
 
-// Redeliver delivers to the session own the dead letters that it inherits (see inherits). The mail of the sessions whose ids are in from
-// moves to own. The result done is true if no such letter is left. Redeliver does not hold the lock of the dead letters while it delivers
-// them: no lock is held while waiting for one of a mailbox. The ids make a second delivery harmless. A dead letter that can
-// never be delivered stays, with the reason.
+// Redeliver delivers to the session own the dead letters that it inherits (see inherits). The mail
+// of the sessions whose ids are in from moves to own. The result done is true if no such letter is
+// left. Redeliver does not hold the lock of the dead letters while it delivers them: no lock is
+// held while waiting for one of a mailbox. The ids make a second delivery harmless. A dead letter
+// that can never be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, from []string) (done bool, err error) {
 	may := mayInherit(reg, own, from)
 	lines, err := owed.ReadDeadLines(reg)
 	if err != nil {
-		// If the file is not ours, it stays so until a person repairs it. A new try at each call of the session would not help.
+		// If the file is not ours, it stays so until a person repairs it. A new try at each call of
+		// the session would not help.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
 	mine := map[string][]string{} // the lines of each message: a killed sweep may have written a line twice
@@ -324,9 +334,10 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, fr
 	return here && n == len(messages), errors.Join(err, derr)
 }
 
-// Delivered returns those lines of the map mine whose messages the session has in its mailbox or has read. The result all is true if no
-// message is missing. The dead letter of a missing message must stay: a sweep may have leased or removed the message, and it added no
-// second dead letter because it saw this one.
+// Delivered returns those lines of the map mine whose messages the session has in its mailbox or
+// has read. The result all is true if no message is missing. The dead letter of a missing message
+// must stay: a sweep may have leased or removed the message, and it added no second dead letter
+// because it saw this one.
 func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []mail.Message) (gone map[string]string, all bool, err error) {
 	gone, all = map[string]string{}, true
 	if len(messages) == 0 {
@@ -357,8 +368,8 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	return gone, all, nil
 }
 
-// mayInherit returns a quick test whether a line may be a dead letter for a session. Among thousands of
-// lines hardly any passes the test, and a hook would need seconds to parse them all.
+// mayInherit returns a quick test whether a line may be a dead letter for a session. Among
+// thousands of lines hardly any passes the test, and a hook would need seconds to parse them all.
 func mayInherit(reg *sessions.Registry, own sessions.Row, from []string) (may func(line []byte) bool) {
 	names := append([]string{own.SID()}, from...)
 	if f := reg.Facts.Of(own.SID()); f.Named && !f.Proposed {
@@ -374,9 +385,10 @@ func mayInherit(reg *sessions.Registry, own sessions.Row, from []string) (may fu
 	}
 }
 
-// inherits reports whether a session gets a dead letter. It gets its own letters, and those of the sessions whose ids are in from. It
-// also gets letters to an alias that it has chosen itself, but not if the alias comes from a project's file. It does not
-// get these letters if their session may come back: c2c knows a client id of that session, or does not know its process.
+// inherits reports whether a session gets a dead letter. It gets its own letters, and those of the
+// sessions whose ids are in from. It also gets letters to an alias that it has chosen itself, but
+// not if the alias comes from a project's file. It does not get these letters if their session may
+// come back: c2c knows a client id of that session, or does not know its process.
 func inherits(reg *sessions.Registry, own sessions.Row, from []string, d owed.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true

@@ -26,9 +26,11 @@ type Pruned struct {
 	Pointers    inbox.Pruned `json:"pointers"`     // hook scripts' pointers to sessions that are gone
 }
 
-// Prune removes useless data that is older than age: parts of archives, dead letters, and all files of sessions that are not registered,
-// have no mail, and were not used for that time. The argument pointers is a directory that other roots use, too: in it Prune removes only
-// files that point to sessions of this root that are gone. If dry is set, Prune only counts. After an error it goes on with the rest.
+// Prune removes useless data that is older than age: parts of archives, dead letters, and all files
+// of sessions that are not registered, have no mail, and were not used for that time. The argument
+// pointers is a directory that other roots use, too: in it Prune removes only files that point to
+// sessions of this root that are gone. If dry is set, Prune only counts. After an error it goes on
+// with the rest.
 func Prune(ctx context.Context, reg *sessions.Registry, age time.Duration, pointers string, dry bool) (Pruned, error) {
 	p := &pruning{reg: reg, before: reg.Now().Add(-age), dry: dry, gone: map[string]bool{}}
 	err := p.pruneDead(ctx)
@@ -92,7 +94,8 @@ func (p *pruning) locked(ctx context.Context, name string, f func() error) error
 	return p.reg.Locks.With(ctx, name, f)
 }
 
-// pruneSession prunes one session. It holds the registry's lock, so the session cannot register meanwhile.
+// pruneSession prunes one session. It holds the registry's lock, so the session cannot register
+// meanwhile.
 func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	reg := p.reg
 	box, err := reg.Mailbox(sid)
@@ -139,8 +142,9 @@ func (p *pruning) isGone(sid string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// pruneNames removes those files of a directory that point to a session that is gone. The first line of such a file is a prefix and a session id. The
-// argument openErr is the error of opening the directory. pruneNames holds the registry's lock, because a session is registered before a
+// pruneNames removes those files of a directory that point to a session that is gone. The first
+// line of such a file is a prefix and a session id. The argument openErr is the error of opening
+// the directory. pruneNames holds the registry's lock, because a session is registered before a
 // file points to it.
 func (p *pruning) pruneNames(ctx context.Context, count *inbox.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
 	if errors.Is(openErr, fs.ErrNotExist) {
@@ -181,7 +185,8 @@ func (p *pruning) pruneNames(ctx context.Context, count *inbox.Pruned, dir *atom
 	})
 }
 
-// noTime is earlier than any dead letter. If deleted_at is before noTime, it is zero or another number that is no time.
+// noTime is earlier than any dead letter. If deleted_at is before noTime, it is zero or another
+// number that is no time.
 var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pruneDead removes old dead letters. It keeps lines that do not parse, or whose age is not known.

@@ -47,10 +47,11 @@ func (s Swept) Err() error {
 	return errors.Join(errs...)
 }
 
-// Sweep removes the rows of sessions that were unused for the grace period and of whose client c2c sees no process. Their waiting mail
-// becomes dead letters. So does mail in a mailbox without a session. People at a terminal and senders outside stay. The facts of a session
-// stay, too. When the session comes back, it gets its dead letters, and its alias if the alias is still free. If a mailbox cannot be
-// emptied, Swept has the error, and the sweep goes on.
+// Sweep removes the rows of sessions that were unused for the grace period and of whose client c2c
+// sees no process. Their waiting mail becomes dead letters. So does mail in a mailbox without a
+// session. People at a terminal and senders outside stay. The facts of a session stay, too. When
+// the session comes back, it gets its dead letters, and its alias if the alias is still free. If a
+// mailbox cannot be emptied, Swept has the error, and the sweep goes on.
 func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	var swept Swept
 	err := reg.Change(ctx, func(rows []sessions.Row) (kept []sessions.Row, err error) {
@@ -82,8 +83,9 @@ func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 	return swept, nil
 }
 
-// sweepMailbox makes dead letters of the mail in a mailbox without a session. It holds the registry's lock: otherwise a session
-// could come back meanwhile, find its mailbox empty, and not look at the dead letters.
+// sweepMailbox makes dead letters of the mail in a mailbox without a session. It holds the
+// registry's lock: otherwise a session could come back meanwhile, find its mailbox empty, and not
+// look at the dead letters.
 func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n int, err error) {
 	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
 		if sessions.FindSID(rows, sid) >= 0 {

@@ -26,13 +26,16 @@ type Takeover struct {
 	Again   bool     `json:"ended,omitempty"` // an earlier call has done the takeover
 }
 
-// ErrRuns says that a session is alive, or may be. Then another session takes over from it only with force.
+// ErrRuns says that a session is alive, or may be. Then another session takes over from it only
+// with force.
 var ErrRuns = errors.New("it may still run")
 
-// TakeOver lets one session go on with the work of another: the session heir gets the alias and the waiting mail of the session old.
-// TakeOver notifies the senders of that mail, and of questions that old has read and not answered. The archive stays where it is. If old
-// may still run and force is not set, the error is ErrRuns. If dry is set, nothing changes. After a kill, TakeOver with the same arguments
-// completes the takeover. If only the mail has not moved yet, it also moves when the heir next calls c2c.
+// TakeOver lets one session go on with the work of another: the session heir gets the alias and the
+// waiting mail of the session old. TakeOver notifies the senders of that mail, and of questions
+// that old has read and not answered. The archive stays where it is. If old may still run and force
+// is not set, the error is ErrRuns. If dry is set, nothing changes. After a kill, TakeOver with the
+// same arguments completes the takeover. If only the mail has not moved yet, it also moves when the
+// heir next calls c2c.
 func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -106,9 +109,9 @@ func refuseRunning(s sessions.Session, force bool) error {
 	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
 }
 
-// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. After that call, the session that
-// had the alias heir has the alias old, and the session old has no row. The caller may also give their ids, unless a session has such an
-// id as its alias now.
+// tookOver reports whether an earlier call already did this takeover, perhaps without moving the
+// mail. After that call, the session that had the alias heir has the alias old, and the session old
+// has no row. The caller may also give their ids, unless a session has such an id as its alias now.
 func tookOver(reg *sessions.Registry, rows []sessions.Row, old, heir string) (t Takeover, ok bool) {
 	isFree := func(alias string) bool { return len(sessions.Holders(rows, alias)) == 0 }
 	for _, r := range rows {
@@ -128,9 +131,10 @@ func tookOver(reg *sessions.Registry, rows []sessions.Row, old, heir string) (t 
 	return Takeover{}, false
 }
 
-// GiveAlias changes the registry for a takeover. It first checks everything. Then it notifies the senders: after the change the mail moves to the
-// heir, and there no file shows which mail was for the old session. Then it writes the heir's facts. From then on, when the heir calls c2c
-// and the old session has no row any more, mail is moved. The registry comes last.
+// GiveAlias changes the registry for a takeover. It first checks everything. Then it notifies the
+// senders: after the change the mail moves to the heir, and there no file shows which mail was for
+// the old session. Then it writes the heir's facts. From then on, when the heir calls c2c and the
+// old session has no row any more, mail is moved. The registry comes last.
 func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, t Takeover, writers []writer, force bool) ([]sessions.Row, error) {
 	i, j := sessions.FindSID(rows, t.From), sessions.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
@@ -175,8 +179,9 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	}
 	Finish(ctx, reg, reg.Facts.Of(t.To).MoveFrom, rows[i])
 	t.Late = slices.Contains(reg.Facts.Of(t.To).MoveFrom, t.From)
-	// GiveAlias has notified the senders of questions that the old session has read and not answered. Nobody owes these answers any more.
-	// The heir owes the answers to the questions that were unread.
+	// GiveAlias has notified the senders of questions that the old session has read and not
+	// answered. Nobody owes these answers any more. The heir owes the answers to the questions that
+	// were unread.
 	owed.CloseRecords(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
 	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
 		t.Alias, t.Former, t.From)
@@ -193,7 +198,8 @@ type writer struct {
 // maxOpen is the maximum number of questions that a notice to one sender names.
 const maxOpen = 5
 
-// Writers returns the senders whose mail waits in a session's mailbox, or whose questions the session has read but not answered.
+// Writers returns the senders whose mail waits in a session's mailbox, or whose questions the
+// session has read but not answered.
 func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, from, to sessions.Session) (writers []writer, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {
@@ -273,7 +279,8 @@ func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, w write
 	return owed.SendNotice(ctx, reg, w.to.SID(), mail.Message{To: w.to.Alias(), ID: owed.NoticeID("handover", t.From, t.To, w.to.SID()), Content: text}, "handover")
 }
 
-// LeftMailbox opens the mailbox of a session that is no longer registered, by the id of the session.
+// LeftMailbox opens the mailbox of a session that is no longer registered, by the id of the
+// session.
 func LeftMailbox(reg *sessions.Registry, sid string) (*inbox.Mailbox, error) {
 	used, err := inbox.Sessions(reg.Dir())
 	if err != nil {

@@ -37,13 +37,14 @@ type TakenSession struct {
 	Joined   bool   `json:"joined,omitempty"`       // the new root has the same session already
 }
 
-// TakeRoot moves the sessions of another root into this one, with their mail and archives, and the dead letters. Ids stay. A session
-// that both roots have becomes one. A session whose alias is taken here gets another alias. All other files stay as files, in Kept,
-// and a link to this root replaces the other root. If a session may run in the other root, TakeRoot moves nothing, and the error is
-// ErrRuns. If dry is set, it only lists what it would move.
+// TakeRoot moves the sessions of another root into this one, with their mail and archives, and the
+// dead letters. Ids stay. A session that both roots have becomes one. A session whose alias is
+// taken here gets another alias. All other files stay as files, in Kept, and a link to this root
+// replaces the other root. If a session may run in the other root, TakeRoot moves nothing, and the
+// error is ErrRuns. If dry is set, it only lists what it would move.
 //
-// Sessions move one at a time, each step with the same ids and in an order in which a kill loses and doubles nothing: the next call
-// does the missing steps.
+// Sessions move one at a time, each step with the same ids and in an order in which a kill loses
+// and doubles nothing: the next call does the missing steps.
 func TakeRoot(ctx context.Context, reg, other *sessions.Registry, dry bool) (TakenRoot, error) {
 	own := filepath.Dir(other.Root()) // has the root as its only file
 	t := &takingRoot{to: reg, from: other, TakenRoot: TakenRoot{From: other.Root(), Into: reg.Root(), Sessions: []TakenSession{},
@@ -151,7 +152,8 @@ func (t *takingRoot) takeSessions(ctx context.Context, dry bool) error {
 	return nil
 }
 
-// place adds the row of a session to the rows of the new root, unless that root has the session already. It decides under which alias.
+// place adds the row of a session to the rows of the new root, unless that root has the session
+// already. It decides under which alias.
 func place(rows, old []sessions.Row, sid string) (TakenSession, []sessions.Row) {
 	s := TakenSession{ID: sid}
 	if i := sessions.FindSID(rows, sid); i >= 0 {
@@ -171,8 +173,9 @@ func place(rows, old []sessions.Row, sid string) (TakenSession, []sessions.Row) 
 	return s, append(rows, row)
 }
 
-// takeSession moves one session: its client ids, its facts, its row, its obligations, its waiting mail, its archive. Once its row is
-// gone from the old root, a sender there gets an error, so no mail stays there for ever.
+// takeSession moves one session: its client ids, its facts, its row, its obligations, its waiting
+// mail, its archive. Once its row is gone from the old root, a sender there gets an error, so no
+// mail stays there for ever.
 func (t *takingRoot) takeSession(ctx context.Context, box *inbox.Mailbox, sid string) (s TakenSession, err error) {
 	was, err := t.from.Facts.Read(sid)
 	if damaged := new(sessions.DamagedFactsError); err != nil && !errors.As(err, &damaged) { // a damaged file stays as it is
@@ -244,7 +247,8 @@ func (t *takingRoot) takeAnswered(sid string) error {
 	return t.from.Dir().Move(name, t.to.Dir(), name)
 }
 
-// takeDead copies the dead letters. Lines that do not parse stay in the file, which replaceRoot keeps.
+// takeDead copies the dead letters. Lines that do not parse stay in the file, which replaceRoot
+// keeps.
 func (t *takingRoot) takeDead(ctx context.Context) error {
 	if !callers.MayHaveDeadLetters(t.from) {
 		return nil
@@ -265,8 +269,9 @@ func (t *takingRoot) takeDead(ctx context.Context) error {
 	return nil
 }
 
-// replaceRoot moves all files that are left to the directory Kept, and puts a link to the new root in the place of the old one. Mail and
-// sessions that came meanwhile stay where they are. Only an empty directory can be removed, so they are not lost: the next call takes them.
+// replaceRoot moves all files that are left to the directory Kept, and puts a link to the new root
+// in the place of the old one. Mail and sessions that came meanwhile stay where they are. Only an
+// empty directory can be removed, so they are not lost: the next call takes them.
 func (t *takingRoot) replaceRoot(ctx context.Context) error {
 	keep, err := t.to.Dir().Sub(filepath.Base(t.Kept), true)
 	if err != nil {
@@ -312,7 +317,8 @@ func (t *takingRoot) replaceRoot(ctx context.Context) error {
 	if err := repos.Symlink(target, name); err != nil && !errors.Is(err, fs.ErrExist) { // a command that just ran there has made the link
 		return err
 	}
-	// The links by which other clones knew of the second root are for c2c doctor, and there is none any more.
+	// The links by which other clones knew of the second root are for c2c doctor, and there is none
+	// any more.
 	notes, _ := filepath.Glob(filepath.Join(filepath.Dir(repos.Path()), project.ProjectsDir, "*."+name))
 	for _, note := range notes {
 		os.Remove(note)

@@ -17,15 +17,17 @@ import (
 
 // The process that acts on deadlines also tidies the root, once a day. Commands and hooks do not.
 //
-// It removes only useless data: rows of sessions that were not used for long (sessions/forget.go), the locks and empty mailboxes of
-// sessions without a row, and later also their facts and the client ids that lead to them. Everything that a person may look for stays
-// until "c2c prune": archives, dead letters, and all mail that a peer wrote.
+// It removes only useless data: rows of sessions that were not used for long (sessions/forget.go),
+// the locks and empty mailboxes of sessions without a row, and later also their facts and the
+// client ids that lead to them. Everything that a person may look for stays until "c2c prune":
+// archives, dead letters, and all mail that a peer wrote.
 //
 // It removes a lock file by the rules of docs/inside/files.md, "Retention".
 const (
 	TidyEvery = 24 * time.Hour
 	tidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed
-	// tidyMost bounds how many sessions one run tidies, because for each it holds the registry's lock for some milliseconds.
+	// tidyMost bounds how many sessions one run tidies, because for each it holds the registry's
+	// lock for some milliseconds.
 	tidyMost = 50
 	// factsAfter is how long the facts of an unused session without a row are kept.
 	factsAfter = 90 * 24 * time.Hour
@@ -42,8 +44,8 @@ type tidying struct {
 }
 
 // TidyDaily tidies the root unless that was done within the last day, and returns when to call it
-// again. The modification time of owed.LockName says when the root was last tidied, so other processes
-// know it, too.
+// again. The modification time of owed.LockName says when the root was last tidied, so other
+// processes know it, too.
 func TidyDaily(ctx context.Context, reg *sessions.Registry) (again time.Time) {
 	now := reg.Now()
 	if info, err := reg.Dir().Stat(owed.LockName); err == nil && !info.ModTime().After(now) {
@@ -108,8 +110,9 @@ func tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
 }
 
-// locks removes two kinds of files of sessions that have a row and have ended: those that the method marks lists, and free locks. The locks
-// of the mailbox stay, because mail may come for a registered session at any time.
+// locks removes two kinds of files of sessions that have a row and have ended: those that the
+// method marks lists, and free locks. The locks of the mailbox stay, because mail may come for a
+// registered session at any time.
 func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	var errs []error
 	for _, one := range idle {
@@ -130,8 +133,9 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	return errors.Join(errs...)
 }
 
-// marks lists the files of a session that record only a time. While the model has not answered some mail, the file with the time of its
-// last answer is not among them: without this file the mail would count as read.
+// marks lists the files of a session that record only a time. While the model has not answered some
+// mail, the file with the time of its last answer is not among them: without this file the mail
+// would count as read.
 func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: sessions.WorkName(sid)}}
 	if sessions.Settled(ctx, t.reg, sid) {
@@ -188,8 +192,9 @@ func (t *tidying) untidy(rows []sessions.Row) (sids []string, err error) {
 	return sids, errors.Join(errs...)
 }
 
-// session tidies the files of one session, if it has no row and no mail. Mail that was stored while the row was being removed becomes dead
-// letters a day later, because no session would ever read it. Its senders get notices.
+// session tidies the files of one session, if it has no row and no mail. Mail that was stored while
+// the row was being removed becomes dead letters a day later, because no session would ever read
+// it. Its senders get notices.
 func (t *tidying) session(ctx context.Context, sid string) error {
 	reg := t.reg
 	box, err := reg.Mailbox(sid)

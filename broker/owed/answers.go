@@ -18,9 +18,9 @@ type asker struct {
 	since float64                 // messages before this time cannot be answers
 }
 
-// IsReply reports whether the asked session, which has or had this alias, has written m, which names
-// the question (InReplyTo). A session that has taken over from the asked one may write it, too. A
-// reply ends the wait of c2c ask.
+// IsReply reports whether the asked session, which has or had this alias, has written m, which
+// names the question (InReplyTo). A session that has taken over from the asked one may write it,
+// too. A reply ends the wait of c2c ask.
 func IsReply(authors sessions.Authors, asked, alias string, m mail.Message) bool {
 	if m.InReplyTo == "" || m.Kind == KindSystem || m.From == sessions.SystemAlias {
 		return false
@@ -32,15 +32,16 @@ func IsReply(authors sessions.Authors, asked, alias string, m mail.Message) bool
 	return r.SID() == asked || authors.HasTakenOver(r, asked, alias)
 }
 
-// isAnswer reports whether a reply is the answer. A reply of another kind only announces the answer, or
-// asks back; the answer is still owed.
+// isAnswer reports whether a reply is the answer. A reply of another kind only announces the
+// answer, or asks back; the answer is still owed.
 func isAnswer(m mail.Message) bool {
 	return m.Kind != "ack" && m.Kind != "status" && m.Kind != "question"
 }
 
-// AnswersTo finds the answers to the messages in bySession. This map has the records of each session that owes answers. An answer names
-// its question (InReplyTo). AnswersTo searches the mailbox of each asker once. After an error it still searches the other mailboxes, and
-// returns what it found there.
+// AnswersTo finds the answers to the messages in bySession. This map has the records of each
+// session that owes answers. An answer names its question (InReplyTo). AnswersTo searches the
+// mailbox of each asker once. After an error it still searches the other mailboxes, and returns
+// what it found there.
 func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}

@@ -23,8 +23,8 @@ type recordMemory struct {
 	news    []News // for the askers; tellNews sends them
 }
 
-// lookIntoRecords acts on the records of owed answers: it tells a sender that got no answer in time,
-// closes answered records, reminds sessions of due answers, and returns the next deadline.
+// lookIntoRecords acts on the records of owed answers: it tells a sender that got no answer in
+// time, closes answered records, reminds sessions of due answers, and returns the next deadline.
 func (c *Checker) lookIntoRecords(ctx context.Context, rows []sessions.Row) (next time.Time) {
 	there := map[string]bool{}
 	const warning = "deadlines of answers could not be checked"
@@ -54,8 +54,8 @@ func (c *Checker) lookIntoRecords(ctx context.Context, rows []sessions.Row) (nex
 	return sessions.Earlier(next, again)
 }
 
-// lookIntoRecordsOf is lookIntoRecords for one session. It does something only if a record has changed,
-// if a deadline has passed, or if a reminder had to wait and may now be sent.
+// lookIntoRecordsOf is lookIntoRecords for one session. It does something only if a record has
+// changed, if a deadline has passed, or if a reminder had to wait and may now be sent.
 func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []sessions.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
 	info, err := dir.Stat(sid + Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
@@ -109,8 +109,8 @@ type recordLook struct {
 // recordEdit is a change that a look makes to a record, as in ChangeRecords.
 type recordEdit func(d *Record) (changed, drop bool)
 
-// edit makes the changes that the look has decided. A record that another process has closed meanwhile
-// stays closed.
+// edit makes the changes that the look has decided. A record that another process has closed
+// meanwhile stays closed.
 func (l *recordLook) edit(d *Record) (changed, drop bool) {
 	for _, edit := range l.edits[d.Key()] {
 		if changed, drop = edit(d); drop {
@@ -163,9 +163,9 @@ func (l *recordLook) act(ctx context.Context, records []Record) error {
 	return errors.Join(errs, l.remind(ctx, late, records))
 }
 
-// closeAnswered finds answers that the records do not have: the process that sent the answer was killed
-// before it had changed the record, or the record was written after the answer. With an error, some
-// answers may be missing.
+// closeAnswered finds answers that the records do not have: the process that sent the answer was
+// killed before it had changed the record, or the record was written after the answer. With an
+// error, some answers may be missing.
 func (l *recordLook) closeAnswered(ctx context.Context, due []Record) (answers map[SessionKey]mail.Message, err error) {
 	if len(due) == 0 {
 		return nil, nil
@@ -187,8 +187,8 @@ func (l *recordLook) closeAnswered(ctx context.Context, due []Record) (answers m
 	return answers, err
 }
 
-// tellUnanswered tells a sender that no answer has come in time. If unsure is set, not all answers were
-// found, so it looks again.
+// tellUnanswered tells a sender that no answer has come in time. If unsure is set, not all answers
+// were found, so it looks again.
 func (l *recordLook) tellUnanswered(ctx context.Context, d Record, unsure bool) error {
 	c := l.c
 	if unsure {

@@ -21,13 +21,15 @@ import (
 //	asking/<id of the question>   three lines: the session that asks, the asked session, and its alias. Then
 //	                              comes the end of the wait in Unix seconds, without a newline
 //
-// The waiting process holds a lock on the file. So the wait ends with the process, even if the file stays. A suspended process keeps its
-// lock; therefore other processes ignore a wait whose time is over. The next process that asks removes the files of killed processes.
+// The waiting process holds a lock on the file. So the wait ends with the process, even if the file
+// stays. A suspended process keeps its lock; therefore other processes ignore a wait whose time is
+// over. The next process that asks removes the files of killed processes.
 const (
 	AskingDir  = "asking"
 	askingLock = "lock" // held from the check for a circle until the new wait is recorded
 
-	// waitGrace is added to the end of a wait, so that the waiting process can still take an answer that comes at the last moment.
+	// waitGrace is added to the end of a wait, so that the waiting process can still take an answer
+	// that comes at the last moment.
 	waitGrace = 10 * time.Second
 )
 
@@ -54,8 +56,8 @@ func (e *CircleError) Error() string {
 		chain, mail.ShortID(e.Question))
 }
 
-// Awaits reports whether the session sid waits for the message m: m answers the question of sid, and comes from the session that sid has
-// asked.
+// Awaits reports whether the session sid waits for the message m: m answers the question of sid,
+// and comes from the session that sid has asked.
 func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	if m.Kind == KindSystem || !mail.IsUUID(m.InReplyTo) {
 		return false
@@ -73,7 +75,8 @@ func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	return err == nil && IsReply(reg.Authors(rows), w.Asked, w.Alias, m)
 }
 
-// readWait reads the file of a wait. ok is false if the waiting process has ended, or if the time of the wait is over.
+// readWait reads the file of a wait. ok is false if the waiting process has ended, or if the time
+// of the wait is over.
 func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
@@ -103,7 +106,8 @@ type Asking struct {
 	File *os.File
 }
 
-// StartWait begins a wait. If the asked session already waits for the asking session, it returns a *CircleError.
+// StartWait begins a wait. If the asked session already waits for the asking session, it returns a
+// *CircleError.
 func StartWait(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, w Wait) (a *Asking, err error) {
 	dir, err := reg.Dir().Sub(AskingDir, true)
 	if err != nil {
@@ -135,7 +139,8 @@ func StartWait(ctx context.Context, reg *sessions.Registry, rows []sessions.Row,
 	return nil, errors.Join(err, dir.Close())
 }
 
-// waitsIn lists the current waits, and removes the files of killed processes. The caller holds askingLock.
+// waitsIn lists the current waits, and removes the files of killed processes. The caller holds
+// askingLock.
 func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 	names, err := dir.Names()
 	for _, name := range names {
@@ -151,8 +156,8 @@ func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 	return waits, err
 }
 
-// checkCircle returns a *CircleError if a question would cause a deadlock: the session with the id asked already waits for the one
-// with the id asks, directly or through others.
+// checkCircle returns a *CircleError if a question would cause a deadlock: the session with the id
+// asked already waits for the one with the id asks, directly or through others.
 func checkCircle(rows []sessions.Row, waits []Wait, asks, asked string) error {
 	alias := func(sid string) string {
 		if i := sessions.FindSID(rows, sid); i >= 0 {
@@ -195,7 +200,8 @@ func (a *Asking) Begins(question string, until time.Time) error {
 	return err
 }
 
-// End ends the wait. If the time of the wait is over, another process may already have removed the file.
+// End ends the wait. If the time of the wait is over, another process may already have removed the
+// file.
 func (a *Asking) End() error {
 	err := a.dir.Remove(a.name)
 	if errors.Is(err, fs.ErrNotExist) {

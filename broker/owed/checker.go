@@ -17,19 +17,19 @@ import (
 	"c2c/wake"
 )
 
-// LockName is a lock file in the root. The process that holds it acts on the deadlines of the root's
-// messages.
+// LockName is a lock file in the root. The process that holds it acts on the deadlines of the
+// root's messages.
 const LockName = "owed.lock"
 
-// retryAfter is the time until the next try after something has failed. If a suspended process holds
-// the lock of a mailbox, each try takes as long as sessions.KeepWait.
+// retryAfter is the time until the next try after something has failed. If a suspended process
+// holds the lock of a mailbox, each try takes as long as sessions.KeepWait.
 const retryAfter = time.Minute
 
-// Checker acts on what is owed when its time has come: it tells senders, reminds sessions of answers,
-// and takes expired messages out of mailboxes. The deadlines are in the waiting messages and in the
-// records of owed answers. So nothing is lost when a Checker ends: the next one finds the same
-// deadlines. Only one process of a root runs a Checker at a time (LockName). Two would do the same
-// work twice, with the same effect.
+// Checker acts on what is owed when its time has come: it tells senders, reminds sessions of
+// answers, and takes expired messages out of mailboxes. The deadlines are in the waiting messages
+// and in the records of owed answers. So nothing is lost when a Checker ends: the next one finds
+// the same deadlines. Only one process of a root runs a Checker at a time (LockName). Two would do
+// the same work twice, with the same effect.
 type Checker struct {
 	reg     *sessions.Registry
 	look    sessions.Prober // of the present Look
@@ -45,8 +45,8 @@ type Checker struct {
 	Show    Show      // shows news on the desktop; may be nil
 }
 
-// boxMemory is what a Checker remembers about one mailbox, so that it need not read a mailbox that has
-// not changed.
+// boxMemory is what a Checker remembers about one mailbox, so that it need not read a mailbox that
+// has not changed.
 type boxMemory struct {
 	stamp    inbox.Stamp
 	state    sessions.State
@@ -99,8 +99,9 @@ func CheckOnce(ctx context.Context, reg *sessions.Registry, show Show) error {
 	return errors.Join(err, release())
 }
 
-// Look checks all deadlines once. It acts on each deadline that has passed, and returns the time until
-// the next one; 0: no deadline is known. If it cannot read a mailbox, it goes on with the others.
+// Look checks all deadlines once. It acts on each deadline that has passed, and returns the time
+// until the next one; 0: no deadline is known. If it cannot read a mailbox, it goes on with the
+// others.
 func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	rows, err := c.reg.Rows(ctx)
 	if err != nil {
@@ -125,8 +126,8 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	return max(next.Sub(c.reg.Now()), time.Millisecond), ctx.Err()
 }
 
-// lookIntoRequests sends the notices for which others have asked, and returns when to look again: when a
-// client ends, that may close none of Files.
+// lookIntoRequests sends the notices for which others have asked, and returns when to look again:
+// when a client ends, that may close none of Files.
 func (c *Checker) lookIntoRequests(ctx context.Context) (next time.Time) {
 	var err error
 	c.waiting, err = (&RequestChecker{c.reg, c.Show, c.tries}).Check(ctx)
@@ -148,7 +149,8 @@ func (c *Checker) lookIntoRequests(ctx context.Context) (next time.Time) {
 // tries has the time of the last failure by what was tried.
 type tries map[string]time.Time
 
-// rests returns when something may be tried again; zero: now. A failure in the future does not count.
+// rests returns when something may be tried again; zero: now. A failure in the future does not
+// count.
 func (t tries) rests(what string, now time.Time) (again time.Time) {
 	if since := now.Sub(t[what]); since >= 0 && since < retryAfter {
 		again = t[what].Add(retryAfter)
@@ -156,8 +158,8 @@ func (t tries) rests(what string, now time.Time) (again time.Time) {
 	return again
 }
 
-// try calls f, unless f has failed within the last minute. It logs the first of several failures. It
-// returns when to try again; zero: f did not fail.
+// try calls f, unless f has failed within the last minute. It logs the first of several failures.
+// It returns when to try again; zero: f did not fail.
 func (c *Checker) try(ctx context.Context, what, warning string, f func() error) (again time.Time) {
 	if again = c.tries.rests(what, c.reg.Now()); !again.IsZero() {
 		return again
@@ -174,8 +176,8 @@ func (c *Checker) try(ctx context.Context, what, warning string, f func() error)
 	return c.reg.Now().Add(retryAfter)
 }
 
-// lookIntoMailboxes checks the mailboxes of all sessions, and the outboxes. It returns when to check
-// the next one.
+// lookIntoMailboxes checks the mailboxes of all sessions, and the outboxes. It returns when to
+// check the next one.
 func (c *Checker) lookIntoMailboxes(ctx context.Context, rows []sessions.Row) (next time.Time) {
 	first := 0
 	if c.Once && len(c.all) > 0 { // a command may have no time for all, so each begins with another one
@@ -223,9 +225,9 @@ func (c *Checker) outboxes() (rows []sessions.Row) {
 	return rows
 }
 
-// lookInto checks one mailbox if it has changed, if a deadline has passed, or if mail waits in it and
-// the state or the last ring of its session has changed. A command checks every mailbox that may have
-// mail.
+// lookInto checks one mailbox if it has changed, if a deadline has passed, or if mail waits in it
+// and the state or the last ring of its session has changed. A command checks every mailbox that
+// may have mail.
 func (c *Checker) lookInto(ctx context.Context, rows []sessions.Row, r sessions.Row, mem *boxMemory) error {
 	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
@@ -278,8 +280,8 @@ func (c *Checker) lookInto(ctx context.Context, rows []sessions.Row, r sessions.
 const unreadFor = 24 * time.Hour
 
 // findUnread finds the messages that a session was handed and that its model has not answered. It
-// reads the archive only if the archive has changed since the last call. The result changed means that
-// the messages may be others than before.
+// reads the archive only if the archive has changed since the last call. The result changed means
+// that the messages may be others than before.
 func (c *Checker) findUnread(sid string, box *inbox.Mailbox, mem *boxMemory) (changed bool, err error) {
 	before := len(mem.unread)
 	last, told := sessions.LastAnswer(c.reg, sid)
@@ -372,7 +374,8 @@ func (mem *boxMemory) add(d debt) {
 	}
 }
 
-// tellHeld sends the notices about a held message: its sender may have been killed before it sent them.
+// tellHeld sends the notices about a held message: its sender may have been killed before it sent
+// them.
 func (c *Checker) tellHeld(ctx context.Context, sid string, m mail.Message) error {
 	key := "held\x00" + sid + "\x00" + m.ID
 	if c.told[key] {
@@ -383,8 +386,8 @@ func (c *Checker) tellHeld(ctx context.Context, sid string, m mail.Message) erro
 	return err
 }
 
-// expire removes expired messages from a mailbox. Before that, it makes them dead letters and notifies
-// their senders. So after a kill in between, the next look tries again.
+// expire removes expired messages from a mailbox. Before that, it makes them dead letters and
+// notifies their senders. So after a kill in between, the next look tries again.
 func (c *Checker) expire(ctx context.Context, rows []sessions.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
 	if len(expired) == 0 {
 		return nil
@@ -414,8 +417,8 @@ func (c *Checker) expire(ctx context.Context, rows []sessions.Row, sid string, b
 	return err
 }
 
-// Files returns the files to watch. A process closes one of them when mail came or went, a session was
-// rung, or its client has ended.
+// Files returns the files to watch. A process closes one of them when mail came or went, a session
+// was rung, or its client has ended.
 func (c *Checker) Files() []string {
 	files := []string{filepath.Join(c.reg.Root(), sessions.RegistryLock)}
 	if len(c.records) > 0 {

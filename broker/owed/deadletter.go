@@ -14,10 +14,12 @@ import (
 	"c2c/sessions/callers"
 )
 
-// DeadLetterLock is a lock file in the root. Each process that changes the dead letters then closes this file, so watch it for changes.
+// DeadLetterLock is a lock file in the root. Each process that changes the dead letters then closes
+// this file, so watch it for changes.
 const DeadLetterLock = callers.DeadLetterFile + ".lock"
 
-// DeadLetter is an unread message that is in no mailbox: a sweep has removed its session, it has expired, or no mailbox can take it.
+// DeadLetter is an unread message that is in no mailbox: a sweep has removed its session, it has
+// expired, or no mailbox can take it.
 type DeadLetter struct {
 	DeletedAt float64      `json:"deleted_at"`
 	SessionID string       `json:"from_session_id"`  // the session whose mailbox had the message
@@ -25,7 +27,8 @@ type DeadLetter struct {
 	Message   mail.Message `json:"message"`
 }
 
-// DeadLetters lists the newest dead letters, at most limit of them, from old to new. With limit 0 it lists all.
+// DeadLetters lists the newest dead letters, at most limit of them, from old to new. With limit 0
+// it lists all.
 func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]DeadLetter, error) {
 	lines, err := ReadDeadLines(reg)
 	if err != nil {
@@ -52,8 +55,8 @@ func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 	return bytes.SplitAfter(data, []byte("\n")), nil
 }
 
-// ParseDead parses one line. If ok is false, the caller skips the line, and the line stays in the file. A message without
-// an id gets an id made from its line, so that it is not redelivered twice.
+// ParseDead parses one line. If ok is false, the caller skips the line, and the line stays in the
+// file. A message without an id gets an id made from its line, so that it is not redelivered twice.
 func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	if len(bytes.TrimSpace(line)) == 0 || json.Unmarshal(line, &d) != nil {
 		return d, false
@@ -65,8 +68,9 @@ func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	return d, true
 }
 
-// AddDead appends dead letters of the mailbox of sid. It skips letters that the file has already: an earlier sweep or move may have been
-// killed before it had emptied the mailbox. It also skips c2c's notices, which would only cause further notices.
+// AddDead appends dead letters of the mailbox of sid. It skips letters that the file has already:
+// an earlier sweep or move may have been killed before it had emptied the mailbox. It also skips
+// c2c's notices, which would only cause further notices.
 func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...DeadLetter) error {
 	dead = slices.DeleteFunc(slices.Clone(dead), func(d DeadLetter) bool { return d.Message.IsNotice() })
 	if len(dead) == 0 {
@@ -100,7 +104,8 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	})
 }
 
-// logDead logs one line for each message with a reason, and one line for all swept messages together.
+// logDead logs one line for each message with a reason, and one line for all swept messages
+// together.
 func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []DeadLetter) {
 	swept := 0
 	for _, d := range dead {
@@ -115,7 +120,8 @@ func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []Dea
 	}
 }
 
-// withoutTime returns a line without its first field. In lines that c2c has written, this is the time.
+// withoutTime returns a line without its first field. In lines that c2c has written, this is the
+// time.
 func withoutTime(line []byte) string {
 	_, rest, _ := bytes.Cut(line, []byte(","))
 	return string(rest)
@@ -142,8 +148,9 @@ func MessageKey(m mail.Message) string {
 	return string(key)
 }
 
-// RemoveDead calls choose under the lock of the file. The result of choose maps lines of the file to new reasons. A line whose new
-// reason is "" is removed. Another new reason replaces the reason in the line. All lines that are not in the map stay as they are.
+// RemoveDead calls choose under the lock of the file. The result of choose maps lines of the file
+// to new reasons. A line whose new reason is "" is removed. Another new reason replaces the reason
+// in the line. All lines that are not in the map stay as they are.
 func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, choose func() (map[string]string, error)) error {
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {
 		reasons, err := choose()

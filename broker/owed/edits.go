@@ -13,8 +13,8 @@ import (
 	"c2c/sessions"
 )
 
-// EditsFile lists the latest edits of files that nobody has claimed. It is written only in a project with claims
-// on other files.
+// EditsFile lists the latest edits of files that nobody has claimed. It is written only in a
+// project with claims on other files.
 const EditsFile = "edits.json"
 
 const (
@@ -29,8 +29,9 @@ type edit struct {
 	At   time.Time `json:"at"`
 }
 
-// SawEdit records that a session edits a file that nobody has claimed. If another live session has edited the file in the last minutes,
-// each of the two gets a notice about the other, once for each file.
+// SawEdit records that a session edits a file that nobody has claimed. If another live session has
+// edited the file in the last minutes, each of the two gets a notice about the other, once for each
+// file.
 func SawEdit(ctx context.Context, reg *sessions.Registry, s sessions.Session, path string) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

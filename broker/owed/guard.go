@@ -15,28 +15,32 @@ import (
 	"c2c/sessions"
 )
 
-// The loop guard stops agents that only answer each other. It is a circuit breaker for a chain of messages, each sent because of
-// the one before:
+// The loop guard stops agents that only answer each other. It is a circuit breaker for a chain of
+// messages, each sent because of the one before:
 //
 //   - closed while agents work: if a sender has worked since mail came to it, its message begins a new count;
 //   - open after too many messages (hops) without any work: the next answer in the chain is held;
 //   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the breaker is
 //     closed. If not, the answer to this message is held.
 //
-// Each message has its own count. Package sessions records the work of a session, in a file for each session.
+// Each message has its own count. Package sessions records the work of a session, in a file for
+// each session.
 
-// ErrTooManyAnswers says that agents have answered each other too often without any work, and that the message was not stored: another one
-// is held already, or this one would expire while it is held.
+// ErrTooManyAnswers says that agents have answered each other too often without any work, and that
+// the message was not stored: another one is held already, or this one would expire while it is
+// held.
 var ErrTooManyAnswers = errors.New("too many answers")
 
 const (
 	defaultHops = 50
-	// blindTimes multiplies the limit for a client that does not report tool calls: c2c cannot see whether such an agent works.
+	// blindTimes multiplies the limit for a client that does not report tool calls: c2c cannot see
+	// whether such an agent works.
 	blindTimes = 10
-	// guardPause is the silence that ends a chain: c2c assumes that in this time some agent has worked or thought. It is also the time for
-	// which a message is held.
+	// guardPause is the silence that ends a chain: c2c assumes that in this time some agent has
+	// worked or thought. It is also the time for which a message is held.
 	guardPause = mail.LongestHold
-	// mostHops is the highest count that c2c accepts in a stored message; it reads a higher one as mostHops.
+	// mostHops is the highest count that c2c accepts in a stored message; it reads a higher one as
+	// mostHops.
 	mostHops = 1 << 20
 )
 
@@ -82,8 +86,9 @@ func CheckLoop(ctx context.Context, reg *sessions.Registry, limits LoopLimits, f
 		return "", nil
 	}
 	work := sessions.WorkOf(reg, from.ID)
-	// The modification time of the lock file shows when mail last came to the sender. If the sender has worked since then, its message
-	// begins a chain. If there is no such file, linkOf searches the archive.
+	// The modification time of the lock file shows when mail last came to the sender. If the sender
+	// has worked since then, its message begins a chain. If there is no such file, linkOf searches
+	// the archive.
 	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && work.Since(came) {
 		return "", nil
 	}
@@ -102,8 +107,8 @@ func CheckLoop(ctx context.Context, reg *sessions.Registry, limits LoopLimits, f
 	return hold(ctx, reg, from, to, box, m)
 }
 
-// hold marks a message as held. It refuses the message if another one of the sender is held, or if the message would expire while it is
-// held.
+// hold marks a message as held. It refuses the message if another one of the sender is held, or if
+// the message would expire while it is held.
 func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	now := reg.Now()
 	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
@@ -133,14 +138,15 @@ func hadBefore(ctx context.Context, box *inbox.Mailbox, from sessions.Session, i
 	return err == nil && slices.ContainsFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == from.ID })
 }
 
-// HeldFrom returns those held messages in box that come from the session from; box is the mailbox of the session with the id to.
+// HeldFrom returns those held messages in box that come from the session from; box is the mailbox
+// of the session with the id to.
 func HeldFrom(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
 	all, err := box.PeekAll(ctx)
 	return slices.DeleteFunc(all, func(m mail.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
 }
 
-// Holds reports whether a message in the mailbox of a session is still held: its time has not come, and neither side has worked
-// since it was sent.
+// Holds reports whether a message in the mailbox of a session is still held: its time has not come,
+// and neither side has worked since it was sent.
 func Holds(reg *sessions.Registry, sid string, m mail.Message) bool {
 	if m.Held == "" || !m.KeptBack(mail.Seconds(reg.Now())) {
 		return false
@@ -165,7 +171,8 @@ func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Mes
 	}
 }
 
-// TellHeldToAll notifies the sender and the receiver of a held message, and their user, once for each chain.
+// TellHeldToAll notifies the sender and the receiver of a held message, and their user, once for
+// each chain.
 func TellHeldToAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

@@ -18,7 +18,8 @@ type chainLink struct {
 // guardLook bounds how many of a session's latest messages are searched for a chain.
 const guardLook = 64
 
-// handed returns when a message was handed over. It returns zero if a time of the message is in the future, from a wrong clock.
+// handed returns when a message was handed over. It returns zero if a time of the message is in the
+// future, from a wrong clock.
 func handed(a inbox.ArchiveRecord, now time.Time) time.Time {
 	sent, at := a.Time(), mail.FromSeconds(a.DrainedAt)
 	if sent.After(now) || at.After(now) {
@@ -36,9 +37,10 @@ func chainOf(m mail.Message) string {
 
 func hopsOf(m mail.Message) int { return int(min(max(m.GuardHops, 0), mostHops)) }
 
-// linkOf finds the message that caused a session to send m: the message that m answers, or else the message that was last handed over to
-// the session. Many agents answer the first message of a long talk again and again. So linkOf takes the newest message of the same chain,
-// not the answered message itself.
+// linkOf finds the message that caused a session to send m: the message that m answers, or else the
+// message that was last handed over to the session. Many agents answer the first message of a long
+// talk again and again. So linkOf takes the newest message of the same chain, not the answered
+// message itself.
 func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, work sessions.Work, limit int) (l chainLink, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {
@@ -84,7 +86,8 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, work 
 	return chainLink{hops, last.Message}, nil
 }
 
-// inChain reports whether the receiver has taken part in the chain of l. If it has not, a message to it is no answer in this chain.
+// inChain reports whether the receiver has taken part in the chain of l. If it has not, a message
+// to it is no answer in this chain.
 func inChain(l chainLink, receiver sessions.Row, box *inbox.Mailbox) bool {
 	if l.after.FromSession == receiver.SID() || sessions.Fold(l.after.From) == sessions.Fold(receiver.Alias()) {
 		return true

@@ -8,8 +8,8 @@ import (
 	"c2c/wake"
 )
 
-// These are reasons for a notice to the sender of a message. sessions.Dead is another one: the message
-// is a dead letter.
+// These are reasons for a notice to the sender of a message. sessions.Dead is another one: the
+// message is a dead letter.
 const (
 	Unread          = "unread"           // the message is unread for too long
 	Refused         = "refused"          // the receiver's person has set the client to refuse messages from others
@@ -38,8 +38,8 @@ type kind struct {
 	why    texts                // replaces text if the news has a Why; may be empty
 }
 
-// kinds has a row for each constant above. Callers of SendNotice use other reasons, too, which have no
-// row; such a notice does not ring.
+// kinds has a row for each constant above. Callers of SendNotice use other reasons, too, which have
+// no row; such a notice does not ring.
 var kinds = [...]kind{
 	{reason: Unread, status: Unread, due: unreadAt, text: texts{
 		"{to} has not read your message {what} for {unread}.{state} c2c status {id} tells more.",
@@ -140,8 +140,8 @@ func (d debt) due() (reasons []string, next time.Time) {
 }
 
 const (
-	// endedAfter is how long a session must be gone until it counts as ended. Before that, its client
-	// may be restarting.
+	// endedAfter is how long a session must be gone until it counts as ended. Before that, its
+	// client may be restarting.
 	endedAfter = time.Minute
 	// turnAgain is when to look again at the unanswered messages of a session that is in a turn.
 	turnAgain = time.Minute
@@ -163,7 +163,8 @@ func unreadAt(d debt) time.Time {
 	case d.to.State == sessions.Absent && !d.ToAbsent: // the sender is told that the session has ended, and not this
 		return time.Time{}
 	case d.does == sessions.Busy || d.does == sessions.Waiting:
-		// No hook tells that the model has answered before its tool has ended, which may stand at a dialog.
+		// No hook tells that the model has answered before its tool has ended, which may stand at a
+		// dialog.
 		return later(at, d.now.Add(turnAgain))
 	}
 	return at
@@ -209,7 +210,8 @@ func endedUnansweredAt(d debt) time.Time {
 	return mail.FromSeconds(d.Due)
 }
 
-// reminderAt is only for a session that may read a reminder now. A sender outside gets only answers.
+// reminderAt is only for a session that may read a reminder now. A sender outside gets only
+// answers.
 func reminderAt(d debt) time.Time {
 	if d.where != inRecord || !d.Owes() || d.reminded || d.to.ID == "" || d.to.State == sessions.Absent || d.to.State == sessions.External {
 		return time.Time{}

@@ -9,7 +9,8 @@ import (
 	"c2c/sessions"
 )
 
-// A row has both texts or none, in each form. They name every message, and sentence fills in all that stands in braces.
+// A row has both texts or none, in each form. They name every message, and sentence fills in all
+// that stands in braces.
 func TestEveryReasonHasItsTexts(t *testing.T) {
 	seen, hasTexts := map[string]bool{}, map[string]bool{}
 	for _, k := range kinds {

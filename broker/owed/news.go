@@ -13,15 +13,16 @@ import (
 	"c2c/sessions"
 )
 
-// A sender gets one notice about all news for it, also about several receivers. After a notice it gets
-// no other one for TellGap, or for twice as long if it waits for nothing. Two kinds of news do not wait:
-// those whose time the sender has set, and those that the table says (kind.atOnce). A message that is
-// read meanwhile is left out. An absent sender gets its notice when it is back.
+// A sender gets one notice about all news for it, also about several receivers. After a notice it
+// gets no other one for TellGap, or for twice as long if it waits for nothing. Two kinds of news do
+// not wait: those whose time the sender has set, and those that the table says (kind.atOnce). A
+// message that is read meanwhile is left out. An absent sender gets its notice when it is back.
 const (
 	TellGap = 2 * time.Hour
 	// MaxNews is the maximum number of messages in one notice.
 	MaxNews = 20
-	// aboutField is the field of a notice about several messages. It has one entry for each message.
+	// aboutField is the field of a notice about several messages. It has one entry for each
+	// message.
 	aboutField = "about"
 	// maxRemembered bounds how many notices a Checker remembers as sent.
 	maxRemembered = 10_000
@@ -35,8 +36,8 @@ type News struct {
 	Why     string // why the message is a dead letter, or was not stored
 }
 
-// Notice returns the id of a notice about only this news. The reasons Ended and EndedUnanswered give
-// the same id.
+// Notice returns the id of a notice about only this news. The reasons Ended and EndedUnanswered
+// give the same id.
 func (n News) Notice() string { return About(n.Message, n.statusReason()) }
 
 // AtOnce reports whether the sender gets the notice even if it just got another one.
@@ -45,7 +46,8 @@ func (n News) AtOnce() bool { return n.Message.TellAfter > 0 || kindOf(n.Reason)
 // statusReason returns the reason as c2c status shows it.
 func (n News) statusReason() string { return cmp.Or(kindOf(n.Reason).status, n.Reason) }
 
-// asksNothing reports whether the sender waits for nothing: a message that asks for no answer is unread.
+// asksNothing reports whether the sender waits for nothing: a message that asks for no answer is
+// unread.
 func (n News) asksNothing() bool {
 	return n.Reason == Unread && !n.Message.Owes() && n.Message.AnswerBy == 0
 }
@@ -156,8 +158,8 @@ func (c *Checker) wasTold(ctx context.Context, rows []sessions.Row, n News) bool
 	return c.told[n.Notice()]
 }
 
-// OpenLook bounds how many messages of a mailbox are read to find unanswered questions, and how many to
-// find earlier notices.
+// OpenLook bounds how many messages of a mailbox are read to find unanswered questions, and how
+// many to find earlier notices.
 const OpenLook = 200
 
 // isNeedless reports whether a notice about an unread message is needless. If an earlier notice has
@@ -166,8 +168,8 @@ func (c *Checker) isNeedless(n News) bool {
 	return n.Reason == Unread && n.Message.TellAfter <= 0 && (c.told[About(n.Message, Refused)] || c.told[About(n.Message, Ended)])
 }
 
-// TellTogether puts one notice about all these news into the mailbox of a session. A second call with
-// the same news has no effect.
+// TellTogether puts one notice about all these news into the mailbox of a session. A second call
+// with the same news has no effect.
 func TellTogether(ctx context.Context, reg *sessions.Registry, to sessions.Row, all []News) error {
 	if len(all) == 0 {
 		return nil
@@ -200,8 +202,8 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to sessions.Row, 
 	return SendNotice(ctx, reg, to.SID(), m, all[0].statusReason())
 }
 
-// NoticesIn returns the id of the notice m. If m is about several messages, it also returns the ids of
-// the single notices that m replaces.
+// NoticesIn returns the id of the notice m. If m is about several messages, it also returns the ids
+// of the single notices that m replaces.
 func NoticesIn(m mail.Message) []string {
 	ids := []string{m.ID}
 	for _, f := range m.Extra {
@@ -233,8 +235,8 @@ func textOf(all []News) string {
 	return strings.Join(lines, "\n")
 }
 
-// sentence returns the text about news with one reason about one receiver. The oldest news comes first
-// in the argument.
+// sentence returns the text about news with one reason about one receiver. The oldest news comes
+// first in the argument.
 func sentence(news []News) string {
 	n := news[0]
 	m, to := n.Message, cmp.Or(n.Session.Alias, n.Message.To)

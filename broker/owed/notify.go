@@ -14,9 +14,9 @@ import (
 	"c2c/sessions"
 )
 
-// The requests for a notice are in notify.json. The file exists only while somebody waits, so a root
-// without requests costs nothing. The process that acts on deadlines checks them, and so does "c2c
-// notify" while it waits.
+// The requests for a notice are in notify.json. The file exists only while somebody waits, so a
+// root without requests costs nothing. The process that acts on deadlines checks them, and so does
+// "c2c notify" while it waits.
 const (
 	// NotifyLock is the lock file of the requests. A process that changes them closes it.
 	NotifyLock = "notify.lock"
@@ -36,7 +36,8 @@ const (
 // Whens lists the values of Request.When.
 func Whens() []string { return []string{Idle, SessionEnded, Blocked, Done} }
 
-// Further values of News.Became. Each ends all requests about the session, but Failed ends only the requests that wait for Blocked.
+// Further values of News.Became. Each ends all requests about the session, but Failed ends only the
+// requests that wait for Blocked.
 const (
 	Finished = "finished"      // its client has ended after a turn
 	Crashed  = "crashed"       // its client has ended in the middle of a turn
@@ -130,9 +131,11 @@ func RequestNotice(ctx context.Context, reg *sessions.Registry, asker sessions.S
 	return r, nil, err
 }
 
-// rowOf returns the row of a session. If there is none, rowOf makes one from the session's facts, which stay when a row goes; nil: no
-// facts, either. gone means that the session has ended: it has no row, and c2c does not see that its client runs. If the registry was damaged
-// at the time since or later, a session with facts is not gone: its row may be lost, and it registers again with its next call.
+// rowOf returns the row of a session. If there is none, rowOf makes one from the session's facts,
+// which stay when a row goes; nil: no facts, either. gone means that the session has ended: it has
+// no row, and c2c does not see that its client runs. If the registry was damaged at the time since
+// or later, a session with facts is not gone: its row may be lost, and it registers again with its
+// next call.
 func rowOf(reg *sessions.Registry, rows []sessions.Row, sid string, since time.Time) (r sessions.Row, gone bool) {
 	if i := sessions.FindSID(rows, sid); i >= 0 {
 		return rows[i], false
@@ -151,7 +154,8 @@ func rowOf(reg *sessions.Registry, rows []sessions.Row, sid string, since time.T
 	return r, (state == sessions.Absent || state == sessions.Unknown) && !reg.DamagedSince(since)
 }
 
-// look returns the news for which the request waits, or nil. It updates r with what the session does now. For row and gone see rowOf.
+// look returns the news for which the request waits, or nil. It updates r with what the session
+// does now. For row and gone see rowOf.
 func (r *Request) look(reg *sessions.Registry, row sessions.Row, gone bool) *SessionNews {
 	removed := &SessionNews{Gone, r.Alias + " has ended: its session is not registered any more."}
 	if row == nil {
@@ -216,12 +220,14 @@ func (r Request) ended(s sessions.Session, row sessions.Row) *SessionNews {
 	return &SessionNews{Gone, r.Alias + " has ended."}
 }
 
-// Show shows a text as a notification of the desktop. If a Show is nil, nothing is shown. The text has no words of another session's
-// model, only the session's alias, and its client's words for a failure.
+// Show shows a text as a notification of the desktop. If a Show is nil, nothing is shown. The text
+// has no words of another session's model, only the session's alias, and its client's words for a
+// failure.
 type Show func(ctx context.Context, text string) error
 
-// SaidDone sends the notices of all requests that wait until this session says that it is done. It returns an error only if the caller may
-// not say so, or if the requests could not be changed. A notice that cannot be sent now is sent by a later Check.
+// SaidDone sends the notices of all requests that wait until this session says that it is done. It
+// returns an error only if the caller may not say so, or if the requests could not be changed. A
+// notice that cannot be sent now is sent by a later Check.
 func SaidDone(ctx context.Context, reg *sessions.Registry, s sessions.Session, show Show) error {
 	if err := s.MayAct(); err != nil {
 		return err
@@ -253,8 +259,8 @@ func NewRequestChecker(reg *sessions.Registry, show Show) *RequestChecker {
 	return &RequestChecker{reg, show, tries{}}
 }
 
-// Check sends the notices that are due, and returns the requests that still wait. If there is no request, it costs one system call. The
-// error is ErrUnsent if some notices could not be sent.
+// Check sends the notices that are due, and returns the requests that still wait. If there is no
+// request, it costs one system call. The error is ErrUnsent if some notices could not be sent.
 func (c *RequestChecker) Check(ctx context.Context) (waiting []Request, err error) {
 	all, err := answer(ctx, c.reg, func(r *Request, row sessions.Row, gone bool) *SessionNews { return r.look(c.reg, row, gone) })
 	if err != nil {
@@ -266,9 +272,10 @@ func (c *RequestChecker) Check(ctx context.Context) (waiting []Request, err erro
 // askedBy begins the keys of tries for the sessions that have asked.
 const askedBy = "asked by "
 
-// answer calls look for each request that has no news yet, records the news that look returns, and returns all requests. Recorded news is
-// final, even if the notice can only be sent later. If nothing has changed, answer does not take the lock: the processes that wait for news
-// watch the lock file, so each check would cause the next one.
+// answer calls look for each request that has no news yet, records the news that look returns, and
+// returns all requests. Recorded news is final, even if the notice can only be sent later. If
+// nothing has changed, answer does not take the lock: the processes that wait for news watch the
+// lock file, so each check would cause the next one.
 func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, row sessions.Row, gone bool) *SessionNews) (all []Request, err error) {
 	err = file(reg).ChangeSeldom(ctx, func(before []Request) ([]Request, error) {
 		all = nil
@@ -294,9 +301,10 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, r
 	return all, err
 }
 
-// send sends the notices of the requests that have news, and then removes these requests. After a kill in between, the notice is sent
-// again, which does no harm because it has the same id. While send waits for a mailbox, it holds no lock of the requests, because a
-// suspended process may hold that mailbox's lock for days.
+// send sends the notices of the requests that have news, and then removes these requests. After a
+// kill in between, the notice is sent again, which does no harm because it has the same id. While
+// send waits for a mailbox, it holds no lock of the requests, because a suspended process may hold
+// that mailbox's lock for days.
 func (c *RequestChecker) send(ctx context.Context, all []Request) (waiting []Request, err error) {
 	reg, sent := c.reg, map[string]bool{}
 	for _, r := range all {
@@ -388,7 +396,7 @@ func RequestFiles(reg *sessions.Registry, waiting []Request) []string {
 const (
 	// RequestsEvery is the time between two checks while a request waits.
 	RequestsEvery = 2 * time.Second
-	// requestsOnce is the same in a root without a lasting process: the first command after this time
-	// checks again.
+	// requestsOnce is the same in a root without a lasting process: the first command after this
+	// time checks again.
 	requestsOnce = 10 * time.Second
 )

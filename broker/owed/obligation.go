@@ -13,9 +13,9 @@ import (
 	"c2c/wake"
 )
 
-// States of an obligation, which is an answer that a session owes. Three states have other names: Refused (here: the
-// session has answered with reply --fail that it cannot do it), Expired (the message expired unread) and sessions.Dead (the message
-// is a dead letter).
+// States of an obligation, which is an answer that a session owes. Three states have other names:
+// Refused (here: the session has answered with reply --fail that it cannot do it), Expired (the
+// message expired unread) and sessions.Dead (the message is a dead letter).
 const (
 	StillOpen  = "open"
 	Overdue    = "overdue"
@@ -38,7 +38,8 @@ type Wakes struct {
 	Result string    `json:"result,omitempty"` // the outcome of the last attempt
 }
 
-// SurfaceOf returns sessions.SurfaceFull if mail wakes a session, and SurfaceDegraded if not, or if c2c does not know.
+// SurfaceOf returns sessions.SurfaceFull if mail wakes a session, and SurfaceDegraded if not, or if
+// c2c does not know.
 func SurfaceOf(reg *sessions.Registry, s sessions.Session) string {
 	support, _ := reg.Prober().Surface(s)
 	return cmp.Or(support, sessions.SurfaceDegraded)
@@ -63,8 +64,8 @@ func Found(ctx context.Context, reg *sessions.Registry, sid string, ids map[stri
 	return all
 }
 
-// Observed returns when messages of a mailbox were handed over. For an outbox it returns nothing: a message leaves an outbox when another
-// machine has stored it, not when it is handed over.
+// Observed returns when messages of a mailbox were handed over. For an outbox it returns nothing: a
+// message leaves an outbox when another machine has stored it, not when it is handed over.
 func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[string]bool) map[Key]time.Time {
 	at := map[Key]time.Time{}
 	if sessions.IsHostID(sid) {
@@ -78,11 +79,12 @@ func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[s
 	return at
 }
 
-// A ring may come before the record of its message, because the sender writes the record after the message. ringFirst bounds the time in
-// between.
+// A ring may come before the record of its message, because the sender writes the record after the
+// message. ringFirst bounds the time in between.
 const ringFirst = 10 * time.Second
 
-// Pushed counts a ring in the obligation of each waiting message that asks for an answer. If no message asks, it costs nothing.
+// Pushed counts a ring in the obligation of each waiting message that asks for an answer. If no
+// message asks, it costs nothing.
 func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []mail.Message, r wake.Ring) error {
 	owes := map[Key]mail.Message{}
 	for _, m := range waiting {

@@ -16,8 +16,9 @@ import (
 	"c2c/sessions"
 )
 
-// A question that was read has left the mailbox, but its answer may still be due. So a message that asks for an answer (mail.Message.Owes),
-// or that has the field answer_by, has a record beside the mailbox of the asked session:
+// A question that was read has left the mailbox, but its answer may still be due. So a message that
+// asks for an answer (mail.Message.Owes), or that has the field answer_by, has a record beside the
+// mailbox of the asked session:
 //
 //	owed/<sid>.jsonl    one line for each message, with the beginning of its content, or without content if it is ephemeral.
 //	                    If the message asks for an answer, the field "obligation" has its state
@@ -25,8 +26,8 @@ import (
 //	                    therefore not synced
 //	owed/.closed.old    older lines
 //
-// The sender writes and syncs the record after the message. An answer moves the record to ClosedFile. A record that nobody has to answer
-// any more is removed.
+// The sender writes and syncs the record after the message. An answer moves the record to
+// ClosedFile. A record that nobody has to answer any more is removed.
 const (
 	Directory = "owed"
 	Suffix    = ".jsonl"
@@ -74,7 +75,8 @@ func NewRecord(m mail.Message) Record {
 	return Record{Message: m}
 }
 
-// parseRecord parses a line; ok is false if it is none, such as the half line that a power cut left.
+// parseRecord parses a line; ok is false if it is none, such as the half line that a power cut
+// left.
 func parseRecord(line []byte) (d Record, ok bool) {
 	d.line = line
 	if json.Unmarshal(line, &d.Message) != nil {
@@ -103,16 +105,17 @@ func (d Record) Format() ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// Key identifies a record of one session. An id alone is not enough: two senders may choose the same id.
+// Key identifies a record of one session. An id alone is not enough: two senders may choose the
+// same id.
 type Key struct{ session, from, ID string }
 
 func (d Record) Key() Key { return KeyOf(d.Message) }
 
 func KeyOf(m mail.Message) Key { return Key{m.FromSession, sessions.Fold(m.From), m.ID} }
 
-// ReadRecords reads the records of a session. It needs no lock, because a writer only replaces the file
-// or adds a line. If a ring came before the sender wrote the record, the message has two lines;
-// ReadRecords merges them into one record.
+// ReadRecords reads the records of a session. It needs no lock, because a writer only replaces the
+// file or adds a line. If a ring came before the sender wrote the record, the message has two
+// lines; ReadRecords merges them into one record.
 func ReadRecords(dir *atomicfile.Dir, sid string) (records []Record, err error) {
 	data, err := dir.ReadIf(sid + Suffix)
 	place := map[Key]int{}
@@ -131,8 +134,8 @@ func ReadRecords(dir *atomicfile.Dir, sid string) (records []Record, err error) 
 	return records, err
 }
 
-// merge adds another line about the same message. The line of the sender has the surface; the line of a ringer counts rings. The two lines
-// come in any order.
+// merge adds another line about the same message. The line of the sender has the surface; the line
+// of a ringer counts rings. The two lines come in any order.
 func (d *Record) merge(more Record) {
 	d.line = append(bytes.Clone(d.line), more.line...)
 	d.Surface = cmp.Or(more.Surface, d.Surface)
@@ -199,8 +202,8 @@ func AddRecords(ctx context.Context, reg *sessions.Registry, sid string, repeate
 	})
 }
 
-// AddFor records the answer that a session owes for a message that was sent to it. If the message was sent again after it was answered, the
-// session owes nothing for it.
+// AddFor records the answer that a session owes for a message that was sent to it. If the message
+// was sent again after it was answered, the session owes nothing for it.
 func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m mail.Message, repeated bool) error {
 	if m.AnswerBy == 0 && !m.Owes() || !mail.ValidName(to.ID) {
 		return nil
@@ -270,7 +273,8 @@ func ChangeRecords(ctx context.Context, reg *sessions.Registry, dir *atomicfile.
 	return nil
 }
 
-// KeepClosed adds lines to ClosedFile. They are only for lists and statistics, so it only logs errors.
+// KeepClosed adds lines to ClosedFile. They are only for lists and statistics, so it only logs
+// errors.
 func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
 	if len(lines) == 0 {
 		return
@@ -296,7 +300,8 @@ func rotateClosed(dir *atomicfile.Dir) (err error) {
 	return atomicfile.Rotate(dir, ClosedFile, ClosedOld, closedMax) // Rotate checks the size again: another process may have just renamed the file
 }
 
-// closedRecords reads the closed records. After a kill the files may have a record twice; then the later one counts.
+// closedRecords reads the closed records. After a kill the files may have a record twice; then the
+// later one counts.
 func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	all = map[SessionKey]Record{}
 	for _, name := range []string{ClosedOld, ClosedFile} {
@@ -342,7 +347,8 @@ func AllRecords(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record,
 	return open, closed, errors.Join(err, cerr)
 }
 
-// If the session has records, withRecords calls f with their directory. Most sessions have none, and one stat shows that.
+// If the session has records, withRecords calls f with their directory. Most sessions have none,
+// and one stat shows that.
 func withRecords(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) error) error {
 	if !mail.ValidName(sid) {
 		return nil
@@ -390,8 +396,8 @@ func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string,
 	}
 }
 
-// AddMoved records the answers that a session owes for messages that came to it from the mailbox of another session, or from the dead
-// letters.
+// AddMoved records the answers that a session owes for messages that came to it from the mailbox of
+// another session, or from the dead letters.
 func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []mail.Message) {
 	reg.Due.LookBy(reg.Now())
 	var records []Record
@@ -418,8 +424,8 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 	}
 }
 
-// RecordAnswer closes the obligation of the session sid to answer the message that m answers. If m only announces an answer, RecordAnswer
-// records the announcement.
+// RecordAnswer closes the obligation of the session sid to answer the message that m answers. If m
+// only announces an answer, RecordAnswer records the announcement.
 func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to sessions.Row, m mail.Message) error {
 	if m.InReplyTo == "" {
 		return nil
@@ -447,8 +453,8 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to se
 // hasAnswer reports whether an answer has closed the record.
 func (d Record) hasAnswer() bool { return d.How == Answered || d.How == Refused }
 
-// Answered records an answer, or the announcement of one. A session that answers has read the message, even if nothing else
-// shows it.
+// Answered records an answer, or the announcement of one. A session that answers has read the
+// message, even if nothing else shows it.
 func (d *Record) Answered(m mail.Message, observed time.Time) (changed bool) {
 	at := m.Time().UTC()
 	if d.ObservedAt.IsZero() {

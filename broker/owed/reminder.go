@@ -17,17 +17,18 @@ import (
 const (
 	// MaxReminders is how often a session is reminded of an answer that it owes.
 	MaxReminders = 1
-	// remindGap is the shortest time between two reminders to one session, however many answers are due.
+	// remindGap is the shortest time between two reminders to one session, however many answers are
+	// due.
 	remindGap = 30 * time.Minute
-	// readGrace is how long a session has for an answer after it has read the question, unless the asker
-	// wants the answer sooner.
+	// readGrace is how long a session has for an answer after it has read the question, unless the
+	// asker wants the answer sooner.
 	readGrace = 5 * time.Minute
 	// maxNamed is the maximum number of message ids in a reminder.
 	maxNamed = 5
 )
 
-// remind puts one reminder of all late answers into the session's mailbox. The argument records has all
-// answers that the session owes. A reminder leaves out unread questions, because these ring by
+// remind puts one reminder of all late answers into the session's mailbox. The argument records has
+// all answers that the session owes. A reminder leaves out unread questions, because these ring by
 // themselves. While an earlier reminder is unread, remind sends nothing.
 func (l *recordLook) remind(ctx context.Context, late, records []Record) error {
 	if len(late) == 0 {

@@ -51,13 +51,16 @@ func TellSender(ctx context.Context, reg *sessions.Registry, rows []sessions.Row
 	return TellTogether(ctx, reg, to, []News{n})
 }
 
-// maxTold is the maximum number of messages in one mailbox about which a sender gets notices: who ignores five ignores the sixth.
+// maxTold is the maximum number of messages in one mailbox about which a sender gets notices: who
+// ignores five ignores the sixth.
 const maxTold = 5
 
-// Quota counts, for one mailbox, the messages about which their senders want notices. The key is the sender's folded alias.
+// Quota counts, for one mailbox, the messages about which their senders want notices. The key is
+// the sender's folded alias.
 type Quota map[string]int
 
-// Take reports whether to notify the sender of a message, and counts the message. It does not count a message whose sender wants no notice.
+// Take reports whether to notify the sender of a message, and counts the message. It does not count
+// a message whose sender wants no notice.
 func (q Quota) Take(m mail.Message) bool {
 	if !wantsNotice(m) {
 		return false
@@ -66,8 +69,9 @@ func (q Quota) Take(m mail.Message) bool {
 	return q[sessions.Fold(m.From)] <= maxTold
 }
 
-// TellDead notifies the senders of dead letters of one mailbox. Call it before the messages are removed from the mailbox: if the process is
-// killed in between, the next try calls it again. It only logs errors.
+// TellDead notifies the senders of dead letters of one mailbox. Call it before the messages are
+// removed from the mailbox: if the process is killed in between, the next try calls it again. It
+// only logs errors.
 func TellDead(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, told Quota, dead ...DeadLetter) {
 	var all []News
 	for _, d := range dead {
@@ -78,7 +82,8 @@ func TellDead(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, 
 	TellSenders(ctx, reg, rows, all)
 }
 
-// SendNotice puts the notice m into the mailbox of the session sid, unless the mailbox has already had a notice with the same id.
+// SendNotice puts the notice m into the mailbox of the session sid, unless the mailbox has already
+// had a notice with the same id.
 func SendNotice(ctx context.Context, reg *sessions.Registry, sid string, m mail.Message, reason string) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

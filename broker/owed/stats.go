@@ -15,8 +15,8 @@ import (
 	"c2c/sessions"
 )
 
-// Stats counts the obligations of a root: all open ones, and those closed ones of which c2c still has
-// records (some thousand).
+// Stats counts the obligations of a root: all open ones, and those closed ones of which c2c still
+// has records (some thousand).
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`
@@ -26,9 +26,9 @@ type Stats struct {
 	Surfaces []SurfaceStats `json:"surfaces"` // one for each value of surface_support that receivers had when the message was sent
 }
 
-// SurfaceStats has the counts that SPEC-091 asks for, and how long the hand-over took. Each count is of
-// those that the one before counts. Only Observed may be larger than Pushed, because a working session
-// gets mail without a ring.
+// SurfaceStats has the counts that SPEC-091 asks for, and how long the hand-over took. Each count
+// is of those that the one before counts. Only Observed may be larger than Pushed, because a
+// working session gets mail without a ring.
 type SurfaceStats struct {
 	Surface      string  `json:"surface_support,omitempty"`
 	Sent         int     `json:"sent"`
@@ -47,7 +47,8 @@ type Latency struct {
 	Max float64 `json:"max"`
 }
 
-// ReadStats counts the obligations of the root. It takes no lock of the records and changes nothing.
+// ReadStats counts the obligations of the root. It takes no lock of the records and changes
+// nothing.
 func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	st := Stats{Root: reg.Root(), Over: map[string]int{}, Surfaces: []SurfaceStats{}}
 	dir, err := reg.SubIfThere(Directory)
@@ -103,7 +104,8 @@ func (s *SurfaceStats) add(d Record) {
 	}
 }
 
-// addObserved notes in these records, but not on disk, when their messages were read. On disk, the time is added with the answer.
+// addObserved notes in these records, but not on disk, when their messages were read. On disk, the
+// time is added with the answer.
 func addObserved(ctx context.Context, reg *sessions.Registry, sid string, records []Record) {
 	ids := map[string]bool{}
 	for _, d := range records {
@@ -122,8 +124,8 @@ func addObserved(ctx context.Context, reg *sessions.Registry, sid string, record
 	}
 }
 
-// latency summarizes durations. A percentile is one of the durations: at least 95 % of them are as long
-// as P95, or shorter.
+// latency summarizes durations. A percentile is one of the durations: at least 95 % of them are as
+// long as P95, or shorter.
 func latency(all []float64) (l Latency) {
 	if len(all) == 0 {
 		return l
@@ -133,8 +135,9 @@ func latency(all []float64) (l Latency) {
 	return Latency{at(0.5), at(0.95), all[len(all)-1]}
 }
 
-// Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4: each metric once, with the root as a label. A
-// counter of Prometheus must not fall, but c2c forgets closed obligations after some time. So all metrics are gauges and summaries.
+// Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4: each
+// metric once, with the root as a label. A counter of Prometheus must not fall, but c2c forgets
+// closed obligations after some time. So all metrics are gauges and summaries.
 func Prometheus(w io.Writer, all ...Stats) error {
 	var text strings.Builder
 	if len(all) == 0 { // no root is open: write zeros, because a series that is absent can raise no alarm

@@ -24,18 +24,20 @@ func AskedOf(m mail.Message) Asked {
 	return Asked{mail.FromSeconds(m.Due).UTC(), m.Bucket(), true, true}
 }
 
-// These are the times that a session has for its answer to a message that asks, unless the message sets its own time.
+// These are the times that a session has for its answer to a message that asks, unless the message
+// sets its own time.
 const (
 	blockingTime = 10 * time.Minute
 	urgentTime   = 30 * time.Minute
 	normalTime   = 4 * time.Hour
 )
 
-// NotAsked is a value for mail.Message.Due. It means that no session owes an answer, whatever kind the message has. It is for messages that
-// are sent to many.
+// NotAsked is a value for mail.Message.Due. It means that no session owes an answer, whatever kind
+// the message has. It is for messages that are sent to many.
 const NotAsked = -1
 
-// DueOf returns when the answer to a message is due if the message is sent now; 0: no answer is due.
+// DueOf returns when the answer to a message is due if the message is sent now; 0: no answer is
+// due.
 func DueOf(m mail.Message, now time.Time) float64 {
 	switch {
 	case m.Due == NotAsked || !m.Asks():
@@ -71,7 +73,8 @@ func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
 	return err
 }
 
-// SetTellAfter sets the duration after which the sender of a message gets a notice that it is unread. The argument after may be "never".
+// SetTellAfter sets the duration after which the sender of a message gets a notice that it is
+// unread. The argument after may be "never".
 func SetTellAfter(m *mail.Message, after string) error {
 	if after == "never" {
 		m.TellAfter = -1
@@ -96,9 +99,10 @@ func lifetime(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// Announce makes sure that some process looks at a message's deadlines in time. Call it before the message is stored, because the sender
-// may be killed right after the write. Call it again after the write, because a process may have looked between the first call and the
-// write. It costs nothing if all deadlines of the message are sessions.LookEvery or more after the send.
+// Announce makes sure that some process looks at a message's deadlines in time. Call it before the
+// message is stored, because the sender may be killed right after the write. Call it again after
+// the write, because a process may have looked between the first call and the write. It costs
+// nothing if all deadlines of the message are sessions.LookEvery or more after the send.
 func Announce(reg *sessions.Registry, m mail.Message) {
 	now := reg.Now()
 	var first time.Time
@@ -116,16 +120,18 @@ func Announce(reg *sessions.Registry, m mail.Message) {
 }
 
 const (
-	// TellAfter is how long a message may wait before its sender gets a notice, unless the sender sets a time.
+	// TellAfter is how long a message may wait before its sender gets a notice, unless the sender
+	// sets a time.
 	TellAfter = 30 * time.Minute
-	// tellQuiet and tellAbsent replace TellAfter if the receipt has already told the sender why the message may wait: tellQuiet if the
-	// receiver does not want to be disturbed, tellAbsent if it was absent, or is on another machine and owes no answer.
+	// tellQuiet and tellAbsent replace TellAfter if the receipt has already told the sender why the
+	// message may wait: tellQuiet if the receiver does not want to be disturbed, tellAbsent if it
+	// was absent, or is on another machine and owes no answer.
 	tellQuiet  = 4 * time.Hour
 	tellAbsent = 24 * time.Hour
 )
 
-// wantsNotice reports whether the sender of m wants a notice if nobody reads m. If the sender sets no time, it gets no notice about an
-// ephemeral message, or about one of a kind that only informs.
+// wantsNotice reports whether the sender of m wants a notice if nobody reads m. If the sender sets
+// no time, it gets no notice about an ephemeral message, or about one of a kind that only informs.
 func wantsNotice(m mail.Message) bool {
 	switch {
 	case m.From == sessions.SystemAlias || m.TellAfter < 0:
@@ -144,8 +150,9 @@ func TellAfterOf(m mail.Message) time.Duration {
 	return time.Duration(min(m.TellAfter, (1000*24*time.Hour).Seconds()) * float64(time.Second))
 }
 
-// UnreadAfter returns how long the message m to the receiver s may wait before the sender gets a notice. If s is on another machine, the
-// receipt has said whether that machine was there, so a message that asks for no answer may wait long.
+// UnreadAfter returns how long the message m to the receiver s may wait before the sender gets a
+// notice. If s is on another machine, the receipt has said whether that machine was there, so a
+// message that asks for no answer may wait long.
 func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	switch {
 	case m.TellAfter > 0:

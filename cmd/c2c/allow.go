@@ -98,11 +98,12 @@ func textsOf(r permission.Request) (texts []string) {
 	return texts
 }
 
-// sentWait is how long showVerdict waits until the session's server has taken the verdict. The server checks at once, but a machine may be
-// slow.
+// sentWait is how long showVerdict waits until the session's server has taken the verdict. The
+// server checks at once, but a machine may be slow.
 const sentWait = 5 * time.Second
 
-// showVerdict prints that c2c has given the verdict to the client. The client does not report whether it took the verdict.
+// showVerdict prints that c2c has given the verdict to the client. The client does not report
+// whether it took the verdict.
 func (c *call) showVerdict(ctx context.Context, store *permission.Store, r permission.Request) error {
 	sent := errors.New("sent")
 	wait, cancel := context.WithTimeout(ctx, sentWait)

@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// answer is the standard output. It keeps all text that a command prints, until flush writes the text. So the command learns whether the
-// whole answer was written.
+// answer is the standard output. It keeps all text that a command prints, until flush writes the
+// text. So the command learns whether the whole answer was written.
 type answer struct {
 	to   io.Writer
 	text []byte
@@ -37,8 +37,9 @@ func (a *app) flush() error {
 	return nil
 }
 
-// handOver does the same as flush, for an answer with mail. Afterwards the caller archives the mail, so the answer must not get lost:
-// handOver also syncs an output file, and returns an error if the standard output was closed when this process started.
+// handOver does the same as flush, for an answer with mail. Afterwards the caller archives the
+// mail, so the answer must not get lost: handOver also syncs an output file, and returns an error
+// if the standard output was closed when this process started.
 func (a *app) handOver() error {
 	f, ok := a.stdout.(*answer).to.(*os.File)
 	if ok && closed(f) {
@@ -53,9 +54,11 @@ func (a *app) handOver() error {
 	return nil
 }
 
-// shellRoom is for a command in a client's shell. room is the number of bytes of output that the shell passes on to the model; 0: no such
-// shell reads the output, or the shell passes on everything. A line of fewer than minLine bytes counts as minLine bytes. If the output is a
-// file, a shell reads it only if standard error is the same file. The argument ofSession is the client of this process's session.
+// shellRoom is for a command in a client's shell. room is the number of bytes of output that the
+// shell passes on to the model; 0: no such shell reads the output, or the shell passes on
+// everything. A line of fewer than minLine bytes counts as minLine bytes. If the output is a file,
+// a shell reads it only if standard error is the same file. The argument ofSession is the client of
+// this process's session.
 func (a *app) shellRoom(ofSession string) (room, minLine int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {
@@ -77,9 +80,10 @@ func (a *app) shellRoom(ofSession string) (room, minLine int) {
 	return client.ShellRoom(a.getenv, ofSession)
 }
 
-// closed reports whether the Go runtime has opened /dev/null in place of a standard stream. The runtime does this, for reading and writing,
-// if the stream is closed when the program starts. A parent that discards the answer (Python, Node) may have opened /dev/null in the same
-// way, and closed cannot see the difference. So only commands that hand over mail use it.
+// closed reports whether the Go runtime has opened /dev/null in place of a standard stream. The
+// runtime does this, for reading and writing, if the stream is closed when the program starts. A
+// parent that discards the answer (Python, Node) may have opened /dev/null in the same way, and
+// closed cannot see the difference. So only commands that hand over mail use it.
 func closed(f *os.File) bool {
 	info, err := f.Stat()
 	null, nerr := os.Stat(os.DevNull)
@@ -93,7 +97,8 @@ func closed(f *os.File) bool {
 // printf prints a part of an answer.
 func (a *app) printf(format string, words ...any) { cli.Printf(a.stdout, format, words...) }
 
-// show prints v as JSON if --json is set. Otherwise it calls the function text, which prints the answer as text.
+// show prints v as JSON if --json is set. Otherwise it calls the function text, which prints the
+// answer as text.
 func (c *call) show(v any, text func()) error {
 	if c.json {
 		return cli.JSON(c.stdout, v)

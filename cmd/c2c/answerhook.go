@@ -1,4 +1,5 @@
-// This part answers one event of a client's hooks: it records what the event says about the session, and shows waiting mail.
+// This part answers one event of a client's hooks: it records what the event says about the
+// session, and shows waiting mail.
 //
 // Clients run c2c hook at every tool call, so this package and its imports must start fast.
 
@@ -38,11 +39,13 @@ type HookProgram struct {
 	Cwd    string
 	// Open opens the root of a caller; without a session of the caller, that of the directory.
 	Open func(c callers.Caller, cwd string, processes sessions.ProcessTable) (*broker.Broker, error)
-	// Show writes the answer to standard output, or to standard error, and returns when the client has it.
+	// Show writes the answer to standard output, or to standard error, and returns when the client
+	// has it.
 	Show func(answer []byte, onStderr bool) error
 }
 
-// ErrOnStderr means that the answer is on standard error, and the exit status must make the client read it there.
+// ErrOnStderr means that the answer is on standard error, and the exit status must make the client
+// read it there.
 var ErrOnStderr = errors.New("the client reads the answer from standard error")
 
 // event is the event that Answer handles, with its session.
@@ -57,7 +60,8 @@ type event struct {
 	s sessions.Session
 }
 
-// Answer reads an event from standard input, and answers it. name is the name of the client that has sent the event.
+// Answer reads an event from standard input, and answers it. name is the name of the client that
+// has sent the event.
 func AnswerHook(ctx context.Context, p HookProgram, name string) (err error) {
 	e := event{HookProgram: p}
 	e.profile, _ = client.Find(name)
@@ -131,7 +135,8 @@ func (e *event) answer(ctx context.Context) error {
 	return nil
 }
 
-// takeBack makes mail wait again that a hook brought and the client has dropped since, and puts dropped posts into this answer.
+// takeBack makes mail wait again that a hook brought and the client has dropped since, and puts
+// dropped posts into this answer.
 func (e *event) takeBack(ctx context.Context) {
 	dropped := sync.OnceValue(func() hooks.Dropped {
 		last, _ := sessions.LastAnswer(e.b.Registry, e.s.ID)
@@ -169,8 +174,9 @@ func (e *event) concernsUs() bool {
 // lasting has the errors that come again until a person removes their cause.
 var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
-// showTrouble is for an error after which a person must repair something. Nobody sees a hook's standard error, so showTrouble shows the
-// error in the hook's answer. It returns the cause if a person need not repair anything, or if the answer may not have such a text.
+// showTrouble is for an error after which a person must repair something. Nobody sees a hook's
+// standard error, so showTrouble shows the error in the hook's answer. It returns the cause if a
+// person need not repair anything, or if the answer may not have such a text.
 func (e *event) showTrouble(cause error) error {
 	if !e.TellsTrouble() || !slices.ContainsFunc(lasting, func(one error) bool { return errors.Is(cause, one) }) {
 		return cause
@@ -179,7 +185,8 @@ func (e *event) showTrouble(cause error) error {
 	return e.showNote()
 }
 
-// clientProcess returns the process of the client that runs the hook; 0 if c2c cannot find this process.
+// clientProcess returns the process of the client that runs the hook; 0 if c2c cannot find this
+// process.
 func (e *event) clientProcess(table sessions.ProcessTable) int {
 	p := e.profile
 	switch {
@@ -194,7 +201,8 @@ func (e *event) clientProcess(table sessions.ProcessTable) int {
 	return pid
 }
 
-// findSession finds the session of the event. Afterwards e.s.ID is empty if the event belongs to no session, or needs no more work.
+// findSession finds the session of the event. Afterwards e.s.ID is empty if the event belongs to no
+// session, or needs no more work.
 func (e *event) findSession(ctx context.Context, c callers.Caller) (err error) {
 	if !e.ByProcess() {
 		e.s, err = e.b.Attach(ctx, c)
@@ -212,8 +220,9 @@ func (e *event) findSession(ctx context.Context, c callers.Caller) (err error) {
 	return err
 }
 
-// findAgent finds out in which agent of the session the event happened: in the session's own agent, or in a subagent. This may take time,
-// so findAgent first checks whether there is something to show. If not, shows is false, and the agent stays unknown.
+// findAgent finds out in which agent of the session the event happened: in the session's own agent,
+// or in a subagent. This may take time, so findAgent first checks whether there is something to
+// show. If not, shows is false, and the agent stays unknown.
 func (e *event) findAgent() (shows bool, err error) {
 	if !e.AgentUnknown() || !e.ShowsMail() {
 		return true, nil
@@ -229,10 +238,12 @@ func (e *event) findAgent() (shows bool, err error) {
 	return true, nil
 }
 
-// tellsUnseen reports whether there is mail that only the model has seen so far, and that this answer can show to the person.
+// tellsUnseen reports whether there is mail that only the model has seen so far, and that this
+// answer can show to the person.
 func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen()) > 0 }
 
-// ringByFile answers an event of the client's file watcher: it rings the session, unless another process rings the session.
+// ringByFile answers an event of the client's file watcher: it rings the session, unless another
+// process rings the session.
 func (e *event) ringByFile(ctx context.Context) error {
 	if client.OneShot(e.s.Client, e.pid) {
 		return nil
@@ -251,8 +262,9 @@ func (e *event) ringByFile(ctx context.Context) error {
 	return ErrOnStderr
 }
 
-// writePointer writes the pointer of the session's id, a file that the hook script reads. With the pointer, the script does not start c2c
-// while the mailbox is empty. For clients that run no script, writePointer does nothing.
+// writePointer writes the pointer of the session's id, a file that the hook script reads. With the
+// pointer, the script does not start c2c while the mailbox is empty. For clients that run no
+// script, writePointer does nothing.
 func (e *event) writePointer() error {
 	if !e.RunsScript() {
 		return nil

@@ -80,7 +80,8 @@ func (c *call) awaitAnswer(ctx context.Context, s sessions.Session, q *broker.Qu
 	return err
 }
 
-// handAnswer prints the answer as c2c poll-inbox would. An answer that is too long for the client's shell stays in the mailbox.
+// handAnswer prints the answer as c2c poll-inbox would. An answer that is too long for the client's
+// shell stays in the mailbox.
 func (c *call) handAnswer(ctx context.Context, s sessions.Session, a *broker.Answer) error {
 	r := c.reader(ctx, s)
 	shown, _, err := r.Render([]mail.Message{a.Message}, false)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Nobody waits for a session that has ended: what was asked is told at once to wait there, as the tool does.
+// Nobody waits for a session that has ended: what was asked is told at once to wait there, as the
+// tool does.
 func TestAskDoesNotWaitForAnAbsentSession(t *testing.T) {
 	root := scratch(t)
 	path := filepath.Join(root, "registry.json")

@@ -73,7 +73,8 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 	}
 }
 
-// What a shell would run in a word in double quotes comes through standard input as it is, at the places where help offers that.
+// What a shell would run in a word in double quotes comes through standard input as it is, at the
+// places where help offers that.
 func TestATextIsReadFromStandardInput(t *testing.T) {
 	const body = "run `make` in $HOME"
 	for _, args := range [][]string{

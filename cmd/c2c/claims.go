@@ -30,7 +30,8 @@ func claim(c *call, f *cli.Flags) action {
 
 type changeClaims = func(context.Context, *sessions.Registry, sessions.Session, claims.Wanted) ([]claims.Claim, error)
 
-// changeClaims makes or releases the claims that the words name, and prints them after the word says.
+// changeClaims makes or releases the claims that the words name, and prints them after the word
+// says.
 func (c *call) changeClaims(ctx context.Context, change changeClaims, task, why, says string) error {
 	s, err := c.attach(ctx, c.session)
 	if err != nil {

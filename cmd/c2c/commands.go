@@ -20,7 +20,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// errNothing is the result of poll-inbox --check if no mail waits. c2c does not print this error, and exits with 3.
+// errNothing is the result of poll-inbox --check if no mail waits. c2c does not print this error,
+// and exits with 3.
 var errNothing = errors.New("nothing waits")
 
 // lockWait is how long a command waits for another command's lock.
@@ -71,21 +72,24 @@ func (a *app) open(existing bool) (*broker.Broker, error) {
 
 func (a *app) log() inbox.Log { return sessions.WarningLogger(cli.Warnings(a.stderr)) }
 
-// caller describes on whose behalf a command acts. The argument explicit is a session that the person has named, or "".
+// caller describes on whose behalf a command acts. The argument explicit is a session that the
+// person has named, or "".
 func (a *app) caller(explicit string) callers.Caller {
 	return callers.Caller{Explicit: explicit, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
 }
 
-// acting returns the session for which the command acts. It sets Caller.Brief, so it does not find out whether the session's client lives.
+// acting returns the session for which the command acts. It sets Caller.Brief, so it does not find
+// out whether the session's client lives.
 func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	caller := c.caller(c.session)
 	caller.Brief = true
 	return c.attachAs(ctx, caller)
 }
 
-// attach finds the caller's session. If there is none, it makes one for a person at a terminal, so that an answer can reach them, and for
-// an agent whose hooks and server have not called c2c yet. If mail of another session must still be moved to this session, attach moves the
-// mail: a person has no hooks and no server that would do that.
+// attach finds the caller's session. If there is none, it makes one for a person at a terminal, so
+// that an answer can reach them, and for an agent whose hooks and server have not called c2c yet.
+// If mail of another session must still be moved to this session, attach moves the mail: a person
+// has no hooks and no server that would do that.
 func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
 	return c.attachAs(ctx, c.caller(explicit))
 }
@@ -114,7 +118,8 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	return s, nil
 }
 
-// adviseRegister adds to the error a hint how to register the unknown session. The argument name is the name that was typed, or "".
+// adviseRegister adds to the error a hint how to register the unknown session. The argument name is
+// the name that was typed, or "".
 func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	switch {
 	case name == "":

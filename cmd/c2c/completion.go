@@ -29,17 +29,20 @@ func completion(c *call, _ *cli.Flags) action {
 // completeVerb is the verb that the completion scripts call at each Tab.
 const completeVerb = "__complete"
 
-// complete answers completeVerb. It prints no error, because an error would get into the line that the person is typing.
+// complete answers completeVerb. It prints no error, because an error would get into the line that
+// the person is typing.
 func (a *app) complete(ctx context.Context, words []string) {
 	choices, files := cli.Complete(words, func(kind string) []cli.Choice { return a.offer(ctx, kind) })
 	fmt.Fprint(a.stdout, cli.Lines(choices, files))
 }
 
-// offerTime bounds the wait at a Tab. When the time is over, c2c offers the words that it has found.
+// offerTime bounds the wait at a Tab. When the time is over, c2c offers the words that it has
+// found.
 const offerTime = 500 * time.Millisecond
 
-// offer lists the aliases, the rooms or the message ids of the root, for the line that the person is typing. Other sessions chose these
-// words, and a word might mean something to the shell. Therefore offer leaves out each word that does not have the form of an alias.
+// offer lists the aliases, the rooms or the message ids of the root, for the line that the person
+// is typing. Other sessions chose these words, and a word might mean something to the shell.
+// Therefore offer leaves out each word that does not have the form of an alias.
 func (a *app) offer(ctx context.Context, kind string) (choices []cli.Choice) {
 	b, err := a.open(true)
 	if err != nil {
@@ -75,7 +78,8 @@ func roomList(b *broker.Broker) (choices []cli.Choice) {
 	return choices
 }
 
-// messages offers the last messages that the caller has received. Unless onlyReceived is set, it also offers the last sent messages.
+// messages offers the last messages that the caller has received. Unless onlyReceived is set, it
+// also offers the last sent messages.
 func messages(ctx context.Context, b *broker.Broker, caller callers.Caller, onlyReceived bool) (choices []cli.Choice) {
 	const limit = 10
 	add := func(m mail.Message, says string) {

@@ -174,8 +174,8 @@ func shellHome(t *testing.T) (root string, env []string) {
 	return root, []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + filepath.Dir(root), "TERM=dumb", "C2C_MCP_BROKER_ROOT=" + root}
 }
 
-// A shell with C2C_ANNOUNCE=1 tells its person of mail at the next prompt, once, and keeps the status of what was typed. Where a person
-// has no mailbox it makes none.
+// A shell with C2C_ANNOUNCE=1 tells its person of mail at the next prompt, once, and keeps the
+// status of what was typed. Where a person has no mailbox it makes none.
 func TestTheShellsAnnounceMail(t *testing.T) {
 	const told = "c2c: you have mail: c2c poll-inbox"
 	for name, tc := range map[string]struct{ start, load string }{

@@ -30,7 +30,8 @@ func (c *call) showSent(ctx context.Context, limit int) error {
 	}), err)
 }
 
-// search finds the messages with the given words, among those that a session has sent or received, and among the posts of its rooms.
+// search finds the messages with the given words, among those that a session has sent or received,
+// and among the posts of its rooms.
 func search(c *call, f *cli.Flags) action {
 	limit := f.Int("limit")
 	return func(ctx context.Context) error {
@@ -103,8 +104,8 @@ func preface(all []broker.Mail) string {
 	return mail.Preface(msgs)
 }
 
-// nameOf returns an alias for display outside an envelope. It returns "?" for text that is no valid address, because a peer may have
-// chosen the text.
+// nameOf returns an alias for display outside an envelope. It returns "?" for text that is no valid
+// address, because a peer may have chosen the text.
 func nameOf(alias string) string {
 	if !mail.IsAddress(alias) {
 		return "?"
@@ -148,7 +149,8 @@ func notesOf(m mail.Message) string {
 	return strings.Join(notes, ", ")
 }
 
-// printText indents each line of a message's text, so that no line looks like the head of another message.
+// printText indents each line of a message's text, so that no line looks like the head of another
+// message.
 func (c *call) printText(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
 		fmt.Fprint(c.stdout, "    "+line)

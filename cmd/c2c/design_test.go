@@ -11,7 +11,8 @@ import (
 	"c2c/client"
 )
 
-// The list of docs/design.md is that of layers: go test ./cmd/c2c -run TestTheDesignListsTheLayers -update writes it.
+// The list of docs/design.md is that of layers: go test ./cmd/c2c -run TestTheDesignListsTheLayers
+// -update writes it.
 func TestTheDesignListsTheLayers(t *testing.T) {
 	var want strings.Builder
 	for _, row := range layers {

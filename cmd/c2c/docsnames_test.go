@@ -91,7 +91,8 @@ func ourTree(t *testing.T) tree {
 	return all
 }
 
-// hasWord says whether the code has a word, or one that contains it: of some tests the pages give only a part.
+// hasWord says whether the code has a word, or one that contains it: of some tests the pages give
+// only a part.
 func (t tree) hasWord(name string) bool {
 	for word := range t.words {
 		if strings.Contains(word, name) {

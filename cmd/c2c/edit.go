@@ -20,9 +20,10 @@ import (
 // maxEvent bounds an event of a hook, in bytes.
 const maxEvent = 16 << 20
 
-// sawEdit handles an event before or after a tool edits a file. Before the edit it may refuse the edit. After the edit, if other sessions
-// have claimed the file, it adds a warning to the answer. If no session has claimed anything, sawEdit costs one system call. An error about
-// claims is printed, not returned, because it must not keep mail back.
+// sawEdit handles an event before or after a tool edits a file. Before the edit it may refuse the
+// edit. After the edit, if other sessions have claimed the file, it adds a warning to the answer.
+// If no session has claimed anything, sawEdit costs one system call. An error about claims is
+// printed, not returned, because it must not keep mail back.
 func (e *event) sawEdit(ctx context.Context) (refused bool, err error) {
 	path, before := e.Edits()
 	if path == "" || !claims.There(e.b.Registry) {
@@ -47,8 +48,8 @@ func (e *event) sawEdit(ctx context.Context) (refused bool, err error) {
 	return false, nil
 }
 
-// warnOfClaims answers the event of a client before a tool call that edits files: it says which sessions have claimed them. An error here
-// never stops the tool call.
+// warnOfClaims answers the event of a client before a tool call that edits files: it says which
+// sessions have claimed them. An error here never stops the tool call.
 func (c *call) warnOfClaims(ctx context.Context, name string) error {
 	data, err := io.ReadAll(io.LimitReader(c.stdin, maxEvent))
 	if err != nil {

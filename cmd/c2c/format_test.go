@@ -8,8 +8,8 @@ import (
 	"c2c/e2e/need"
 )
 
-// formatProgram uses a root as docs/compatibility.md says: it takes the lock files with lockf, replaces JSON arrays whole, and appends
-// lines of JSON to an archive.
+// formatProgram uses a root as docs/compatibility.md says: it takes the lock files with lockf,
+// replaces JSON arrays whole, and appends lines of JSON to an archive.
 const formatProgram = `
 import fcntl, json, os, sys, time
 root, verb, *args = sys.argv[1:]
@@ -45,7 +45,8 @@ elif verb == "history":
     for line in open(os.path.join(root, "archive", args[0] + ".jsonl")): print(json.loads(line)["content"])
 `
 
-// A program that knows only the format registers, sends and reads in a root of ours, and each reads what the other has written.
+// A program that knows only the format registers, sends and reads in a root of ours, and each reads
+// what the other has written.
 func TestAProgramOfTheFormatIsReadAndReads(t *testing.T) {
 	need.Tools(t, "python3")
 	root := scratch(t)

@@ -13,11 +13,12 @@ import (
 	"c2c/sessions/callers"
 )
 
-// hookTime bounds the time of a hook, so that no tool call hangs because of c2c. After 5 s, the hook script would kill c2c.
+// hookTime bounds the time of a hook, so that no tool call hangs because of c2c. After 5 s, the
+// hook script would kill c2c.
 const hookTime = 4 * time.Second
 
-// answerHook answers an event of a client. If it returns an error, main prints the error, but exits with 0: to a client, another status
-// may mean that the tool call is refused.
+// answerHook answers an event of a client. If it returns an error, main prints the error, but exits
+// with 0: to a client, another status may mean that the tool call is refused.
 func answerHook(c *call, f *cli.Flags) action {
 	name, edit := f.Text("client"), f.Bool("edit")
 	return func(ctx context.Context) error {

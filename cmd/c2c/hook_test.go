@@ -345,7 +345,8 @@ func TestAnEventWithoutASessionIsThatOfTheProcessAbove(t *testing.T) {
 	}
 }
 
-// A window has several conversations, those of its subagents among them: the one in which its person writes is told once.
+// A window has several conversations, those of its subagents among them: the one in which its
+// person writes is told once.
 func TestCursorIsToldWhereItsPersonWrites(t *testing.T) {
 	root := scratch(t)
 	b, err := broker.Open(broker.Config{Root: root})
@@ -402,8 +403,8 @@ func TestAHookFindsItsProjectByTheVariable(t *testing.T) {
 	}
 }
 
-// The client still runs the hooks that it has read before c2c was uninstalled. A plugin of the client's marketplace is
-// not taken out by that.
+// The client still runs the hooks that it has read before c2c was uninstalled. A plugin of the
+// client's marketplace is not taken out by that.
 func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
 	root := scratch(t)
 	home := filepath.Join(filepath.Dir(root), "home")
@@ -430,7 +431,8 @@ func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
 	shows(true)
 }
 
-// What a hook says on standard error nobody sees: that a person has to repair the root stands in the answer.
+// What a hook says on standard error nobody sees: that a person has to repair the root stands in
+// the answer.
 func TestASessionWhoseRootCannotBeUsedIsToldSoByItsHook(t *testing.T) {
 	for name, spoil := range map[string]func(root string) error{
 		"the registry is a folder": func(root string) error {
@@ -455,7 +457,8 @@ func TestASessionWhoseRootCannotBeUsedIsToldSoByItsHook(t *testing.T) {
 	}
 }
 
-// The loop guard is told of a tool call and of a person's prompt, and of nothing that only answers mail.
+// The loop guard is told of a tool call and of a person's prompt, and of nothing that only answers
+// mail.
 func TestAHookTellsOfWork(t *testing.T) {
 	root := scratch(t)
 	file := filepath.Join(root, "amber.work")
@@ -484,7 +487,8 @@ func TestAHookTellsOfWork(t *testing.T) {
 	}
 }
 
-// A hook of the conversation before may come after the first one of the new conversation. Nobody reads what it shows, and it ends nothing.
+// A hook of the conversation before may come after the first one of the new conversation. Nobody
+// reads what it shows, and it ends nothing.
 func TestALateHookOfAConversationThatHasEndedDoesNothing(t *testing.T) {
 	root := scratch(t)
 	hook := func(id, event string, shows bool) {
@@ -522,7 +526,8 @@ func TestALateHookOfAConversationThatHasEndedDoesNothing(t *testing.T) {
 	said("read")
 }
 
-// Mail of another session begins a turn of Qwen Code without an event. Its answer is none to what a prompt had brought that was taken back.
+// Mail of another session begins a turn of Qwen Code without an event. Its answer is none to what a
+// prompt had brought that was taken back.
 func TestATurnOfMailAnswersNothingThatWasTakenBack(t *testing.T) {
 	for _, end := range []string{`"PostToolUse","tool_name":"shell"`, `"Stop"`} {
 		root, log := scratch(t), filepath.Join(t.TempDir(), "log")

@@ -19,7 +19,8 @@ import (
 	"c2c/serve/live"
 )
 
-// lived makes a root with a file of every kind, and one session, cedar, whose mail nothing of that touches.
+// lived makes a root with a file of every kind, and one session, cedar, whose mail nothing of that
+// touches.
 func lived(t *testing.T) string {
 	t.Helper()
 	root := scratch(t)
@@ -133,8 +134,8 @@ var layouts = map[string]func([]byte) []byte{
 	"nothing":      func([]byte) []byte { return nil },
 }
 
-// Nothing that stands in a file of a root ends a command, or the work of what looks at the whole root, or costs another
-// session its mail.
+// Nothing that stands in a file of a root ends a command, or the work of what looks at the whole
+// root, or costs another session its mail.
 func TestNoFileOfARootEndsACommand(t *testing.T) {
 	t.Parallel()
 	root := lived(t)
@@ -182,7 +183,8 @@ var everyVerb = [][]string{
 	{"resume", "amber"}, {"register", "amber2"}, {"sweep"},
 }
 
-// wantUnharmed runs commands of two sessions, and looks at the whole root as a daemon does, with one file of it changed.
+// wantUnharmed runs commands of two sessions, and looks at the whole root as a daemon does, with
+// one file of it changed.
 func wantUnharmed(t *testing.T, root string, all map[string][]byte, name, what string, data []byte, verbs [][]string) {
 	t.Helper()
 	defer func() {

@@ -16,8 +16,8 @@ import (
 	"c2c/client"
 )
 
-// layer is what a package is for, and what it may import besides the standard library: each of our packages by its own name,
-// another module by its path.
+// layer is what a package is for, and what it may import besides the standard library: each of our
+// packages by its own name, another module by its path.
 type layer struct{ name, contract, imports string }
 
 // layers is the policy, from the programs down. The list in docs/design.md is made of it.
@@ -118,8 +118,8 @@ var layers = []layer{
 		"golang.org/x/sys"},
 }
 
-// layerOf gives the row of a package, nil when it has none. The package wake/NAME of a client with a
-// protocol of its own has the row wake/<client>.
+// layerOf gives the row of a package, nil when it has none. The package wake/NAME of a client with
+// a protocol of its own has the row wake/<client>.
 func layerOf(pkg string) *layer {
 	name, isBelow := strings.CutPrefix(pkg, "wake/")
 	if p, known := client.Find(name); isBelow && known && p.Protocol {
@@ -229,7 +229,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// underOne says whether packages stand below the first of them: together they are one to the others.
+// underOne says whether packages stand below the first of them: together they are one to the
+// others.
 func underOne(sorted []string) bool {
 	return !slices.ContainsFunc(sorted, func(pkg string) bool { return !below(pkg, sorted[0]) })
 }
@@ -282,7 +283,8 @@ func below(name, path string) bool { return name == path || strings.HasPrefix(na
 // clientLayers have a file for each client, or a folder.
 var clientLayers = []string{"client", "hooks", "install", "wake", "wake/terminal"}
 
-// docs/adding-a-client.md: what is known of a client stands in its own files, and those register it.
+// docs/adding-a-client.md: what is known of a client stands in its own files, and those register
+// it.
 func TestClientsAreNamedInTheirOwnFilesOnly(t *testing.T) {
 	for _, s := range product(t) {
 		for _, name := range client.Names() {
@@ -304,9 +306,9 @@ func ownFile(s source, name string) bool {
 // ofLibraries are names of a library for terminals, which have a cursor.
 var ofLibraries = []string{"ShowCursor", "HideCursor"}
 
-// mentions lists where a file names a client, in text or in code. Some clients are called like a thing:
-// a terminal has a cursor. So in text the name counts as the first word, in a path or behind an option,
-// and with a capital letter. A lower-case word inside of a sentence does not.
+// mentions lists where a file names a client, in text or in code. Some clients are called like a
+// thing: a terminal has a cursor. So in text the name counts as the first word, in a path or behind
+// an option, and with a capital letter. A lower-case word inside of a sentence does not.
 func mentions(fset *token.FileSet, file *ast.File, name string) (found []string) {
 	large := "(?:" + strings.ToUpper(name[:1]) + name[1:] + "|" + strings.ToUpper(name) + ")"
 	inText := regexp.MustCompile(`(?:^|[-/.@=:~]|-\w+ )` + name + `(?:\W|$)|\b` + name + `[-/=@:]\w|(?:^|[\W_])` + large + `(?:[\W_]|$)`)

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// limit is like a context of context.WithTimeout, but it starts no timer until a caller needs the channel of Done. Few commands need that
-// channel. A timer would start the runtime's poller, which costs a thread and five system calls.
+// limit is like a context of context.WithTimeout, but it starts no timer until a caller needs the
+// channel of Done. Few commands need that channel. A timer would start the runtime's poller, which
+// costs a thread and five system calls.
 type limit struct {
 	context.Context
 	at time.Time // the deadline
@@ -31,7 +32,8 @@ func (l *limit) end() {
 	}
 }
 
-// timed returns the context with the timer. If there is none yet, timed makes one if create is set, and otherwise returns nil.
+// timed returns the context with the timer. If there is none yet, timed makes one if create is set,
+// and otherwise returns nil.
 func (l *limit) timed(create bool) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +65,8 @@ func (l *limit) Err() error {
 	return nil
 }
 
-// Value passes the key to the context with the timer, if there is one. Package context uses this to find out why a context has ended.
+// Value passes the key to the context with the timer, if there is one. Package context uses this to
+// find out why a context has ended.
 func (l *limit) Value(key any) any {
 	if c := l.timed(false); c != nil {
 		return c.Value(key)

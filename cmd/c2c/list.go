@@ -42,7 +42,8 @@ func list(c *call, f *cli.Flags) action {
 	}
 }
 
-// printList prints the list of sessions. If all is true, the list also has ended sessions and session ids, and its lines may be long.
+// printList prints the list of sessions. If all is true, the list also has ended sessions and
+// session ids, and its lines may be long.
 func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "HANDED", "CLIENT", "ROLE"}}
 	ended, withMail := 0, 0
@@ -111,8 +112,8 @@ func (t *table) add(r sessions.Listed, now time.Time) *[]string {
 	return &(*t)[len(*t)-1]
 }
 
-// text returns the table with aligned cells. Unless wide is true, each line has at most lineWidth columns: a long alias stands on its
-// own line, and a long role is cut.
+// text returns the table with aligned cells. Unless wide is true, each line has at most lineWidth
+// columns: a long alias stands on its own line, and a long role is cut.
 func (t table) text(wide bool) string {
 	const gap, role = 2, 7
 	widths := make([]int, len(t[0]))
@@ -173,8 +174,9 @@ func columns(line string) (n int) {
 	return n
 }
 
-// wide has the first and last character of each block whose characters take two columns: East Asian scripts and pictures. The library that
-// c2c watch uses knows each character. c2c itself does not use this library, because then every hook would load its tables.
+// wide has the first and last character of each block whose characters take two columns: East Asian
+// scripts and pictures. The library that c2c watch uses knows each character. c2c itself does not
+// use this library, because then every hook would load its tables.
 var wide = [...][2]rune{{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}}
 
 func width(r rune) int {

@@ -10,7 +10,8 @@ import (
 	"c2c/sessions"
 )
 
-// showHosts prints the list of sessions, and then the paired machines, with the sessions that c2c knows there.
+// showHosts prints the list of sessions, and then the paired machines, with the sessions that c2c
+// knows there.
 func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) error {
 	var broken []error // outboxes that could not be read
 	for _, h := range hosts {

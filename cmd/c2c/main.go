@@ -1,7 +1,8 @@
 // Command c2c carries mail between coding agents.
 //
-// c2c is kept small on purpose: clients run it as a hook on every tool call, and scripts call c2c send. So it must start as fast as an
-// empty program. Verbs that need a large library are in c2cd, which c2c runs for them.
+// c2c is kept small on purpose: clients run it as a hook on every tool call, and scripts call c2c
+// send. So it must start as fast as an empty program. Verbs that need a large library are in c2cd,
+// which c2c runs for them.
 package main
 
 import (
@@ -30,8 +31,8 @@ const (
 	exitLocked  = cli.Locked
 )
 
-// exitOnStderr makes a client show the standard error of c2c to its model. c2c uses this exit status for a ring, and for answers that the
-// client's protocol wants on standard error.
+// exitOnStderr makes a client show the standard error of c2c to its model. c2c uses this exit
+// status for a ring, and for answers that the client's protocol wants on standard error.
 const exitOnStderr = 2
 
 // app has the program's input, output and environment. A test makes an app of its own.
@@ -43,8 +44,8 @@ type app struct {
 	lockWait       time.Duration // how long to wait for another process's lock
 }
 
-// command is one verb. The table of package cli has a row for the verb. The function setup binds the verb's options, and returns the verb's
-// action.
+// command is one verb. The table of package cli has a row for the verb. The function setup binds
+// the verb's options, and returns the verb's action.
 type command struct {
 	name   string
 	traits traits
@@ -78,7 +79,8 @@ func main() {
 	widen(-1)
 	cwd, _ := os.Getwd() // without a working directory, only an absolute root works
 	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd, lockWait}
-	// There is no signal handler: a kill at any time loses nothing, and a handler would slow down the start of every hook.
+	// There is no signal handler: a kill at any time loses nothing, and a handler would slow down
+	// the start of every hook.
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }
 

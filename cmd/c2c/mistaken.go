@@ -9,8 +9,9 @@ import (
 	"c2c/sessions"
 )
 
-// meantBy has a line for each verb: the verb, and then words that other programs use for it. The line with - has words for ending a
-// session, for which there is no verb. No two lines have the same word.
+// meantBy has a line for each verb: the verb, and then words that other programs use for it. The
+// line with - has words for ending a session, for which there is no verb. No two lines have the
+// same word.
 const meantBy = `poll-inbox read inbox messages message mail mails check get recv receive fetch new unread wait listen pull next
 list ls ps who sessions agents peers users
 status show state
@@ -31,7 +32,8 @@ doctor debug diagnose
 - stop kill end quit exit logout leave unregister
 dead-letter lost`
 
-// noVerb returns an error for a command line that does not begin with a verb. The error's hint says what to type instead.
+// noVerb returns an error for a command line that does not begin with a verb. The error's hint says
+// what to type instead.
 func noVerb(args []string) error {
 	name := strings.TrimPrefix(args[0], "@")
 	err := fmt.Errorf("%w: no such verb %q", errUsage, args[0])

@@ -19,8 +19,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// A register that takes an absent holder's mail is stopped with the mail in its hands, a second one comes, and
-// the first is killed.
+// A register that takes an absent holder's mail is stopped with the mail in its hands, a second one
+// comes, and the first is killed.
 func TestAKilledTakeoverLosesNoMail(t *testing.T) {
 	const count = 3000
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

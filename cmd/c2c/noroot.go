@@ -11,14 +11,14 @@ import (
 	"c2c/sessions"
 )
 
-// A verb that only reads makes no root. Otherwise, if C2C_MCP_BROKER_ROOT has a mistyped name, c2c would make directories with this
-// name, and the answer would look as if the name were right.
+// A verb that only reads makes no root. Otherwise, if C2C_MCP_BROKER_ROOT has a mistyped name, c2c
+// would make directories with this name, and the answer would look as if the name were right.
 
 // errNoRoot stands for the error of open: the root is missing, and the verb needs it.
 var errNoRoot = errors.New("no root")
 
-// emptyAnswer says what a verb that only reads answers if there is no root: the value to print with --json, or an error. needsRoot is false
-// for a verb that may make a root.
+// emptyAnswer says what a verb that only reads answers if there is no root: the value to print with
+// --json, or an error. needsRoot is false for a verb that may make a root.
 func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot bool) {
 	switch {
 	case verb != "poll-inbox":
@@ -51,7 +51,8 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 	return &sessions.UnknownAliasError{Alias: c.session}, c.session != "" // a named session must exist
 }
 
-// showEmpty prints on standard error that there is no root. The verb still succeeds, unless the argument answer is an error.
+// showEmpty prints on standard error that there is no root. The verb still succeeds, unless the
+// argument answer is an error.
 func (c *call) showEmpty(missing error, answer any) error {
 	if answer == errNothing {
 		return errNothing

@@ -103,7 +103,8 @@ func (a asking) cancel(ctx context.Context, alias string) error {
 	return a.answer(map[string]int{"cancelled": n}, fmt.Sprintf("no notice about %s any more", alias))
 }
 
-// await waits for the notice, takes it and prints it. If this process is killed, the notice comes as mail.
+// await waits for the notice, takes it and prints it. If this process is killed, the notice comes
+// as mail.
 func (a asking) await(ctx context.Context, r owed.Request) error {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "c2c: waiting until %s; Ctrl-C ends that\n", awaited(r))
@@ -133,7 +134,8 @@ func (a asking) look(ctx context.Context, checker *owed.RequestChecker, r owed.R
 		return nil, err
 	}
 	files = owed.RequestFiles(a.b.Registry, waiting)
-	// A request is removed after its notice was sent. Look for the notice only after that: looking takes the mailbox's lock.
+	// A request is removed after its notice was sent. Look for the notice only after that: looking
+	// takes the mailbox's lock.
 	if slices.ContainsFunc(waiting, func(other owed.Request) bool { return other.ID == r.ID }) {
 		return files, nil
 	}
@@ -147,8 +149,8 @@ func (a asking) look(ctx context.Context, checker *owed.RequestChecker, r owed.R
 	return files, err
 }
 
-// take prints the notice if it has come, and acknowledges it. coming means that another reader of this session has the notice, but may still
-// put it back.
+// take prints the notice if it has come, and acknowledges it. coming means that another reader of
+// this session has the notice, but may still put it back.
 func (a asking) take(ctx context.Context, r owed.Request) (told, coming bool, err error) {
 	box, err := a.b.Mailbox(a.by.ID)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// A look that closed one of the files that the command watches would cause the next look, ten times a second.
+// A look that closed one of the files that the command watches would cause the next look, ten times
+// a second.
 func TestALookOfAWaitDoesNotCauseTheNext(t *testing.T) {
 	t.Parallel()
 	b, err := broker.Open(broker.Config{Root: t.TempDir()})

@@ -13,7 +13,8 @@ import (
 	"c2c/internal/format"
 )
 
-// obligations shows the answers that a session owes, and the answers that others owe to the session. A person sees those of all sessions.
+// obligations shows the answers that a session owes, and the answers that others owe to the
+// session. A person sees those of all sessions.
 func obligations(c *call, f *cli.Flags) action {
 	all, stats := f.Bool("all"), f.Bool("stats")
 	return func(ctx context.Context) error {
@@ -38,7 +39,8 @@ func obligations(c *call, f *cli.Flags) action {
 	}
 }
 
-// printObligations prints what the session owes, then what others owe it, then the rest. In each part it keeps the order of the list.
+// printObligations prints what the session owes, then what others owe it, then the rest. In each
+// part it keeps the order of the list.
 func (c *call) printObligations(list []broker.Obligation, now time.Time) {
 	if len(list) == 0 {
 		c.printf("(no obligations)\n")

@@ -9,7 +9,8 @@ import (
 	"c2c/broker/owed"
 )
 
-// Who has asked stands before who was asked, whoever looks: a person who looks takes "by birch to oak" for a question of birch.
+// Who has asked stands before who was asked, whoever looks: a person who looks takes "by birch to
+// oak" for a question of birch.
 func TestObligationsSayWhoAsked(t *testing.T) {
 	now := time.Now()
 	for side, want := range map[string]string{

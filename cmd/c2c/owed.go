@@ -15,8 +15,8 @@ import (
 	"c2c/sessions"
 )
 
-// meetDeadlines acts on due deadlines of the root, unless a lasting process such as a server does that.
-// Usually no deadline is due. An error is only printed, so that the command continues.
+// meetDeadlines acts on due deadlines of the root, unless a lasting process such as a server does
+// that. Usually no deadline is due. An error is only printed, so that the command continues.
 func (c *call) meetDeadlines(ctx context.Context) {
 	reg := c.b.Registry
 	if !owed.MayBeDue(reg) {
@@ -39,7 +39,8 @@ func (a *app) showOnDesktop(ctx context.Context, text string) error {
 	return proc.ShowOnDesktop(ctx, a.getenv, text)
 }
 
-// printOwed prints the deadlines of a message, why it is held or waits, and the notices that its sender has got.
+// printOwed prints the deadlines of a message, why it is held or waits, and the notices that its
+// sender has got.
 func (c *call) printOwed(s broker.MessageStatus) {
 	if !s.ExpiresAt.IsZero() && s.State != owed.Expired && s.State != sessions.Read {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
@@ -62,8 +63,8 @@ func (c *call) printOwed(s broker.MessageStatus) {
 	}
 }
 
-// letGoOn lets two agents continue after the loop guard has stopped them. Only a person may do this: if a text
-// of c2c tells a model about this command, the model runs it.
+// letGoOn lets two agents continue after the loop guard has stopped them. Only a person may do
+// this: if a text of c2c tells a model about this command, the model runs it.
 func letGoOn(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) != 2 {

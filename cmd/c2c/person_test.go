@@ -54,7 +54,8 @@ func TestAPersonWhoIsNotToBeDisturbedIsToldThatNothingWakesThem(t *testing.T) {
 	}
 }
 
-// Each verb that acts for a session takes its name in the same two ways. Who has typed the name is not told it again.
+// Each verb that acts for a session takes its name in the same two ways. Who has typed the name is
+// not told it again.
 func TestASessionIsNamedAlikeEverywhere(t *testing.T) {
 	for _, option := range []string{"--session-id", "--from"} {
 		root := scratch(t)
@@ -130,7 +131,8 @@ func TestHistoryWithoutALimitIsAll(t *testing.T) {
 	}
 }
 
-// A person reads letters, of which none can look like another one; an agent reads envelopes, in its terminal, too.
+// A person reads letters, of which none can look like another one; an agent reads envelopes, in its
+// terminal, too.
 func TestAPersonsTerminalShowsLetters(t *testing.T) {
 	root, env := shellHome(t)
 	mustRun(t, root, "", "register", "birch", "--session-id", "birch")

@@ -29,8 +29,8 @@ func (c *call) printMail(ctx context.Context, msgs []mail.Message) error {
 	return nil
 }
 
-// printAll prints messages: in plain form for a person at a terminal (printLetter), otherwise in envelopes. Text without an envelope
-// could mislead an agent.
+// printAll prints messages: in plain form for a person at a terminal (printLetter), otherwise in
+// envelopes. Text without an envelope could mislead an agent.
 func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	if len(msgs) == 0 {
 		c.printf("(no messages)\n")
@@ -48,8 +48,8 @@ func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	}
 }
 
-// forPerson reports whether the answer goes to a terminal at which a person has typed the command. A terminal alone proves nothing,
-// because an agent's shell may have one, too.
+// forPerson reports whether the answer goes to a terminal at which a person has typed the command.
+// A terminal alone proves nothing, because an agent's shell may have one, too.
 func (c *call) forPerson(ctx context.Context) bool {
 	out, ok := c.stdout.(*answer).to.(*os.File)
 	if !ok {
@@ -116,10 +116,12 @@ func pollInbox(c *call, f *cli.Flags) action {
 	}
 }
 
-// maxCounted bounds how many bytes of waiting mail c2c reads in order to count the messages, or to offer their ids.
+// maxCounted bounds how many bytes of waiting mail c2c reads in order to count the messages, or to
+// offer their ids.
 const maxCounted = 1 << 20
 
-// check is poll-inbox --check. It returns errNothing if no mail waits. With --json it prints how many messages wait, and from whom.
+// check is poll-inbox --check. It returns errNothing if no mail waits. With --json it prints how
+// many messages wait, and from whom.
 func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) error {
 	some, err := m.Ready(ctx)
 	if err != nil {
@@ -170,7 +172,8 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 	return c.printMail(ctx, msgs)
 }
 
-// reader makes a Reader for all waiting mail. If this process runs in a client's shell, the Reader takes only what the shell passes on.
+// reader makes a Reader for all waiting mail. If this process runs in a client's shell, the Reader
+// takes only what the shell passes on.
 func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	ofSession := s.Client
 	if c.session != "" {

@@ -11,8 +11,8 @@ import (
 	"c2c/wake"
 )
 
-// record records what the event says about the session: whether it works, answers, or is in a turn. byPlugin is true if c2c's plugin in
-// the client does everything else.
+// record records what the event says about the session: whether it works, answers, or is in a turn.
+// byPlugin is true if c2c's plugin in the client does everything else.
 func (e *event) record(ctx context.Context) (byPlugin bool, err error) {
 	e.warn(errors.Join(e.sawWork(), e.sawAnswer(ctx)))
 	does := sessions.State(e.Does())
@@ -40,7 +40,8 @@ func (e *event) sawWork() error {
 	return nil
 }
 
-// sawAnswer records what the event says about answers of the session's model. It runs before the hook hands over mail.
+// sawAnswer records what the event says about answers of the session's model. It runs before the
+// hook hands over mail.
 func (e *event) sawAnswer(ctx context.Context) error {
 	if why := e.Failure(); why != "" {
 		return sessions.SawFailure(ctx, e.b.Registry, e.s.ID, why)
@@ -59,8 +60,9 @@ func (e *event) sawAnswer(ctx context.Context) error {
 	return nil
 }
 
-// expectAnswers records that handed-over mail waits for an answer of the model. An older hook script does not call c2c when the model
-// answers. If such a script runs this hook, expectAnswers does nothing, and the mail counts as read at once.
+// expectAnswers records that handed-over mail waits for an answer of the model. An older hook
+// script does not call c2c when the model answers. If such a script runs this hook, expectAnswers
+// does nothing, and the mail counts as read at once.
 func (e *event) expectAnswers() {
 	if e.TellsAnswers() && (!e.RunsScript() || e.Getenv(hooks.ScriptEnv) != "") {
 		e.warn(sessions.ExpectAnswers(e.b.Registry, e.s.ID))

@@ -21,7 +21,8 @@ func reply(c *call, f *cli.Flags) action {
 		var from sessions.Session
 		var answered mail.Message
 		words := c.words
-		// Find the answered message before reading the text: while c2c reads the text, other mail may be handed over.
+		// Find the answered message before reading the text: while c2c reads the text, other mail
+		// may be handed over.
 		err := c.limited(ctx, func(ctx context.Context) (err error) {
 			if from, err = c.acting(ctx); err == nil {
 				answered, words, err = c.toAnswer(ctx, from, words, d.file != "")
@@ -67,7 +68,8 @@ func (c *call) replyToMail(ctx context.Context, from sessions.Session, answered 
 	}, err
 }
 
-// replyToPost posts the answer to a message that came from a room. The function show prints the receipt.
+// replyToPost posts the answer to a message that came from a room. The function show prints the
+// receipt.
 func (c *call) replyToPost(ctx context.Context, from sessions.Session, answered mail.Message, d *draft) (show func() error, err error) {
 	c.b.Brief = false // the receipt says whom the post wakes
 	r, err := rooms.ReplyToPost(ctx, c.b, from, answered, rooms.Draft{Message: d.message, Limit: rooms.LimitOf(c.getenv)})
@@ -85,9 +87,10 @@ func (c *call) sayDone(ctx context.Context, s sessions.Session) error {
 	return nil
 }
 
-// toAnswer returns the message to answer, and the words of the answer. fromFile means that a file has the text. The first word is the id of
-// the message, except in two cases: there is no word, or the only word is the text (it does not look like an id, and fromFile is not set).
-// Then the command answers the message that was handed over last.
+// toAnswer returns the message to answer, and the words of the answer. fromFile means that a file
+// has the text. The first word is the id of the message, except in two cases: there is no word, or
+// the only word is the text (it does not look like an id, and fromFile is not set). Then the
+// command answers the message that was handed over last.
 func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, fromFile bool) (mail.Message, []string, error) {
 	if more := fromFile || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])

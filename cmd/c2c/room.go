@@ -49,7 +49,8 @@ func (c *call) showPosted(r rooms.Receipt) error {
 // maxNews bounds the text about new posts in rooms that c2c prints after the mail, in bytes.
 const maxNews = 4 << 10
 
-// showNews prints the new posts in the rooms of a session, after its mail, and records that the session has seen them.
+// showNews prints the new posts in the rooms of a session, after its mail, and records that the
+// session has seen them.
 func showNews(ctx context.Context, c *call, s sessions.Session) error {
 	if c.json { // the answer is a JSON list of messages, without posts
 		return nil

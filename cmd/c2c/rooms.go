@@ -8,15 +8,18 @@ import (
 	"c2c/wake"
 )
 
-// mayHaveNews reports whether the session is in a room, and the answer to this event may have posts.
+// mayHaveNews reports whether the session is in a room, and the answer to this event may have
+// posts.
 func (e *event) mayHaveNews() bool {
 	return e.s.Facts.InRooms && (e.TellsTrouble() || e.Often() && e.ShowsMail())
 }
 
-// addNews puts the new posts of the session's rooms into the answer. At the beginning of a turn it takes them from all rooms, and within a
-// turn from rooms with the level open. At the end of a turn it adds nothing: the client would give the posts to its model as a new turn.
+// addNews puts the new posts of the session's rooms into the answer. At the beginning of a turn it
+// takes them from all rooms, and within a turn from rooms with the level open. At the end of a turn
+// it adds nothing: the client would give the posts to its model as a new turn.
 //
-// An answer that may not have a peer's words says at the beginning of a turn that there are new posts, and the posts stay new.
+// An answer that may not have a peer's words says at the beginning of a turn that there are new
+// posts, and the posts stay new.
 func (e *event) addNews(ctx context.Context) rooms.News {
 	if !e.mayHaveNews() {
 		return rooms.News{}

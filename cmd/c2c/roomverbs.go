@@ -17,7 +17,8 @@ import (
 	"c2c/sessions"
 )
 
-// roomCall is one run of c2c rooms: it makes rooms, joins and leaves them, lists and shows them. To post to a room, people use c2c send.
+// roomCall is one run of c2c rooms: it makes rooms, joins and leaves them, lists and shows them. To
+// post to a room, people use c2c send.
 type roomCall struct {
 	*call
 	st    rooms.Store
@@ -292,7 +293,8 @@ func roomMessages(posts []rooms.Post, room string) (all []mail.Message) {
 	return all
 }
 
-// invite invites the sessions one after the other. If one fails, the sessions before it stay members.
+// invite invites the sessions one after the other. If one fails, the sessions before it stay
+// members.
 func (c *roomCall) invite(ctx context.Context, s sessions.Session) error {
 	for _, alias := range c.words[1:] {
 		r, in, err := rooms.Invite(ctx, c.b, s, c.words[0], alias)

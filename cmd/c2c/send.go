@@ -51,7 +51,8 @@ func (d *draft) complete(c *call, words []string) (err error) {
 	return err
 }
 
-// send completes the message, and then calls the function do with the sender. The function do has a time limit; reading the body has none.
+// send completes the message, and then calls the function do with the sender. The function do has a
+// time limit; reading the body has none.
 func (d *draft) send(ctx context.Context, c *call, words []string, do func(context.Context, sessions.Session) error) error {
 	if err := d.complete(c, words); err != nil {
 		return err
@@ -110,8 +111,8 @@ func send(c *call, f *cli.Flags) action {
 	}
 }
 
-// meantToSend returns a hint for a first word that is not an alias: the command that the person may have meant, or "" if it
-// finds no such command.
+// meantToSend returns a hint for a first word that is not an alias: the command that the person may
+// have meant, or "" if it finds no such command.
 func (c *call) meantToSend(ctx context.Context) string {
 	to := c.words[0]
 	several := strings.ContainsAny(strings.Trim(to, " ,;"), " ,;")
@@ -126,7 +127,8 @@ func (c *call) meantToSend(ctx context.Context) string {
 	return ""
 }
 
-// aliasOf returns the alias that a word means, as its session spells it; "" if no session has this alias.
+// aliasOf returns the alias that a word means, as its session spells it; "" if no session has this
+// alias.
 func (c *call) aliasOf(ctx context.Context, word string) string {
 	if s, err := callers.Resolve(ctx, c.b.Registry, callers.Caller{Explicit: word}); err == nil && strings.EqualFold(s.Alias, word) {
 		return s.Alias
@@ -134,7 +136,8 @@ func (c *call) aliasOf(ctx context.Context, word string) string {
 	return ""
 }
 
-// warnOfTwo warns after `c2c send amber birch hi` that birch is a word of the message, not a second receiver.
+// warnOfTwo warns after `c2c send amber birch hi` that birch is a word of the message, not a second
+// receiver.
 func (c *call) warnOfTwo(ctx context.Context, words []string) {
 	if len(words) < 3 {
 		return

@@ -84,8 +84,8 @@ func (h *shower) handOver(ctx context.Context) error {
 	return err
 }
 
-// watch asks the client to watch the mailbox. It shows no mail: at this event, before any prompt, mail in the answer starts no turn. Later
-// a ring wakes the session.
+// watch asks the client to watch the mailbox. It shows no mail: at this event, before any prompt,
+// mail in the answer starts no turn. Later a ring wakes the session.
 func (h *shower) watch() error {
 	box, err := h.b.Mailbox(h.s.ID)
 	if err != nil {

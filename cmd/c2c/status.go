@@ -61,7 +61,8 @@ func status(c *call, f *cli.Flags) action {
 	}
 }
 
-// messageID checks that the command has one word, a message id or a part of one, and returns the word.
+// messageID checks that the command has one word, a message id or a part of one, and returns the
+// word.
 func (c *call) messageID() (string, error) {
 	if len(c.words) != 1 {
 		return "", fmt.Errorf("%w: which message? one id", errUsage)
@@ -72,8 +73,9 @@ func (c *call) messageID() (string, error) {
 	return c.words[0], nil
 }
 
-// idAlone returns a hint if word is an id together with other characters, such as a full stop that was copied with it. For any other
-// word it returns fallback. The argument command is the command to show in the hint, with %s for the id.
+// idAlone returns a hint if word is an id together with other characters, such as a full stop that
+// was copied with it. For any other word it returns fallback. The argument command is the command
+// to show in the hint, with %s for the id.
 func idAlone(command, word, fallback string) string {
 	id := strings.Trim(word[strings.IndexByte(word, ':')+1:], "#.,:;\"'`()[]<>")
 	if id == word || sessions.CheckID(id) != nil {

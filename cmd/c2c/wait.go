@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// lookAgain is the time between two checks if no writer closes the lock file. Mail may become ready without a writer: the time at which
-	// it may be handed over has come, or a reader that had leased it was killed.
+	// lookAgain is the time between two checks if no writer closes the lock file. Mail may become
+	// ready without a writer: the time at which it may be handed over has come, or a reader that
+	// had leased it was killed.
 	lookAgain = time.Second
 	// unwatchedLook is the time between two checks if the system cannot watch files.
 	unwatchedLook = 100 * time.Millisecond
@@ -39,9 +40,10 @@ func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error
 	return err
 }
 
-// until calls the function check again and again, and returns when check returns true or an error, or when ctx ends. It calls check at
-// once, then from time to time, and when a writer has closed the lock file. The function check closes this file, too. Therefore a close
-// counts only if the mailbox's stamp has changed.
+// until calls the function check again and again, and returns when check returns true or an error,
+// or when ctx ends. It calls check at once, then from time to time, and when a writer has closed
+// the lock file. The function check closes this file, too. Therefore a close counts only if the
+// mailbox's stamp has changed.
 func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp, error), check func() (bool, error)) error {
 	closed, add, stop := watchCloses()
 	defer stop()
@@ -54,8 +56,8 @@ func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp
 	return checkAgain(ctx, closed, tick.C, stamp, check)
 }
 
-// untilChanges calls the function look at once, when a writer has closed one of the files that look has returned, and from time to time. It
-// returns when look returns an error, or when ctx ends.
+// untilChanges calls the function look at once, when a writer has closed one of the files that look
+// has returned, and from time to time. It returns when look returns an error, or when ctx ends.
 func untilChanges(ctx context.Context, look func() (files []string, err error)) error {
 	closed, add, stop := watchCloses()
 	defer stop()
@@ -79,8 +81,9 @@ func untilChanges(ctx context.Context, look func() (files []string, err error)) 
 	}
 }
 
-// watchCloses returns a channel that gets a value when a writer closes a file. The function add adds a file; it returns false if the system
-// cannot watch the file. The caller ends the watch with the function stop.
+// watchCloses returns a channel that gets a value when a writer closes a file. The function add
+// adds a file; it returns false if the system cannot watch the file. The caller ends the watch with
+// the function stop.
 func watchCloses() (closed <-chan struct{}, add func(path string) bool, stop func()) {
 	one := make(chan struct{}, 1) // several closes count as one
 	watch := inotify.Open(func(int, string) {
@@ -97,7 +100,8 @@ func watchCloses() (closed <-chan struct{}, add func(path string) bool, stop fun
 
 func checkAgain(ctx context.Context, closed <-chan struct{}, tick <-chan time.Time, stamp func() (inbox.Stamp, error), check func() (bool, error)) error {
 	for {
-		// So that no change gets lost, read the stamp before the check. For the same reason the caller watches the file already.
+		// So that no change gets lost, read the stamp before the check. For the same reason the
+		// caller watches the file already.
 		before, err := stamp()
 		if err != nil {
 			return err

@@ -11,8 +11,9 @@ import (
 	"c2c/sessions/callers"
 )
 
-// While amber's client runs, a command that another program runs with --from amber changes no claim, answers nothing, and does
-// not say that amber is done. What amber's client runs does, and what amber has left behind can be given up when its client has ended.
+// While amber's client runs, a command that another program runs with --from amber changes no
+// claim, answers nothing, and does not say that amber is done. What amber's client runs does, and
+// what amber has left behind can be given up when its client has ended.
 func TestWhatIsOnlyClaimedEndsNothing(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)

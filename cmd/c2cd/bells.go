@@ -13,8 +13,9 @@ import (
 	"c2c/wake"
 )
 
-// bells rings sessions that have an open stream. It has one ringer for each root in which a client over HTTP has a mailbox. The ringer acts
-// on the deadlines of its root even if no stream is open. An MCP server on stdio does the same.
+// bells rings sessions that have an open stream. It has one ringer for each root in which a client
+// over HTTP has a mailbox. The ringer acts on the deadlines of its root even if no stream is open.
+// An MCP server on stdio does the same.
 type bells struct {
 	h       *httpHost
 	tools   *mcp.HTTP
@@ -27,8 +28,9 @@ func (h *httpHost) newBells(tools *mcp.HTTP) *bells {
 	return &bells{h: h, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 }
 
-// ringStreams starts to ring the sessions that have an open stream, and returns at once. The ringing ends with ctx. The function wait
-// returns when all ringers have ended. The function measure writes the outcomes of the rings, for /metrics.
+// ringStreams starts to ring the sessions that have an open stream, and returns at once. The
+// ringing ends with ctx. The function wait returns when all ringers have ended. The function
+// measure writes the outcomes of the rings, for /metrics.
 func (h *httpHost) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
 	b := h.newBells(tools)
 	done := make(chan struct{})
@@ -51,8 +53,8 @@ func (b *bells) follow(ctx context.Context) {
 	}
 }
 
-// update starts a ringer for each root with mailboxes, and ends the ringers of other roots, because each ringer holds one of the user's
-// few inotify watches.
+// update starts a ringer for each root with mailboxes, and ends the ringers of other roots, because
+// each ringer holds one of the user's few inotify watches.
 func (b *bells) update(ctx context.Context) {
 	open := map[string]bool{}
 	for _, root := range b.tools.Roots() {
@@ -92,8 +94,8 @@ func (b *bells) count(outcome string, messages int) {
 	b.results[sessions.ResultOf(outcome)] += messages
 }
 
-// write writes in Prometheus' format. It writes each result from the start, also 0, because Prometheus sees the first ring as an increase
-// only if it has seen 0 before.
+// write writes in Prometheus' format. It writes each result from the start, also 0, because
+// Prometheus sees the first ring as an increase only if it has seen 0 before.
 func (b *bells) write(_ context.Context, w io.Writer) {
 	full, degraded := b.tools.Surfaces()
 	fmt.Fprintf(w, "# HELP c2c_mcp_sessions MCP sessions over HTTP that have a mailbox.\n# TYPE c2c_mcp_sessions gauge\n"+

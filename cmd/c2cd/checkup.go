@@ -1,5 +1,5 @@
-// This part finds problems with c2c on this machine, for c2c doctor: in the settings, the root, the daemons, the clients and
-// their sessions. It changes nothing.
+// This part finds problems with c2c on this machine, for c2c doctor: in the settings, the root, the
+// daemons, the clients and their sessions. It changes nothing.
 
 package main
 

@@ -15,8 +15,8 @@ import (
 	"c2c/sessions"
 )
 
-// checkClients checks each installed client. It reports a problem if c2c is set up in no client. This is only a warning if the root has
-// sessions of some client.
+// checkClients checks each installed client. It reports a problem if c2c is set up in no client.
+// This is only a warning if the root has sessions of some client.
 func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err error) {
 	o := c.Install
 	none := format.Finding{Status: format.Problem, Part: "clients"}
@@ -53,7 +53,8 @@ func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err
 	return append(report, c.checkRunning(ctx, present)...), nil
 }
 
-// checkRunning names clients that run in a terminal in this project, and have no session. It skips clients whose sessions share a process.
+// checkRunning names clients that run in a terminal in this project, and have no session. It skips
+// clients whose sessions share a process.
 func (c Checkup) checkRunning(ctx context.Context, present []string) (report []format.Finding) {
 	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
 		p, _ := client.Find(name)

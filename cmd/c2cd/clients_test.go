@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// invented is a client process that nobody knows, with two MCP servers; when both have ended it starts a third.
+// invented is a client process that nobody knows, with two MCP servers; when both have ended it
+// starts a third.
 type invented struct {
 	t       *testing.T
 	name    string // as it says at initialize
@@ -20,7 +21,8 @@ type invented struct {
 	ends    []io.Closer
 }
 
-// startClient starts a shell as the client. Its environment is that of a Claude Code session's shell.
+// startClient starts a shell as the client. Its environment is that of a Claude Code session's
+// shell.
 func startClient(t *testing.T, bin, home, name string) *invented {
 	t.Helper()
 	c := &invented{t: t, name: name}

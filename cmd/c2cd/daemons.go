@@ -15,14 +15,17 @@ import (
 	"c2c/wake/terminal"
 )
 
-// background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that these three have in common.
+// background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that these
+// three have in common.
 type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
-	// status describes the daemon's state. up is false if the daemon does not run or does not answer.
+	// status describes the daemon's state. up is false if the daemon does not run or does not
+	// answer.
 	status(ctx context.Context) (st printer, up bool, err error)
-	// reuse is for a restart: it may take settings that the person has not typed from the running daemon.
+	// reuse is for a restart: it may take settings that the person has not typed from the running
+	// daemon.
 	reuse() error
 }
 
@@ -55,10 +58,12 @@ func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON 
 	return nil // package cli has no other verb for a daemon
 }
 
-// errDown means that a daemon does not run, or does not answer. c2cd does not print it, because the status shows it already.
+// errDown means that a daemon does not run, or does not answer. c2cd does not print it, because the
+// status shows it already.
 var errDown = errors.New("no daemon")
 
-// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that a script can test the exit status.
+// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that a
+// script can test the exit status.
 func (a *app) printStatus(st printer, up, asJSON bool) error {
 	if asJSON {
 		if err := cli.JSON(a.stdout, st); err != nil {
@@ -95,7 +100,8 @@ func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
 	return err
 }
 
-// daemonEnv returns the environment for a daemon: the variables that name directories, and the variables named in more.
+// daemonEnv returns the environment for a daemon: the variables that name directories, and the
+// variables named in more.
 func daemonEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
@@ -103,10 +109,12 @@ func daemonEnv(more ...string) []string {
 	return daemon.SafeEnv(os.Environ(), append(more, terminal.PaneEnv()...))
 }
 
-// createsRoot reports whether a daemon's verb may create the root. The other verbs query the daemon, or stop it.
+// createsRoot reports whether a daemon's verb may create the root. The other verbs query the
+// daemon, or stop it.
 func createsRoot(verb string) bool { return slices.Contains([]string{"run", "start", "restart"}, verb) }
 
-// openDaemon opens the root for a daemon's verb. It returns nil if there is no root and the verb does not need one.
+// openDaemon opens the root for a daemon's verb. It returns nil if there is no root and the verb
+// does not need one.
 func (a *app) openDaemon(verb string) (*broker.Broker, error) {
 	switch {
 	case createsRoot(verb):

@@ -67,7 +67,8 @@ func blocks(t *testing.T, page string) (all []block) {
 	return all
 }
 
-// TestTheCommandsOfTheDocsWork runs what the pages show, page by page, as dana, who is in a project with amber and birch.
+// TestTheCommandsOfTheDocsWork runs what the pages show, page by page, as dana, who is in a project
+// with amber and birch.
 func TestTheCommandsOfTheDocsWork(t *testing.T) {
 	t.Parallel()
 	bin := programs(t)

@@ -168,7 +168,8 @@ func TestDoctorSaysNothingOfASessionThatWasRungJustNow(t *testing.T) {
 	c.line("ok       rings")
 }
 
-// Mail that has waited for long with nobody who rings, and a person at a shell, whom nobody is to ring.
+// Mail that has waited for long with nobody who rings, and a person at a shell, whom nobody is to
+// ring.
 func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 	c := newClinic(t)
 	past, err := broker.Open(broker.Config{Root: c.b.Root(), Now: func() time.Time { return time.Now().Add(-time.Hour) }})
@@ -250,7 +251,8 @@ func TestDoctorTellsOfASessionThatOnlyATerminalRings(t *testing.T) {
 	}
 }
 
-// The terminal of the client has ended with c2c start. That is told at once, also while no mail waits.
+// The terminal of the client has ended with c2c start. That is told at once, also while no mail
+// waits.
 func TestDoctorTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
 	c := newClinic(t)
 	amber, err := c.b.Register(t.Context(), callers.Caller{Client: "gemini", PID: os.Getpid()}, "amber")
@@ -275,7 +277,8 @@ func TestDoctorTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
 	}
 }
 
-// A client may ask in its terminal whether its folder is trusted, before it runs anything of c2c. That is told at once.
+// A client may ask in its terminal whether its folder is trusted, before it runs anything of c2c.
+// That is told at once.
 func TestDoctorTellsOfAClientThatHasNotBegun(t *testing.T) {
 	c := newClinic(t)
 	if _, err := c.b.Register(t.Context(), callers.Caller{Start: "amber", Client: "copilot", PID: os.Getpid()}, "amber"); err != nil {
@@ -499,7 +502,8 @@ func TestDoctorTellsOfADamagedMailboxAndHowToMendIt(t *testing.T) {
 	}
 }
 
-// What stands in the place of a mailbox and is none stops the mail of its session alone, and has a cure.
+// What stands in the place of a mailbox and is none stops the mail of its session alone, and has a
+// cure.
 func TestDoctorTellsOfWhatIsNoMailbox(t *testing.T) {
 	c := newClinic(t)
 	id, _ := c.session("claude", "amber", 0)
@@ -607,7 +611,8 @@ func TestDoctorTellsOfAServerOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// What is well is a number; --verbose tells it. What a client is not set up for that is not installed is no problem.
+// What is well is a number; --verbose tells it. What a client is not set up for that is not
+// installed is no problem.
 func TestDoctorShowsWhatIsWrongAndHowMuchIsWell(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
 	s.program("claude")

@@ -10,7 +10,8 @@ import (
 	"c2c/sessions"
 )
 
-// maxPlans is how many plans edit makes at most for one client. A new plan is necessary if a file has changed since the last plan.
+// maxPlans is how many plans edit makes at most for one client. A new plan is necessary if a file
+// has changed since the last plan.
 const maxPlans = 5
 
 // editor is one run of c2c install or of c2c uninstall. Each of the two has its own function plan.
@@ -27,8 +28,9 @@ type editor struct {
 	fresh   []string        // the clients whose configuration this run has changed
 }
 
-// edit plans and applies the edits of each client, and returns the clients for which that succeeded. A client with damaged files does
-// not stop the other clients. If tellAll is set, edit prints a line for each client, even if nothing changes.
+// edit plans and applies the edits of each client, and returns the clients for which that
+// succeeded. A client with damaged files does not stop the other clients. If tellAll is set, edit
+// prints a line for each client, even if nothing changes.
 func (e *editor) edit(names []string, tellAll bool) (done []string, failed error) {
 	said := false
 	for _, name := range names {
@@ -64,7 +66,8 @@ func (e *editor) edit(names []string, tellAll bool) (done []string, failed error
 	return done, failed
 }
 
-// apply carries out a plan, and prints a line about the client. If it prints something, it sets *said.
+// apply carries out a plan, and prints a line about the client. If it prints something, it sets
+// *said.
 func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
 	if !e.dry {
 		if err := e.carryOut(p); err != nil {
@@ -105,8 +108,8 @@ func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
 	return nil
 }
 
-// carryOut applies a plan. Before an uninstall it marks the client, so that c2c's running programs do not wake the client in the middle
-// of the uninstall.
+// carryOut applies a plan. Before an uninstall it marks the client, so that c2c's running programs
+// do not wake the client in the middle of the uninstall.
 func (e *editor) carryOut(p *install.Plan) error {
 	marks := e.undo && !p.Empty()
 	if marks {
@@ -114,7 +117,8 @@ func (e *editor) carryOut(p *install.Plan) error {
 			return err
 		}
 	}
-	// Call Apply even if nothing changes: it also removes records for undo that are of no use any more.
+	// Call Apply even if nothing changes: it also removes records for undo that are of no use any
+	// more.
 	err := p.Apply()
 	if !e.undo && err == nil || marks && err != nil { // the client is set up now, or is still set up
 		err = errors.Join(err, sessions.ClearUninstalled(e.Getenv, p.Client))

@@ -16,8 +16,8 @@ import (
 	"c2c/serve"
 )
 
-// forHTTP calls OverHTTP for c2c install --http. It returns an error if no client is named, or if c2c cannot set up a named client over
-// HTTP.
+// forHTTP calls OverHTTP for c2c install --http. It returns an error if no client is named, or if
+// c2c cannot set up a named client over HTTP.
 func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
 	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
@@ -26,8 +26,8 @@ func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, erro
 	return s.OverHTTP(ctx)
 }
 
-// OverHTTP describes the HTTP daemon for a client's configuration. The result's Runs is true only if the daemon answers and accepts the
-// token.
+// OverHTTP describes the HTTP daemon for a client's configuration. The result's Runs is true only
+// if the daemon answers and accepts the token.
 func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 	d, err := openHTTP(s.Getenv, false)
 	if err != nil {
@@ -55,7 +55,8 @@ func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Ask only if our daemon holds its lock: otherwise another program at the port could get the token.
+	// Ask only if our daemon holds its lock: otherwise another program at the port could get the
+	// token.
 	return &install.HTTP{URL: at.URL, Token: token, Runs: runs && takes(ctx, at.Port, token)}, nil
 }
 
@@ -68,8 +69,9 @@ func takes(ctx context.Context, port int, token string) bool {
 	return ok
 }
 
-// checkNotInGit returns an error if install would write the token into a file that git tracks. Some people keep their configuration in
-// git, and then everybody who has the repository would have the token.
+// checkNotInGit returns an error if install would write the token into a file that git tracks. Some
+// people keep their configuration in git, and then everybody who has the repository would have the
+// token.
 func checkNotInGit(ctx context.Context, named []string, o install.Options) error {
 	for _, name := range named {
 		paths, err := install.KeyFiles(name, o)
@@ -93,13 +95,15 @@ const gitTime = 5 * time.Second
 func isTracked(ctx context.Context, path string) bool {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	// core.fsmonitor can name a program. Turn it off, so that no repository makes git run a program.
+	// core.fsmonitor can name a program. Turn it off, so that no repository makes git run a
+	// program.
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-C", filepath.Dir(path), "ls-files", "--error-unmatch", "--", ":(literal)"+filepath.Base(path))
 	return cmd.Run() == nil
 }
 
-// TellOverHTTP is for a change of the HTTP daemon. For each client that gets its tools from the daemon, it prints the text effect: what
-// the change means for the client. If c2c install can help, it also prints the text cure, a format that gets the client's name.
+// TellOverHTTP is for a change of the HTTP daemon. For each client that gets its tools from the
+// daemon, it prints the text effect: what the change means for the client. If c2c install can help,
+// it also prints the text cure, a format that gets the client's name.
 func (s Setup) TellOverHTTP(effect, cure string) {
 	o, err := s.Options()
 	if err != nil {
@@ -114,7 +118,8 @@ func (s Setup) TellOverHTTP(effect, cure string) {
 	}
 }
 
-// tellDaemonRuns is for the end of an uninstall from all clients. If the HTTP daemon still runs, tellDaemonRuns says so.
+// tellDaemonRuns is for the end of an uninstall from all clients. If the HTTP daemon still runs,
+// tellDaemonRuns says so.
 func (s Setup) tellDaemonRuns() error {
 	d, err := openHTTP(s.Getenv, false)
 	if err != nil {

@@ -1,5 +1,5 @@
-// This part runs c2c serve: an HTTP server with the tools, the page, mail from outside and the streams of events. It also acts on the
-// deadlines of each open root.
+// This part runs c2c serve: an HTTP server with the tools, the page, mail from outside and the
+// streams of events. It also acts on the deadlines of each open root.
 
 package main
 
@@ -30,7 +30,8 @@ type httpHost struct {
 	Log    *slog.Logger
 }
 
-// Run serves until ctx ends. The function within takes the daemon's lock, so that only one process serves, and then calls prepare and run.
+// Run serves until ctx ends. The function within takes the daemon's lock, so that only one process
+// serves, and then calls prepare and run.
 func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
 	list := outside.OpenSenders(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log})
@@ -70,7 +71,8 @@ func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, ru
 // endTime is how long the work in the roots may take when the daemon ends.
 const endTime = 10 * time.Second
 
-// inTime calls the function wait, and returns an error if it takes longer than endTime. The daemon then ends without it.
+// inTime calls the function wait, and returns an error if it takes longer than endTime. The daemon
+// then ends without it.
 func inTime(wait func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- wait() }()
@@ -89,7 +91,8 @@ func (h *httpHost) open(root string, log inbox.Log) (*broker.Broker, error) {
 // keepAgain is the pause of keep after an error.
 const keepAgain = time.Minute
 
-// keep acts on the deadlines of an open root until ctx ends or the root is gone. After an error it tries again.
+// keep acts on the deadlines of an open root until ctx ends or the root is gone. After an error it
+// tries again.
 func (h *httpHost) keep(ctx context.Context, b *broker.Broker) {
 	for ctx.Err() == nil && !b.Replaced() {
 		if err := ringer.CheckDeadlines(ctx, b, h.Log, h.Getenv); err != nil && ctx.Err() == nil {

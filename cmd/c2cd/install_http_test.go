@@ -27,7 +27,8 @@ func wantText(t *testing.T, what, got string, words ...string) {
 	}
 }
 
-// The entry leads to the daemon that runs, and whoever changes the daemon tells when it does not any more.
+// The entry leads to the daemon that runs, and whoever changes the daemon tells when it does not
+// any more.
 func TestCursorIsSetUpOverHTTPWhileTheDaemonRuns(t *testing.T) {
 	h := newHost(t)
 	wantText(t, "no daemon", h.run("install", "cursor", "--http"), "no HTTP daemon answers", "stdio")
@@ -66,7 +67,8 @@ func TestCursorIsSetUpOverHTTPWhileTheDaemonRuns(t *testing.T) {
 	}
 }
 
-// As docs/any-client.md shows it. Nobody is told to run c2c install gemini --http, which is refused.
+// As docs/any-client.md shows it. Nobody is told to run c2c install gemini --http, which is
+// refused.
 func TestAClientThatAPersonHasSetUpOverHTTP(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)

@@ -85,8 +85,8 @@ func (s shop) program(name string) {
 	s.env["PATH"] = filepath.Join(s.home, "bin")
 }
 
-// One line for each client of what was done and what is left to do, and a command that works here. The changes are
-// shown to a person who asks for them, behind a summary.
+// One line for each client of what was done and what is left to do, and a command that works here.
+// The changes are shown to a person who asks for them, behind a summary.
 func TestInstallSaysWhatItDidWhatIsLeftAndWhatToTry(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
 	s.program("claude")
@@ -158,7 +158,8 @@ Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias a
 	}
 }
 
-// A client that runs already is named, with what makes a session of it; one that is a session is not.
+// A client that runs already is named, with what makes a session of it; one that is a session is
+// not.
 func TestAClientThatRanBeforeInstallIsNamed(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
 	s.program("claude")
@@ -378,7 +379,8 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	}
 }
 
-// Whichever part of a set-up is gone: doctor names the install that repairs it, and that install does.
+// Whichever part of a set-up is gone: doctor names the install that repairs it, and that install
+// does.
 func TestWhatDoctorFindsMissingIsPutRightByTheInstallThatItNames(t *testing.T) {
 	for _, name := range install.Clients() {
 		s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
@@ -455,7 +457,8 @@ func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 	}
 }
 
-// Whoever deletes the mail while a client runs finds the directory there again: c2c's programs in the client write to it.
+// Whoever deletes the mail while a client runs finds the directory there again: c2c's programs in
+// the client write to it.
 func TestUninstallNamesTheClientsThatStillWriteThere(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return // nothing tells there

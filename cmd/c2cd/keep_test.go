@@ -11,8 +11,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// Every process that stays looks after what messages are owed, so no command need do so: a sender is told in time, though nobody
-// runs any.
+// Every process that stays looks after what messages are owed, so no command need do so: a sender
+// is told in time, though nobody runs any.
 func TestWhoStaysTellsTheSenderInTime(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T, k *keeper){

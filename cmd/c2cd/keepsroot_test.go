@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// asClaude begins a script in which bash is Claude Code, with the session birch, and amber has sent it mail. It ends in the folder shop.
+// asClaude begins a script in which bash is Claude Code, with the session birch, and amber has sent
+// it mail. It ends in the folder shop.
 const asClaude = `unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID
 	mkdir shop && git init -q shop && cd shop && c2c register --session-id s-amber amber
 	export CLAUDE_PID=$$ CLAUDE_CODE_SESSION_ID=u1 C2C_HOOK_ANSWERS=1
@@ -16,7 +17,8 @@ const asClaude = `unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID
 	c2c send birch "the tests are green" --from amber >&2
 	`
 
-// moves lead the session's hooks and commands out of its project, as a client does that follows cd, or that its agent has moved.
+// moves lead the session's hooks and commands out of its project, as a client does that follows cd,
+// or that its agent has moved.
 var changes = map[string]string{
 	"into a nested repository":    "mkdir -p vendor/lib; cd vendor/lib; git init -q; git remote add origin https://h.org/lib.git",
 	"out of every repository":     "mkdir ../empty; cd ../empty",

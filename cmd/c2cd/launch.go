@@ -1,4 +1,5 @@
-// This part runs a client for c2c start: it registers the client's session, and rings it as long as the client runs.
+// This part runs a client for c2c start: it registers the client's session, and rings it as long as
+// the client runs.
 
 package main
 
@@ -24,8 +25,9 @@ import (
 // startTime bounds the registration of a new session.
 const startTime = 10 * time.Second
 
-// begin makes a client begin a session, and gives the session the alias; id is the client's id of the session. No window shows the session
-// yet: to show it, the caller starts the client with the returned args.
+// begin makes a client begin a session, and gives the session the alias; id is the client's id of
+// the session. No window shows the session yet: to show it, the caller starts the client with the
+// returned args.
 func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (id string, args []string, err error) {
 	b, err := a.open(a.log)
 	if err != nil {
@@ -68,8 +70,8 @@ func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.S
 	})
 }
 
-// isTaken is for an error of a registration. If another session has the alias, it returns an error that says what to do. It returns any
-// other error unchanged.
+// isTaken is for an error of a registration. If another session has the alias, it returns an error
+// that says what to do. It returns any other error unchanged.
 func isTaken(err error) error {
 	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
 		return fmt.Errorf("session %q is alive already, or may be%s: choose another --alias; %q is free", taken.Alias, processWords(taken.Process), taken.Suggested)
@@ -77,7 +79,8 @@ func isTaken(err error) error {
 	return err
 }
 
-// processWords names the process of a session, so that a person can end it if it has lost its terminal.
+// processWords names the process of a session, so that a person can end it if it has lost its
+// terminal.
 func processWords(pid int) string {
 	if pid == 0 {
 		return ""
@@ -85,19 +88,22 @@ func processWords(pid int) string {
 	return fmt.Sprintf(" (process %d)", pid)
 }
 
-// runClient runs a client until it ends, and returns the client's exit status. If alias is not "", it first registers a session with this alias.
-// begun is the client's id of a session that begin has made and that no server of ours rings, or empty. If the argument full is set, c2c types
-// whole messages, not only the text of a ring.
+// runClient runs a client until it ends, and returns the client's exit status. If alias is not "",
+// it first registers a session with this alias. begun is the client's id of a session that begin
+// has made and that no server of ours rings, or empty. If the argument full is set, c2c types whole
+// messages, not only the text of a ring.
 func (a *app) runClient(ctx context.Context, name, alias, begun string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
-		// Register this process before the client runs: if two processes start with one alias, only one succeeds.
+		// Register this process before the client runs: if two processes start with one alias, only
+		// one succeeds.
 		if sid, err = a.register(ctx, callers.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
 			return 0, err
 		}
 		variable := "C2C_MCP_SESSION_ID"
 		if p, _ := client.Find(name); p.Plugin {
-			// Not C2C_MCP_SESSION_ID: the shells of the client's other sessions would inherit it, and would pass for this session.
+			// Not C2C_MCP_SESSION_ID: the shells of the client's other sessions would inherit it,
+			// and would pass for this session.
 			variable = client.StartEnv
 		}
 		env = append(env, variable+"="+sid)
@@ -139,7 +145,8 @@ func (a *app) runClient(ctx context.Context, name, alias, begun string, argv, en
 	return t.Run()
 }
 
-// register registers the session of a client's process. Unless alias is "", the session gets this alias.
+// register registers the session of a client's process. Unless alias is "", the session gets this
+// alias.
 func (a *app) register(ctx context.Context, c callers.Caller, alias string) (sid string, err error) {
 	b, err := a.open(a.log)
 	if err != nil {

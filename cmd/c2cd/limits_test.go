@@ -67,8 +67,8 @@ func (s shell) mail() string {
 	return s.want("C2C_MCP_SESSION_ID=amber c2c peek-inbox --json")
 }
 
-// With one descriptor after the other, until a send has enough. How many it needs depends on what the runtime of Go has open
-// (on files of control groups), and on what this process was given.
+// With one descriptor after the other, until a send has enough. How many it needs depends on what
+// the runtime of Go has open (on files of control groups), and on what this process was given.
 func TestTooFewDescriptorsRefuseAndLoseNothing(t *testing.T) {
 	s := newShell(t)
 	before, refused := s.mail(), 0

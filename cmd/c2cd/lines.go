@@ -1,4 +1,5 @@
-// This part prints what happens in a root, for programs to read: one line for each event, in the form of the OCaml c2c's monitor.
+// This part prints what happens in a root, for programs to read: one line for each event, in the
+// form of the OCaml c2c's monitor.
 
 package main
 
@@ -25,7 +26,8 @@ type MonitorLines struct {
 	id string // the session of Alias, if it has one
 }
 
-// Find finds the session of Alias; Alias may also be the id of a session. If Alias is set and no session has it, Find returns false.
+// Find finds the session of Alias; Alias may also be the id of a session. If Alias is set and no
+// session has it, Find returns false.
 func (m *MonitorLines) Find(sessions []live.Session) bool {
 	for _, s := range sessions {
 		if m.Alias != "" && (s.ID == m.Alias || s.ID == m.id || strings.EqualFold(s.Alias, m.Alias)) {
@@ -39,8 +41,9 @@ func (m *MonitorLines) Find(sessions []live.Session) bool {
 // Ready prints an event which says that Lines prints all events from now on.
 func (m *MonitorLines) Ready() error { return m.event("monitor.ready", "") }
 
-// isMine reports whether a message is for the session of Alias, and not from it. Without an Alias, it is true for each message. It also compares names,
-// because the mailbox may belong to no session in the list.
+// isMine reports whether a message is for the session of Alias, and not from it. Without an Alias,
+// it is true for each message. It also compares names, because the mailbox may belong to no session
+// in the list.
 func (m *MonitorLines) isMine(e live.Event) bool {
 	return m.Alias == "" || !strings.EqualFold(e.Message.From, m.Alias) &&
 		(e.SessionID == cmp.Or(m.id, m.Alias) || strings.EqualFold(e.Message.To, m.Alias))
@@ -76,8 +79,8 @@ func (m *MonitorLines) Tell(e live.Event) error {
 	return nil
 }
 
-// mail prints an event of a message. If Lines follows the mail of one session, it prints only new messages: the reader does not need to
-// know what the session does with them.
+// mail prints an event of a message. If Lines follows the mail of one session, it prints only new
+// messages: the reader does not need to know what the session does with them.
 func (m *MonitorLines) mail(e live.Event) error {
 	switch {
 	case !m.isMine(e):
@@ -110,7 +113,8 @@ func (m *MonitorLines) session(kind, text string, e live.Event) error {
 // snippet is how many bytes of a body a line shows.
 const snippet = 80
 
-// message prints a message, or a post. The plugin of the OCaml c2c searches the lines for the signs 💬 and 📬.
+// message prints a message, or a post. The plugin of the OCaml c2c searches the lines for the signs
+// 💬 and 📬.
 func (m *MonitorLines) message(e live.Event) error {
 	kind := "message"
 	if e.What == live.Posted {
@@ -147,7 +151,8 @@ func (m *MonitorLines) head(kind string) []byte {
 	return fmt.Appendf(nil, `{"event_type":%q,"monitor_ts":"%d.%03d"`, kind, now.Unix(), now.Nanosecond()/1e6)
 }
 
-// event prints one line: the text, or with JSON the pairs of names and values. It leaves out empty values.
+// event prints one line: the text, or with JSON the pairs of names and values. It leaves out empty
+// values.
 func (m *MonitorLines) event(kind, text string, pairs ...string) error {
 	if !m.JSON {
 		// One event is one line, even if the body has several lines.

@@ -1,7 +1,9 @@
-// Command c2cd runs the larger verbs of c2c: it serves the tools, runs the daemons, sets clients up, diagnoses problems, and draws the
-// screen. Only these verbs may link large libraries. People type c2c, which starts c2cd for such a verb.
+// Command c2cd runs the larger verbs of c2c: it serves the tools, runs the daemons, sets clients
+// up, diagnoses problems, and draws the screen. Only these verbs may link large libraries. People
+// type c2c, which starts c2cd for such a verb.
 //
-// Most files have one verb. The verb reads the words and options, opens the root, calls a package, and prints the result.
+// Most files have one verb. The verb reads the words and options, opens the root, calls a package,
+// and prints the result.
 package main
 
 import (
@@ -56,8 +58,9 @@ func main() {
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
-// findC2C returns the path of c2c in the directory of this program. If a link in the PATH leads there (/usr/local/bin/c2c), it returns the
-// link, because clients keep the path, and the directory may belong to only one version of c2c.
+// findC2C returns the path of c2c in the directory of this program. If a link in the PATH leads
+// there (/usr/local/bin/c2c), it returns the link, because clients keep the path, and the directory
+// may belong to only one version of c2c.
 func findC2C() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -192,7 +195,8 @@ func (a *app) openThere() (*broker.Broker, error) {
 	return b, cli.NoRoot(err)
 }
 
-// openIfThere is like openThere, for a verb that only shows something. If there is no root, it prints a line and returns nil.
+// openIfThere is like openThere, for a verb that only shows something. If there is no root, it
+// prints a line and returns nil.
 func (a *app) openIfThere() (*broker.Broker, error) {
 	b, err := a.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +206,8 @@ func (a *app) openIfThere() (*broker.Broker, error) {
 	return b, err
 }
 
-// awaitRoot returns nil when a process has created the root, or an error when ctx ends. It calls the function tell before it waits.
+// awaitRoot returns nil when a process has created the root, or an error when ctx ends. It calls
+// the function tell before it waits.
 func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	tick := time.NewTicker(rootLook)
 	defer tick.Stop()
@@ -222,7 +227,8 @@ func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	}
 }
 
-// rootLook is the time between two checks of awaitRoot. awaitRoot checks again and again, because there is no file yet that it could watch.
+// rootLook is the time between two checks of awaitRoot. awaitRoot checks again and again, because
+// there is no file yet that it could watch.
 const rootLook = time.Second
 
 // tellWait prints that the command waits until there is a root.

@@ -103,13 +103,14 @@ func (a *call) mcp(ctx context.Context) error {
 	return err
 }
 
-// pushBy returns a function that makes the method by which mail of a mailbox is sent as channel notifications. It returns nil if there is
-// no channel. The caller sets *srv later.
+// pushBy returns a function that makes the method by which mail of a mailbox is sent as channel
+// notifications. It returns nil if there is no channel. The caller sets *srv later.
 func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(context.Context) bool) wake.Method {
 	if channel == channelOff {
 		return nil
 	}
-	// The method is Unproven, because nothing shows whether the client was started with the channel.
+	// The method is Unproven, because nothing shows whether the client was started with the
+	// channel.
 	return func(box *inbox.Mailbox, busy func(context.Context) bool) wake.Method {
 		c := &tools.Channel{Server: *srv, Box: box, Busy: busy}
 		m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
@@ -120,8 +121,8 @@ func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(contex
 	}
 }
 
-// stateless makes the part of the server for clients that have only MCP 2026-07-28. Until the function stop is called, m also rings clients
-// that have subscribed.
+// stateless makes the part of the server for clients that have only MCP 2026-07-28. Until the
+// function stop is called, m also rings clients that have subscribed.
 func (a *app) stateless(ctx context.Context) (m *mcp.Stateless, stop func()) {
 	var once sync.Once
 	hush := func() {}

@@ -10,11 +10,12 @@ import (
 	"c2c/broker/owed"
 )
 
-// lockTime bounds the wait for the locks of a root. It is shorter than the time for all metrics, so that the root is counted even then.
+// lockTime bounds the wait for the locks of a root. It is shorter than the time for all metrics, so
+// that the root is counted even then.
 const lockTime = 3 * time.Second
 
-// measure writes the statistics of the daemon's open roots, which the function stats reads. It skips a root that cannot be read, and logs
-// the error.
+// measure writes the statistics of the daemon's open roots, which the function stats reads. It
+// skips a root that cannot be read, and logs the error.
 func (h *httpHost) measure(roots func() []string, stats func(context.Context, string) (owed.Stats, error)) func(context.Context, io.Writer) {
 	return func(ctx context.Context, w io.Writer) {
 		ctx, end := context.WithTimeout(ctx, lockTime)

@@ -84,7 +84,8 @@ func (c *call) follow(ctx context.Context, m *MonitorLines) error {
 	})
 }
 
-// hungUp waits until no program reads from the pipe any more, and returns true. It returns false if it cannot find out.
+// hungUp waits until no program reads from the pipe any more, and returns true. It returns false if
+// it cannot find out.
 func hungUp(out *os.File) bool {
 	if info, err := out.Stat(); err != nil || info.Mode().IsRegular() {
 		return false

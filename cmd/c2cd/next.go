@@ -11,8 +11,9 @@ import (
 	"c2c/internal/proc"
 )
 
-// tellNext ends an install with a command to try: c2c start with a client whose program is found, or c2c doctor if none is found. The
-// argument unasked means that the clients let their models call c2c's tools without asking the person.
+// tellNext ends an install with a command to try: c2c start with a client whose program is found,
+// or c2c doctor if none is found. The argument unasked means that the clients let their models call
+// c2c's tools without asking the person.
 func (s Setup) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"
 	switch found, err := proc.LookPath(c2c, s.Getenv); {
@@ -49,8 +50,8 @@ func sameFile(one, other string) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-// launches reports whether script (the c2c in the PATH) is a launcher of npm that starts program. It searches for program's npm package in
-// each directory node_modules above the script.
+// launches reports whether script (the c2c in the PATH) is a launcher of npm that starts program.
+// It searches for program's npm package in each directory node_modules above the script.
 func launches(script, program string) bool {
 	real, err := filepath.EvalSymlinks(script)
 	if own, perr := filepath.EvalSymlinks(program); perr == nil {
@@ -68,7 +69,8 @@ func launches(script, program string) bool {
 	return false
 }
 
-// tellRunning lists clients that were started before c2c was set up in them, and that therefore have no session.
+// tellRunning lists clients that were started before c2c was set up in them, and that therefore
+// have no session.
 func (s Setup) tellRunning(ctx context.Context, names []string) {
 	const limit = 3
 	found := UnknownClients(ctx, s.Getenv, names)

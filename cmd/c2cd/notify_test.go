@@ -153,7 +153,8 @@ func TestWhoWaitsHasTheNoticeOrFindsItAsMail(t *testing.T) {
 	}
 }
 
-// A person at a terminal waits there without an option, and a session that has ended is told at once.
+// A person at a terminal waits there without an option, and a session that has ended is told at
+// once.
 func TestAPersonAtATerminalWaitsThere(t *testing.T) {
 	k := newAsked(t)
 	terminal, err := pty.Start(k.command("notify", "birch", "--when", "done"))

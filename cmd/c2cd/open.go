@@ -80,11 +80,12 @@ func (d *httpDaemon) running() (at serve.At, err error) {
 // browsers lists the programs that open a link, by operating system.
 var browsers = map[string][]string{"darwin": {"open"}, "linux": {"xdg-open", "sensible-browser", "wslview"}}
 
-// browseTime is how long c2c waits for such a program to fail. Most of them run as long as the browser.
+// browseTime is how long c2c waits for such a program to fail. Most of them run as long as the
+// browser.
 const browseTime = 3 * time.Second
 
-// browse gives a link to the person's browser. Other users of this machine may see the link among the program's arguments, but the page
-// accepts it only from this user.
+// browse gives a link to the person's browser. Other users of this machine may see the link among
+// the program's arguments, but the page accepts it only from this user.
 func (a *app) browse(ctx context.Context, link string) error {
 	screen := func(name string) bool { return a.getenv(name) != "" }
 	if runtime.GOOS == "linux" && !slices.ContainsFunc([]string{"DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"}, screen) {

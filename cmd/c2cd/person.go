@@ -26,9 +26,10 @@ func permissionLifetime(value string) (time.Duration, error) {
 	return d, nil
 }
 
-// onlyPerson returns the session of the person at this terminal, or an error if no person has run the command. The argument does completes
-// the error "only a person ...", for example "opens the page". Together with an error, it returns the session of the agent whose shell this
-// is, if c2c knows this session.
+// onlyPerson returns the session of the person at this terminal, or an error if no person has run
+// the command. The argument does completes the error "only a person ...", for example "opens the
+// page". Together with an error, it returns the session of the agent whose shell this is, if c2c
+// knows this session.
 func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
 	s, err := b.Attach(ctx, c.typed())
 	return s, cli.OnlyPerson(does, s, err)

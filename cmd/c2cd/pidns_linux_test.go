@@ -100,7 +100,8 @@ func TestAPersonsMailboxIsNotGivenInAnotherPIDNamespace(t *testing.T) {
 	}
 }
 
-// The client is process 1 of a container, so it is the parent of all that its agent has left in the background.
+// The client is process 1 of a container, so it is the parent of all that its agent has left in the
+// background.
 func TestAClientThatIsProcess1IsNoLogin(t *testing.T) {
 	k := &keeper{t, keptPrograms(t), t.TempDir()}
 	if err := os.WriteFile(filepath.Join(k.home, "agent"), []byte(`hook='printf "{\"session_id\":\"claude-1\",\"hook_event_name\":\"SessionStart\"}" | CLAUDE_PID=$$ c2c hook --client claude >&2'

@@ -19,7 +19,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// plugin delivers mail to sessions of one client process. c2c's plugin in the client names these sessions.
+// plugin delivers mail to sessions of one client process. c2c's plugin in the client names these
+// sessions.
 func (a *call) plugin(ctx context.Context) error {
 	pid := a.Int("process")
 	names, err := a.words()
@@ -64,7 +65,8 @@ func (a *call) plugin(ctx context.Context) error {
 	return link.Run(ctx, a.stdin)
 }
 
-// editTime bounds how long a tool call waits for the search for claims, and how long a prompt waits for the search for new posts.
+// editTime bounds how long a tool call waits for the search for claims, and how long a prompt waits
+// for the search for new posts.
 const editTime = 2 * time.Second
 
 // pluginSessions are the mailboxes of one client process.
@@ -94,7 +96,8 @@ func (p *pluginSessions) open() (*broker.Broker, error) {
 	return b, err
 }
 
-// meet finds or makes the mailbox of a session. It is called for each line of the plugin that only names a session.
+// meet finds or makes the mailbox of a session. It is called for each line of the plugin that only
+// names a session.
 func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err error) {
 	p.once.Do(func() { p.begin(id) })
 	b, err := p.open()
@@ -115,7 +118,8 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 	return s.ID, err
 }
 
-// bring hands over the mail that wakes nobody, into a turn that has begun. If other mail waits too, the ringer brings all of it.
+// bring hands over the mail that wakes nobody, into a turn that has begun. If other mail waits too,
+// the ringer brings all of it.
 func (p *pluginSessions) bring(ctx context.Context, sid string, c wake.Carrier) error {
 	b, err := p.app.open(p.app.log)
 	if err != nil {
@@ -173,7 +177,8 @@ func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) 
 	}
 }
 
-// edits returns a text that names the other sessions with claims on files that a session is about to change.
+// edits returns a text that names the other sessions with claims on files that a session is about
+// to change.
 func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) (text string, refused bool) {
 	b, err := p.open()
 	if err != nil || !claims.There(b.Registry) {
@@ -197,7 +202,8 @@ func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) 
 	return "c2c: " + text + claims.Edited, false
 }
 
-// news finds the posts that are new to a session. The function seen records that the session's model has these posts.
+// news finds the posts that are new to a session. The function seen records that the session's
+// model has these posts.
 func (p *pluginSessions) news(ctx context.Context, sid string) (text string, seen func()) {
 	b, err := p.open()
 	if err != nil || sessions.Uninstalled(p.app.getenv, p.client, p.pid) {

@@ -134,7 +134,8 @@ func TestStartGivesAPluginTheSameMailboxEachTime(t *testing.T) {
 	}
 }
 
-// On its home screen a client has no session. The first one has the mail at once, also when it is an older one.
+// On its home screen a client has no session. The first one has the mail at once, also when it is
+// an older one.
 func TestMailBeforeTheFirstSessionAsksForOne(t *testing.T) {
 	f := newFed(t)
 	for i, session := range []string{"ses-1", "ses-2", "ses-2"} {
@@ -259,8 +260,8 @@ func fedInRooms(t *testing.T) (f *fed, amber, birch sessions.Session) {
 	return f, amber, birch
 }
 
-// New posts of rooms are given to a turn that begins, until the plugin says that the model has them. A c2c that is killed before that
-// gives them again.
+// New posts of rooms are given to a turn that begins, until the plugin says that the model has
+// them. A c2c that is killed before that gives them again.
 func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
 	f, amber, birch := fedInRooms(t)
 	const asks = `{"session":"ses-1","call":"q","news":true}`
@@ -295,7 +296,8 @@ func TestAPluginGetsNewPostsUntilTheModelHasThem(t *testing.T) {
 	wants("")
 }
 
-// If there are posts of more rooms than one text has space for, the other rooms come with the next turns.
+// If there are posts of more rooms than one text has space for, the other rooms come with the next
+// turns.
 func TestAPluginGetsThePostsOfManyRoomsBitByBit(t *testing.T) {
 	f, amber, birch := fedInRooms(t)
 	const count = 12

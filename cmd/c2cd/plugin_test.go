@@ -18,7 +18,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// A plugin names its sessions, is given the mail of the one that is shown, and says what the model has.
+// A plugin names its sessions, is given the mail of the one that is shown, and says what the model
+// has.
 func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 	root := t.TempDir() + "/root"
 	b, err := broker.Open(broker.Config{Root: root})
@@ -47,7 +48,8 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 		Mail         []struct{ Key, Text string }
 	}
 	var early []line
-	// next gives the next line that matches. Mail may come before the answer to the line that shows its session.
+	// next gives the next line that matches. Mail may come before the answer to the line that shows
+	// its session.
 	next := func(matches func(line) bool) (got line) {
 		t.Helper()
 		if i := slices.IndexFunc(early, matches); i >= 0 {

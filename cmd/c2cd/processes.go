@@ -61,15 +61,16 @@ func (c Checkup) checkServe(ctx context.Context) []format.Finding {
 	return found
 }
 
-// panics counts the panics in a daemon's log. Each is logged with its stack. Within a logged text the quotation mark would be escaped.
+// panics counts the panics in a daemon's log. Each is logged with its stack. Within a logged text
+// the quotation mark would be escaped.
 func panics(log string) int {
 	data, _ := os.ReadFile(log) // without a log there was no panic
 	return bytes.Count(data, []byte(` stack="goroutine `))
 }
 
-// checkPrograms reports processes that run another build of c2c than the installed build. They were started before an update, or belong to
-// another installation. Two programs are the same build if they are the same file or have the same build id. checkServe checks the HTTP
-// daemon in this way.
+// checkPrograms reports processes that run another build of c2c than the installed build. They were
+// started before an update, or belong to another installation. Two programs are the same build if
+// they are the same file or have the same build id. checkServe checks the HTTP daemon in this way.
 func (c Checkup) checkPrograms() (found []format.Finding) {
 	own, err := os.Stat(c.Program + "d")
 	if err != nil {
@@ -106,8 +107,8 @@ func ownPrograms(getenv func(string) string) []proc.Program {
 	})
 }
 
-// Served names the clients in which programs of c2c still run, such as "claude (process 12)". It also names each
-// process of c2c start, unless one of these clients runs below it.
+// Served names the clients in which programs of c2c still run, such as "claude (process 12)". It
+// also names each process of c2c start, unless one of these clients runs below it.
 func Served(getenv func(string) string) (clients []string) {
 	var pids, starts []int
 	for _, p := range ownPrograms(getenv) {

@@ -22,7 +22,8 @@ func (c *call) relay(ctx context.Context, v cli.Verb) error {
 	return err
 }
 
-// personAnywhere is like onlyPerson, but also works without a root. It returns nil if a person runs the command.
+// personAnywhere is like onlyPerson, but also works without a root. It returns nil if a person runs
+// the command.
 func (c *call) personAnywhere(ctx context.Context, does string) error {
 	b, err := c.openThere()
 	if errors.Is(err, fs.ErrNotExist) {

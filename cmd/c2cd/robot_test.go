@@ -144,7 +144,8 @@ func (r *robot) resize(rows, cols int) {
 
 var moments = regexp.MustCompile(`\d\d:\d\d:\d\d`)
 
-// golden compares the screen with the one that is recorded. It waits for it, because a screen is drawn in pieces.
+// golden compares the screen with the one that is recorded. It waits for it, because a screen is
+// drawn in pieces.
 func (r *robot) golden(name string) {
 	r.t.Helper()
 	path := filepath.Join("testdata", "watch", name+".txt")
@@ -345,7 +346,8 @@ func isUsedWithAMouse(t *testing.T, k *keeper) {
 	r.click("Is the build green?") // once more
 	r.shows("thread of m-1")
 	r.click("Esc back")
-	// The last line is drawn in pieces: only when it is new up to here, a click on a word of it hits that word.
+	// The last line is drawn in pieces: only when it is new up to here, a click on a word of it
+	// hits that word.
 	r.shows("all mail", "q quit  c compose  r reply  ? help  Enter thread")
 	r.click("? help")
 	r.shows("mark my own mail as read")

@@ -50,7 +50,8 @@ func TestAHintAboutARoomHasItsName(t *testing.T) {
 	}
 }
 
-// An answer to a post goes to the room, and c2c reply says so, also about a reply that lacks its text.
+// An answer to a post goes to the room, and c2c reply says so, also about a reply that lacks its
+// text.
 func TestAReplyNamesTheRoomToWhichItGoes(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
@@ -116,8 +117,8 @@ func TestOnlyAMemberOrAPersonArchivesARoom(t *testing.T) {
 	}
 }
 
-// What the README and the page about rooms show is typed line by line, up to the first post with an @: the named session, which has done
-// nothing, is a member, and reads the post.
+// What the README and the page about rooms show is typed line by line, up to the first post with an
+// @: the named session, which has done nothing, is a member, and reads the post.
 func TestTheRoomsOfTheDocsReachWhomTheyName(t *testing.T) {
 	t.Parallel()
 	bin := programs(t)

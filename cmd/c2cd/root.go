@@ -83,7 +83,8 @@ func (c Checkup) checkRoots() (found []format.Finding) {
 	return found
 }
 
-// checkSurfaces reports for each running session how its tools reach c2c, and whether mail wakes it.
+// checkSurfaces reports for each running session how its tools reach c2c, and whether mail wakes
+// it.
 func checkSurfaces(ctx context.Context, b *broker.Broker) (found []format.Finding) {
 	all, err := b.Sessions(ctx)
 	if err != nil {

@@ -83,8 +83,8 @@ func (a *call) rootOf(word string) string {
 	return word
 }
 
-// mayMerge returns an error if another project has the root other. A merge cannot be undone, so for a root that is not known to be one of
-// this project, it asks the person.
+// mayMerge returns an error if another project has the root other. A merge cannot be undone, so for
+// a root that is not known to be one of this project, it asks the person.
 func (a *call) mayMerge(root, other string, known bool) error {
 	if strangers := project.Strangers(a.getenv, a.cwd, other); len(strangers) > 0 {
 		return fmt.Errorf("%s is the root of another project, %s: nothing is merged", other, strangers[0])

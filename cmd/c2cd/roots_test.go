@@ -17,8 +17,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// A project with two roots of older versions: doctor tells, and the command that it names cures it. There is no client, which
-// is a problem of its own.
+// A project with two roots of older versions: doctor tells, and the command that it names cures it.
+// There is no client, which is a problem of its own.
 func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 	t.Parallel()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -138,8 +138,9 @@ func TestWhatOnlyLooksMakesNoRoot(t *testing.T) {
 	}
 }
 
-// A remote is added, or the folder renamed: as long as a session of the former root runs, the project keeps that root. When none runs, what
-// does not find a session or its mail says where it is, and the one command that brings it. An agent gets no such command.
+// A remote is added, or the folder renamed: as long as a session of the former root runs, the
+// project keeps that root. When none runs, what does not find a session or its mail says where it
+// is, and the one command that brings it. An agent gets no such command.
 func TestAProjectKeepsItsRootWhileSessionsRun(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{
@@ -180,7 +181,8 @@ func TestAProjectKeepsItsRootWhileSessionsRun(t *testing.T) {
 	}
 }
 
-// A project keeps the roots of all its earlier remotes. If c2c is killed while it records the next one, the link of the last root is missing.
+// A project keeps the roots of all its earlier remotes. If c2c is killed while it records the next
+// one, the link of the last root is missing.
 func TestAProjectKeepsAllItsFormerRoots(t *testing.T) {
 	t.Parallel()
 	for name, kill := range map[string]string{"": "", "killed": "; rm $(ls -d ~/.c2c/folders/* | grep -v '[.].*[.]'); c2c list >&2"} {

@@ -18,7 +18,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// Client is an AI program that runs in a terminal, but has no session of c2c: it was started before c2c was set up for it.
+// Client is an AI program that runs in a terminal, but has no session of c2c: it was started before
+// c2c was set up for it.
 type RunningClient struct {
 	Client string
 	PID    int
@@ -38,8 +39,8 @@ func (r RunningClient) Sentence(home string) string {
 	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.Client, mail.Visible(folder, ""), r.PID, do)
 }
 
-// Unknown lists this user's clients that run in a terminal and have no session. A client may start itself again, so several processes may
-// be one client: then Unknown lists the first.
+// Unknown lists this user's clients that run in a terminal and have no session. A client may start
+// itself again, so several processes may be one client: then Unknown lists the first.
 func UnknownClients(ctx context.Context, getenv func(string) string, names []string) (all []RunningClient) {
 	parents, clients := family{}, []RunningClient{}
 	for _, t := range proc.Terminals() {
@@ -77,7 +78,8 @@ func (f family) isBelow(pid, ancestor int) bool {
 	return false
 }
 
-// runs reports whether a process runs a program: the started file has the program's name, or an interpreter runs a script of that name.
+// runs reports whether a process runs a program: the started file has the program's name, or an
+// interpreter runs a script of that name.
 func runs(t proc.Terminal, program string) bool {
 	if filepath.Base(t.Args[0]) == program {
 		return true
@@ -86,7 +88,8 @@ func runs(t proc.Terminal, program string) bool {
 	return interpreter && len(t.Args) > 1 && strings.TrimSuffix(filepath.Base(t.Args[1]), ".js") == program
 }
 
-// sessions returns all sessions in the root of the client's session; without a session, in that of its folder.
+// sessions returns all sessions in the root of the client's session; without a session, in that of
+// its folder.
 func (c RunningClient) sessions(ctx context.Context, getenv func(string) string) []sessions.Session {
 	root, _, err := broker.RootFor(callers.Caller{Client: c.Client, PID: c.PID, Getenv: getenv}, c.Folder)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// scripts are programs that run in a terminal. A client may start itself again, through other programs: only its last process is the client.
+// scripts are programs that run in a terminal. A client may start itself again, through other
+// programs: only its last process is the client.
 var scripts = map[string]string{
 	"relaunch": "bash ./between; true\n",
 	"between":  "bash ./last; true\n",
@@ -49,7 +50,8 @@ func aTerminal(t *testing.T, home string) (first, last int) {
 	return cmd.Process.Pid, last
 }
 
-// The terminal shows the first process of a client. A session has its last process, or the first one if c2c start has made it.
+// The terminal shows the first process of a client. A session has its last process, or the first
+// one if c2c start has made it.
 func TestAClientThatStartsItselfAgainIsOneClient(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,5 +1,5 @@
-// This part tests for `c2c doctor` whether mail works. It makes a scratch root, and sends and reads messages there with the programs
-// and the protocol that clients use. Then it removes the root.
+// This part tests for `c2c doctor` whether mail works. It makes a scratch root, and sends and reads
+// messages there with the programs and the protocol that clients use. Then it removes the root.
 
 package main
 
@@ -27,7 +27,8 @@ type scratch struct {
 	home string
 }
 
-// Run sends messages and reads each of them in a different way: one with each hook that can bring mail, and one with poll_inbox.
+// Run sends messages and reads each of them in a different way: one with each hook that can bring
+// mail, and one with poll_inbox.
 func SelfTest(ctx context.Context, o install.Options) format.Finding {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
@@ -52,8 +53,9 @@ func SelfTest(ctx context.Context, o install.Options) format.Finding {
 	return format.Finding{Status: format.OK, Part: part, Detail: "c2c in a scratch root: messages were sent, handed over by the hook and by poll_inbox, and read"}
 }
 
-// send sends a message with this id to a session of the same name, calls the function take to get the message, and checks that the
-// message has the status read. Each message has its own session, because a client's program must not use the session of another client.
+// send sends a message with this id to a session of the same name, calls the function take to get
+// the message, and checks that the message has the status read. Each message has its own session,
+// because a client's program must not use the session of another client.
 func (t scratch) send(ctx context.Context, id string, take func() (string, error)) error {
 	if _, err := t.tool(ctx, id, "register", fmt.Sprintf(`{"alias":%q}`, id)); err != nil {
 		return err

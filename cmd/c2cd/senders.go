@@ -186,8 +186,8 @@ func (c *call) denySender(ctx context.Context, l *outside.SenderList, names []st
 	return nil
 }
 
-// tellReads records whether a program reads the answers to a sender outside. With the record, c2c can inform sessions that write to this
-// sender. The sender's rights do not depend on this record.
+// tellReads records whether a program reads the answers to a sender outside. With the record, c2c
+// can inform sessions that write to this sender. The sender's rights do not depend on this record.
 func (c *call) tellReads(ctx context.Context, s outside.Sender, client string) {
 	err := func() error {
 		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))

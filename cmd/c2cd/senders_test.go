@@ -265,7 +265,8 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// A sender that gets no answer sends the same again, with the same id. Nothing is lost, and nothing is there twice.
+// A sender that gets no answer sends the same again, with the same id. Nothing is lost, and nothing
+// is there twice.
 func TestMailFromOutsideOverKills(t *testing.T) {
 	h := newHost(t)
 	h.run("register", "birch", "--session-id", "s-birch")

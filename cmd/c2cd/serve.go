@@ -26,7 +26,8 @@ const (
 	reapTime  = 10 * time.Second      // how long Reap waits for another process's lock
 )
 
-// httpDaemon is the HTTP daemon of this user, and has what the verbs of c2c serve need to handle it.
+// httpDaemon is the HTTP daemon of this user, and has what the verbs of c2c serve need to handle
+// it.
 type httpDaemon struct {
 	daemon.Daemon
 	State *atomicfile.Dir // nil: c2c has no state directory yet
@@ -73,7 +74,8 @@ func (a *call) serve(ctx context.Context) error {
 	return err
 }
 
-// httpPort returns the port from the option --port, or from the variable PortVariable; serve.LastPort if neither is set.
+// httpPort returns the port from the option --port, or from the variable PortVariable;
+// serve.LastPort if neither is set.
 func (a *app) httpPort(option string) (int, error) {
 	for _, from := range [][2]string{{"--port", option}, {portVariable, a.getenv(portVariable)}} {
 		if from[1] == "" {
@@ -124,8 +126,9 @@ func (d *httpDaemon) Close() {
 	}
 }
 
-// Settled returns the daemon's process, 0 if none runs, and whether it answers. A killed daemon still holds its lock for a moment, and
-// a new daemon does not answer yet. So Settled checks again and again until answerTime is over.
+// Settled returns the daemon's process, 0 if none runs, and whether it answers. A killed daemon
+// still holds its lock for a moment, and a new daemon does not answer yet. So Settled checks again
+// and again until answerTime is over.
 func (d *httpDaemon) Settled(ctx context.Context) (pid int, up bool, err error) {
 	late := time.After(answerTime)
 	for {

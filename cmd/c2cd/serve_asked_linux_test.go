@@ -12,7 +12,8 @@ import (
 	"c2c/e2e/need"
 )
 
-// traced is a command of c2c under strace. trace gives what it and its children have opened, and whom they have called.
+// traced is a command of c2c under strace. trace gives what it and its children have opened, and
+// whom they have called.
 func (h *host) traced(args ...string) (cmd *exec.Cmd, trace func() string) {
 	h.t.Helper()
 	strace, err := exec.LookPath("strace")

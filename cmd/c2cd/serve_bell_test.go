@@ -19,7 +19,8 @@ import (
 // bellLimit is for a loaded machine: each wait in these tests is for something that happens.
 const bellLimit = 2 * time.Minute
 
-// listen opens the stream of the session, answers the pings there, and passes on all else until leave is called or the stream ends.
+// listen opens the stream of the session, answers the pings there, and passes on all else until
+// leave is called or the stream ends.
 func (c *mcpClient) listen() (messages <-chan string, leave context.CancelFunc) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.patience, bellLimit))
@@ -142,7 +143,8 @@ func (h *host) wakes(c *mcpClient, alias string) (messages <-chan string, leave 
 	return messages, leave
 }
 
-// until asks again and again, where nothing tells: a lock that is given up, a count that has changed.
+// until asks again and again, where nothing tells: a lock that is given up, a count that has
+// changed.
 func (h *host) until(what string, ready func() bool) {
 	h.t.Helper()
 	if !comes(bellLimit, ready) {
@@ -197,8 +199,8 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 	h.until("as few watches of the system as before", func() bool { return h.watches() == before })
 }
 
-// A client without a stream is not rung, and hears all the same that its answer is late, also behind a kill of the daemon. No
-// command is run meanwhile, since it would look itself.
+// A client without a stream is not rung, and hears all the same that its answer is late, also
+// behind a kill of the daemon. No command is run meanwhile, since it would look itself.
 func TestALateAnswerIsToldWithoutAStream(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)

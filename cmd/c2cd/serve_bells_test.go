@@ -91,8 +91,9 @@ func (r *rungReaders) drain(c *mcpClient) bool {
 	}
 }
 
-// Sessions write at the same time to sessions that read when they are rung. Nobody waits in vain, and each bell of which the
-// daemon says that it was rung is heard: one that was lost would be rung again some time later.
+// Sessions write at the same time to sessions that read when they are rung. Nobody waits in vain,
+// and each bell of which the daemon says that it was rung is heard: one that was lost would be rung
+// again some time later.
 func TestNobodyWaitsForABellInVain(t *testing.T) {
 	r := &rungReaders{host: newHost(t), had: map[string]int{}, heard: map[string]bool{}, over: make(chan struct{})}
 	r.run("serve", "start", "--port", r.port)

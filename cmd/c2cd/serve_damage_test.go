@@ -16,7 +16,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// project is a root that the daemon serves, with one session, and one sender outside who follows its events.
+// project is a root that the daemon serves, with one session, and one sender outside who follows
+// its events.
 type servedProject struct {
 	h      *host
 	b      *broker.Broker
@@ -51,7 +52,8 @@ func (h *host) makeProject(name string) *servedProject {
 	return p
 }
 
-// follow opens the stream, and says whether it was opened. The daemon has looked at the whole root by then.
+// follow opens the stream, and says whether it was opened. The daemon has looked at the whole root
+// by then.
 func (p *servedProject) follow() bool {
 	p.events = p.h.reads(p.key, "", "")
 	for p.events.lines.Scan() {
@@ -73,8 +75,8 @@ func (p *servedProject) answers(text string) bool {
 	return ok && got == text
 }
 
-// A person has put an inbox file back as jq prints it. Whoever follows the events of that root took the daemon down with it, and
-// the streams of all other projects.
+// A person has put an inbox file back as jq prints it. Whoever follows the events of that root took
+// the daemon down with it, and the streams of all other projects.
 func TestAPrettyPrintedInboxEndsNoDaemon(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
@@ -108,7 +110,8 @@ func TestAPrettyPrintedInboxEndsNoDaemon(t *testing.T) {
 	}
 }
 
-// A series that begins with its first value shows no increase, and one that is absent raises no alarm.
+// A series that begins with its first value shows no increase, and one that is absent raises no
+// alarm.
 func TestWhatIsOwedIsMeasuredFromTheStart(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)

@@ -114,7 +114,8 @@ func TestAnAnswerIsReadWithCurl(t *testing.T) {
 	h.wantNoKey(key)
 }
 
-// Whatever is killed when, a reader that comes back misses no answer, and gets one twice only with the same id.
+// Whatever is killed when, a reader that comes back misses no answer, and gets one twice only with
+// the same id.
 func TestNoAnswerIsLostWhenTheDaemonIsKilled(t *testing.T) {
 	h := newHost(t)
 	h.run("register", "birch", "--session-id", "s-birch")

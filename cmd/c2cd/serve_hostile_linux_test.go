@@ -46,7 +46,8 @@ var badRequests = []string{
 	"GET\n\n", "\n\n\n\n", "GET /metrics HTTP/9.9\nHost: 127.0.0.1:{port}\n\n",
 }
 
-// slowRequests are refused before they are read whole. net/http then waits half a second, so that the answer arrives.
+// slowRequests are refused before they are read whole. net/http then waits half a second, so that
+// the answer arrives.
 var slowRequests = []string{
 	"GET /metrics HTTP/1.1\nHost: 127.0.0.1:{port}\nX-Long: " + strings.Repeat("x", 40<<10) + "\nAuthorization: Bearer {token}\n\n",
 	"GET /" + strings.Repeat("a/", 20<<10) + " HTTP/1.1\nHost: 127.0.0.1:{port}\n\n",
@@ -58,7 +59,8 @@ var halfRequests = []string{"", "G", "GET /metrics HTTP/1.1\nHost: 127.0.0.1:{po
 
 const badConnections, slowConnections = 10_000, 50
 
-// 10,000 connections of which nobody is let in, and a client with the token that is always answered.
+// 10,000 connections of which nobody is let in, and a client with the token that is always
+// answered.
 func TestNobodyIsLetInAndTheGoodClientIsAnswered(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)

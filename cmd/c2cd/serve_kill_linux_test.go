@@ -43,7 +43,8 @@ func newKilling(t *testing.T) *killing {
 	return k
 }
 
-// goesOn waits until the daemon is up, and says how often it was killed before. ok is false when the client is to end.
+// goesOn waits until the daemon is up, and says how often it was killed before. ok is false when
+// the client is to end.
 func (k *killing) goesOn() (kills int, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -113,7 +114,8 @@ func (k *killing) read(c *mcpClient) {
 		}
 		k.mu.Lock()
 		for _, m := range mail {
-			// A kill between the answer and the archive brings it again, and so does who has sent it again.
+			// A kill between the answer and the archive brings it again, and so does who has sent
+			// it again.
 			if k.seen[m.ID]++; k.seen[m.ID] > 1 && k.had[m.ID] == kills && !k.again[m.ID] {
 				k.t.Errorf("%s comes again although nothing was killed", m.ID)
 			}
@@ -146,7 +148,8 @@ func (k *killing) listen(c *mcpClient) {
 	}
 }
 
-// killOnce kills the daemon when a number of calls were answered since the last time, and starts another.
+// killOnce kills the daemon when a number of calls were answered since the last time, and starts
+// another.
 func (k *killing) killOnce(i int) {
 	k.t.Helper()
 	k.mu.Lock()
@@ -173,8 +176,8 @@ func (k *killing) killOnce(i int) {
 	k.set(func() { k.up = true })
 }
 
-// Killed at any moment while sessions send, read and listen, and started again: the same port and token, every message
-// arrives, and a second time only with its id.
+// Killed at any moment while sessions send, read and listen, and started again: the same port and
+// token, every message arrives, and a second time only with its id.
 func TestADaemonThatIsKilledUnderLoadLosesNothing(t *testing.T) {
 	k := newKilling(t)
 	token := k.token()
@@ -234,7 +237,8 @@ func (k *killing) end(pid int) (wait func()) {
 	}
 }
 
-// nothingLeft looks for processes that have the home of this test, and for files that are half written.
+// nothingLeft looks for processes that have the home of this test, and for files that are half
+// written.
 func (k *killing) nothingLeft() {
 	k.t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")

@@ -72,7 +72,8 @@ func TestNoLogHasAKeyOrAWordOfAMessage(t *testing.T) {
 	h.noLogHas(secrets)
 }
 
-// lettersFromOutside comes from a sender and from a stranger behind a bridge, and gives their keys and codes.
+// lettersFromOutside comes from a sender and from a stranger behind a bridge, and gives their keys
+// and codes.
 func (h *host) lettersFromOutside() (secrets []string) {
 	h.t.Helper()
 	post := func(key, path, who string) string {

@@ -95,7 +95,8 @@ func (c *mcpClient) tryCall(tool, args string) (string, error) {
 	return answer.Result.Content[0].Text, nil
 }
 
-// A client keeps its mailbox over a stop, a start and a kill of the daemon, and has it together with the command line.
+// A client keeps its mailbox over a stop, a start and a kill of the daemon, and has it together
+// with the command line.
 func TestToolsOverHTTP(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)

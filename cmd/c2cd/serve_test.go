@@ -32,7 +32,8 @@ func newHost(t *testing.T) *host {
 	t.Helper()
 	h := &host{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
 	for h.port == "" {
-		// One that is free, as a person chooses one. The system would give one that others' connections get, too.
+		// One that is free, as a person chooses one. The system would give one that others'
+		// connections get, too.
 		port := strconv.Itoa(10_000 + rand.IntN(20_000))
 		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
 			h.port = port

@@ -39,7 +39,8 @@ type httpStatus struct {
 	Private  bool      `json:"token_private,omitempty"` // only this user may read the token
 }
 
-// Look finds the daemon's state. The argument installed is the path of the installed program, whose build Look compares with the daemon's.
+// Look finds the daemon's state. The argument installed is the path of the installed program, whose
+// build Look compares with the daemon's.
 func (d *httpDaemon) Look(ctx context.Context, installed string) (st httpStatus, err error) {
 	if d.Dir == nil {
 		return st, nil
@@ -101,8 +102,8 @@ func answers(ctx context.Context, port int) bool {
 	return ok && strings.HasPrefix(said, `{"ok":true,`)
 }
 
-// askHTTP requests a path, with a token unless it is "". It returns the beginning of the answer; ok reports success. It uses no proxy,
-// because the port is on this machine.
+// askHTTP requests a path, with a token unless it is "". It returns the beginning of the answer; ok
+// reports success. It uses no proxy, because the port is on this machine.
 func askHTTP(ctx context.Context, port int, path, token string) (said string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -20,7 +20,8 @@ const (
 	mcpGrace   = 4 * time.Second // how long the waiting calls may take to end; less than serve.Limits.Grace
 )
 
-// serveTools adds the path of the tools. When ctx ends, the waiting calls get an answer. The function wait returns after that.
+// serveTools adds the path of the tools. When ctx ends, the waiting calls get an answer. The
+// function wait returns after that.
 func (h *httpHost) serveTools(ctx context.Context, s *serve.Server, sessionList *atomicfile.Dir) (wait func() error) {
 	tools := mcp.NewHTTP(mcp.HTTPConfig{
 		Config: tools.Config{Log: h.Log, Uninstalled: func(name string, pid int) bool {
@@ -51,8 +52,8 @@ func (h *httpHost) serveTools(ctx context.Context, s *serve.Server, sessionList 
 	}
 }
 
-// openFor opens the root of a client, and returns an error if the root is gone, because a session may be older than the daemon's last
-// start.
+// openFor opens the root of a client, and returns an error if the root is gone, because a session
+// may be older than the daemon's last start.
 func (h *httpHost) openFor(root string, log inbox.Log) (*broker.Broker, error) {
 	if _, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("open root: %w", err)

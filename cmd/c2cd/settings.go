@@ -14,7 +14,8 @@ import (
 	"c2c/rooms"
 )
 
-// settings has the variables that c2c obeys, each with a text about its default. Some clients add more variables.
+// settings has the variables that c2c obeys, each with a text about its default. Some clients add
+// more variables.
 var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},

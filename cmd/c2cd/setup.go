@@ -1,5 +1,5 @@
-// This part runs c2c install and c2c uninstall. Package install plans and makes the edits of the clients'
-// configuration; this part prints the result and what is left to do.
+// This part runs c2c install and c2c uninstall. Package install plans and makes the edits of the
+// clients' configuration; this part prints the result and what is left to do.
 
 package main
 
@@ -148,7 +148,8 @@ func (s Setup) tellChannels(clients []string) {
 	}
 }
 
-// freeAlias returns an alias that no session of this root has; "" if all are taken. It makes no root.
+// freeAlias returns an alias that no session of this root has; "" if all are taken. It makes no
+// root.
 func (s Setup) freeAlias() string {
 	names := []string{"amber", "birch", "coral", "dune"}
 	b, err := s.Open()
@@ -168,7 +169,8 @@ func (s Setup) freeAlias() string {
 	return ""
 }
 
-// PrintEntry prints a text that a person can paste into the configuration of a client that c2c does not know.
+// PrintEntry prints a text that a person can paste into the configuration of a client that c2c does
+// not know.
 func (s Setup) PrintEntry(what string, clients []string, o install.Options) error {
 	if what != "mcp" || len(clients) > 0 {
 		return fmt.Errorf("%w: --print prints mcp alone, which is the same for every client: c2c install --print mcp", cli.ErrUsage)

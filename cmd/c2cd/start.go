@@ -18,7 +18,8 @@ import (
 	"c2c/wake/terminal"
 )
 
-// start runs a client as a session. With --alias, the session has this name, and the same mailbox each time.
+// start runs a client as a session. With --alias, the session has this name, and the same mailbox
+// each time.
 func (a *call) start(ctx context.Context) (status int, err error) {
 	alias, channel, full := a.Text("alias"), a.Bool("channel"), a.Bool("full-delivery")
 	var theirs []string
@@ -76,7 +77,8 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		}
 	}
 	if wakes.Begin != nil && *alias != "" {
-		// The client's daemon gives every session the environment of the first terminal, so the environment cannot name this session.
+		// The client's daemon gives every session the environment of the first terminal, so the
+		// environment cannot name this session.
 		id, args, err := a.begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
 		if err != nil {
 			return 0, err
@@ -89,9 +91,10 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	return a.runClient(ctx, name, *alias, "", argv, env, *full)
 }
 
-// ownConversation returns the client's arguments. If they open a conversation without naming it (--continue), it names that of the session
-// with this alias: the newest one of the project may be another session's. A new alias may be meant for any conversation. With begins, the
-// client cannot open a conversation under an alias.
+// ownConversation returns the client's arguments. If they open a conversation without naming it
+// (--continue), it names that of the session with this alias: the newest one of the project may be
+// another session's. A new alias may be meant for any conversation. With begins, the client cannot
+// open a conversation under an alias.
 func (a *call) ownConversation(ctx context.Context, p client.Profile, begins bool, alias string, args []string) ([]string, error) {
 	if _, word := p.GoesOn(args, "", a.getenv); word == "" {
 		return args, nil
@@ -125,7 +128,8 @@ func with(env, more []string) []string {
 	}), more...)
 }
 
-// setUpAlone sets c2c up for one session of a client in which it is not installed. It says what such a session lacks.
+// setUpAlone sets c2c up for one session of a client in which it is not installed. It says what
+// such a session lacks.
 func (a *app) setUpAlone(name string, theirs []string) (alone install.Alone) {
 	if !slices.Contains(install.Clients(), name) {
 		return alone

@@ -55,7 +55,8 @@ func TestMailIsTypedOnlyWhereItCanBe(t *testing.T) {
 	}
 }
 
-// Ctrl-C in another terminal, or a script's kill, may reach the launcher alone. Its client decides what that means.
+// Ctrl-C in another terminal, or a script's kill, may reach the launcher alone. Its client decides
+// what that means.
 func TestAStartedClientThatSurvivesAnInterruptIsLookedAfterStill(t *testing.T) {
 	k := newKeeper(t)
 	cmd := k.command("start", "--alias", "amber", "bash", "--", "-c",

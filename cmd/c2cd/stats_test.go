@@ -20,7 +20,8 @@ func (h *host) owed(session string) (list []broker.Obligation) {
 	return list
 }
 
-// The daemon rings for a question, reminds of it when the answer is due, and tells what became of it to who has the token.
+// The daemon rings for a question, reminds of it when the answer is due, and tells what became of
+// it to who has the token.
 func TestWhatIsOwedOverHTTP(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)

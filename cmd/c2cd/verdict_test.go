@@ -30,7 +30,8 @@ type asker struct {
 	caps map[string]any // what it offered
 }
 
-// newAsker starts the server of a session, below a shell of its own: the test itself is not the client.
+// newAsker starts the server of a session, below a shell of its own: the test itself is not the
+// client.
 func newAsker(t *testing.T) *asker {
 	t.Helper()
 	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
@@ -127,7 +128,8 @@ func (a *asker) awaits(id string) {
 	}
 }
 
-// types is what a person gets to see who types it in a terminal. env is what an agent has in addition.
+// types is what a person gets to see who types it in a terminal. env is what an agent has in
+// addition.
 func (k *keeper) types(line string, env ...string) string {
 	k.t.Helper()
 	cmd := k.command()
@@ -238,7 +240,8 @@ func TestATerminalThatAnAgentHasOpenedIsNobodys(t *testing.T) {
 	}
 }
 
-// The terminal is older than the client: an earlier session has opened it, or the client was started again.
+// The terminal is older than the client: an earlier session has opened it, or the client was
+// started again.
 func TestATerminalThatAnAgentHasPlantedIsNobodys(t *testing.T) {
 	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
 	if err := syscall.Mkfifo(filepath.Join(a.home, "go"), 0o600); err != nil {
@@ -280,7 +283,8 @@ func TestAPersonLetsOthersInBeforeTheFirstSession(t *testing.T) {
 	}
 }
 
-// An agent makes a project of its own, and takes its variables out of the environment. Here the test is the client.
+// An agent makes a project of its own, and takes its variables out of the environment. Here the
+// test is the client.
 func TestAnAgentPairsNoMachineInAFreshFolder(t *testing.T) {
 	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
 	cmd := a.command("mcp")
@@ -296,7 +300,8 @@ func TestAnAgentPairsNoMachineInAFreshFolder(t *testing.T) {
 	}
 }
 
-// A client ends while its hook runs. Then init or a user's systemd, which is older than all terminals, becomes the parent of the hook.
+// A client ends while its hook runs. Then init or a user's systemd, which is older than all
+// terminals, becomes the parent of the hook.
 func TestAnOrphanedHookKeepsNoPersonOut(t *testing.T) {
 	a := newAsker(t)
 	a.ask("abcde")
@@ -313,7 +318,8 @@ func TestAnOrphanedHookKeepsNoPersonOut(t *testing.T) {
 	}
 }
 
-// forges types a line in a terminal that is made for it, below no client and with nothing in its environment.
+// forges types a line in a terminal that is made for it, below no client and with nothing in its
+// environment.
 func (k *keeper) forges(line string) string {
 	k.t.Helper()
 	shown := filepath.Join(k.t.TempDir(), "shown")
@@ -386,8 +392,8 @@ func TestAForgedVerdictIsNotTold(t *testing.T) {
 	}
 }
 
-// overwrites puts a text over the file of a request with one write: the server looks when the file is closed, and half a file would
-// end the request in another way.
+// overwrites puts a text over the file of a request with one write: the server looks when the file
+// is closed, and half a file would end the request in another way.
 func (a *asker) overwrites(path, text string, size int) {
 	a.t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -403,8 +409,8 @@ func (a *asker) overwrites(path, text string, size int) {
 	}
 }
 
-// Whatever a model takes out of the environment, and with a terminal of its own: its client is above it. Here the test is
-// the client.
+// Whatever a model takes out of the environment, and with a terminal of its own: its client is
+// above it. Here the test is the client.
 func TestWhoRunsBelowAClientGivesNoVerdict(t *testing.T) {
 	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
 	if err := os.Mkdir(a.root(), 0o700); err != nil {
@@ -422,7 +428,8 @@ func TestWhoRunsBelowAClientGivesNoVerdict(t *testing.T) {
 	}
 }
 
-// Whoever may decide may come later: a page, a sender, a terminal. A server that does nothing makes nothing.
+// Whoever may decide may come later: a page, a sender, a terminal. A server that does nothing makes
+// nothing.
 func TestAClientIsAskedForItsDialogsBeforeAnybodyCanDecide(t *testing.T) {
 	a := newAsker(t)
 	if _, ok := a.caps["claude/channel/permission"]; !ok {

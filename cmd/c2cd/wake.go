@@ -119,7 +119,8 @@ func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
 	return st, st.PID != 0, err
 }
 
-// setPane records the pane in which c2c may type for a session. With an empty pane, it records that c2c may not type for the session.
+// setPane records the pane in which c2c may type for a session. With an empty pane, it records that
+// c2c may not type for the session.
 func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	ctx, cancel := context.WithTimeout(ctx, attachTime)
 	defer cancel()

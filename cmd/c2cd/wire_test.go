@@ -107,7 +107,8 @@ func (p *wirePlace) until(what string, ok func() bool) {
 	}
 }
 
-// comes waits for what other processes do and tell nobody. It is false if that has not come within a time.
+// comes waits for what other processes do and tell nobody. It is false if that has not come within
+// a time.
 func comes(within time.Duration, ready func() bool) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

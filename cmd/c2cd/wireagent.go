@@ -1,4 +1,5 @@
-// This part runs c2c wire-daemon: a daemon that starts an agent, and delivers the mail of one session to the agent.
+// This part runs c2c wire-daemon: a daemon that starts an agent, and delivers the mail of one
+// session to the agent.
 
 package main
 
@@ -27,7 +28,8 @@ import (
 // wireDir is the directory of the daemons' files, below the root.
 const wireDir = "wire"
 
-// wireOptions are the options of a wire daemon. The daemon writes them to its file, where c2c wire-daemon restart reads them.
+// wireOptions are the options of a wire daemon. The daemon writes them to its file, where c2c
+// wire-daemon restart reads them.
 type wireOptions struct {
 	Agent   []string `json:"agent"` // the agent's command line
 	In      string   `json:"dir"`   // the directory in which the agent runs
@@ -35,7 +37,8 @@ type wireOptions struct {
 	PIDFile string   `json:"pid_file,omitempty"`
 }
 
-// wireDaemon delivers the mail of one session, and has what the verbs of c2c wire-daemon need to handle it.
+// wireDaemon delivers the mail of one session, and has what the verbs of c2c wire-daemon need to
+// handle it.
 type wireDaemon struct {
 	daemon.Daemon
 	wireOptions
@@ -51,7 +54,8 @@ func newWireDaemon(b *broker.Broker, dir *atomicfile.Dir, alias string) *wireDae
 		What: "wire daemon of " + alias, Verb: "wire-daemon --alias " + alias}, Alias: alias, Broker: b}
 }
 
-// openWire opens the directory of the daemons' files. It returns nil if there is none and create is false.
+// openWire opens the directory of the daemons' files. It returns nil if there is none and create is
+// false.
 func openWire(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
 	dir, err := b.Dir().Sub(wireDir, create)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +77,8 @@ func (d *wireDaemon) run(ctx context.Context) error {
 			return cli.WithHint(err, fmt.Sprintf("%q must be an agent that speaks Wire; name another agent after --", strings.Join(d.Agent, " ")))
 		}
 	}
-	// Register before d.Run reports that the daemon runs: registering fails if another session has the alias.
+	// Register before d.Run reports that the daemon runs: registering fails if another session has
+	// the alias.
 	sid, err := d.a.register(ctx, callers.Caller{Start: d.Alias, Client: callers.ClientWire, PID: os.Getpid()}, d.Alias)
 	if err != nil {
 		return err
@@ -84,8 +89,8 @@ func (d *wireDaemon) run(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// bridge makes the bridge to the agent. The bridge calls the function tell at each change of the agent's state. The agent's
-// environment also gets the variables env.
+// bridge makes the bridge to the agent. The bridge calls the function tell at each change of the
+// agent's state. The agent's environment also gets the variables env.
 func (d *wireDaemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 	env = slices.Concat(client.Clean(os.Environ()), env, []string{"C2C_MCP_BROKER_ROOT=" + d.Broker.Root()})
 	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Env: env, Approve: d.Approve, Version: broker.Version, OnState: tell})

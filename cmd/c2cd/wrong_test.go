@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden table")
 
-// One table: what is typed, the exit status, the words and the hint, and the same with --json. Nothing of it is done.
+// One table: what is typed, the exit status, the words and the hint, and the same with --json.
+// Nothing of it is done.
 func TestWrongInputs(t *testing.T) {
 	path := filepath.Join("..", "..", "testdata", "wrong-inputs.txt")
 	table, err := os.ReadFile(path)
@@ -177,7 +178,8 @@ func (w mistaken) tool(call string) string {
 	return ""
 }
 
-// tree is every file of the home, without locks and logs, the mark of a look for what is due, and who has mail.
+// tree is every file of the home, without locks and logs, the mark of a look for what is due, and
+// who has mail.
 func (w mistaken) tree() string {
 	out, err := exec.Command("find", w.home, "-type", "f", "-not", "-name", "*.lock", "-not", "-name", "*.log", "-not", "-name", "owed.due", "-size", "+0", "-printf", "%P %s\n").Output()
 	if err != nil {

@@ -206,7 +206,8 @@ func TestWrongCallsOfToolsAreAnsweredByWhatToDo(t *testing.T) {
 	}
 }
 
-// Every one is answered by what to do, in a few lines, and nothing is done. What is said to type works.
+// Every one is answered by what to do, in a few lines, and nothing is done. What is said to type
+// works.
 func TestWrongUsesAreAnsweredByWhatToDo(t *testing.T) {
 	w := newMistaken(t)
 	w.run("send", "birch", "first", "--from", "amber", "--id", "one-same-end")

@@ -9,12 +9,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxBody is how many bytes Body reads at most. The mailbox has a smaller limit, and returns an error for a message above that limit.
+// maxBody is how many bytes Body reads at most. The mailbox has a smaller limit, and returns an
+// error for a message above that limit.
 const maxBody = 1 << 20
 
 const ofFile = "-F takes the path of a text file; a text itself comes after the alias, in quotes"
 
-// Body reads the text of a message: from the words, from a file, or from standard input (- as the file or as the only word).
+// Body reads the text of a message: from the words, from a file, or from standard input (- as the
+// file or as the only word).
 func Body(stdin io.Reader, file string, words []string) (string, error) {
 	text, in := strings.Join(words, " "), io.Reader(nil)
 	switch {

@@ -1,5 +1,6 @@
-// Package cli has the table of all verbs of the programs c2c and c2cd, and makes options, help, completion and pages from the table. It
-// also writes errors and JSON, so that both programs do it in the same form.
+// Package cli has the table of all verbs of the programs c2c and c2cd, and makes options, help,
+// completion and pages from the table. It also writes errors and JSON, so that both programs do it
+// in the same form.
 package cli
 
 import (
@@ -10,7 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Printf prints a part of an answer. It escapes line ends and control characters in the words, so that no foreign text begins a new line.
+// Printf prints a part of an answer. It escapes line ends and control characters in the words, so
+// that no foreign text begins a new line.
 func Printf(w io.Writer, format string, words ...any) {
 	for i, word := range words {
 		if s, ok := word.(string); ok {

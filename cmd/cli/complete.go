@@ -10,8 +10,9 @@ import (
 // Choice is a word that completion offers, and what the word means.
 type Choice struct{ Word, Says string }
 
-// Complete lists the completions of the last word. The argument words has all words after c2c. If files is true, the shell completes file
-// names instead. If an alias, a message, a received message or a room is expected, the function find returns the choices of this kind.
+// Complete lists the completions of the last word. The argument words has all words after c2c. If
+// files is true, the shell completes file names instead. If an alias, a message, a received message
+// or a room is expected, the function find returns the choices of this kind.
 func Complete(words []string, find func(kind string) []Choice) (choices []Choice, files bool) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -78,8 +79,9 @@ func joined(words []string) (out []string) {
 	return out
 }
 
-// expected returns the kind of the last word: a kind as in Verb.First, or "verb", "topic" or "option". Completion replaces the last word,
-// except a part at its beginning such as --kind=. The result kept is this part.
+// expected returns the kind of the last word: a kind as in Verb.First, or "verb", "topic" or
+// "option". Completion replaces the last word, except a part at its beginning such as --kind=. The
+// result kept is this part.
 func expected(words []string) (kind, kept string) {
 	last, rest := words[len(words)-1], words[:len(words)-1]
 	if len(rest) == 0 {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Each script calls c2c at every Tab. So all shells offer the same words, and no alias becomes part of a script.
+// Each script calls c2c at every Tab. So all shells offer the same words, and no alias becomes part
+// of a script.
 var (
 	//go:embed completion.bash
 	bash string
@@ -21,8 +22,8 @@ func CompletionScript(shell string) (script string, ok bool) {
 	return script, ok
 }
 
-// Lines formats choices for the scripts: each line has a word, a tab, and what the word means. If files is true, the last line is a
-// colon, at which the scripts make the shell offer files.
+// Lines formats choices for the scripts: each line has a word, a tab, and what the word means. If
+// files is true, the last line is a colon, at which the scripts make the shell offer files.
 func Lines(choices []Choice, files bool) string {
 	var out strings.Builder
 	for _, c := range choices {

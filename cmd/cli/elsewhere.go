@@ -1,5 +1,6 @@
-// This part says where a session or a message may be that this project does not have: in another project, or in a former root of
-// this one. It reads the registries of all roots, so call it only to explain why something was not found, and for c2c doctor.
+// This part says where a session or a message may be that this project does not have: in another
+// project, or in a former root of this one. It reads the registries of all roots, so call it only
+// to explain why something was not found, and for c2c doctor.
 
 package cli
 
@@ -16,8 +17,9 @@ import (
 	"c2c/sessions/callers"
 )
 
-// Elsewhere returns a sentence for the error that a project does not have an alias or a session id; it is "" if nothing is known. For the
-// alias "" it explains why a list is empty or a message was not found: only a former root of the project explains this.
+// Elsewhere returns a sentence for the error that a project does not have an alias or a session id;
+// it is "" if nothing is known. For the alias "" it explains why a list is empty or a message was
+// not found: only a former root of the project explains this.
 func Elsewhere(getenv func(string) string, cwd, alias string) string {
 	root, source, err := broker.RootFor(callers.Caller{Getenv: getenv}, cwd)
 	if err != nil || source == "C2C_MCP_BROKER_ROOT" {
@@ -62,8 +64,8 @@ type whereabouts struct {
 
 const unknown = "another project"
 
-// look searches the roots in a state directory. A link leads to a root that the search also reads. A session that runs counts more than one
-// that has ended.
+// look searches the roots in a state directory. A link leads to a root that the search also reads.
+// A session that runs counts more than one that has ended.
 func (w *whereabouts) look(state string) {
 	repos, _ := os.ReadDir(filepath.Join(state, project.ReposDir))
 	for _, repo := range repos[:min(len(repos), maxRoots)] {

@@ -43,7 +43,8 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// WithHint adds to an error a hint that says what to do about the error. If err is nil, or hint is "", it returns err itself.
+// WithHint adds to an error a hint that says what to do about the error. If err is nil, or hint is
+// "", it returns err itself.
 func WithHint(err error, hint string) error {
 	if err == nil || hint == "" {
 		return err
@@ -112,8 +113,9 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
-// OnlyPerson returns an error if no person has run a command that is for a person. The argument does completes the error "only a person ...", for
-// example "opens the page". The session and the error are the answer to the question who calls.
+// OnlyPerson returns an error if no person has run a command that is for a person. The argument
+// does completes the error "only a person ...", for example "opens the page". The session and the
+// error are the answer to the question who calls.
 func OnlyPerson(does string, s sessions.Session, err error) error {
 	if err == nil && !s.IsProvenPerson() {
 		err = sessions.InShellOf(s.Alias)
@@ -124,8 +126,9 @@ func OnlyPerson(does string, s sessions.Session, err error) error {
 	return WithHint(fmt.Errorf("only a person %s, and %s", does, sessions.WhyNoPerson(err)), "run this command in a terminal of your own; an agent asks its user to")
 }
 
-// InShellOf is for an error of a verb in the shell of an agent. Such a shell may be sandboxed, and then no folder helps: the hint names the
-// tool that does the same, because the client runs the server of the tools outside of the sandbox.
+// InShellOf is for an error of a verb in the shell of an agent. Such a shell may be sandboxed, and
+// then no folder helps: the hint names the tool that does the same, because the client runs the
+// server of the tools outside of the sandbox.
 func (f Failure) InShellOf(verb string, err error) Failure {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		f.Hint = "your shell may not write there, as in a sandbox: call c2c's tool " + strings.ReplaceAll(verb, "-", "_") + " instead of the command"
@@ -133,7 +136,8 @@ func (f Failure) InShellOf(verb string, err error) Failure {
 	return f
 }
 
-// example returns a part of a hint, with an example of the verb; "" if the verb has no example that works without changes.
+// example returns a part of a hint, with an example of the verb; "" if the verb has no example that
+// works without changes.
 func example(verb string) string {
 	if v, _ := Find(verb); len(v.Examples) > 0 && !strings.Contains(v.Examples[0], " < ") {
 		return "such as: " + fillHere(v.Examples[0]) + "; "
@@ -141,8 +145,8 @@ func example(verb string) string {
 	return ""
 }
 
-// Elsewhere is for an error that something was not found: an alias, or a message or the root, which have the alias "". If another project
-// or a former root of this one has it, the hint says so.
+// Elsewhere is for an error that something was not found: an alias, or a message or the root, which
+// have the alias "". If another project or a former root of this one has it, the hint says so.
 func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
 	var unknown *sessions.UnknownAliasError
 	alias := ""
@@ -180,8 +184,9 @@ func NeedRoot(root, source, dir string) error {
 	return NoRoot(&broker.NoRootError{Root: root, Source: source, Dir: dir})
 }
 
-// NoRoot returns the error for people that a root does not exist: its name is mistyped, or no session has run there yet. The
-// project may have former roots, which have been used. NoRoot returns any error but a *broker.NoRootError unchanged.
+// NoRoot returns the error for people that a root does not exist: its name is mistyped, or no
+// session has run there yet. The project may have former roots, which have been used. NoRoot
+// returns any error but a *broker.NoRootError unchanged.
 func NoRoot(err error) error {
 	missing := new(broker.NoRootError)
 	switch {
@@ -198,8 +203,8 @@ func HowToBegin() string {
 	return "c2c start --alias amber " + Here() + " begins a session; c2c doctor shows problems"
 }
 
-// Report writes a failure for a person; each line begins with the name of the program. If args contain --json, it writes one line of
-// JSON instead.
+// Report writes a failure for a person; each line begins with the name of the program. If args
+// contain --json, it writes one line of JSON instead.
 func Report(w io.Writer, f Failure, args []string) {
 	if wantsJSON(args) {
 		enc := json.NewEncoder(w)
@@ -214,7 +219,8 @@ func Report(w io.Writer, f Failure, args []string) {
 	fmt.Fprintf(w, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
 }
 
-// Warnings returns a function that prints warnings on w, each text once: many files may have the same problem.
+// Warnings returns a function that prints warnings on w, each text once: many files may have the
+// same problem.
 func Warnings(w io.Writer) func(sentence string) {
 	var said sync.Map
 	return func(sentence string) {
@@ -224,7 +230,8 @@ func Warnings(w io.Writer) func(sentence string) {
 	}
 }
 
-// wantsJSON searches the arguments before they are parsed, because a mistake in the command line may stand before --json.
+// wantsJSON searches the arguments before they are parsed, because a mistake in the command line
+// may stand before --json.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]

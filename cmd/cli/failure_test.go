@@ -76,7 +76,8 @@ func TestAHintNamesAClientThatIsHere(t *testing.T) {
 	}
 }
 
-// Each file with mail has the same warning on a full disk: one command prints it once, with what to do.
+// Each file with mail has the same warning on a full disk: one command prints it once, with what to
+// do.
 func TestTheFullDiskIsToldOncePerCommand(t *testing.T) {
 	var out bytes.Buffer
 	log := sessions.WarningLogger(Warnings(&out))

@@ -13,15 +13,16 @@ import (
 // ErrHelp means that the command line asks for help.
 var ErrHelp = errors.New("help was asked for")
 
-// Flags parses the options of a verb, as the verb's row in the table describes them. Package flag does not fit: it treats one dash like
-// two, stops at the first word, and has no optional values.
+// Flags parses the options of a verb, as the verb's row in the table describes them. Package flag
+// does not fit: it treats one dash like two, stops at the first word, and has no optional values.
 type Flags struct {
 	verb  Verb
 	bound map[string]Value
 	given map[string]bool
 }
 
-// NewFlags makes the Flags of a verb. The caller must then bind each option of the verb to a variable by one of the methods.
+// NewFlags makes the Flags of a verb. The caller must then bind each option of the verb to a
+// variable by one of the methods.
 func NewFlags(v Verb) *Flags {
 	return &Flags{v, map[string]Value{}, map[string]bool{}}
 }
@@ -32,10 +33,12 @@ func (f *Flags) Has(name string) bool {
 	return ok
 }
 
-// Given is for an option without a value, after Parse: it reports whether the command line sets the option.
+// Given is for an option without a value, after Parse: it reports whether the command line sets the
+// option.
 func (f *Flags) Given(name string) bool { return f.given[name] }
 
-// Parse sets the options, and returns the words. Options may stand before, between and after the words. After -- there are only words.
+// Parse sets the options, and returns the words. Options may stand before, between and after the
+// words. After -- there are only words.
 func (f *Flags) Parse(args []string) (words []string, err error) {
 	for _, o := range f.verb.Options {
 		if f.bound[o.Name] == nil {
@@ -88,7 +91,8 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 	return words, f.verb.check(words)
 }
 
-// several returns the end of a hint, which says how to give an option several values; "" if the option takes only one.
+// several returns the end of a hint, which says how to give an option several values; "" if the
+// option takes only one.
 func (o Option) several() string {
 	if strings.Contains(o.Short, "with commas") {
 		return ", with commas"
@@ -111,8 +115,9 @@ func (v Verb) check(words []string) error {
 	return oneOf(v.Name, words[0], v.First)
 }
 
-// oneOf returns an error if word is not among the possible words. If there is only one possible word, it is a kind (alias, client, file),
-// which allows any word. name is the verb or option that takes the word.
+// oneOf returns an error if word is not among the possible words. If there is only one possible
+// word, it is a kind (alias, client, file), which allows any word. name is the verb or option that
+// takes the word.
 func oneOf(name, word, possible string) error {
 	known := strings.Fields(possible)
 	last := len(known) - 1

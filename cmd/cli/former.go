@@ -14,16 +14,16 @@ import (
 	"c2c/sessions/callers"
 )
 
-// FormerRoot is another root of a project: the one that it had before its git remote was changed or its folder renamed, or one that an older
-// version made.
+// FormerRoot is another root of a project: the one that it had before its git remote was changed or
+// its folder renamed, or one that an older version made.
 type FormerRoot struct {
 	Path           string
 	aliases, alive []string // of all sessions, and of those that run
 	rows           []sessions.Row
 }
 
-// Former returns the other roots of the project around cwd: those that c2c migrate-root merges. A root that another project has is not
-// among them.
+// Former returns the other roots of the project around cwd: those that c2c migrate-root merges. A
+// root that another project has is not among them.
 func Former(getenv func(string) string, cwd string) (all []*FormerRoot) {
 	recorded, others, err := project.Roots(getenv, cwd)
 	root, source, ferr := broker.RootFor(callers.Caller{Getenv: getenv}, cwd)
@@ -57,12 +57,14 @@ func rowsIn(root string) []sessions.Row {
 	return rows
 }
 
-// explains reports whether the root has a session with an alias or a session id; with "", whether it has any session.
+// explains reports whether the root has a session with an alias or a session id; with "", whether
+// it has any session.
 func (f *FormerRoot) explains(alias string) bool {
 	return slices.ContainsFunc(f.rows, func(r sessions.Row) bool { return alias == "" || isNamed(r, alias) })
 }
 
-// sentence says that an alias is in this root; with "", which sessions are in it. An agent may not merge roots, so it gets no command.
+// sentence says that an alias is in this root; with "", which sessions are in it. An agent may not
+// merge roots, so it gets no command.
 func (f *FormerRoot) sentence(alias string, agent bool) string {
 	if alias == "" {
 		alias = broker.Few(f.aliases)

@@ -14,7 +14,8 @@ const Width = 80
 // exits explains the exit status of a verb whose row has no such text.
 const exits = "0 done, 1 failed, 2 usage, more: c2c help exit-codes"
 
-// Overview writes the help that fits on a screen: the everyday verbs, and the names of most other verbs.
+// Overview writes the help that fits on a screen: the everyday verbs, and the names of most other
+// verbs.
 func Overview(w io.Writer) {
 	fmt.Fprint(w, "usage: c2c <verb> [options] [words]        mail between coding agents\n\n")
 	more := ""

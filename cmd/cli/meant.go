@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// meantOptions is for mistyped options. Each line has the name of an option, and then names that other programs use for such an option. No
-// two lines have the same word.
+// meantOptions is for mistyped options. Each line has the name of an option, and then names that
+// other programs use for such an option. No two lines have the same word.
 const meantOptions = `F file f input
 wait timeout t
 limit n count max last
@@ -15,8 +15,8 @@ all a
 alias name
 from as sender session`
 
-// MeantBy looks for a word in lines such as meantOptions. If the word is in a line, but not as its first word, MeantBy returns the first
-// word of that line; otherwise "".
+// MeantBy looks for a word in lines such as meantOptions. If the word is in a line, but not as its
+// first word, MeantBy returns the first word of that line; otherwise "".
 func MeantBy(lines, word string) string {
 	for line := range strings.Lines(lines) {
 		if words := strings.Fields(line); slices.Contains(words[1:], word) {
@@ -26,8 +26,9 @@ func MeantBy(lines, word string) string {
 	return ""
 }
 
-// WithExample adds a hint to an error about the command line: an example that begins with as many of the typed words as possible, at
-// least with two. Any other example would mislead. Without such an example, the hint only names the help.
+// WithExample adds a hint to an error about the command line: an example that begins with as many
+// of the typed words as possible, at least with two. Any other example would mislead. Without such
+// an example, the hint only names the help.
 func WithExample(err error, typed []string) error {
 	words := slices.DeleteFunc(slices.Clone(typed), isOption)
 	if !errors.Is(err, ErrUsage) || errors.As(err, new(hinted)) || len(words) < 2 {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Pages returns the pages of docs/commands by file name. Command dist makes the man pages from the same parts.
+// Pages returns the pages of docs/commands by file name. Command dist makes the man pages from the
+// same parts.
 func Pages() map[string][]byte {
 	const made = "<!-- made by `make docs` from the table in cmd/cli -->\n"
 	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + OverviewPage(inDocs, "[%s](%[1]s.md)"))}
@@ -18,7 +19,8 @@ func Pages() map[string][]byte {
 
 func inDocs(title string) string { return "## " + title + "\n\n" }
 
-// OverviewPage returns a page with all verbs, and with the topics of the help. The argument link is the format of the link for a verb.
+// OverviewPage returns a page with all verbs, and with the topics of the help. The argument link is
+// the format of the link for a verb.
 func OverviewPage(heading func(string) string, link string) string {
 	var out strings.Builder
 	for _, g := range table {
@@ -59,7 +61,8 @@ func (v Verb) page(heading func(string) string) string {
 	return out + heading("Examples") + Indented(strings.Join(v.Shows(), "\n"))
 }
 
-// paragraphs turns a text of the help into Markdown. It indents indented lines further, so that Markdown shows them as they are.
+// paragraphs turns a text of the help into Markdown. It indents indented lines further, so that
+// Markdown shows them as they are.
 func paragraphs(text string) (out string) {
 	if text == "" {
 		return ""

@@ -1,6 +1,7 @@
 package cli
 
-// The verbs that people and agents use every day. The comment of type Verb says what {client} stands for.
+// The verbs that people and agents use every day. The comment of type Verb says what {client}
+// stands for.
 
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",

@@ -30,8 +30,8 @@ type setter func(string) error
 
 func (f setter) Set(s string) error { return f(s) }
 
-// errValue means that a value is not valid. Parse does not print the text of errValue, but which values the option's row in the table
-// allows.
+// errValue means that a value is not valid. Parse does not print the text of errValue, but which
+// values the option's row in the table allows.
 var errValue = errors.New("invalid value")
 
 // BoolVar and TextVar bind an option to the variable p.

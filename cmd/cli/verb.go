@@ -10,11 +10,12 @@ import (
 	"c2c/sessions"
 )
 
-// Verb is one command, of c2c or of c2cd. A new verb needs three things: a row in the table of its group, a line in the list of its
-// program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with its code.
+// Verb is one command, of c2c or of c2cd. A new verb needs three things: a row in the table of its
+// group, a line in the list of its program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with
+// its code.
 //
-// In its texts, {client} stands for the name of a client, {clients} for all names, and {wire} for the command that
-// starts an agent with the Wire protocol.
+// In its texts, {client} stands for the name of a client, {clients} for all names, and {wire} for
+// the command that starts an agent with the Wire protocol.
 type Verb struct {
 	Name     string
 	Everyday bool   // the short help (Overview) has a line for the verb
@@ -30,8 +31,8 @@ type Verb struct {
 	Verbs    []Verb // the verbs below this verb, each with its own help; their names begin with this verb's name
 }
 
-// Of is for a verb v with verbs below it. If the first word in args names such a verb, Of returns that verb and the other arguments.
-// Otherwise it returns v and args.
+// Of is for a verb v with verbs below it. If the first word in args names such a verb, Of returns
+// that verb and the other arguments. Otherwise it returns v and args.
 func (v Verb) Of(args []string) (Verb, []string) {
 	for i, arg := range args {
 		if isOption(arg) {
@@ -99,7 +100,8 @@ func VerbNames() (names []string) {
 	return names
 }
 
-// Find returns a verb by its name, or by another word for it. It must not build a list first, because every hook calls it.
+// Find returns a verb by its name, or by another word for it. It must not build a list first,
+// because every hook calls it.
 func Find(name string) (Verb, bool) {
 	for i := range table {
 		for j := range table[i].Verbs {
@@ -116,7 +118,8 @@ func Find(name string) (Verb, bool) {
 	return Verb{}, false
 }
 
-// otherWords are words that people type for a verb with an option. Some of them are verbs of the OCaml c2c, the others are shorter.
+// otherWords are words that people type for a verb with an option. Some of them are verbs of the
+// OCaml c2c, the others are shorter.
 var otherWords = [...]struct{ word, verb, with string }{
 	{"peek-inbox", "poll-inbox", "--peek"},
 	{"outbox", "history", "--sent"},
@@ -164,7 +167,8 @@ func fill(text string) string {
 	return strings.NewReplacer("{client}", names[0], "{clients}", strings.Join(names, ", "), "{wire}", strings.Join(client.Wire(), " ")).Replace(text)
 }
 
-// Here returns the client that an example names on this machine: one whose program is on the PATH, or else the first client.
+// Here returns the client that an example names on this machine: one whose program is on the PATH,
+// or else the first client.
 func Here() string {
 	all := client.All()
 	for i := range all { // no copies: a profile is large

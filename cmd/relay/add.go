@@ -18,8 +18,8 @@ import (
 	"c2c/relay"
 )
 
-// remoteExchange is the command that runs c2c on the other host. It extends the PATH: in a shell that ssh starts, the PATH may lack the
-// directories of a person's programs.
+// remoteExchange is the command that runs c2c on the other host. It extends the PATH: in a shell
+// that ssh starts, the PATH may lack the directories of a person's programs.
 const remoteExchange = `sh -c 'PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/bin:/usr/local/bin:/opt/homebrew/bin"; export PATH; exec c2c relay exchange'`
 
 const (
@@ -27,8 +27,8 @@ const (
 	linkWait     = 10 * time.Second // how long add waits for the first link
 )
 
-// add pairs this machine with a machine that ssh reaches. It connects there twice, with the person's own ssh keys: to query the machine,
-// and to exchange the hosts' keys.
+// add pairs this machine with a machine that ssh reaches. It connects there twice, with the
+// person's own ssh keys: to query the machine, and to exchange the hosts' keys.
 func (c *call) add(ctx context.Context, dest string) error {
 	if err := relay.CheckDest(dest); err != nil {
 		return fmt.Errorf("%w: %w", cli.ErrUsage, err)
@@ -85,7 +85,8 @@ func (c *call) add(ctx context.Context, dest string) error {
 	return c.paired(ctx, h)
 }
 
-// sameName is the error for two machines with the same name. Nobody could tell which of them birch@vm means.
+// sameName is the error for two machines with the same name. Nobody could tell which of them
+// birch@vm means.
 func sameName(name, again string) error {
 	return cli.WithHint(fmt.Errorf("both machines are called %s", name), "give them different names: "+again+" --as devbox --name laptop")
 }
@@ -228,8 +229,9 @@ func (c *call) pair(ctx context.Context, text string) error {
 	return c.takeInvitation(ctx, key, text)
 }
 
-// isToken reports whether a text pairs without a person: as an answer to an invitation that a person has made with --yes, and as an
-// invitation with --yes on a machine that is new, so that no agent can have been here.
+// isToken reports whether a text pairs without a person: as an answer to an invitation that a
+// person has made with --yes, and as an invitation with --yes on a machine that is new, so that no
+// agent can have been here.
 func (c *call) isToken(text string) bool {
 	if a, err := relay.ParseInvitationAnswer(text); err == nil {
 		return c.hosts().Unattended(a)

@@ -27,8 +27,9 @@ type Link struct {
 	TroubleAt time.Time `json:"trouble_at,omitzero"`
 }
 
-// carriers holds one carrier for each kind: ssh and NATS. The list of hosts names one carrier for each host, and mail to the host goes by
-// that carrier. Mail from a host is accepted from every carrier, so a host may change its carrier at any time.
+// carriers holds one carrier for each kind: ssh and NATS. The list of hosts names one carrier for
+// each host, and mail to the host goes by that carrier. Mail from a host is accepted from every
+// carrier, so a host may change its carrier at any time.
 type carriers struct {
 	list *relay.HostList
 	ways map[string]relay.Carrier
@@ -40,7 +41,8 @@ type carriers struct {
 	told    map[string]string   // by host: the kind of the carrier whose link was reported last
 }
 
-// kind returns the kind of the carrier for a host; "" if the host is not in the list, or the list is damaged.
+// kind returns the kind of the carrier for a host; "" if the host is not in the list, or the list
+// is damaged.
 func (c *carriers) kind(peer string) string {
 	h, err := c.list.ByName(peer)
 	if err != nil {
@@ -113,7 +115,8 @@ func (w *oneWay) Link(peer string, up bool) {
 	}
 }
 
-// reload makes each carrier read the list of hosts again, and moves hosts to their present carriers. Call it after the list has changed.
+// reload makes each carrier read the list of hosts again, and moves hosts to their present
+// carriers. Call it after the list has changed.
 func (c *carriers) reload() {
 	for _, way := range c.ways {
 		if w, ok := way.(interface{ Reload() }); ok {
@@ -142,7 +145,8 @@ func (r *Relay) hub() (nats.Access, error) {
 	return nats.ParseAccess(data)
 }
 
-// openHub returns the carrier of the hub; nil if this host has no hub, or if the file hubFile cannot be read.
+// openHub returns the carrier of the hub; nil if this host has no hub, or if the file hubFile
+// cannot be read.
 func (h *Host) openHub(changed func()) *nats.Carrier {
 	a, err := h.hub()
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 
 const part = "relay"
 
-// Check reports, for c2c doctor, problems with the mail to other machines. It reports nothing if no machine was ever paired.
+// Check reports, for c2c doctor, problems with the mail to other machines. It reports nothing if no
+// machine was ever paired.
 func Check(getenv func(string) string, now time.Time) []format.Finding {
 	r, err := Open(getenv, false)
 	if r == nil {

@@ -22,7 +22,8 @@ import (
 
 type clock = func() time.Time
 
-// lookGap is the shortest time between two checks for changes, so that one check serves all senders that write at about the same time.
+// lookGap is the shortest time between two checks for changes, so that one check serves all senders
+// that write at about the same time.
 const lookGap = time.Millisecond
 
 // Settings returns the names of the environment variables that the relay reads.
@@ -156,8 +157,8 @@ func (h *Host) rootsHere() []project.Root {
 	return all
 }
 
-// rootsOf returns the roots below the state directory, and the roots of named projects. After an error it returns only the roots below the
-// state directory.
+// rootsOf returns the roots below the state directory, and the roots of named projects. After an
+// error it returns only the roots below the state directory.
 func (r *Relay) rootsOf(list *relay.HostList) (all []project.Root, err error) {
 	named, err := list.Projects()
 	names := map[string]string{}

@@ -115,7 +115,8 @@ func (c *call) printHub(path string, servers []string, hub nats.Hub) {
 	}
 }
 
-// planHub returns the hub as it will be, and the known seeds by host; the owner's seed has the key "".
+// planHub returns the hub as it will be, and the known seeds by host; the owner's seed has the key
+// "".
 func (c *call) planHub(path, fleet, remove string) (hub nats.Hub, seeds map[string]string, err error) {
 	seeds = map[string]string{}
 	hub, err = readHub(path)
@@ -214,8 +215,9 @@ func (c *call) makeStreams(ctx context.Context, path string) error {
 	return nil
 }
 
-// restart makes the relay read its files again. It also starts a relay that did not run, because nothing else starts the relay when mail
-// waits at a hub. It returns ErrStopped if a person has stopped the relay.
+// restart makes the relay read its files again. It also starts a relay that did not run, because
+// nothing else starts the relay when mail waits at a hub. It returns ErrStopped if a person has
+// stopped the relay.
 func (r *Relay) restart(ctx context.Context, env []string) error {
 	if _, err := r.Daemon.Stop(ctx); err != nil {
 		return err

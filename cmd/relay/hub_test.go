@@ -19,7 +19,8 @@ import (
 	"c2c/relay/relaytest"
 )
 
-// Both hosts change from ssh to the hub and back, each at another time, while mail is under way on both.
+// Both hosts change from ssh to the hub and back, each at another time, while mail is under way on
+// both.
 func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := relaytest.NewHost(t, "laptop"), relaytest.NewHost(t, "devbox")

@@ -9,7 +9,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Leftovers returns lines for a person: which parts of the mail between machines c2c uninstall leaves, and how to remove them.
+// Leftovers returns lines for a person: which parts of the mail between machines c2c uninstall
+// leaves, and how to remove them.
 func Leftovers(getenv func(string) string) (lines []string) {
 	r, err := Open(getenv, false)
 	if err != nil || r.Dir == nil {

@@ -8,8 +8,8 @@ import (
 	"c2c/relay/cache"
 )
 
-// A suspended process on devbox holds the lock of birch's mailbox. Mail for other sessions and projects still comes, and so do receipts,
-// mail the other way, and news of sessions.
+// A suspended process on devbox holds the lock of birch's mailbox. Mail for other sessions and
+// projects still comes, and so do receipts, mail the other way, and news of sessions.
 func TestALockedMailboxHoldsUpOnlyItsOwnMail(t *testing.T) {
 	all := machinesAround(t, "devbox", "laptop", "tablet")
 	devbox, laptop, tablet := all[0], all[1], all[2]

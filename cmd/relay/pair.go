@@ -26,8 +26,9 @@ const (
 	keyTime = 30 * time.Second // how long ssh-keygen may take
 )
 
-// SSHKey returns the relay's public ssh key, as a line. It makes the key at the first call. The relay has a key of its own, because it also
-// runs when no ssh agent has a person's key. At the other end, this key gives access only to the relay.
+// SSHKey returns the relay's public ssh key, as a line. It makes the key at the first call. The
+// relay has a key of its own, because it also runs when no ssh agent has a person's key. At the
+// other end, this key gives access only to the relay.
 func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, keyTime)
 	defer cancel()
@@ -50,7 +51,8 @@ func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	return line, checkSSHKey(line)
 }
 
-// checkSSHKey returns an error unless line is one public ssh key. Another host may have sent the line.
+// checkSSHKey returns an error unless line is one public ssh key. Another host may have sent the
+// line.
 func checkSSHKey(line string) error {
 	words := strings.Fields(line)
 	bad := strings.ContainsFunc(line, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' })
@@ -60,10 +62,12 @@ func checkSSHKey(line string) error {
 	return nil
 }
 
-// mark returns the end of c2c's line for a host in authorized_keys. The argument id is the id of the host's key.
+// mark returns the end of c2c's line for a host in authorized_keys. The argument id is the id of
+// the host's key.
 func mark(id string) string { return "c2c-relay:" + id }
 
-// AuthorizedLine returns a line for authorized_keys. It gives a host access to the relay here, and to nothing else.
+// AuthorizedLine returns a line for authorized_keys. It gives a host access to the relay here, and
+// to nothing else.
 func AuthorizedLine(program string, key string, host relay.Public) (string, error) {
 	if err := checkSSHKey(key); err != nil {
 		return "", err
@@ -80,8 +84,8 @@ func AuthorizedKeys(getenv func(string) string) string {
 	return filepath.Join(getenv("HOME"), ".ssh", "authorized_keys")
 }
 
-// Authorize writes a line into authorized_keys, unless it is there. It replaces an older line of the
-// same host.
+// Authorize writes a line into authorized_keys, unless it is there. It replaces an older line of
+// the same host.
 func Authorize(path, line string, host relay.Public) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
@@ -95,7 +99,8 @@ func Authorize(path, line string, host relay.Public) error {
 	return cli.WithHint(err, "let this user write "+path+"; or put the line that c2c relay add --dry-run shows into it yourself; then pair again")
 }
 
-// Unauthorize removes the line of a host from authorized_keys. removed is true if there was such a line.
+// Unauthorize removes the line of a host from authorized_keys. removed is true if there was such a
+// line.
 func Unauthorize(path, id string) (removed bool, err error) {
 	err = editAuthorized(path, func(lines []string) []string {
 		left := without(lines, id)
@@ -150,7 +155,8 @@ func readAuthorized(path string) ([]byte, error) {
 	return data, atomicfile.UnlessAbsent(err)
 }
 
-// anyName allows all projects, or all aliases: the machines that c2c relay add pairs have one owner.
+// anyName allows all projects, or all aliases: the machines that c2c relay add pairs have one
+// owner.
 var anyName = []string{relay.AnyName}
 
 // Exchange is the request that `c2c relay add` sends to c2c on the other host, through ssh.
@@ -169,8 +175,9 @@ type Exchanged struct {
 	Line  string        `json:"line"`            // the line for authorized_keys of the answering host
 }
 
-// Answer carries out an Exchange that another host has sent through ssh. It trusts the Exchange as if this user had typed it, because only
-// a caller with this user's shell gets here. The argument program is the path of c2cd.
+// Answer carries out an Exchange that another host has sent through ssh. It trusts the Exchange as
+// if this user had typed it, because only a caller with this user's shell gets here. The argument
+// program is the path of c2cd.
 func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, getenv func(string) string, now clock) (a Exchanged, err error) {
 	if e.Key == nil {
 		return a, errors.New("the other host has sent no key")

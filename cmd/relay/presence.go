@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	// After announceGap, announce lists the sessions again even if no file has changed: no file changes when the process of a session ends.
+	// After announceGap, announce lists the sessions again even if no file has changed: no file
+	// changes when the process of a session ends.
 	announceGap = 30 * time.Second
-	// listGap is the shortest time between two lists of the sessions, because listing all sessions is slow.
+	// listGap is the shortest time between two lists of the sessions, because listing all sessions
+	// is slow.
 	listGap = time.Second
 )
 
-// announce sends the sessions of a root to the other hosts, if the sessions have changed. The result later is the time after which to call
-// it again; 0: not before something changes.
+// announce sends the sessions of a root to the other hosts, if the sessions have changed. The
+// result later is the time after which to call it again; 0: not before something changes.
 func (r *roots) announce(ctx context.Context, one *root) (later time.Duration) {
 	mark, now := markOf(one.path, sessions.RegistryFileName, "sessions"), r.h.Now()
 	since := now.Sub(one.looked).Abs()

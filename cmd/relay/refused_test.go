@@ -15,7 +15,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// Otherwise one sender whose mailbox c2c cannot write would keep the mail of all others in the outbox.
+// Otherwise one sender whose mailbox c2c cannot write would keep the mail of all others in the
+// outbox.
 func TestARefusedMessageOfASenderThatCannotBeToldHoldsUpNoOther(t *testing.T) {
 	laptop, _ := twoMachines(t)
 	b := laptop.project("site", "amber")
@@ -44,7 +45,8 @@ func TestARefusedMessageOfASenderThatCannotBeToldHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// A room is closed while a machine is away. The refusal of a post there overtakes the posts that wait for it, and these may name its author.
+// A room is closed while a machine is away. The refusal of a post there overtakes the posts that
+// wait for it, and these may name its author.
 func TestARefusalByAClosedRoomEndsNoMembership(t *testing.T) {
 	laptop, devbox := twoMachines(t)
 	home, here := devbox.project("site", "amber"), laptop.project("site", "birch")

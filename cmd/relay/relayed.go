@@ -1,5 +1,6 @@
-// Package relayed runs c2c relay: one process that carries mail to other machines and from them, for all roots and all paired hosts of
-// a user. It also has the commands that start, stop and query this process, and that pair hosts.
+// Package relayed runs c2c relay: one process that carries mail to other machines and from them,
+// for all roots and all paired hosts of a user. It also has the commands that start, stop and query
+// this process, and that pair hosts.
 //
 // Beside the files of package hosts, <state directory>/relay has:
 //
@@ -49,7 +50,8 @@ type Relay struct {
 	State         string // the state directory
 }
 
-// Open opens the relay's files. If create is true, it makes missing files. Without create, Dir stays nil if there is no directory.
+// Open opens the relay's files. If create is true, it makes missing files. Without create, Dir
+// stays nil if there is no directory.
 func Open(getenv func(string) string, create bool) (*Relay, error) {
 	path, source := project.StateDir(getenv)
 	if path == "" || !filepath.IsAbs(path) {
@@ -75,7 +77,8 @@ func (r *Relay) Close() {
 	}
 }
 
-// Start starts the relay, unless it runs already. The relay gets the variables that it needs from env.
+// Start starts the relay, unless it runs already. The relay gets the variables that it needs from
+// env.
 func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool, err error) {
 	if pid, err := r.PID(); err != nil || pid != 0 {
 		return pid, false, err
@@ -95,7 +98,8 @@ func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool,
 // ErrStopped means that a person has stopped the relay.
 var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
 
-// Ensure is like Start, but returns ErrStopped if a person has stopped the relay. If it returns an error, the mail waits.
+// Ensure is like Start, but returns ErrStopped if a person has stopped the relay. If it returns an
+// error, the mail waits.
 func (r *Relay) Ensure(ctx context.Context, env []string) error {
 	if runs, err := r.Runs(); err != nil || runs {
 		return err
@@ -107,8 +111,8 @@ func (r *Relay) Ensure(ctx context.Context, env []string) error {
 	return err
 }
 
-// Want makes the relay look for mail in the roots that it has not opened, and starts the relay if necessary. Call it after putting mail
-// into an outbox, unless the relay has that root open.
+// Want makes the relay look for mail in the roots that it has not opened, and starts the relay if
+// necessary. Call it after putting mail into an outbox, unless the relay has that root open.
 func (r *Relay) Want(ctx context.Context, env []string) error {
 	f, err := r.Dir.OpenHandle(wantedFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -149,7 +153,8 @@ func (r *Relay) Links() (all []Link, err error) {
 	return all, nil
 }
 
-// maxSocketPath is below every system's limit for the path of a socket, which is 104 bytes on macOS.
+// maxSocketPath is below every system's limit for the path of a socket, which is 104 bytes on
+// macOS.
 const maxSocketPath = 100
 
 // socket returns a short path of the relay's socket, valid until release is called.
@@ -168,7 +173,8 @@ func (r *Relay) socket() (path string, release func(), err error) {
 	return filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), socketFile), func() { dir.Close() }, nil
 }
 
-// listen opens the socket for links from ssh. The caller holds the daemon's lock, so an existing socket was left by a dead process.
+// listen opens the socket for links from ssh. The caller holds the daemon's lock, so an existing
+// socket was left by a dead process.
 func (r *Relay) listen() (net.Listener, error) {
 	if err := r.Dir.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -186,8 +192,8 @@ func (r *Relay) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// Stdio copies data from in to the relay, and from the relay to out. It starts the relay if necessary. When another host connects, ssh runs
-// c2c relay --stdio, which calls Stdio.
+// Stdio copies data from in to the relay, and from the relay to out. It starts the relay if
+// necessary. When another host connects, ssh runs c2c relay --stdio, which calls Stdio.
 func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
 	if err := r.Ensure(ctx, env); err != nil {
 		return err

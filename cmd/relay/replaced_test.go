@@ -16,8 +16,9 @@ import (
 	"c2c/wake/watch"
 )
 
-// replace puts a new root with the session birch in the place of a project's root. The old root stays under another path. If removed is set,
-// its sessions are gone, as in a root that somebody removes.
+// replace puts a new root with the session birch in the place of a project's root. The old root
+// stays under another path. If removed is set, its sessions are gone, as in a root that somebody
+// removes.
 func (m *machine) replace(name string, removed bool) (anew *broker.Broker) {
 	m.t.Helper()
 	old := m.roots[name].Root()

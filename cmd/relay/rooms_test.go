@@ -98,7 +98,8 @@ func (m *machine) hasPosts(b *broker.Broker, room string, want ...string) {
 	}
 }
 
-// news returns what is new to a session in its rooms, oldest first, and records that it has seen it.
+// news returns what is new to a session in its rooms, oldest first, and records that it has seen
+// it.
 func (m *machine) news(b *broker.Broker, alias string) (texts []string) {
 	m.t.Helper()
 	rows, err := b.Rows(m.t.Context())
@@ -400,7 +401,8 @@ func TestPostsBeforeTheAnswerOfTheHomeFollow(t *testing.T) {
 	laptop.hasPosts(here, "review@devbox", "birch: hello")
 }
 
-// looks counts the looks of a relay that cannot read its list of hosts, and ends them behind the second one.
+// looks counts the looks of a relay that cannot read its list of hosts, and ends them behind the
+// second one.
 type looks struct {
 	slog.Handler
 	host *Host
@@ -483,7 +485,8 @@ func (h *Host) lookOnce(t *testing.T) {
 	h.roots.look(t.Context(), list, true)
 }
 
-// A post changes no file that makes a root look used, and may be the first thing that happens there after a restart of the relay.
+// A post changes no file that makes a root look used, and may be the first thing that happens there
+// after a restart of the relay.
 func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
 	for what, prepare := range map[string]func(h *Host, root string) error{
 		"one that is used now": func(*Host, string) error { return nil },
@@ -515,7 +518,8 @@ func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
 	}
 }
 
-// A wish to join that arrives while a person edits the list of hosts is no wish of a machine that may not join.
+// A wish to join that arrives while a person edits the list of hosts is no wish of a machine that
+// may not join.
 func TestAWishToJoinWaitsWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	_, devbox := twoMachines(t)
 	home := devbox.project("site", "amber")
@@ -556,7 +560,8 @@ func TestAWishToJoinWaitsWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	}
 }
 
-// What keeps a root from being opened may pass, such as too many open files: then the root is relayed without a restart.
+// What keeps a root from being opened may pass, such as too many open files: then the root is
+// relayed without a restart.
 func TestARootThatCouldNotBeOpenedIsOpenedAtALaterLook(t *testing.T) {
 	_, devbox := twoMachines(t)
 	home := devbox.project("site", "amber")

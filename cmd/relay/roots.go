@@ -21,7 +21,8 @@ import (
 	"c2c/sessions"
 )
 
-// roots holds the open roots, which exchange mail with other machines. It passes a carrier's packets to the relays of these roots.
+// roots holds the open roots, which exchange mail with other machines. It passes a carrier's
+// packets to the relays of these roots.
 type roots struct {
 	h *Host
 
@@ -50,8 +51,8 @@ type root struct {
 	mark       string    // the state of the root's files at that time
 }
 
-// Packet implements relay.Handler. It opens a root at the first packet for the root's project. If no root here has the project, the
-// sender keeps its mail.
+// Packet implements relay.Handler. It opens a root at the first packet for the root's project. If
+// no root here has the project, the sender keeps its mail.
 func (r *roots) Packet(ctx context.Context, packet []byte) error {
 	to, err := relay.LabelOf(packet)
 	if err != nil {
@@ -78,8 +79,8 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 	return open.relay.Packet(ctx, packet)
 }
 
-// errReplaced means that a packet came for a root whose relay ends, see endReplaced. The sender gets no answer, so it asks again later,
-// when look has ended the relay.
+// errReplaced means that a packet came for a root whose relay ends, see endReplaced. The sender
+// gets no answer, so it asks again later, when look has ended the relay.
 var errReplaced = errors.New("the root was removed or replaced, or its project got another name: it is opened anew")
 
 // Link implements relay.Handler.
@@ -98,9 +99,11 @@ func (r *roots) Link(peer string, up bool) {
 // inUse is how long a root counts as in use after its last change.
 const inUse = 14 * 24 * time.Hour
 
-// endReplaced ends the relays of open roots that were removed or replaced: all writes to such a root are lost, and its sessions may be in
-// another root. If areKnown is set, it also ends the relays of roots whose project has another name now: such a relay holds locks in the
-// root, so the relay for the new name can begin only after that. Only look may call endReplaced, because look uses the open roots.
+// endReplaced ends the relays of open roots that were removed or replaced: all writes to such a
+// root are lost, and its sessions may be in another root. If areKnown is set, it also ends the
+// relays of roots whose project has another name now: such a relay holds locks in the root, so the
+// relay for the new name can begin only after that. Only look may call endReplaced, because look
+// uses the open roots.
 func (r *roots) endReplaced(here []project.Root, areKnown bool) {
 	for _, open := range r.all() {
 		if open.b.Replaced() || areKnown && !slices.Contains(here, project.Root{Path: open.path, Name: open.name}) {
@@ -110,10 +113,12 @@ func (r *roots) endReplaced(here []project.Root, areKnown bool) {
 	}
 }
 
-// look opens the roots in which mail waits for a host, roots with a room that has members on other machines, and roots in use. It makes the
-// relay check the rooms and outboxes of all open roots. It returns the files to watch for changes, and the time after which to call it
-// again; 0: not before a file changes. isKnown is false if the list of hosts and named projects cannot be read. Then look leaves the rooms
-// as they are, so that no machine loses its members. It also ends no relay because of the name of a project.
+// look opens the roots in which mail waits for a host, roots with a room that has members on other
+// machines, and roots in use. It makes the relay check the rooms and outboxes of all open roots. It
+// returns the files to watch for changes, and the time after which to call it again; 0: not before
+// a file changes. isKnown is false if the list of hosts and named projects cannot be read. Then
+// look leaves the rooms as they are, so that no machine loses its members. It also ends no relay
+// because of the name of a project.
 func (r *roots) look(ctx context.Context, list []relay.Host, isKnown bool) (files []string, again time.Duration) {
 	list = slices.DeleteFunc(slices.Clone(list), func(h relay.Host) bool { return h.Revoked != 0 })
 	all := r.h.rootsHere()
@@ -185,8 +190,9 @@ func (r *roots) mayOpen(here project.Root, list []relay.Host) bool {
 		slices.ContainsFunc(list, func(h relay.Host) bool { return h.MayReachProject(here.Name) })
 }
 
-// isShared reports whether a root that is not open has a room with members on other machines, so that posts may wait there. A member on
-// another machine can join only while the root is open. So isShared checks again only when a room was made or archived.
+// isShared reports whether a root that is not open has a room with members on other machines, so
+// that posts may wait there. A member on another machine can join only while the root is open. So
+// isShared checks again only when a room was made or archived.
 func (r *roots) isShared(here project.Root) bool {
 	info, err := os.Stat(filepath.Join(here.Path, rooms.Directory))
 	if err != nil || info.ModTime().Equal(r.alone[here.Path]) {
@@ -199,14 +205,16 @@ func (r *roots) isShared(here project.Root) bool {
 	return false
 }
 
-// retell makes the relay send the list of sessions to all hosts again, because the hosts' rights have changed.
+// retell makes the relay send the list of sessions to all hosts again, because the hosts' rights
+// have changed.
 func (r *roots) retell() {
 	for _, open := range r.all() {
 		open.said, open.mark = "", ""
 	}
 }
 
-// watched adds a lock file to files. It makes the file only the first time: to make the file again would look like a change.
+// watched adds a lock file to files. It makes the file only the first time: to make the file again
+// would look like a change.
 func (o *root) watched(files []string, name string) []string {
 	path, ok := o.files[name]
 	if !ok {
@@ -219,7 +227,8 @@ func (o *root) watched(files []string, name string) []string {
 	return append(files, path)
 }
 
-// report sends other hosts the states of their messages, and returns the files to watch for further changes.
+// report sends other hosts the states of their messages, and returns the files to watch for further
+// changes.
 func (o *root) report(ctx context.Context) (files []string) {
 	news, sids := o.arrived.look(ctx, o.relay.Linked)
 	for peer, states := range news {
@@ -253,7 +262,8 @@ func mailWaits(root, sid string) bool {
 	return err == nil && len(older) > 0
 }
 
-// isUsed reports whether a root has had a session. Before that, mail for its sessions waits at the sender.
+// isUsed reports whether a root has had a session. Before that, mail for its sessions waits at the
+// sender.
 func isUsed(here project.Root) bool {
 	return isThere(filepath.Join(here.Path, sessions.RegistryFileName))
 }
@@ -303,7 +313,8 @@ func (r *roots) get(here project.Root) (*root, error) {
 	return open, nil
 }
 
-// begin runs the relay of a root until the method end is called. If begin returns an error, it has closed the root.
+// begin runs the relay of a root until the method end is called. If begin returns an error, it has
+// closed the root.
 func (r *roots) begin(open *root) error {
 	one, err := relay.Open(relay.Config{Root: open.b.Dir(), Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Way: r.h.carrier.way,
 		Post: &post{open.b, r.h, open.arrived, open.name, open.rooms}, Log: r.h.Log, Now: r.h.Now})
@@ -366,7 +377,8 @@ type post struct {
 	rooms   *rooms.Home
 }
 
-// Deliver implements relay.Post. If the root was replaced meanwhile, the result does not count: the sessions may be in another root now.
+// Deliver implements relay.Post. If the root was replaced meanwhile, the result does not count: the
+// sessions may be in another root now.
 func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
 	why, err := p.deliver(ctx, peer, alias, msgs, mayRepeat)
 	if p.b.Replaced() {
@@ -408,8 +420,9 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		m.To += "@" + peer
 	}
 	if strings.HasPrefix(m.To, "#") {
-		// Only the reason NoMember takes the sender of a post out of this host's copy of the room. If the room was closed, the sender stays
-		// in the copy: posts that name the sender may still come, before the message that closes the copy.
+		// Only the reason NoMember takes the sender of a post out of this host's copy of the room.
+		// If the room was closed, the sender stays in the copy: posts that name the sender may
+		// still come, before the message that closes the copy.
 		words, err := rooms.RefusedCopy(ctx, p.b, peer, m, why != relay.NoMember)
 		if err != nil || words == "" {
 			return err
@@ -417,8 +430,8 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		m.Content = words // the notice quotes m.Content, so put the sender's own words there
 	}
 	err := broker.TellRefused(ctx, p.b, m, why.Text())
-	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter still exists. So return no error: the
-	// relay then goes on with its other messages.
+	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter
+	// still exists. So return no error: the relay then goes on with its other messages.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {
 		p.h.Log.Warn("a sender was not told that its message was refused", "message_id", m.ID, "err", err)
 		return nil

@@ -120,8 +120,8 @@ func (c *call) status() error {
 	return nil
 }
 
-// addFacts adds facts from all roots to the link of each host: the newest trouble, when the host was last heard, and the number of messages
-// that wait for it.
+// addFacts adds facts from all roots to the link of each host: the newest trouble, when the host
+// was last heard, and the number of messages that wait for it.
 func (r *Relay) addFacts(list *relay.HostList, links []Link) error {
 	roots, err := r.rootsOf(list)
 	if err != nil {

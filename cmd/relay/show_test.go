@@ -12,7 +12,8 @@ import (
 	"c2c/relay/cache"
 )
 
-// A laptop that has connected to this machine sleeps. Its connection looks as if it still stood, for hours.
+// A laptop that has connected to this machine sleeps. Its connection looks as if it still stood,
+// for hours.
 func TestStatusAndListAgreeAboutAMachineThatSleeps(t *testing.T) {
 	root, err := atomicfile.Create(filepath.Join(t.TempDir(), "root"))
 	if err != nil {

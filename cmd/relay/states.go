@@ -22,20 +22,22 @@ import (
 )
 
 const (
-	// mostFollowed bounds the messages from other hosts that a root follows until they are read. The relay reports no states of older
-	// messages any more.
+	// mostFollowed bounds the messages from other hosts that a root follows until they are read.
+	// The relay reports no states of older messages any more.
 	mostFollowed = 2000
-	// followedFile has a line for each followed message, and another line for each message that is not followed any more. It is in the
-	// root's directory of the relay. A power cut may lose its last lines.
+	// followedFile has a line for each followed message, and another line for each message that is
+	// not followed any more. It is in the root's directory of the relay. A power cut may lose its
+	// last lines.
 	followedFile = "followed.log"
 	maxFollowed  = 4 << 20
-	// lockedPause is the pause after a mailbox was locked. Without the pause each try would cause the next one: a try closes the lock file,
-	// and the relay watches that file. After the pause, the relay tries again when it next checks everything, at most a minute later.
+	// lockedPause is the pause after a mailbox was locked. Without the pause each try would cause
+	// the next one: a try closes the lock file, and the relay watches that file. After the pause,
+	// the relay tries again when it next checks everything, at most a minute later.
 	lockedPause = 30 * time.Second
 )
 
-// followed holds messages from other hosts that this root has stored, and that were unread at the last call of look. The file followedFile
-// keeps them when the relay restarts.
+// followed holds messages from other hosts that this root has stored, and that were unread at the
+// last call of look. The file followedFile keeps them when the relay restarts.
 type followed struct {
 	b   *broker.Broker
 	dir *atomicfile.Dir
@@ -106,7 +108,8 @@ func (f *followed) add(peer, sid string, msgs []mail.Message) {
 	f.shorten()
 }
 
-// write adds lines to the file. After an error, the relay follows these messages only until it ends.
+// write adds lines to the file. After an error, the relay follows these messages only until it
+// ends.
 func (f *followed) write(some []*arrived) {
 	if len(some) == 0 {
 		return
@@ -125,7 +128,8 @@ func linesOf(some []*arrived) (lines []byte) {
 	return lines
 }
 
-// shorten forgets the oldest messages if there are too many. It writes the file again when most of its lines are of no use.
+// shorten forgets the oldest messages if there are too many. It writes the file again when most of
+// its lines are of no use.
 func (f *followed) shorten() {
 	f.all = slices.Clone(f.all[max(len(f.all)-mostFollowed, 0):])
 	if f.size <= 2*len(f.all)+mostFollowed {
@@ -138,8 +142,9 @@ func (f *followed) shorten() {
 	f.size = len(f.all)
 }
 
-// look returns the messages' changes of state since the last call, by host, and the sessions to watch for further changes. It leaves out
-// hosts for which the function linked returns false, because the relay keeps no states for them.
+// look returns the messages' changes of state since the last call, by host, and the sessions to
+// watch for further changes. It leaves out hosts for which the function linked returns false,
+// because the relay keeps no states for them.
 func (f *followed) look(ctx context.Context, linked func(peer string) bool) (news map[string][]cache.HeardState, sids []string) {
 	f.mu.Lock()
 	changed := f.changed(linked)
@@ -188,8 +193,8 @@ func (f *followed) look(ctx context.Context, linked func(peer string) bool) (new
 	return news, sids
 }
 
-// changed returns all sessions with followed messages. For a session whose files have changed, it also returns the messages from linked
-// hosts, which must be checked again.
+// changed returns all sessions with followed messages. For a session whose files have changed, it
+// also returns the messages from linked hosts, which must be checked again.
 func (f *followed) changed(linked func(peer string) bool) map[string][]*arrived {
 	all, marks, up := map[string][]*arrived{}, map[string]string{}, map[string]bool{}
 	for _, a := range f.all {
@@ -208,7 +213,8 @@ func (f *followed) changed(linked func(peer string) bool) map[string][]*arrived 
 	return all
 }
 
-// find returns the states of some messages in the mailbox of a session. A message that is not there has the zero state.
+// find returns the states of some messages in the mailbox of a session. A message that is not there
+// has the zero state.
 func (f *followed) find(ctx context.Context, sid string, some []*arrived) ([]broker.MessageStatus, error) {
 	ctx, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold the mailbox's lock for days
 	defer end()

@@ -11,7 +11,8 @@ import (
 	"c2c/sessions"
 )
 
-// A suspended process holds the lock of birch's mailbox. A look ends nevertheless, and reports the states of the other sessions' mail.
+// A suspended process holds the lock of birch's mailbox. A look ends nevertheless, and reports the
+// states of the other sessions' mail.
 func TestALookEndsAlthoughAMailboxIsLocked(t *testing.T) {
 	_, devbox := twoMachines(t)
 	b := devbox.project("site", "birch", "cedar")

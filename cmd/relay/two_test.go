@@ -25,7 +25,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// asSSH makes the test program act as ssh: it joins its input and output to the relay of the destination, which is a home.
+// asSSH makes the test program act as ssh: it joins its input and output to the relay of the
+// destination, which is a home.
 const asSSH = "C2C_TEST_AS_SSH"
 
 func TestMain(m *testing.M) {
@@ -90,7 +91,8 @@ func (m *machine) getenv(name string) string { return map[string]string{"HOME": 
 
 func (m *machine) now() time.Time { return time.Now().Add(m.skew) }
 
-// twoMachines makes a laptop that reaches devbox, and pairs them. Each may write to all sessions of the other.
+// twoMachines makes a laptop that reaches devbox, and pairs them. Each may write to all sessions of
+// the other.
 func twoMachines(t *testing.T) (laptop, devbox *machine) {
 	t.Helper()
 	all := machinesAround(t, "devbox", "laptop")

@@ -32,7 +32,8 @@ type Program struct {
 	Cwd            string
 	C2C            string // path of the c2c in the directory of this program
 	Log            *slog.Logger
-	// Person returns nil if a person has typed the command. The argument does completes the error "only a person ...".
+	// Person returns nil if a person has typed the command. The argument does completes the error
+	// "only a person ...".
 	Person func(ctx context.Context, does string) error
 }
 
@@ -162,7 +163,8 @@ func machineName() string {
 	return cmp.Or(relay.HostNameOf(name), "host")
 }
 
-// personTime bounds the check that a person has typed a command. Other processes may hold the locks of the root.
+// personTime bounds the check that a person has typed a command. Other processes may hold the locks
+// of the root.
 const personTime = 30 * time.Second
 
 func (c *call) checkPerson(ctx context.Context) error {
@@ -389,7 +391,8 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	return nil
 }
 
-// forget ends what the sessions of a host may do in the rooms here. Otherwise the next machine with its name could do the same.
+// forget ends what the sessions of a host may do in the rooms here. Otherwise the next machine with
+// its name could do the same.
 func (c *call) forget(ctx context.Context, host string) error {
 	roots, err := c.r.rootsOf(c.hosts())
 	for _, root := range roots {

@@ -18,14 +18,16 @@ import (
 )
 
 const (
-	// checkGap is the shortest time between two checks of the deadlines of a root: answers that are due, messages that expire, and others.
+	// checkGap is the shortest time between two checks of the deadlines of a root: answers that are
+	// due, messages that expire, and others.
 	checkGap = time.Second
-	// tryLockAgain is the pause between two tries to take the lock, in a process that does not ring.
+	// tryLockAgain is the pause between two tries to take the lock, in a process that does not
+	// ring.
 	tryLockAgain = 30 * time.Second
 )
 
-// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls checkDeadlines; only the process that
-// gets the lock does the work, for all.
+// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls
+// checkDeadlines; only the process that gets the lock does the work, for all.
 func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
 	return background(ctx, func(ctx context.Context) {
 		daemon.SurviveLoop(ctx, r.Log, "check deadlines", func() {
@@ -75,7 +77,8 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 	})
 }
 
-// CheckDeadlines checks a root's deadlines until ctx ends or the root is gone. It is for a long-lived process that does not ring.
+// CheckDeadlines checks a root's deadlines until ctx ends or the root is gone. It is for a
+// long-lived process that does not ring.
 func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger, getenv func(string) string) error {
 	lock, err := owed.OpenLock(b.Registry)
 	if err != nil {
@@ -90,8 +93,8 @@ func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger, get
 	return check(ctx, b, changes, log, getenv)
 }
 
-// await takes the lock as soon as it is free. It polls instead of using a file watch: the system gives a user only few watches, and most
-// processes that wait here never get the lock.
+// await takes the lock as soon as it is free. It polls instead of using a file watch: the system
+// gives a user only few watches, and most processes that wait here never get the lock.
 func await(ctx context.Context, b *broker.Broker, lock *atomicfile.Lock) error {
 	tick := time.NewTicker(tryLockAgain)
 	defer tick.Stop()
@@ -110,7 +113,8 @@ func await(ctx context.Context, b *broker.Broker, lock *atomicfile.Lock) error {
 	}
 }
 
-// StartChecking checks deadlines until stop is called. It is for a process that does not ring, in place of Start.
+// StartChecking checks deadlines until stop is called. It is for a process that does not ring, in
+// place of Start.
 func (r *Ringer) StartChecking(ctx context.Context) (stop func()) {
 	return r.start(ctx, "keep", func(ctx context.Context) error {
 		b, err := r.open()

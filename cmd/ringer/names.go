@@ -15,8 +15,9 @@ import (
 // maxNames bounds how many sessions are published to a client: each takes a file and a socket.
 const maxNames = 64
 
-// names publishes the sessions of c2c to a client whose own tool can write to other sessions. It stores the messages that the client
-// sends to these sessions. For a client without such a tool it does nothing.
+// names publishes the sessions of c2c to a client whose own tool can write to other sessions. It
+// stores the messages that the client sends to these sessions. For a client without such a tool it
+// does nothing.
 type names struct {
 	b     *broker.Broker
 	own   int // the client's process, whose own sessions are not published
@@ -40,7 +41,8 @@ func (r *Ringer) names(b *broker.Broker) *names {
 	return n
 }
 
-// show publishes the current sessions. If that fails, the caller tries again after a minute, or when the registry changes.
+// show publishes the current sessions. If that fails, the caller tries again after a minute, or
+// when the registry changes.
 func (n *names) show(ctx context.Context) {
 	if n.peers == nil {
 		return
@@ -72,7 +74,8 @@ func (n *names) close() {
 	}
 }
 
-// store delivers the message m to the session with the alias m.To. The sender is the session that the process m.Process has in this root.
+// store delivers the message m to the session with the alias m.To. The sender is the session that
+// the process m.Process has in this root.
 func store(ctx context.Context, b *broker.Broker, client string, m wake.Sent) error {
 	from, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: client, ClientID: m.Session, PID: m.Process})
 	if err == nil && (from.Process != m.Process || from.Client != client) {

@@ -11,11 +11,13 @@ import (
 	"c2c/wake"
 )
 
-// registerOpenSessions makes mailboxes for new sessions that the client's process has open: they have had no prompt yet, and so could not
-// call c2c. If c2c knows an open session from another process, the session is bound to the client's process now. This process may also have
-// sessions of other projects open, each with its own MCP server. Therefore a new session gets a mailbox only if its directory is that of
-// our server, or if its directory is unknown and no other session is open. The map met has the sessions that were checked before. Each is
-// checked only once, because a write to the registry causes another call.
+// registerOpenSessions makes mailboxes for new sessions that the client's process has open: they
+// have had no prompt yet, and so could not call c2c. If c2c knows an open session from another
+// process, the session is bound to the client's process now. This process may also have sessions of
+// other projects open, each with its own MCP server. Therefore a new session gets a mailbox only if
+// its directory is that of our server, or if its directory is unknown and no other session is open.
+// The map met has the sessions that were checked before. Each is checked only once, because a write
+// to the registry causes another call.
 func (r *Ringer) registerOpenSessions(ctx context.Context, b *broker.Broker, c wake.Client, pid int, open, met map[string]bool) {
 	here, err := os.Stat(".")
 	sessionList, serr := b.Sessions(ctx)

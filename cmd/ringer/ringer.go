@@ -1,9 +1,11 @@
-// Package ringer rings the idle sessions of a root when mail waits for them: it makes their clients look at the mail. A root is the
-// directory with the mail of one project. A ringer is part of a process, such as an MCP server, the terminal around a client, or the wake
-// daemon, and ends with this process. The package takes the facts about sessions from the broker, and the ways to reach the sessions from
-// package wake and the packages below wake.
+// Package ringer rings the idle sessions of a root when mail waits for them: it makes their clients
+// look at the mail. A root is the directory with the mail of one project. A ringer is part of a
+// process, such as an MCP server, the terminal around a client, or the wake daemon, and ends with
+// this process. The package takes the facts about sessions from the broker, and the ways to reach
+// the sessions from package wake and the packages below wake.
 //
-// Only one process at a time may ring a session: the process that holds the lock file <session id>.wake.lock.
+// Only one process at a time may ring a session: the process that holds the lock file <session
+// id>.wake.lock.
 package ringer
 
 import (
@@ -35,16 +37,18 @@ var errRootGone = errors.New("root was replaced")
 
 // Ringer rings sessions of a root from this process.
 type Ringer struct {
-	// Root returns the path of the root. The ringer opens the root only when it exists, because clients start throw-away copies of
-	// their servers, and such a copy must leave no trace.
+	// Root returns the path of the root. The ringer opens the root only when it exists, because
+	// clients start throw-away copies of their servers, and such a copy must leave no trace.
 	Root func() (string, error)
 	// Scope chooses the sessions to ring, and the ways to reach them.
 	Scope  Scope
 	Getenv func(string) string
-	// Hooked reports whether our hooks have run in the session that the client calls clientID; nil: not known.
+	// Hooked reports whether our hooks have run in the session that the client calls clientID; nil:
+	// not known.
 	Hooked func(clientID string) bool
 	Gap    time.Duration // the shortest time between two rings for a message, doubled after each ring; zero: the default of wake/watch
-	// Counted, if set, is called for messages to a session with a stream: with their outcome (see wake.Ring) and their number.
+	// Counted, if set, is called for messages to a session with a stream: with their outcome (see
+	// wake.Ring) and their number.
 	Counted func(outcome string, messages int)
 	Log     *slog.Logger
 }
@@ -52,13 +56,15 @@ type Ringer struct {
 // Start rings until stop is called.
 func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, "ring", r.ring) }
 
-// start calls the function work in a goroutine until stop is called. When work returns, for example because the root was replaced, start
-// calls it again after a pause. The argument name is the name of the work in the log.
+// start calls the function work in a goroutine until stop is called. When work returns, for example
+// because the root was replaced, start calls it again after a pause. The argument name is the name
+// of the work in the log.
 func (r *Ringer) start(ctx context.Context, name string, work func(context.Context) error) (stop func()) {
 	return background(ctx, func(ctx context.Context) { r.run(ctx, name, work) })
 }
 
-// background calls the function work in a goroutine. The function stop ends the context of work, and waits until work has returned.
+// background calls the function work in a goroutine. The function stop ends the context of work,
+// and waits until work has returned.
 func background(ctx context.Context, work func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -128,7 +134,8 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	return all, err
 }
 
-// session returns the facts that package wake needs about a session. The field Process is 0 if c2c does not know the client's process.
+// session returns the facts that package wake needs about a session. The field Process is 0 if c2c
+// does not know the client's process.
 func (r *Ringer) session(s sessions.Session) wake.Session {
 	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
 	if p, _ := client.Find(s.Client); !r.Scope.byProcess || p.Shared(s.Process, r.Getenv) {
@@ -146,8 +153,9 @@ func (r *Ringer) config(name string) (dir string) {
 	return dir
 }
 
-// turn makes a function that records a session as busy before a ring, because no hook reports a turn that a ring begins. If the client did
-// not take the ring, a second call with false restores the earlier state.
+// turn makes a function that records a session as busy before a ring, because no hook reports a
+// turn that a ring begins. If the client did not take the ring, a second call with false restores
+// the earlier state.
 func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.Context, bool) error {
 	before := sessions.Idle
 	return func(ctx context.Context, runs bool) error {
@@ -163,8 +171,8 @@ func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.C
 	}
 }
 
-// watcher makes a session's watcher, and a function that records the states of the session, such as busy, as the client reports them. The
-// function is nil if the client does not report states.
+// watcher makes a session's watcher, and a function that records the states of the session, such as
+// busy, as the client reports them. The function is nil if the client does not report states.
 func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, func(context.Context), error) {
 	box, err := b.Mailbox(s.SID)
 	if err != nil {
@@ -223,7 +231,8 @@ func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.S
 		if err != nil || !ok {
 			return nil, false, err
 		}
-		// Check the session again now that we hold the lock: its user may have forbidden the ring meanwhile.
+		// Check the session again now that we hold the lock: its user may have forbidden the ring
+		// meanwhile.
 		if current, err := now(); err != nil || r.session(current) != s {
 			return nil, false, errors.Join(err, release())
 		}
@@ -231,7 +240,8 @@ func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.S
 	}
 }
 
-// reported makes a function that records the outcome of a ring for the waiting messages of a session.
+// reported makes a function that records the outcome of a ring for the waiting messages of a
+// session.
 func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []mail.Message, wake.Ring) {
 	return func(ctx context.Context, msgs []mail.Message, ring wake.Ring) {
 		if r.Scope.bells != nil {

@@ -81,7 +81,8 @@ func TestAnAttachedPaneIsRungAtOnce(t *testing.T) {
 	}
 }
 
-// The mailbox does not change when its session may be rung again, so the Watcher would look only after a minute.
+// The mailbox does not change when its session may be rung again, so the Watcher would look only
+// after a minute.
 func TestMailThatHasWaitedRingsAtOnceWhenDoNotDisturbEnds(t *testing.T) {
 	r, b, s, rings := typing(t)
 	if err := b.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
@@ -133,8 +134,8 @@ func TestAClientInTheShellOfAnotherIsNotRungByItsTerminal(t *testing.T) {
 	}
 }
 
-// A sender may rely on c2c start, and on the server in a client that is else rung only in its terminal, before the first ring, and no longer
-// when they have ended: the client may run on.
+// A sender may rely on c2c start, and on the server in a client that is else rung only in its
+// terminal, before the first ring, and no longer when they have ended: the client may run on.
 func TestASessionHasABellAsLongAsItsRingerRuns(t *testing.T) {
 	for _, client := range []string{"claude", "kimi"} {
 		r, b, s, rings := typing(t)
@@ -200,7 +201,8 @@ func deliverTo(t *testing.T, b *broker.Broker, s sessions.Session) {
 	}
 }
 
-// Otherwise c2c start, and the server in a client, could not end as long as a suspended process holds the lock of the session's facts.
+// Otherwise c2c start, and the server in a client, could not end as long as a suspended process
+// holds the lock of the session's facts.
 func TestARingerEndsAlthoughItCannotTakeItsBellBack(t *testing.T) {
 	r, b, s, rings := typing(t)
 	r.Scope = Terminal(os.Getpid(), rings, false, nil)
@@ -316,7 +318,8 @@ func (w words) Carry(ctx context.Context, msgs []mail.Message) ([]string, error)
 	return []string{msgs[0].Handle()}, nil
 }
 
-// The server's client has hooks or tools that bring the mail, where it does not count as words of the person.
+// The server's client has hooks or tools that bring the mail, where it does not count as words of
+// the person.
 func TestMailItselfIsTypedOnlyWhileNoServerRuns(t *testing.T) {
 	r, b, s, rings := typing(t)
 	typed := make(words)

@@ -22,26 +22,29 @@ import (
 type Scope struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]sessions.Session, error)
 	ways     func(wake.RingContext, wake.Session) (wake.Ways, error)
-	// byProcess means that only the process identifies the session: the session stays the same even if the client gives it another id
-	// while a message is on its way.
+	// byProcess means that only the process identifies the session: the session stays the same even
+	// if the client gives it another id while a message is on its way.
 	byProcess bool
 	changed   <-chan struct{} // signals that the sessions or their mail may have changed; nil: the ringer watches the registry
-	// bells, if set, returns the bells of the sessions that have one, by session id. The ringer then rings only these sessions, and
-	// passes each with its bell to the function ways.
+	// bells, if set, returns the bells of the sessions that have one, by session id. The ringer
+	// then rings only these sessions, and passes each with its bell to the function ways.
 	bells func() map[string]wake.Doorbell
-	// lockPerRing means that the ringer takes a session's ring lock only for the time of a ring. So an MCP server in the session's client,
-	// which keeps the lock while it runs, takes precedence.
+	// lockPerRing means that the ringer takes a session's ring lock only for the time of a ring. So
+	// an MCP server in the session's client, which keeps the lock while it runs, takes precedence.
 	lockPerRing bool
-	// bell means that this process records that it rings a session, so that senders may count on it; see sessions.Session.HasBell.
+	// bell means that this process records that it rings a session, so that senders may count on
+	// it; see sessions.Session.HasBell.
 	bell bool
-	// client is the client that has started this MCP server, and process is the id of the client's process. The ringer needs them for
-	// Peers (see wake.Client), and to notice that c2c was uninstalled.
+	// client is the client that has started this MCP server, and process is the id of the client's
+	// process. The ringer needs them for Peers (see wake.Client), and to notice that c2c was
+	// uninstalled.
 	client  wake.Client
 	process int
 }
 
-// Server returns the scope of an MCP server. The client called name has started the server; pid is the client's process id. The function
-// push makes the server's own method, which is tried first; nil: the server has none. If c2c has no way to wake the client, ok is false.
+// Server returns the scope of an MCP server. The client called name has started the server; pid is
+// the client's process id. The function push makes the server's own method, which is tried first;
+// nil: the server has none. If c2c has no way to wake the client, ok is false.
 func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := wake.FindClient(name)
 	profile, _ := client.Find(name)
@@ -76,9 +79,10 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	return scope, ok
 }
 
-// Terminal returns the scope of a terminal of ours in which a client runs as process pid. The argument bell types a ring into the terminal;
-// joins means that bell can also do this while a turn runs. The argument mail types the mail itself if no server of ours runs in the
-// client; nil: no mail is typed.
+// Terminal returns the scope of a terminal of ours in which a client runs as process pid. The
+// argument bell types a ring into the terminal; joins means that bell can also do this while a turn
+// runs. The argument mail types the mail itself if no server of ours runs in the client; nil: no
+// mail is typed.
 func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope {
 	return Scope{
 		lockPerRing: true, bell: true,
@@ -109,9 +113,10 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope 
 	}
 }
 
-// Begun returns the scope of the session that c2c start has begun in the daemon of the client called name; id is the client's id of the
-// session. The session is not below the terminal that shows it, so only the client's own protocol reaches it. This is for a client in which
-// c2c is not installed: otherwise its hooks would bring the same mail.
+// Begun returns the scope of the session that c2c start has begun in the daemon of the client
+// called name; id is the client's id of the session. The session is not below the terminal that
+// shows it, so only the client's own protocol reaches it. This is for a client in which c2c is not
+// installed: otherwise its hooks would bring the same mail.
 func Begun(name, id string) Scope {
 	return Scope{
 		lockPerRing: true, bell: true,
@@ -125,8 +130,8 @@ func Begun(name, id string) Scope {
 	}
 }
 
-// bellInTerminal types a ring whose text depends on whether the client has our tools. A client in which no server of ours runs has no such
-// tools.
+// bellInTerminal types a ring whose text depends on whether the client has our tools. A client in
+// which no server of ours runs has no such tools.
 type bellInTerminal struct {
 	wake.Doorbell
 	served func() bool
@@ -137,15 +142,17 @@ func (d bellInTerminal) Ring(ctx context.Context, n wake.Notice) error {
 	return d.Doorbell.Ring(ctx, n)
 }
 
-// isNested reports whether a session runs in the shell of another session. Then the terminal may show the prompt of the outer session.
+// isNested reports whether a session runs in the shell of another session. Then the terminal may
+// show the prompt of the outer session.
 func isNested(b *broker.Broker, all []sessions.Session, s sessions.Session) bool {
 	return slices.ContainsFunc(all, func(outer sessions.Session) bool {
 		return outer.Process != 0 && outer.Process != s.Process && callers.DescendsFrom(b.Registry, s, outer.Process)
 	})
 }
 
-// Plugin returns the scope of our plugin inside the client called name. The plugin reports the client's sessions and takes their mail. The
-// argument started is the id of the session that the command "c2c start" has made for the client, or empty.
+// Plugin returns the scope of our plugin inside the client called name. The plugin reports the
+// client's sessions and takes their mail. The argument started is the id of the session that the
+// command "c2c start" has made for the client, or empty.
 func Plugin(name, started string, link *plugin.Link) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -156,7 +163,8 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 		},
 		changed: link.Moved(),
 		ways: func(_ wake.RingContext, s wake.Session) (wake.Ways, error) {
-			// Check before the plugin gets the mail: the client keeps mail that it has taken, even if its user changes to another session.
+			// Check before the plugin gets the mail: the client keeps mail that it has taken, even
+			// if its user changes to another session.
 			ready := func(ctx context.Context) error {
 				if !link.Knows(s.ID) {
 					if err := link.Begin(ctx, s.ID); err != nil {
@@ -173,7 +181,8 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 	}
 }
 
-// Agent returns the scope of a program that c2c has started for the session sid. The method m carries the mail to the program.
+// Agent returns the scope of a program that c2c has started for the session sid. The method m
+// carries the mail to the program.
 func Agent(sid string, m wake.Method) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -181,7 +190,8 @@ func Agent(sid string, m wake.Method) Scope {
 			if errors.Is(err, sessions.ErrNoSession) {
 				return nil, nil
 			}
-			// Return only the id: while a message is on its way, the process may change, and the session still stays the same.
+			// Return only the id: while a message is on its way, the process may change, and the
+			// session still stays the same.
 			return []sessions.Session{{ID: s.ID}}, err
 		},
 		ways: func(wake.RingContext, wake.Session) (wake.Ways, error) {
@@ -190,8 +200,9 @@ func Agent(sid string, m wake.Method) Scope {
 	}
 }
 
-// Streams returns the scope of the sessions whose clients have a stream of events open at this process. The function list returns a bell
-// for each of these sessions, by session id. The channel changed signals that the result of list may have changed.
+// Streams returns the scope of the sessions whose clients have a stream of events open at this
+// process. The function list returns a bell for each of these sessions, by session id. The channel
+// changed signals that the result of list may have changed.
 func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scope {
 	return Scope{
 		bells: list, changed: changed,
@@ -225,7 +236,8 @@ func (s Scope) forwardChanges(ctx context.Context, changes *watch.Changes) (stop
 	})
 }
 
-// ByDaemon returns the scope of the wake daemon, which rings the sessions that c2c can reach without a server in their client.
+// ByDaemon returns the scope of the wake daemon, which rings the sessions that c2c can reach
+// without a server in their client.
 func ByDaemon() Scope {
 	return Scope{
 		lockPerRing: true,
@@ -257,7 +269,8 @@ func DaemonMayRing(s sessions.Session) bool {
 	return s.Pane != "" || c.NeedsNoServer && len(s.ClientIDs) > 0
 }
 
-// openIn returns the sessions that a process has open, by the client's own ids. The process may belong to any client.
+// openIn returns the sessions that a process has open, by the client's own ids. The process may
+// belong to any client.
 func openIn(pid int) map[string]bool {
 	open := map[string]bool{}
 	for _, p := range client.All() {

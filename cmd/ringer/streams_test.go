@@ -112,7 +112,8 @@ func TestASessionIsRungWhileItsStreamIsOpen(t *testing.T) {
 	}
 }
 
-// Its hooks say what it does. If a bell counted as a turn, it would be busy from then on, and not rung for what comes later.
+// Its hooks say what it does. If a bell counted as a turn, it would be busy from then on, and not
+// rung for what comes later.
 func TestABellOnAStreamIsNoTurn(t *testing.T) {
 	l, s := newStreams(t)
 	if err := l.b.SetTurn(t.Context(), l.amber, sessions.Idle, sessions.ByHook); err != nil {

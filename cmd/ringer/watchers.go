@@ -13,8 +13,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// watchers runs a goroutine for each session to ring. The key of running is the wake.Session with all its facts: when one of these facts
-// changes, the old watcher ends and a new watcher starts.
+// watchers runs a goroutine for each session to ring. The key of running is the wake.Session with
+// all its facts: when one of these facts changes, the old watcher ends and a new watcher starts.
 type watchers struct {
 	*Ringer
 	b       *broker.Broker
@@ -44,7 +44,8 @@ func (w *watchers) update(ctx context.Context) error {
 	return nil
 }
 
-// former returns the watcher of the session's last conversation, or nil. A ring of that watcher may have begun the new conversation.
+// former returns the watcher of the session's last conversation, or nil. A ring of that watcher may
+// have begun the new conversation.
 func former(before map[wake.Session]*running, s wake.Session) *running {
 	for old, r := range before {
 		id := old.ID
@@ -55,7 +56,8 @@ func former(before map[wake.Session]*running, s wake.Session) *running {
 	return nil
 }
 
-// stop stops the watcher of each session that is not in keep. It also forgets each watcher that has ended, so that update starts another.
+// stop stops the watcher of each session that is not in keep. It also forgets each watcher that has
+// ended, so that update starts another.
 func (w *watchers) stop(keep []wake.Session) {
 	for s, r := range w.running {
 		select {
@@ -71,7 +73,8 @@ func (w *watchers) stop(keep []wake.Session) {
 	}
 }
 
-// start watches a session. The argument before is the session's previous watcher, which has ended; nil: there was none.
+// start watches a session. The argument before is the session's previous watcher, which has ended;
+// nil: there was none.
 func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *running {
 	ctx, stop := context.WithCancel(ctx)
 	r := &running{stop: stop, done: make(chan struct{})}
@@ -120,9 +123,10 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 	return watcher.Run(ctx, w.changes)
 }
 
-// recordBell records that this process rings the session. The function remove removes the record; if this process is killed instead, others
-// see that no process with this id and start time runs. The terminal of c2c start lives longer than the MCP server of the client in it. So
-// the terminal overwrites the server's entry, and a server overwrites no entry.
+// recordBell records that this process rings the session. The function remove removes the record;
+// if this process is killed instead, others see that no process with this id and start time runs.
+// The terminal of c2c start lives longer than the MCP server of the client in it. So the terminal
+// overwrites the server's entry, and a server overwrites no entry.
 func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func()) {
 	change := func(ctx context.Context, edit func(*sessions.Facts)) {
 		if err := w.b.Facts.Change(ctx, s.SID, edit); err != nil {
@@ -133,7 +137,8 @@ func (w *watchers) recordBell(ctx context.Context, s wake.Session) (remove func(
 	if err != nil { // a sandbox hides this process
 		return func() {}
 	}
-	// A suspended process may hold the lock of the facts for days. It must stop neither the rings nor the end of this process.
+	// A suspended process may hold the lock of the facts for days. It must stop neither the rings
+	// nor the end of this process.
 	stop := background(ctx, func(ctx context.Context) {
 		change(ctx, func(f *sessions.Facts) {
 			if f.PID == s.Process && (w.Scope.lockPerRing || f.RingerPID == 0) {

@@ -90,8 +90,8 @@ func TestWhoIsListedIsRungUntilItIsNotAnyMore(t *testing.T) {
 	l.claim()()
 }
 
-// A ring may be the first prompt of a client's conversation, and the session has its id from then on. Until then a session whose client was
-// started again has the id of its last conversation.
+// A ring may be the first prompt of a client's conversation, and the session has its id from then
+// on. Until then a session whose client was started again has the id of its last conversation.
 func TestARingThatBeginsTheConversationIsNotRepeated(t *testing.T) {
 	for name, before := range map[string][]string{"the first": nil, "after another one": {"earlier"}} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 // patience is how long an action may wait for a lock.
 const patience = 10 * time.Second
 
-// job calls the function do in the background. Then it shows the returned text or error, and calls the returned function, if there is one.
+// job calls the function do in the background. Then it shows the returned text or error, and calls
+// the returned function, if there is one.
 func (a *app) job(do func(context.Context, *broker.Broker) (says string, then func(), err error)) {
 	b := a.b
 	a.background(func() func() {
@@ -38,8 +39,8 @@ func (a *app) job(do func(context.Context, *broker.Broker) (says string, then fu
 	})
 }
 
-// status returns the text above the last line of the screen: the result of the last action in at most limit lines, or the selection if
-// there is no such result.
+// status returns the text above the last line of the screen: the result of the last action in at
+// most limit lines, or the selection if there is no such result.
 func (a *app) status(columns, limit int) []string {
 	if a.says != "" {
 		lines := wrap(word(a.says), columns)
@@ -81,7 +82,8 @@ func (a *app) selection() string {
 	return word(text)
 }
 
-// compose opens the editor for a message to the selected session, or to the sender of the selected message.
+// compose opens the editor for a message to the selected session, or to the sender of the selected
+// message.
 func (a *app) compose() {
 	to := ""
 	if s := a.session(); s != nil {
@@ -96,7 +98,8 @@ func (a *app) compose() {
 	a.writeTo(to)
 }
 
-// composeTo opens the editor for a message to a typed name, or for a post to #room. The beginning of a name is enough if it is unique.
+// composeTo opens the editor for a message to a typed name, or for a post to #room. The beginning
+// of a name is enough if it is unique.
 func (a *app) composeTo(name string) {
 	if room := mail.RoomOf(name); room != "" && strings.HasPrefix(name, "#") {
 		a.edit("to #"+room, func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (string, error) {
@@ -145,7 +148,8 @@ func queued(r broker.Receipt, err error) (says string, _ error) {
 
 func posted(r rooms.Receipt, err error) (says string, _ error) { return r.String(), err }
 
-// reply opens the editor for an answer to the selected message. An answer to a post goes to its room.
+// reply opens the editor for an answer to the selected message. An answer to a post goes to its
+// room.
 func (a *app) reply() {
 	m := a.pane().message()
 	if m == nil {
@@ -160,7 +164,8 @@ func (a *app) reply() {
 	})
 }
 
-// edit opens the editor. When the person has finished the text, the function send sends it from the person's session.
+// edit opens the editor. When the person has finished the text, the function send sends it from the
+// person's session.
 func (a *app) edit(title string, send func(context.Context, *broker.Broker, sessions.Session, string) (says string, err error)) {
 	text := a.drafts[title]
 	a.typing = &editor{title: title, text: text, at: len(text), done: func(text string) {
@@ -179,8 +184,8 @@ func (a *app) edit(title string, send func(context.Context, *broker.Broker, sess
 	}}
 }
 
-// keep returns an unsent text to the editor with this title, before other text. If this editor is not open, the text appears when it is
-// opened the next time.
+// keep returns an unsent text to the editor with this title, before other text. If this editor is
+// not open, the text appears when it is opened the next time.
 func (a *app) keep(title, text string) {
 	kept := []rune(text)
 	if e := a.typing; e != nil && e.title == title {
@@ -193,7 +198,8 @@ func (a *app) keep(title, text string) {
 	a.drafts[title] = kept
 }
 
-// tellDrafts prints the texts that were typed and not sent. Otherwise they would be lost with the screen.
+// tellDrafts prints the texts that were typed and not sent. Otherwise they would be lost with the
+// screen.
 func (a *app) tellDrafts(out io.Writer) {
 	if e := a.typing; e != nil && !e.one {
 		a.drafts[e.title] = e.text

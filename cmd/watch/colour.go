@@ -8,11 +8,12 @@ import (
 	"c2c/sessions"
 )
 
-// palette has the colours for names. They can be read on a dark and on a light background. If a terminal has fewer colours, the library
-// takes the nearest ones; with NO_COLOR it uses none.
+// palette has the colours for names. They can be read on a dark and on a light background. If a
+// terminal has fewer colours, the library takes the nearest ones; with NO_COLOR it uses none.
 var palette = []int{33, 37, 64, 136, 166, 125, 61, 30, 94, 97, 131, 71, 172, 68, 133, 107}
 
-// colourOf returns a name's colour. It is always the same colour, unless another name on this screen has it.
+// colourOf returns a name's colour. It is always the same colour, unless another name on this
+// screen has it.
 func (c *canvas) colourOf(name string) tcell.Style {
 	i, known := c.colours[name]
 	if !known {

@@ -31,7 +31,8 @@ type hit struct {
 	key rune
 }
 
-// line is one line of a message on the screen. Line 0 is the head of the message, the other lines are its body.
+// line is one line of a message on the screen. Line 0 is the head of the message, the other lines
+// are its body.
 type line struct {
 	mailView *mailView
 	n        int
@@ -114,7 +115,8 @@ type wrapping struct {
 	whole bool
 }
 
-// flowLines is the number of lines that the flow shows of each body. The flow is the list of messages as they arrive.
+// flowLines is the number of lines that the flow shows of each body. The flow is the list of
+// messages as they arrive.
 const flowLines = 4
 
 func (m *mailView) body(columns int, whole bool) []textLine {
@@ -224,13 +226,15 @@ func (p *pane) position(lines, height int) string {
 	return fmt.Sprintf("%d of %d", slices.Index(p.mails, p.selected)+1, len(p.mails))
 }
 
-// drawTitle draws the first line of an area: its title, and at the right a text that says which part of it is visible.
+// drawTitle draws the first line of an area: its title, and at the right a text that says which
+// part of it is visible.
 func (c *canvas) drawTitle(r area, title, position string) {
 	room := r.w - width(position) - 3
 	c.fill(area{r.x, r.y, r.w, 1}, " "+cut(title, room)+strings.Repeat(" ", max(1, room-width(cut(title, room))+1))+position, plain.Underline(true))
 }
 
-// drawBar draws the scroll bar beside a view. The argument between is drawn on the part of the bar that stands for lines outside the view.
+// drawBar draws the scroll bar beside a view. The argument between is drawn on the part of the bar
+// that stands for lines outside the view.
 func (c *canvas) drawBar(r area, top, lines int, between string) {
 	if lines <= r.h || r.h < 1 {
 		return
@@ -246,7 +250,8 @@ func (c *canvas) drawBar(r area, top, lines int, between string) {
 	}
 }
 
-// show scrolls if the selection or the view has changed since the last call: to the selected message, or to as much of it as fits.
+// show scrolls if the selection or the view has changed since the last call: to the selected
+// message, or to as much of it as fits.
 func (p *pane) show(lines []line, view area) {
 	last := max(0, len(lines)-view.h)
 	if p.selected == nil {

@@ -69,8 +69,9 @@ func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
 	return true
 }
 
-// around returns the start of the character before the cursor, and the end of the character after it, in runes. It counts characters as
-// people see them: the cursor never stands before an accent or within a joined emoji.
+// around returns the start of the character before the cursor, and the end of the character after
+// it, in runes. It counts characters as people see them: the cursor never stands before an accent
+// or within a joined emoji.
 func (e *editor) around() (before, behind int) {
 	rest, state := string(e.text), -1
 	for rest != "" && behind <= e.at {
@@ -97,8 +98,9 @@ func (e *editor) newLine() {
 	e.insert('\n')
 }
 
-// layout breaks the text into lines that fit into the given columns, and returns the cursor's position. It breaks lines within words,
-// too: otherwise a word that grows behind the cursor could move to the next line, with the text before the cursor.
+// layout breaks the text into lines that fit into the given columns, and returns the cursor's
+// position. It breaks lines within words, too: otherwise a word that grows behind the cursor could
+// move to the next line, with the text before the cursor.
 func (e *editor) layout(columns int) (lines []string, row, col int) {
 	line, used, at := "", 0, 0
 	text, state := string(e.text), -1

@@ -20,7 +20,8 @@ type binding struct {
 	do   func()
 }
 
-// help returns the keys that do something now, the most useful first, because a narrow screen shows only the first keys.
+// help returns the keys that do something now, the most useful first, because a narrow screen shows
+// only the first keys.
 func (a *app) help() []binding {
 	switch {
 	case a.box != nil && len(a.hidden) > 0:
@@ -152,7 +153,8 @@ func (a *app) press(key rune) {
 	}
 }
 
-// move is for the keys that select another session or message. It returns false if the key is none of them.
+// move is for the keys that select another session or message. It returns false if the key is none
+// of them.
 func (a *app) move(k tcell.Key, r rune) bool {
 	page := max(1, a.right.h-2)
 	n := map[rune]int{'k': -1, 'j': 1}[r]
@@ -196,8 +198,8 @@ func (a *app) pick(i int) {
 	a.found, a.flow.selected = nil, nil
 }
 
-// selectAt selects the message at index i of p.mails. In the flow, the last message is selected by clearing the selection: then the view
-// follows new mail.
+// selectAt selects the message at index i of p.mails. In the flow, the last message is selected by
+// clearing the selection: then the view follows new mail.
 func (p *pane) selectAt(i int) {
 	switch {
 	case len(p.mails) == 0 || i >= len(p.mails)-1 && !p.whole:
@@ -207,8 +209,8 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view by n lines. The view shows height lines. Then scroll selects the first message that begins in the view, or the
-// message that fills the view.
+// scroll moves the view by n lines. The view shows height lines. Then scroll selects the first
+// message that begins in the view, or the message that fills the view.
 func (p *pane) scroll(lines []line, n, height int) {
 	last := max(0, len(lines)-height)
 	top := max(0, min(p.top+n, last))
@@ -226,7 +228,8 @@ func (p *pane) scroll(lines []line, n, height int) {
 	p.shown.selected = p.selected // otherwise the next draw would scroll to the selection
 }
 
-// toEnd moves the view of a pane with whole bodies: to its last line if n is positive, otherwise to its first line.
+// toEnd moves the view of a pane with whole bodies: to its last line if n is positive, otherwise to
+// its first line.
 func (p *pane) toEnd(n int) {
 	if len(p.mails) == 0 {
 		return

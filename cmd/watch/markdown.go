@@ -13,16 +13,17 @@ type textLine struct {
 	style tcell.Style
 }
 
-// These are the lines of Markdown that layout treats differently from running text, and the style of code. The marks of these lines, such
-// as "#" and "-", are shown as they are.
+// These are the lines of Markdown that layout treats differently from running text, and the style
+// of code. The marks of these lines, such as "#" and "-", are shown as they are.
 var (
 	heading = regexp.MustCompile(`^#{1,6} `)
 	item    = regexp.MustCompile(`^ *(?:[-*+]|\d{1,3}[.)]|>) +`)
 	code    = plain.Foreground(tcell.PaletteColor(37))
 )
 
-// layout breaks a body into lines that fit into the given columns. It keeps the spaces of code blocks and tables, and breaks their lines at
-// any character. In a list item, further lines begin below the text of the item.
+// layout breaks a body into lines that fit into the given columns. It keeps the spaces of code
+// blocks and tables, and breaks their lines at any character. In a list item, further lines begin
+// below the text of the item.
 func layout(text string, columns int) (lines []textLine) {
 	add := func(style tcell.Style, texts ...string) {
 		for _, t := range texts {
@@ -69,7 +70,8 @@ func hard(row string, columns int) (lines []string) {
 	return append(lines, strings.TrimRight(line, " "))
 }
 
-// hanging breaks a line between words. Further lines begin below the text of the first line, not below the mark of a list item.
+// hanging breaks a line between words. Further lines begin below the text of the first line, not
+// below the mark of a list item.
 func hanging(row string, columns int) []string {
 	begin := item.FindString(row)
 	if begin == "" {

@@ -15,7 +15,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// What came from a room is shown with the room's name, and its answer goes there: as a post, and as a message that names dana.
+// What came from a room is shown with the room's name, and its answer goes there: as a post, and as
+// a message that names dana.
 func TestARoomIsReadAndWrittenTo(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

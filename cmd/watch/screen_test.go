@@ -231,7 +231,8 @@ func TestMarkdownKeepsItsForm(t *testing.T) {
 	}
 }
 
-// Whatever somebody writes, no line is wider than the screen, and nothing of what is drawn is missing but spaces.
+// Whatever somebody writes, no line is wider than the screen, and nothing of what is drawn is
+// missing but spaces.
 func FuzzLayout(f *testing.F) {
 	f.Add("# a\n- b\n```\nc\n", 10)
 	f.Add("> 日本語 e\u0301 x", 3)

@@ -20,10 +20,12 @@ type roster struct {
 	listed   listed
 }
 
-// listed has the picked line and the height of the list, as they were when the list was last scrolled to the picked line.
+// listed has the picked line and the height of the list, as they were when the list was last
+// scrolled to the picked line.
 type listed struct{ at, height int }
 
-// order sorts and stores the sessions: first sessions that need their person, last sessions whose client has ended.
+// order sorts and stores the sessions: first sessions that need their person, last sessions whose
+// client has ended.
 func (l *roster) order(all []live.Session) {
 	l.all = all
 	sort.SliceStable(l.all, func(i, j int) bool { return rank(l.all[i]) < rank(l.all[j]) })
@@ -40,7 +42,8 @@ func rank(s live.Session) int {
 	return 1
 }
 
-// choose fills the list with the sessions that have all words of the filter in their name, client, role or state.
+// choose fills the list with the sessions that have all words of the filter in their name, client,
+// role or state.
 func (l *roster) choose() {
 	words := strings.Fields(strings.ToLower(l.filter))
 	l.sessions = nil

@@ -9,7 +9,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// clean makes a foreign text safe to draw: it removes control sequences, and characters that reverse the direction of a line.
+// clean makes a foreign text safe to draw: it removes control sequences, and characters that
+// reverse the direction of a line.
 func clean(text string) string {
 	return strings.ReplaceAll(mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t"), "\t", "    ")
 }
@@ -17,8 +18,9 @@ func clean(text string) string {
 // word is like clean, for text within a line: it leaves no line breaks and no tabs.
 func word(text string) string { return mail.Visible(text, "") }
 
-// cells calls f with each character of a line and its width in columns, until f returns false. Terminals disagree on the width of a
-// character that has several parts. So cells keeps only the first part of a joined or coloured emoji, but all accents of a letter.
+// cells calls f with each character of a line and its width in columns, until f returns false.
+// Terminals disagree on the width of a character that has several parts. So cells keeps only the
+// first part of a joined or coloured emoji, but all accents of a letter.
 func cells(line string, f func(char string, width int) (more bool)) {
 	state := -1
 	for line != "" {

@@ -1,8 +1,10 @@
-// Package watch is the screen of c2c watch: it shows the sessions of a root and their mail as it arrives, and lets a person read and
-// write. It takes only the person's own mail, and only when the person asks for that.
+// Package watch is the screen of c2c watch: it shows the sessions of a root and their mail as it
+// arrives, and lets a person read and write. It takes only the person's own mail, and only when the
+// person asks for that.
 //
-// One goroutine draws and handles keys. It sleeps until something happens, and writes only changes to the terminal. It cleans all
-// foreign text, so that no foreign control sequence reaches the terminal.
+// One goroutine draws and handles keys. It sleeps until something happens, and writes only changes
+// to the terminal. It cleans all foreign text, so that no foreign control sequence reaches the
+// terminal.
 package watch
 
 import (
@@ -30,7 +32,8 @@ type Config struct {
 	Left io.Writer
 }
 
-// At first the screen shows the newest messages, at most backlog. It keeps at most maxMails messages, and at most maxFlow bytes of each.
+// At first the screen shows the newest messages, at most backlog. It keeps at most maxMails
+// messages, and at most maxFlow bytes of each.
 const (
 	backlog  = 300
 	maxMails = 2000
@@ -167,8 +170,8 @@ func (a *app) run(ctx context.Context) (err error) {
 	return failed
 }
 
-// background calls the function do in a new goroutine. Then the drawing goroutine calls the result of do. After a panic in do, the drawing
-// goroutine panics, too, and so restores the terminal.
+// background calls the function do in a new goroutine. Then the drawing goroutine calls the result
+// of do. After a panic in do, the drawing goroutine panics, too, and so restores the terminal.
 func (w *worker) background(do func() func()) {
 	w.jobs.Go(func() {
 		var then func()
@@ -191,7 +194,8 @@ func (w *worker) then(f func()) {
 	}
 }
 
-// follow follows the root until the screen is closed. If the root is removed and made again, follow starts again.
+// follow follows the root until the screen is closed. If the root is removed and made again, follow
+// starts again.
 func (a *app) follow() error {
 	b := a.b
 	for {
@@ -232,7 +236,8 @@ func (a *app) update(u live.Update) {
 	a.mails = a.mails[max(0, len(a.mails)-maxMails):]
 }
 
-// stored adds a new message. The flow keeps only the first part of a long body, because it has many messages.
+// stored adds a new message. The flow keeps only the first part of a long body, because it has many
+// messages.
 func (a *app) stored(e live.Event) {
 	known := a.known.Known(e.Fingerprint)
 	if known == nil {
@@ -261,7 +266,8 @@ func (a *app) pane() *pane {
 	return &a.flow
 }
 
-// message returns the selected message; the newest if none is selected; nil if there are no messages.
+// message returns the selected message; the newest if none is selected; nil if there are no
+// messages.
 func (p *pane) message() *mailView {
 	if p.selected == nil && len(p.mails) > 0 {
 		return p.mails[len(p.mails)-1]

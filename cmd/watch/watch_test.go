@@ -273,8 +273,8 @@ func typeInto(a *app, text string) {
 	}
 }
 
-// Two letters are begun, and a third one cannot be sent while its writer is at the next. Nor can a fourth, while its
-// writer goes on with it.
+// Two letters are begun, and a third one cannot be sent while its writer is at the next. Nor can a
+// fourth, while its writer goes on with it.
 func TestNothingThatWasTypedIsLost(t *testing.T) {
 	t.Parallel()
 	a, screen := bad(t)
@@ -401,7 +401,8 @@ func TestTheCursorStandsWhereItTypes(t *testing.T) {
 	}
 }
 
-// A letter with its accents, a flag and a joined picture are each one character to the person who types.
+// A letter with its accents, a flag and a joined picture are each one character to the person who
+// types.
 func TestTheCursorMovesOverWholeCharacters(t *testing.T) {
 	t.Parallel()
 	const accent, flag, family = "e\u0301", "\U0001F1E8\U0001F1ED", "\U0001F469\u200D\U0001F467"
@@ -441,7 +442,8 @@ func (c *counting) Show() {
 	c.SimulationScreen.Show()
 }
 
-// What is pasted comes as one event for each character, and each drawing breaks all of it into lines.
+// What is pasted comes as one event for each character, and each drawing breaks all of it into
+// lines.
 func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
 	t.Parallel()
 	_, simulated := bad(t)

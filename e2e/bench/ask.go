@@ -11,7 +11,8 @@ import (
 	"c2c/inbox"
 )
 
-// askRows measure how long a question waits for its answer, and how long a screen takes to show a change.
+// askRows measure how long a question waits for its answer, and how long a screen takes to show a
+// change.
 func askRows() []row {
 	return []row{
 		{name: "c2c ask, answered at once", anew: beforeLoop, do: ask, limit: "two Go programs with one durable replace, one after the other", aim: 4.4,

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The program to compare with is mdeliver from mblaze, if it is installed. It is small and written in C: it delivers one
-// message to a Maildir and syncs the file, but not its directory.
+// The program to compare with is mdeliver from mblaze, if it is installed. It is small and written
+// in C: it delivers one message to a Maildir and syncs the file, but not its directory.
 const besideWords = "mdeliver of mblaze, which delivers a message to a Maildir and syncs the file, not its directory"
 
 // beside is that program. missing says why it is not used; nil if it is.

@@ -24,8 +24,8 @@ type plain struct {
 	Deferrable bool    `json:"deferrable"`
 }
 
-// plainDrain does with a plain file the same as c2c with a mailbox when it hands over all messages: it decodes the file,
-// archives the messages and removes the file.
+// plainDrain does with a plain file the same as c2c with a mailbox when it hands over all messages:
+// it decodes the file, archives the messages and removes the file.
 func plainDrain(w *world) ([]float64, error) {
 	waiting := filepath.Join(w.home, "waiting")
 	line, err := json.Marshal(plain{From: "birch", To: "dune", Content: strings.Repeat("x", waitingBody), TS: 1763712345.5,

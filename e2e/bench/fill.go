@@ -15,7 +15,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// The mail that exists before a row is measured. Every root has the sessions amber, birch (the sender), cedar, dune and ebony.
+// The mail that exists before a row is measured. Every root has the sessions amber, birch (the
+// sender), cedar, dune and ebony.
 const (
 	nearlyFull = "19,400 waiting" // for cedar; c2c allows 20,000
 	full       = "19,900 waiting"
@@ -33,7 +34,8 @@ const (
 	oldWord      = "xylophone"
 )
 
-// fill makes the mail of a template, in c2c's own format and with its own packages. It syncs once for many messages.
+// fill makes the mail of a template, in c2c's own format and with its own packages. It syncs once
+// for many messages.
 func (w *world) fill(template string) error {
 	sessions := []string{"amber", "birch", "cedar", "dune", "ebony"}
 	switch template {
@@ -85,7 +87,8 @@ func message(size int) mail.Message {
 	return mail.Message{From: "birch", To: "somebody", Content: strings.Repeat("words ", size/6+1)[:size]}
 }
 
-// named returns a new message of this size. It records the message's id under the name what, so that rows can use the id.
+// named returns a new message of this size. It records the message's id under the name what, so
+// that rows can use the id.
 func (w *world) named(what string, size int) mail.Message {
 	m := message(size)
 	m.ID = mail.NewID(time.Now())

@@ -70,8 +70,8 @@ func (f *httpDaemon) stop() error {
 	return err
 }
 
-// http measures a tool call over HTTP: first alone, then with many streams open, then also while the daemon refuses other
-// requests.
+// http measures a tool call over HTTP: first alone, then with many streams open, then also while
+// the daemon refuses other requests.
 func (w *world) http() (table string, err error) {
 	if err := w.renew(""); err != nil {
 		return "", err
@@ -220,8 +220,8 @@ func (f *httpDaemon) memory() (float64, error) {
 	return kib / 1000 * 1.024, err
 }
 
-// listen opens the stream of the session. If reads is true, it also reads the stream and answers the pings. end closes
-// the stream.
+// listen opens the stream of the session. If reads is true, it also reads the stream and answers
+// the pings. end closes the stream.
 func (g *mcpClient) listen(reads bool, open *sync.WaitGroup) (end func(), err error) {
 	resp, err := g.send("GET", "")
 	if err != nil {
@@ -267,8 +267,8 @@ func (f *httpDaemon) hold() (end func(), err error) {
 	return end, nil
 }
 
-// attack sends requests that the daemon must refuse, and waits for all answers, in the background. done is closed at the
-// end.
+// attack sends requests that the daemon must refuse, and waits for all answers, in the background.
+// done is closed at the end.
 func (f *httpDaemon) attack() (done <-chan struct{}) {
 	key := "Authorization: Bearer " + f.token + "\r\n"
 	bad := []string{

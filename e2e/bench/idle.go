@@ -59,8 +59,8 @@ func withIdlers(w *world) error {
 	return nil
 }
 
-// measureIdlers measures the idle sessions when a row first needs the figures, and records them for one session. Then it ends
-// them, because they would disturb the measurement of the older programs.
+// measureIdlers measures the idle sessions when a row first needs the figures, and records them for
+// one session. Then it ends them, because they would disturb the measurement of the older programs.
 func measureIdlers(w *world) (err error) {
 	if w.idle != nil {
 		return nil

@@ -1,9 +1,10 @@
-// Command bench measures c2c's hot paths, each alternately with a limit that does not depend on c2c:
+// Command bench measures c2c's hot paths, each alternately with a limit that does not depend on
+// c2c:
 //
 //	bench [-before dir] [-only pattern] [-page file] <directory of the programs>
 //
-// It exits 1 if a figure is above its aim. With -before it also measures each row with an older c2c and c2cd, and
-// exits 1 if a row has become slower.
+// It exits 1 if a figure is above its aim. With -before it also measures each row with an older c2c
+// and c2cd, and exits 1 if a row has become slower.
 package main
 
 import (

@@ -20,7 +20,8 @@ type talk struct {
 	out *bufio.Reader
 }
 
-// mcpRows compare c2c's tools with a tool that does nothing, and with a tool that writes a line and syncs it.
+// mcpRows compare c2c's tools with a tool that does nothing, and with a tool that writes a line and
+// syncs it.
 func mcpRows() []row {
 	start := func(w *world) ([]float64, error) { // until the answer to initialize
 		start := time.Now()
@@ -65,7 +66,8 @@ func limitOf(tool string) action {
 	return func(w *world) ([]float64, error) { return one(w.plain.call(tool, "{}")) }
 }
 
-// withServers starts an MCP server of c2c for the session dune, and a server whose tools do nothing (noop).
+// withServers starts an MCP server of c2c for the session dune, and a server whose tools do nothing
+// (noop).
 func withServers(w *world) (err error) {
 	if w.server, err = w.serve("dune", w.program("c2cd"), "mcp"); err != nil {
 		return err

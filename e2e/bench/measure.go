@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// bench measures each row in rounds. A round measures the row's action, its limit and the other sides one after the
-// other, so that load on the machine affects all of them; every second round measures them in the opposite order. The
-// load of other programs adds about the same to all times, and so moves every ratio towards 1. So bench compares the
-// lower quartiles.
+// bench measures each row in rounds. A round measures the row's action, its limit and the other
+// sides one after the other, so that load on the machine affects all of them; every second round
+// measures them in the opposite order. The load of other programs adds about the same to all times,
+// and so moves every ratio towards 1. So bench compares the lower quartiles.
 const (
 	warmUps   = 2
 	fewest    = 15                // rounds
@@ -26,7 +26,8 @@ const (
 	slowdown  = 1.05 // above this ratio a row counts as slower than before
 )
 
-// action does the measured work in a world, and returns its figures: milliseconds, unless the row has another unit.
+// action does the measured work in a world, and returns its figures: milliseconds, unless the row
+// has another unit.
 type action func(*world) ([]float64, error)
 
 // row is one measurement.
@@ -111,11 +112,12 @@ func (b *bench) row(r row) (res result, err error) {
 	return res, err
 }
 
-// share returns how long a row may take, so that there is time for all rows that are left. Most rows take less than their
-// share.
+// share returns how long a row may take, so that there is time for all rows that are left. Most
+// rows take less than their share.
 func (b *bench) share() time.Duration { return 2 * time.Until(b.end) / time.Duration(max(1, b.left)) }
 
-// rounds measures the sides in turn until enough returns true. The longer it runs, the less often it calls enough.
+// rounds measures the sides in turn until enough returns true. The longer it runs, the less often
+// it calls enough.
 func rounds(sides []*side, r row, enough func(rounds int, took time.Duration) bool) error {
 	worlds := map[*world]bool{}
 	for _, s := range sides {
@@ -170,8 +172,9 @@ func round(sides []*side, n int) error {
 	return nil
 }
 
-// compare returns the ratio of the lower quartiles of a and b with its interval. It finds the interval by bootstrap: it draws
-// random rounds from the measured ones. If b is empty, it compares a with 1.
+// compare returns the ratio of the lower quartiles of a and b with its interval. It finds the
+// interval by bootstrap: it draws random rounds from the measured ones. If b is empty, it compares
+// a with 1.
 func compare(a, b []float64) spread {
 	mid := quartile(a) / quartile(b)
 	drawn := make([]float64, resamples)

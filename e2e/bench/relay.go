@@ -32,8 +32,8 @@ const (
 	bareWords    = "the bare carrier, and one durable file"
 )
 
-// relayRows measure mail between two machines. Both machines are in this process: each is a relay with a root. Carriers
-// for which a program is missing are left out.
+// relayRows measure mail between two machines. Both machines are in this process: each is a relay
+// with a root. Carriers for which a program is missing are left out.
 func relayRows() (all []row) {
 	for _, way := range ways() {
 		if way.missing != "" {
@@ -163,8 +163,8 @@ func (w *world) runRelay(m *machine) (err error) {
 	return nil
 }
 
-// Send implements relay.Carrier for the machine's relay: it records the last frame, and passes the packet on to the real
-// carrier.
+// Send implements relay.Carrier for the machine's relay: it records the last frame, and passes the
+// packet on to the real carrier.
 func (m *machine) Send(ctx context.Context, peer string, packet []byte) error {
 	if l, err := relay.LabelOf(packet); err == nil && l.Kind == relay.Frame {
 		m.last.Store(packet)
@@ -265,8 +265,8 @@ func (r *relays) empty() error {
 	return l.Remove(ctx, inbox.Handles(l.Messages)...)
 }
 
-// relayOne measures how long one message takes from the outbox to the mailbox on the other machine, while no other mail
-// is under way.
+// relayOne measures how long one message takes from the outbox to the mailbox on the other machine,
+// while no other mail is under way.
 func relayOne(w *world) ([]float64, error) {
 	r := w.relays
 	start := time.Now()
@@ -284,8 +284,8 @@ func relayOne(w *world) ([]float64, error) {
 	return one(took, err)
 }
 
-// relayBare is the limit of relayOne: the carrier carries a packet of the same size, and the other machine writes it to a
-// file.
+// relayBare is the limit of relayOne: the carrier carries a packet of the same size, and the other
+// machine writes it to a file.
 func relayBare(w *world) ([]float64, error) {
 	r := w.relays
 	if r.frame == nil {
@@ -306,8 +306,8 @@ func relayBare(w *world) ([]float64, error) {
 	return one(since(start), err)
 }
 
-// relayAll measures how many seconds it takes until the other machine has stored many messages and this machine has all
-// receipts.
+// relayAll measures how many seconds it takes until the other machine has stored many messages and
+// this machine has all receipts.
 func relayAll(w *world) ([]float64, error) {
 	r := w.relays
 	for range relayMany / relayBatch {

@@ -31,8 +31,8 @@ func sshMissing() string {
 	return ""
 }
 
-// joinBySSH connects two machines by an sshd on loopback. laptop runs ssh. The sshd runs this program again, which
-// connects ssh to the carrier of devbox (see stdio).
+// joinBySSH connects two machines by an sshd on loopback. laptop runs ssh. The sshd runs this
+// program again, which connects ssh to the carrier of devbox (see stdio).
 func joinBySSH(w *world, laptop, devbox *machine) (end func() error, err error) {
 	dir, err := os.MkdirTemp(w.home, "ssh")
 	if err != nil {
@@ -113,7 +113,8 @@ func stdio(socket string) error {
 	return ssh.Stdio(conn, os.Stdin, os.Stdout)
 }
 
-// natsServer returns the path of the program that scripts/e2e-install.sh has built, "" if there is none.
+// natsServer returns the path of the program that scripts/e2e-install.sh has built, "" if there is
+// none.
 func natsServer() string {
 	places := filepath.SplitList(os.Getenv("C2C_E2E_TOOLS"))
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -136,7 +137,8 @@ func natsMissing() string {
 	return ""
 }
 
-// joinByNATS connects two machines by a nats-server on loopback, with the configuration that c2c relay hub writes.
+// joinByNATS connects two machines by a nats-server on loopback, with the configuration that c2c
+// relay hub writes.
 func joinByNATS(w *world, laptop, devbox *machine) (end func() error, err error) {
 	all := []*machine{laptop, devbox}
 	dir, err := os.MkdirTemp(w.home, "hub")

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// report returns the text of the page: where and when it was measured, the table, and why rows are above their aim.
+// report returns the text of the page: where and when it was measured, the table, and why rows are
+// above their aim.
 func (b *bench) report(results []result) string {
 	var page strings.Builder
 	cpu := "an unknown processor"
@@ -90,8 +91,8 @@ func (r result) line() string {
 	return line + "\n"
 }
 
-// value returns the figure as the table shows it. For the unit msg/s it turns milliseconds for a message into messages in
-// a second.
+// value returns the figure as the table shows it. For the unit msg/s it turns milliseconds for a
+// message into messages in a second.
 func (r row) value(figure float64) float64 {
 	if r.unit == "msg/s" {
 		return 1000 / figure
@@ -114,7 +115,8 @@ const (
 	ends   = "<!-- to here -->\n"
 )
 
-// writePage replaces the text between the two marks. After a crash the page is either the old or the new one.
+// writePage replaces the text between the two marks. After a crash the page is either the old or
+// the new one.
 func writePage(path, text string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -33,8 +33,9 @@ type bells struct {
 	raw  *rawLimit
 }
 
-// ringRows compare two times. One is from the release of a mailbox's lock until a watcher rings its session. The other is
-// from the release of another lock until a thread has read the kernel's event, and the file that this lock guards.
+// ringRows compare two times. One is from the release of a mailbox's lock until a watcher rings its
+// session. The other is from the release of another lock until a thread has read the kernel's
+// event, and the file that this lock guards.
 func ringRows() []row {
 	return []row{{name: "lock release to Ring, in process", limit: "raw inotify read, then lock and JSON decode", aim: 1.5, with: withBells,
 		do:      func(w *world) ([]float64, error) { return one(ringOnce(w.bells.dir, w.bells.lock, w.bells.rung)) },
@@ -81,8 +82,8 @@ func withBells(w *world) error {
 	return nil
 }
 
-// ringOnce stores a message as a sender does, releases the lock, waits for the ring, and removes the message again. It
-// returns the time from the release to the ring, in milliseconds.
+// ringOnce stores a message as a sender does, releases the lock, waits for the ring, and removes
+// the message again. It returns the time from the release to the ring, in milliseconds.
 func ringOnce(dir *atomicfile.Dir, lockName string, rung bell) (float64, error) {
 	message := `{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1.5,"message_id":"` + mail.NewID(time.Now()) + `"}`
 	start, err := replaceInbox(dir, lockName, "[\n"+message+"\n]\n")
@@ -94,7 +95,8 @@ func ringOnce(dir *atomicfile.Dir, lockName string, rung bell) (float64, error) 
 	return float64(took) / float64(time.Millisecond), err
 }
 
-// replaceInbox writes amber's mailbox under its lock. It returns the time right before it releases the lock.
+// replaceInbox writes amber's mailbox under its lock. It returns the time right before it releases
+// the lock.
 func replaceInbox(dir *atomicfile.Dir, lockName, text string) (time.Time, error) {
 	lock, err := atomicfile.Acquire(context.Background(), dir, lockName)
 	if err != nil {
@@ -105,8 +107,8 @@ func replaceInbox(dir *atomicfile.Dir, lockName, text string) (time.Time, error)
 	return released, errors.Join(err, lock.Release())
 }
 
-// rawLimit is a thread that waits for the kernel's event about another mailbox's lock, and then reads the mailbox under that
-// lock.
+// rawLimit is a thread that waits for the kernel's event about another mailbox's lock, and then
+// reads the mailbox under that lock.
 type rawLimit struct {
 	dir  *atomicfile.Dir
 	read chan time.Time

@@ -10,8 +10,8 @@ import (
 	"c2c/rooms"
 )
 
-// postsToRoom posts to a room of 50 members. Only the author has a row in the registry, so that other measurements find the same
-// root.
+// postsToRoom posts to a room of 50 members. Only the author has a row in the registry, so that
+// other measurements find the same root.
 func postsToRoom(w *world) ([]float64, error) {
 	const room, author = "bench", "poster"
 	if !rooms.Exist(w.root) {

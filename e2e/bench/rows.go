@@ -36,8 +36,8 @@ func startRows() []row {
 			beside: otherSend, patience: 15 * time.Second},
 		{name: "c2c send to a room of 50", do: postsToRoom, limit: "c2c send",
 			against: emptied("amber", c2c("send", "amber", "hello")), aim: 1.3, patience: 15 * time.Second},
-		// The disk's noise hides a send that has become slower by a tenth. The CPU time shows it. The aim is the time that a
-		// send takes now, plus 4 %.
+		// The disk's noise hides a send that has become slower by a tenth. The CPU time shows it.
+		// The aim is the time that a send takes now, plus 4 %.
 		{name: "c2c send, CPU time", do: emptied("amber", cpuOf("c2c", "send", "amber", "hello")), limit: "of one durable replace",
 			against: func(w *world) ([]float64, error) { return cpuOf("replace", w.root)(w) }, aim: 1.54, patience: 15 * time.Second},
 		{name: "c2c send, undrained mailbox", do: c2c("send", "amber", "hello"), limit: replaceWords, against: replace, aim: 1.2,
@@ -138,11 +138,12 @@ func crowdRows() (all []row) {
 		}})
 }
 
-// beforeLoop is the number of rounds after which a row of questions and answers gets a new root, because c2c stops two
-// sessions that only answer each other.
+// beforeLoop is the number of rounds after which a row of questions and answers gets a new root,
+// because c2c stops two sessions that only answer each other.
 const beforeLoop = 15
 
-// c2c runs a command. A word that names a message of the template stands for the message's id or short id.
+// c2c runs a command. A word that names a message of the template stands for the message's id or
+// short id.
 func c2c(args ...string) action {
 	return func(w *world) ([]float64, error) {
 		words := slices.Clone(args)
@@ -177,7 +178,8 @@ func emptied(sid string, do action) action {
 	}
 }
 
-// inZero runs an action in a root without waiting or archived mail. If sid is not empty, it first empties that mailbox.
+// inZero runs an action in a root without waiting or archived mail. If sid is not empty, it first
+// empties that mailbox.
 func inZero(sid string, do action) action {
 	if sid != "" {
 		do = emptied(sid, do)
@@ -237,7 +239,8 @@ func reply(w *world) ([]float64, error) {
 	return one(w.time(w.program("c2c"), "reply", "an answer"))
 }
 
-// stream lets several senders send one message after the other. It returns milliseconds for each message.
+// stream lets several senders send one message after the other. It returns milliseconds for each
+// message.
 func stream(senders int, c2c bool) action {
 	each := 24 / senders
 	return func(w *world) ([]float64, error) {
@@ -290,8 +293,8 @@ func slowest(do action) action {
 	}
 }
 
-// together runs n commands at once, and repeats each so that it runs the given number of times. It returns for each
-// command how many milliseconds its last run took.
+// together runs n commands at once, and repeats each so that it runs the given number of times. It
+// returns for each command how many milliseconds its last run took.
 func (w *world) together(n, times int, argv func(i int) []string) ([]float64, error) {
 	took, errs := make([]float64, n), make([]error, n)
 	begin := make(chan struct{})

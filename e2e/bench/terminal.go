@@ -39,7 +39,8 @@ func (w *world) ways(command string) [3][]string {
 	}
 }
 
-// terminalRows compare a program in c2c's terminal with one in script's, and with one in a bare terminal.
+// terminalRows compare a program in c2c's terminal with one in script's, and with one in a bare
+// terminal.
 func terminalRows() []row {
 	return []row{
 		{name: "key echoed in c2c start, beyond a bare terminal", do: func(w *world) ([]float64, error) {

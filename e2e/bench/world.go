@@ -17,8 +17,8 @@ import (
 
 const event = `{"hook_event_name":"PostToolUse","session_id":"bench"}`
 
-// world is a scratch HOME with programs and their mail. It has two roots: the root of the row, and the root zero without
-// mail, for rows whose limit is the same command in a small root.
+// world is a scratch HOME with programs and their mail. It has two roots: the root of the row, and
+// the root zero without mail, for rows whose limit is the same command in a small root.
 type world struct {
 	bin, home, root string
 	made            map[string]bool   // the templates that were made
@@ -110,8 +110,8 @@ func (w *world) script() string { return filepath.Join(w.home, "check.sh") }
 // nothingWaits is the exit status of poll-inbox --check for an empty mailbox.
 const nothingWaits = 3
 
-// run runs a command for a session and returns how many milliseconds it took. If to is nil, it discards the output: then c2c
-// does not treat the output as one for a client's shell.
+// run runs a command for a session and returns how many milliseconds it took. If to is nil, it
+// discards the output: then c2c does not treat the output as one for a client's shell.
 func (w *world) run(sid string, to io.Writer, name string, args ...string) (float64, error) {
 	took, _, err := w.measured(sid, to, name, args...)
 	return took, err

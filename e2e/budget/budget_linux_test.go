@@ -16,7 +16,8 @@ import (
 	"c2c/e2e/need"
 )
 
-// programs builds both programs as the Makefile does, once, into the directory that TestMain has made.
+// programs builds both programs as the Makefile does, once, into the directory that TestMain has
+// made.
 var programs = sync.OnceValues(func() (dir string, err error) {
 	dir = os.Getenv(builtEnv)
 	build := exec.Command("go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w", "-o", dir+"/", "./cmd/c2c", "./cmd/c2cd")

@@ -10,14 +10,16 @@ type cost struct {
 	faults int // page faults that need no disk, on one thread. Kernel and page cache move them by ten, so a twelfth more is taken for the same
 }
 
-// budgets has a row for each command that runs often. A number goes down when the command gets leaner. Whoever raises
-// one says in the commit what the user gets for it. Five of the opens are those of the Go runtime (cgroup, huge pages).
+// budgets has a row for each command that runs often. A number goes down when the command gets
+// leaner. Whoever raises one says in the commit what the user gets for it. Five of the opens are
+// those of the Go runtime (cgroup, huge pages).
 var budgets = []struct {
 	name   string
 	args   []string
 	before func(t *testing.T, w *world) // what each run finds
 	cost
-	// grown is how many more calls it takes in a root with much mail and many sessions, and why says what for.
+	// grown is how many more calls it takes in a root with much mail and many sessions, and why
+	// says what for.
 	grown int
 	why   string
 }{

@@ -27,7 +27,8 @@ const statusID = "ID"
 // event is what Claude Code writes to a hook.
 const event = `{"hook_event_name":"PostToolUse","session_id":"budget-session"}`
 
-// world is a HOME and a root in it, with the sessions amber, birch and cedar. birch is the one that calls.
+// world is a HOME and a root in it, with the sessions amber, birch and cedar. birch is the one that
+// calls.
 type world struct {
 	dir    string
 	bin    string
@@ -61,7 +62,8 @@ func (w *world) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(w.bin, args...)
 	cmd.Dir, cmd.Stdin = w.dir, strings.NewReader(event)
-	// With more threads, the runtime of Go reads the limits of the cgroup again while the command runs, and touches more pages: by chance.
+	// With more threads, the runtime of Go reads the limits of the cgroup again while the command
+	// runs, and touches more pages: by chance.
 	cmd.Env = []string{"HOME=" + w.dir, "USER=budget", "PATH=" + filepath.Dir(w.bin) + ":" + os.Getenv("PATH"),
 		"C2C_MCP_BROKER_ROOT=" + w.root, "C2C_MCP_SESSION_ID=birch", "CLAUDE_CODE_SESSION_ID=budget-session", "GOMAXPROCS=1"}
 	return cmd
@@ -126,8 +128,8 @@ func (w *world) member(t *testing.T) {
 	nothingWaits("birch")(t, w)
 }
 
-// measure gives the lowest of several runs, which is what the command itself needs: the scheduler of Go may add a little to the page
-// faults, and hardly ever a call.
+// measure gives the lowest of several runs, which is what the command itself needs: the scheduler
+// of Go may add a little to the page faults, and hardly ever a call.
 func (w *world) measure(t *testing.T, args []string, before func(*testing.T, *world)) cost {
 	t.Helper()
 	least := cost{1 << 30, 1 << 30, 1 << 30, 1 << 30}
@@ -153,13 +155,15 @@ func (w *world) measure(t *testing.T, args []string, before func(*testing.T, *wo
 	return least
 }
 
-// notCounted are the calls for memory, threads and signals, and the start and the end of the program.
+// notCounted are the calls for memory, threads and signals, and the start and the end of the
+// program.
 const notCounted = " mmap munmap madvise mprotect brk mremap mincore futex clone clone3 vfork sched_yield sched_getaffinity gettid getpid tgkill " +
 	"exit exit_group set_tid_address rseq set_robust_list arch_prctl prctl prlimit64 nanosleep clock_nanosleep clock_gettime " +
 	"rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack timer_create timer_settime timer_delete restart_syscall wait4 waitid execve "
 
-// trace counts the system calls of one run. It lets the registry look old: c2c reads a registry that is less than a second old again and
-// again (atomicfile.Dir.ReadVersion), so the count would depend on how fast the machine has come here.
+// trace counts the system calls of one run. It lets the registry look old: c2c reads a registry
+// that is less than a second old again and again (atomicfile.Dir.ReadVersion), so the count would
+// depend on how fast the machine has come here.
 func (w *world) trace(t *testing.T, args []string) (c cost) {
 	t.Helper()
 	if err := os.Chtimes(filepath.Join(w.root, sessions.RegistryFileName), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
@@ -197,7 +201,8 @@ func (w *world) trace(t *testing.T, args []string) (c cost) {
 	return c
 }
 
-// fill puts much into the root: mail that waits for cedar, mail that birch and cedar have read, and sessions.
+// fill puts much into the root: mail that waits for cedar, mail that birch and cedar have read, and
+// sessions.
 func (w *world) fill(t *testing.T, messages, sessions int) {
 	t.Helper()
 	b, err := broker.Open(broker.Config{Root: w.root})

@@ -1,5 +1,6 @@
-// Command certify tests the newest version of each client on npm: it runs the tests that start the client with that version
-// in place of the pinned one. It writes a line for each client into docs/inside/certified.md. The exit status is 1 if a test fails.
+// Command certify tests the newest version of each client on npm: it runs the tests that start the
+// client with that version in place of the pinned one. It writes a line for each client into
+// docs/inside/certified.md. The exit status is 1 if a test fails.
 //
 //	go run ./e2e/certify [client[@version] ...]      in the top directory
 package main
@@ -86,8 +87,8 @@ func rowOf(page []byte, title string) string {
 	return ""
 }
 
-// try runs the tests of a client with a version ("" means the newest), and returns the client's row of the table and
-// whether a test has failed. It prints the failed tests to standard error.
+// try runs the tests of a client with a version ("" means the newest), and returns the client's row
+// of the table and whether a test has failed. It prints the failed tests to standard error.
 func try(g client.Guide, version string) (row string, failed bool, err error) {
 	if version == "" {
 		out, err := exec.Command("npm", "view", g.Package, "version").Output()
@@ -124,7 +125,8 @@ func try(g client.Guide, version string) (row string, failed bool, err error) {
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(t `)
 
-// testsOf returns the tests of every file that names the client. Some of them are for other clients, and cost only time.
+// testsOf returns the tests of every file that names the client. Some of them are for other
+// clients, and cost only time.
 func testsOf(name string) (tests []string, err error) {
 	files, err := filepath.Glob("e2e/*_test.go")
 	if err != nil || len(files) == 0 {
@@ -148,7 +150,8 @@ func testsOf(name string) (tests []string, err error) {
 // A failure is a test, and its log lines with their file and line number.
 type failure struct{ test, says string }
 
-// run makes scripts/e2e.sh run the tests with another version of a client. If not all tests were run, it returns an error.
+// run makes scripts/e2e.sh run the tests with another version of a client. If not all tests were
+// run, it returns an error.
 func run(instead string, tests []string) (passed int, failures []failure, err error) {
 	cmd := exec.Command("bash", "scripts/e2e.sh", "-json", "-run", "^("+strings.Join(tests, "|")+")$")
 	cmd.Env, cmd.Stderr = append(os.Environ(), "C2C_E2E_INSTEAD="+instead), os.Stderr
@@ -169,7 +172,8 @@ func run(instead string, tests []string) (passed int, failures []failure, err er
 
 var said = regexp.MustCompile(`^\s+\w+_test\.go:\d+: `)
 
-// results reads the output of go test -json, for whole tests only. It returns how many passed, and those that failed.
+// results reads the output of go test -json, for whole tests only. It returns how many passed, and
+// those that failed.
 func results(out io.Reader) (passed int, failures []failure, err error) {
 	says := map[string]string{}
 	lines := bufio.NewScanner(out)

@@ -1,5 +1,6 @@
-// Command demo shows the way of a message. Two sessions with real MCP servers use a scratch root, and demo prints the
-// files on disk and the message's status at each step. Run it with the directory of the built programs: demo bin
+// Command demo shows the way of a message. Two sessions with real MCP servers use a scratch root,
+// and demo prints the files on disk and the message's status at each step. Run it with the
+// directory of the built programs: demo bin
 package main
 
 import (

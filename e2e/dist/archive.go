@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// archive makes the .tar.gz of a system. It can be unpacked anywhere: the programs are in bin, all other files in share.
+// archive makes the .tar.gz of a system. It can be unpacked anywhere: the programs are in bin, all
+// other files in share.
 func (r *release) archive(t target, programs []file) error {
 	top := "c2c-" + r.version + "/"
 	var files []file

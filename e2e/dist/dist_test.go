@@ -25,8 +25,9 @@ func must(t *testing.T, dir string, env []string, name string, args ...string) s
 	return string(out)
 }
 
-// Each package of this machine is installed as its users do it, and what c2c install then writes into a client's configuration is
-// a path that is there, is the program and no launcher of it, and is there after the next version has come.
+// Each package of this machine is installed as its users do it, and what c2c install then writes
+// into a client's configuration is a path that is there, is the program and no launcher of it, and
+// is there after the next version has come.
 func TestPackagesInstall(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		need.Skip(t, "run it on Linux")
@@ -105,7 +106,8 @@ func TestPackagesInstall(t *testing.T) {
 	})
 }
 
-// checkShare looks for what shells and man find without being told, and for all that the README links to.
+// checkShare looks for what shells and man find without being told, and for all that the README
+// links to.
 func checkShare(t *testing.T, share string) {
 	t.Helper()
 	doc := filepath.Join(share, "doc", "c2c")

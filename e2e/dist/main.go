@@ -1,5 +1,6 @@
-// Command dist builds the packages of c2c: archives, .deb, .rpm and npm packages, with their checksums. The same sources give
-// the same bytes: every file in a package has the time of the commit and belongs to root.
+// Command dist builds the packages of c2c: archives, .deb, .rpm and npm packages, with their
+// checksums. The same sources give the same bytes: every file in a package has the time of the
+// commit and belongs to root.
 //
 //	go run ./e2e/dist [directory]          for Linux and macOS, amd64 and arm64, into dist
 package main
@@ -135,8 +136,8 @@ func (r *release) compile(t target, dir string) (programs []file, err error) {
 	return programs, err
 }
 
-// share fills r.shared: it makes the man pages, runs a program built for this machine, which writes the completions, and adds
-// the documents.
+// share fills r.shared: it makes the man pages, runs a program built for this machine, which writes
+// the completions, and adds the documents.
 func (r *release) share(scratch string) error {
 	dir := filepath.Join(scratch, "here")
 	if _, err := r.compile(target{runtime.GOOS, runtime.GOARCH}, dir); err != nil {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// mainPackage is the package that a person installs from npm. It has a small shell script and, as optional dependencies, one
-// package with the programs for each system. No script runs during the installation. When c2c is called, the shell script
-// starts the program without node.
+// mainPackage is the package that a person installs from npm. It has a small shell script and, as
+// optional dependencies, one package with the programs for each system. No script runs during the
+// installation. When c2c is called, the shell script starts the program without node.
 const mainPackage = "c2c-mail"
 
 //go:embed launcher.sh

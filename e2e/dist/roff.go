@@ -2,9 +2,9 @@ package main
 
 import "strings"
 
-// roff converts the Markdown of the help's pages to a man page. It knows headings, paragraphs, lists, literal lines (indented by four),
-// words between backquotes, and characters after a backslash. There is a library for that, but with it each start of c2cd allocated 214 kB
-// more.
+// roff converts the Markdown of the help's pages to a man page. It knows headings, paragraphs,
+// lists, literal lines (indented by four), words between backquotes, and characters after a
+// backslash. There is a library for that, but with it each start of c2cd allocated 214 kB more.
 func roff(markdown string) string {
 	var out strings.Builder
 	afterHeading, gap, literal := false, false, false // whether the last line was a heading, was followed by an empty line, was literal
@@ -44,7 +44,8 @@ func roff(markdown string) string {
 	return out.String()
 }
 
-// roffLine returns a line of text for a man page. It puts \& before a dot or a quote at the beginning, which would make the line a request.
+// roffLine returns a line of text for a man page. It puts \& before a dot or a quote at the
+// beginning, which would make the line a request.
 func roffLine(text string) string {
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// excused are single checks of the suite that need not hold, by the reason. The name of a scenario excuses only that it has
-// shown nothing. Each must be needed: else it is no excuse any more.
+// excused are single checks of the suite that need not hold, by the reason. The name of a scenario
+// excuses only that it has shown nothing. Each must be needed: else it is no excuse any more.
 var excused = map[string]string{
 	"needs the tools of the suite's example": `sep-2575-server-rejects-undeclared-capability sep-2575-missing-capability-http-400
 		sep-2575-http-server-no-independent-requests-on-stream tools-call-simple-text tools-call-image
@@ -46,8 +46,8 @@ var excused = map[string]string{
 		input-required-result-ignore-extra-params`,
 }
 
-// The official suite has its own client, and asks for what the specification says a server must do. Every check of every
-// scenario holds, or it is excused.
+// The official suite has its own client, and asks for what the specification says a server must do.
+// Every check of every scenario holds, or it is excused.
 func TestConformance(t *testing.T) {
 	url := start(t).open()
 	list, err := node(t, suite(t), "list").Output()
@@ -107,10 +107,12 @@ type check struct {
 	Message    string `json:"errorMessage"`
 }
 
-// everywhere is a check of every scenario: whatever the server has answered has the form of an answer.
+// everywhere is a check of every scenario: whatever the server has answered has the form of an
+// answer.
 const everywhere = "wire-schema-valid"
 
-// faults are the checks of a scenario that do not hold. If none of its own was made, or only recommended, that is a fault, too.
+// faults are the checks of a scenario that do not hold. If none of its own was made, or only
+// recommended, that is a fault, too.
 func faults(scenario string, checks []check) (bad []check) {
 	shown := false
 	for _, c := range checks {

@@ -12,7 +12,8 @@ import (
 	"c2c/e2e/lab"
 )
 
-// remote is a real client that has c2c's tools over HTTP and nothing else of c2c: no hook, no plugin, no server of its own.
+// remote is a real client that has c2c's tools over HTTP and nothing else of c2c: no hook, no
+// plugin, no server of its own.
 type remote struct {
 	is lab.Client
 	// seed configures it with the daemon's URL and token.
@@ -126,9 +127,9 @@ func (p *person) kill() {
 	p.Run("sh", "-c", "cd && exec c2c serve start")
 }
 
-// reads has the model poll until it has the message. A call may break with the connection to the old daemon, and Qwen
-// 0.24.4 then connects anew behind the next prompt. Until it has, each call is an error, and the mail waits: no call may find
-// nothing.
+// reads has the model poll until it has the message. A call may break with the connection to the
+// old daemon, and Qwen 0.24.4 then connects anew behind the next prompt. Until it has, each call is
+// an error, and the mail waits: no call may find nothing.
 func (p *person) reads(word string) {
 	p.t.Helper()
 	const prompts = 8
@@ -152,11 +153,13 @@ func (p *person) rung(word string) {
 	p.WaitFile(".c2c/*/*/broker/broker.log", `"result":"rang","message_id":"id-`+word+`"`)
 }
 
-// Each registers, writes and reads, has one mailbox, and keeps it over a restart and a kill of the daemon.
+// Each registers, writes and reads, has one mailbox, and keeps it over a restart and a kill of the
+// daemon.
 //
-// It is also the proof that SPEC-091 asks for (milestone 1), with these clients: a bell on the stream of an idle session
-// arrives, and begins no turn. The first request that the model gets behind the bell is that of the prompt which its person
-// types. So a session over HTTP is rung as the protocol says, and no client that runs here acts on it.
+// It is also the proof that SPEC-091 asks for (milestone 1), with these clients: a bell on the
+// stream of an idle session arrives, and begins no turn. The first request that the model gets
+// behind the bell is that of the prompt which its person types. So a session over HTTP is rung as
+// the protocol says, and no client that runs here acts on it.
 func TestRealClientsOverHTTP(t *testing.T) {
 	for _, c := range remotes() {
 		t.Run(string(c.is), func(t *testing.T) {

@@ -134,8 +134,8 @@ func typed(t *testing.T, home string, args ...string) string {
 	return string(shown)
 }
 
-// open is the daemon for a program that can send no token: what comes has it. The proxy's own name becomes the daemon's, and
-// any other one goes through as it is.
+// open is the daemon for a program that can send no token: what comes has it. The proxy's own name
+// becomes the daemon's, and any other one goes through as it is.
 func (d *daemon) open() string {
 	d.t.Helper()
 	target, err := url.Parse(d.url)

@@ -29,8 +29,8 @@ const browserProgram = "/usr/bin/chromium"
 // manyMails is how many there are in the list that is scrolled from its end to its beginning.
 const manyMails = 10_000
 
-// hostile are bodies that would do something if anything but text were made of them. What the browser would do then, it says
-// by setting window.pwned, by asking somebody, or by an element.
+// hostile are bodies that would do something if anything but text were made of them. What the
+// browser would do then, it says by setting window.pwned, by asking somebody, or by an element.
 var hostile = []string{
 	`<img src=x onerror="window.pwned=1"><svg onload="window.pwned=2"></svg>`,
 	`</script><script>window.pwned=3</script></div></article></main>`,
@@ -232,7 +232,8 @@ func (p *people) does(w wish) (any, error) {
 	return nil, errors.New("nobody knows how to " + w.Do)
 }
 
-// hostileRoom fills a room with what others may write, as c2c stores it or not, and returns how many posts there are.
+// hostileRoom fills a room with what others may write, as c2c stores it or not, and returns how
+// many posts there are.
 func (p *people) hostileRoom() (n int, err error) {
 	if err := p.room("review"); err != nil {
 		return 0, err
@@ -358,8 +359,8 @@ func (p *people) browse(part string) {
 	browse(p.t, p.url, part, p.does)
 }
 
-// browse runs one part of page.mjs on the page of a daemon, and has done what it wants done: a line for each wish, and a line
-// for each answer.
+// browse runs one part of page.mjs on the page of a daemon, and has done what it wants done: a line
+// for each wish, and a line for each answer.
 func browse(t *testing.T, url, part string, does func(wish) (any, error)) {
 	t.Helper()
 	dir := t.TempDir()

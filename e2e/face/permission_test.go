@@ -14,7 +14,8 @@ import (
 	"c2c/sessions/permission"
 )
 
-// asking is a Claude Code with a channel, which asks its person before it runs a command. e2e has the other ways to answer.
+// asking is a Claude Code with a channel, which asks its person before it runs a command. e2e has
+// the other ways to answer.
 type asking struct {
 	*lab.Lab
 	t      *testing.T
@@ -52,7 +53,8 @@ func (a *asking) begin() (paths []string) {
 	return paths
 }
 
-// effect waits until the client has the verdict on what makes a file, says whose it is, and looks whether the file is there.
+// effect waits until the client has the verdict on what makes a file, says whose it is, and looks
+// whether the file is there.
 func (a *asking) effect(path string) string {
 	a.t.Helper()
 	var r permission.Request

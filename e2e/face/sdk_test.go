@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Most clients are made with this SDK: it decides what a stream, a session and an answer must look like.
+// Most clients are made with this SDK: it decides what a stream, a session and an answer must look
+// like.
 func TestTheSDKOfTypeScript(t *testing.T) {
 	for version, module := range map[string]string{"1": "@modelcontextprotocol/sdk", "2": "@modelcontextprotocol/client"} {
 		t.Run(version, func(t *testing.T) { testSDK(t, version, module) })
@@ -37,8 +38,9 @@ func testSDK(t *testing.T, version, module string) {
 	}
 }
 
-// A client of MCP 2026-07-28 alone finds that version, listens, is rung and polls, over both transports. One that can fall back
-// and that we know by name has a session of 2025-11-25, and so has one that initializes.
+// A client of MCP 2026-07-28 alone finds that version, listens, is rung and polls, over both
+// transports. One that can fall back and that we know by name has a session of 2025-11-25, and so
+// has one that initializes.
 func TestTheSDKOfTypeScriptWithTheLatestRevision(t *testing.T) {
 	for _, transport := range []string{"http", "stdio"} {
 		t.Run(transport, func(t *testing.T) {

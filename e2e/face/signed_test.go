@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Services sign with their own libraries, and GitHub sends what it sends: a sender of each is let in, once for each request.
+// Services sign with their own libraries, and GitHub sends what it sends: a sender of each is let
+// in, once for each request.
 func TestServicesSignWithTheirOwnLibraries(t *testing.T) {
 	d := start(t)
 	d.c2c("register", "birch", "--session-id", "s-birch")
@@ -61,7 +62,8 @@ func TestServicesSignWithTheirOwnLibraries(t *testing.T) {
 	}
 }
 
-// script is a folder that has a program of testdata and the modules it needs, each with the folder where it is.
+// script is a folder that has a program of testdata and the modules it needs, each with the folder
+// where it is.
 func script(t *testing.T, name string, modules map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir() // modules are looked for beside the program

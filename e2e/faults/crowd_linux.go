@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// holder is a program that holds the mailbox's lock until two senders wait for it, but at most for half a second.
+// holder is a program that holds the mailbox's lock until two senders wait for it, but at most for
+// half a second.
 const holder = `
 import fcntl, glob, sys, time
 with open(sys.argv[1] + "/amber.inbox.lock", "a") as lock:
@@ -23,8 +24,8 @@ with open(sys.argv[1] + "/amber.inbox.lock", "a") as lock:
 // otherBody is the text of the second sender's message. That sender gets no fault.
 const otherBody = "other"
 
-// crowds are scenarios in which a second sender works beside the sender that gets the fault. Either of them may store the
-// messages of both.
+// crowds are scenarios in which a second sender works beside the sender that gets the fault. Either
+// of them may store the messages of both.
 func crowds() []*scenario {
 	s := &scenario{name: "send, beside another", as: "birch", command: []string{"c2c", "send", "amber", "--id", "new", newBody},
 		prepare: waits(2, 100)}
@@ -56,7 +57,8 @@ func crowds() []*scenario {
 	return []*scenario{s}
 }
 
-// checkCrowd checks that the second sender's message is stored once, whatever happens to the first sender's message.
+// checkCrowd checks that the second sender's message is stored once, whatever happens to the first
+// sender's message.
 func (s *scenario) checkCrowd(v *verdict) {
 	if v.run.beside != nil {
 		v.wrong("the other sender: %v", v.run.beside)

@@ -10,8 +10,8 @@ import (
 	"c2c/e2e/need"
 )
 
-// TestNothingIsLostWhereverACallFails is the short form of `make faults`: the commonest commands, and the calls that
-// change the disk.
+// TestNothingIsLostWhereverACallFails is the short form of `make faults`: the commonest commands,
+// and the calls that change the disk.
 func TestNothingIsLostWhereverACallFails(t *testing.T) {
 	if err := permitted(); err != nil {
 		need.Skip(t, err.Error())

@@ -66,7 +66,8 @@ func installs() (all []*scenario) {
 	return sorted(all)
 }
 
-// clientFiles leaves out c2c's own files, which are undo records, the directories, and leftovers of killed writers.
+// clientFiles leaves out c2c's own files, which are undo records, the directories, and leftovers of
+// killed writers.
 func clientFiles(all files) files {
 	all = maps.Clone(all)
 	maps.DeleteFunc(all, func(name string, _ file) bool {
@@ -75,8 +76,8 @@ func clientFiles(all files) files {
 	return all
 }
 
-// checkEdits checks three things: each file has either its old or its new content; the command, run again, completes the
-// edit; and an uninstall restores everything.
+// checkEdits checks three things: each file has either its old or its new content; the command, run
+// again, completes the edit; and an uninstall restores everything.
 func (s *scenario) checkEdits(v *verdict, again, back []string) {
 	after := v.tree()
 	old, edited := clientFiles(v.home()), clientFiles(v.edited)
@@ -103,7 +104,8 @@ func (s *scenario) checkEdits(v *verdict, again, back []string) {
 			v.must("", back...)
 		}
 		all := v.tree()
-		// A run that ended early has made these directories and put nothing into them, so the retry takes them for the person's.
+		// A run that ended early has made these directories and put nothing into them, so the retry
+		// takes them for the person's.
 		if v.run.killed || v.run.code != 0 {
 			delete(all, "home/.local/")
 			delete(all, "home/.local/state/")

@@ -14,7 +14,8 @@ type letter struct {
 	Content string `json:"content"`
 }
 
-// verdict checks the state after a run, with ordinary commands, and collects the problems that it finds.
+// verdict checks the state after a run, with ordinary commands, and collects the problems that it
+// finds.
 type verdict struct {
 	*place
 	fault fault
@@ -68,7 +69,8 @@ func (v *verdict) state(id string) string {
 	return status.State
 }
 
-// reported checks each run: it must not hang or panic, and if it fails, its output must name the cause.
+// reported checks each run: it must not hang or panic, and if it fails, its output must name the
+// cause.
 func (v *verdict) reported() {
 	r := v.run
 	switch {
@@ -101,7 +103,8 @@ func ids(list []letter) string {
 	return fmt.Sprintf("%d %v", len(list), all)
 }
 
-// clean reports files that a successful write should have removed, except those whose name contains one of the texts in spared.
+// clean reports files that a successful write should have removed, except those whose name contains
+// one of the texts in spared.
 func (v *verdict) clean(damaged bool, spared ...string) {
 	tree, err := v.read("root", "home", "project")
 	if err != nil {
@@ -115,8 +118,8 @@ func (v *verdict) clean(damaged bool, spared ...string) {
 	}
 }
 
-// settled reads the waiting mail. Then every message must be in the archive exactly once, in order. After one more message no
-// leftover files may exist.
+// settled reads the waiting mail. Then every message must be in the archive exactly once, in order.
+// After one more message no leftover files may exist.
 func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) {
 	v.same("read afterwards", v.letters(as, "c2c", "poll-inbox", "--json"), offered)
 	v.same("archive", v.archived(as), append(slices.Clone(v.gone), all...))
@@ -126,8 +129,8 @@ func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) 
 	v.clean(s.damaged)
 }
 
-// checkSend checks that an acknowledged message is stored exactly once and a refused one at most once, and that a retry
-// completes the send.
+// checkSend checks that an acknowledged message is stored exactly once and a refused one at most
+// once, and that a retry completes the send.
 func (s *scenario) checkSend(v *verdict, body string) {
 	sent := append(slices.Clone(v.mail), letter{"new", body})
 	now := v.waiting("amber")
@@ -149,8 +152,8 @@ func (s *scenario) checkSend(v *verdict, body string) {
 	v.settled(s, "amber", "amber", sent, sent)
 }
 
-// checkRead checks that messages that were not shown and acknowledged are offered again, and that no message is in the
-// archive twice.
+// checkRead checks that messages that were not shown and acknowledged are offered again, and that
+// no message is in the archive twice.
 func (s *scenario) checkRead(v *verdict) {
 	waiting := v.waiting("amber")
 	var left, read []letter

@@ -1,6 +1,7 @@
-// Command faults runs c2c many times. In each run it makes another system call fail, or kills c2c at that call: the first
-// openat, the second, and so on to the last fsync. After each run it checks, with ordinary commands, that nothing is
-// lost, doubled or half written, and that each failure had an error message:
+// Command faults runs c2c many times. In each run it makes another system call fail, or kills c2c
+// at that call: the first openat, the second, and so on to the last fsync. After each run it
+// checks, with ordinary commands, that nothing is lost, doubled or half written, and that each
+// failure had an error message:
 //
 //	faults [-only scenario] [-fault fsync:error=EIO:when=2] [-j 2] <directory of c2c and c2cd>
 //
@@ -139,8 +140,9 @@ func (t *suite) scenario(s *scenario, dir string) (row, error) {
 	return w, os.RemoveAll(dir)
 }
 
-// tries is how often a run is tried. Sometimes Go's runtime moves c2c to another thread in the middle of a run, and strace
-// counts in each thread. Then a fault does not come, or a count is too low.
+// tries is how often a run is tried. Sometimes Go's runtime moves c2c to another thread in the
+// middle of a run, and strace counts in each thread. Then a fault does not come, or a count is too
+// low.
 const tries = 5
 
 // faults runs the command without a fault, and returns the faults that are possible in it.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// inRoom makes the state in which amber and birch are in the room review, but not coral. A post in the room is new to
-// birch. Then inRoom runs more commands.
+// inRoom makes the state in which amber and birch are in the room review, but not coral. A post in
+// the room is new to birch. Then inRoom runs more commands.
 func inRoom(more ...string) func(*place) error {
 	return func(p *place) error {
 		return errors.Join(p.pair(), p.steps(append([]string{
@@ -17,7 +17,8 @@ func inRoom(more ...string) func(*place) error {
 	}
 }
 
-// rooms are scenarios with rooms, claims and notices. A command that failed is run again, and has to complete its work.
+// rooms are scenarios with rooms, claims and notices. A command that failed is run again, and has
+// to complete its work.
 func rooms() (all []*scenario) {
 	add := func(name, as, command string, prepare func(*place) error, check func(*verdict)) {
 		s := &scenario{name: name, as: as, command: strings.Fields(command), prepare: prepare, check: check}
@@ -118,7 +119,8 @@ func (v *verdict) posts(room string) (ids []string) {
 	return ids
 }
 
-// news checks that poll-inbox shows a session these posts as new, and that a second poll-inbox shows none.
+// news checks that poll-inbox shows a session these posts as new, and that a second poll-inbox
+// shows none.
 func (v *verdict) news(sid string, want ...string) {
 	for _, want := range [][]string{want, nil} {
 		out := v.must(sid, "c2c", "poll-inbox")

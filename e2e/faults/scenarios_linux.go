@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// scenario is a command, the state in which it runs, and the checks that must hold whichever call fails.
+// scenario is a command, the state in which it runs, and the checks that must hold whichever call
+// fails.
 type scenario struct {
 	name    string
 	as      string // the session that runs the command
@@ -86,7 +87,8 @@ func waits(count, size int, more ...func(*place) error) func(*place) error {
 	}
 }
 
-// archiveIsFull makes the state in which the archive is longer than 1 MiB, so that the next ack rotates it.
+// archiveIsFull makes the state in which the archive is longer than 1 MiB, so that the next ack
+// rotates it.
 func archiveIsFull(p *place) error {
 	if err := p.pair(); err != nil {
 		return err
@@ -159,7 +161,8 @@ func sorted(all []*scenario) []*scenario {
 func everything(mail []letter) int { return len(mail) }
 
 func polls() (all []*scenario) {
-	// If it cannot print the mail, poll-inbox gives the mail back to the mailbox, as a file in the lease directory.
+	// If it cannot print the mail, poll-inbox gives the mail back to the mailbox, as a file in the
+	// lease directory.
 	give := func(p *place) error {
 		cmd := p.command(context.Background(), "amber", "", "sh", "-c", p.bin+"/c2c poll-inbox >/dev/full; c2c send --from birch amber --id late late")
 		return cmd.Run()
@@ -192,7 +195,8 @@ func polls() (all []*scenario) {
 	return sorted(append(all, text))
 }
 
-// readInPart makes the state in which a hook has shown a part of the waiting mail, and could not write the archive.
+// readInPart makes the state in which a hook has shown a part of the waiting mail, and could not
+// write the archive.
 func readInPart(p *place) error {
 	if err := p.pair(); err != nil {
 		return err

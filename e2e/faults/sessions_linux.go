@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// leave makes a session look as if its client had ended: its process has a start time that no process can have.
+// leave makes a session look as if its client had ended: its process has a start time that no
+// process can have.
 func leave(sid string) func(*place) error {
 	return func(p *place) error {
 		path := p.path("root/registry.json")
@@ -95,8 +96,8 @@ func registers() []*scenario {
 	return []*scenario{fresh, takeover, both, back}
 }
 
-// checkRegistered checks that the other sessions stay in the registry, and that a second try registers the session
-// completely.
+// checkRegistered checks that the other sessions stay in the registry, and that a second try
+// registers the session completely.
 func (s *scenario) checkRegistered(v *verdict, others ...string) {
 	who := s.command[slices.Index(s.command, "--session-id")+1]
 	own := who + " coral"
@@ -119,9 +120,9 @@ func (s *scenario) checkRegistered(v *verdict, others ...string) {
 	v.clean(false, ".lease/") // the leases hold waiting mail
 }
 
-// stillOwed reports whether the fault hit a move of mail to the session, and c2c has told the session that this mail is
-// still to come. Such mail stays in its old mailbox until it is safe in the new one, so nothing was acknowledged too
-// early.
+// stillOwed reports whether the fault hit a move of mail to the session, and c2c has told the
+// session that this mail is still to come. Such mail stays in its old mailbox until it is safe in
+// the new one, so nothing was acknowledged too early.
 func (v *verdict) stillOwed() bool {
 	told := strings.Contains(v.run.stderr, "not moved yet") || strings.Contains(v.run.stderr, "the record of mail to move was not changed")
 	return told && (strings.Contains(v.run.stderr, v.fault.words()) || v.fault.what == "ENOSPC" && strings.Contains(v.run.stderr, "the disk is full"))

@@ -17,9 +17,9 @@ import (
 var changes = []string{"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat", "write", "pwrite64", "fsync",
 	"fdatasync", "ftruncate", "fchmod", "fchmodat", "fchownat", "copy_file_range", "sendfile", "splice", "fcntl"}
 
-// looks are the system calls that only read. c2c must not take their errors for an empty file. close is not in the list:
-// if strace makes it fail, the file stays open and its lock stays held, but the real close closes the file even if it
-// returns an error.
+// looks are the system calls that only read. c2c must not take their errors for an empty file.
+// close is not in the list: if strace makes it fail, the file stays open and its lock stays held,
+// but the real close closes the file even if it returns an error.
 var looks = []string{"read", "pread64", "fstat", "newfstatat", "getdents64", "lseek", "readlinkat"}
 
 // fault is one error, or a SIGKILL, at the n-th call of a system call.
@@ -78,7 +78,8 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	cmd := p.command(ctx, s.as, s.stdin, append(words, p.program(s.command)...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// strace and the program get a process group of their own, because killing only strace would let the program go on.
+	// strace and the program get a process group of their own, because killing only strace would
+	// let the program go on.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	wait := func() error { return nil }
@@ -100,7 +101,8 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 		return nil, fmt.Errorf("strace wrote no trace: %w: %s", err, r.stderr)
 	}
 	r.calls = parse(string(data))
-	// Two threads may both make their n-th call: then the fault came twice, and the run does not count.
+	// Two threads may both make their n-th call: then the fault came twice, and the run does not
+	// count.
 	r.hit = r.killed || bytes.Count(data, []byte("(INJECTED)")) == 1 && !f.metForeign(r.calls)
 	return r, nil
 }
@@ -117,8 +119,8 @@ func parse(trace string) (calls []call) {
 	return calls
 }
 
-// faults returns each possible fault at each call, once. If a call must not fail in one thread, it is left out for all
-// threads.
+// faults returns each possible fault at each call, once. If a call must not fail in one thread, it
+// is left out for all threads.
 func faults(calls []call) (all []fault) {
 	known := map[fault]bool{}
 	for _, c := range calls {
@@ -135,8 +137,8 @@ func faults(calls []call) (all []fault) {
 	return all
 }
 
-// wake is the text that the Go runtime writes into its eventfd to wake one of its threads. The kernel never lets that write
-// fail, and the runtime ends the program if it does.
+// wake is the text that the Go runtime writes into its eventfd to wake one of its threads. The
+// kernel never lets that write fail, and the runtime ends the program if it does.
 const wake = `"\1\0\0\0\0\0\0\0", 8`
 
 // foreign reports whether only the Go runtime makes this call.
@@ -144,13 +146,14 @@ func (c call) foreign() bool {
 	return slices.ContainsFunc([]string{`"/sys/`, `"/proc/self`, "F_GETFD", wake}, func(part string) bool { return strings.Contains(c.args, part) })
 }
 
-// metForeign reports whether the fault may have hit the runtime's own call. The runtime wakes threads at random moments, and
-// that changes the count of writes.
+// metForeign reports whether the fault may have hit the runtime's own call. The runtime wakes
+// threads at random moments, and that changes the count of writes.
 func (f fault) metForeign(calls []call) bool {
 	return slices.ContainsFunc(calls, func(c call) bool { return c.name == f.call && c.n == f.n && c.foreign() })
 }
 
-// failures returns the faults that are possible at a call. It leaves out a kill if nothing has changed since the last call.
+// failures returns the faults that are possible at a call. It leaves out a kill if nothing has
+// changed since the last call.
 func (c call) failures() []string {
 	creates := strings.Contains(c.args, "O_CREAT")
 	locks := strings.Contains(c.args, "LK")

@@ -46,7 +46,8 @@ type fleet struct {
 
 func alias(i int) string { return fmt.Sprint("s", i) }
 
-// build makes the machines and pairs each with all others by ssh, and has all join a hub. dir is for their homes.
+// build makes the machines and pairs each with all others by ssh, and has all join a hub. dir is
+// for their homes.
 func build(t *testing.T, dir string) *fleet {
 	t.Helper()
 	f := &fleet{Net: machines.New(t, dir, os.Getenv("C2C_E2E_BIN")), t: t, next: map[string]int{}, deeds: map[string]int{}}
@@ -184,8 +185,8 @@ func (f *fleet) receive(ctx context.Context, m *machines.Machine, box *inbox.Mai
 	}
 }
 
-// write sends as many messages to each other machine, as c2c send does. Some are sent by processes, which may be killed, and are sent
-// again under the same id until they are not.
+// write sends as many messages to each other machine, as c2c send does. Some are sent by processes,
+// which may be killed, and are sent again under the same id until they are not.
 func (f *fleet) write(ctx context.Context, m *machines.Machine, boxes map[string]*inbox.Mailbox, way string, each int) error {
 	const batch = 5
 	pause := time.NewTicker(max(*chaosFor/3/time.Duration(max(each/batch, 1)), time.Millisecond))
@@ -285,7 +286,8 @@ func (f *fleet) harm(way string, cables bool) {
 	}
 }
 
-// storm does harm for some time. In a long one the first machine is cut off twice, and harm goes on meanwhile.
+// storm does harm for some time. In a long one the first machine is cut off twice, and harm goes on
+// meanwhile.
 func (f *fleet) storm(way string) {
 	until := func(end time.Time, cables bool) {
 		for time.Now().Before(end) {
@@ -308,7 +310,8 @@ func (f *fleet) storm(way string) {
 	}
 }
 
-// Links are cut; relays, the hub and senders are killed; the hub loses its store; mail changes its way while it is under way.
+// Links are cut; relays, the hub and senders are killed; the hub loses its store; mail changes its
+// way while it is under way.
 func TestNothingIsLostDoubledOrReorderedInChaos(t *testing.T) {
 	f := build(t, tempDir(t))
 	boxes := map[*machines.Machine]map[string]*inbox.Mailbox{}

@@ -56,7 +56,8 @@ func (s *server) change(nodes []*server, args ...string) {
 	}
 }
 
-// cluster starts three servers with the files of c2c relay hub, as docs/relay.md says. The first one stands for all of them.
+// cluster starts three servers with the files of c2c relay hub, as docs/relay.md says. The first
+// one stands for all of them.
 func cluster(t *testing.T, names ...string) (first *server, nodes []*server) {
 	t.Helper()
 	t.Parallel() // they wait more than they work
@@ -79,7 +80,8 @@ func cluster(t *testing.T, names ...string) (first *server, nodes []*server) {
 	return first, nodes
 }
 
-// awaitStreams makes the streams, as soon as the leader of the cluster has heard of all nodes. Nothing tells when that is.
+// awaitStreams makes the streams, as soon as the leader of the cluster has heard of all nodes.
+// Nothing tells when that is.
 func (s *server) awaitStreams() {
 	s.t.Helper()
 	heard := make(chan struct{})

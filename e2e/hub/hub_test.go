@@ -39,7 +39,8 @@ func pair(t *testing.T) (s *server, laptop, devbox *relaytest.Host) {
 	return s, laptop, devbox
 }
 
-// arrived returns when nothing waits for the other host, and fails unless birch there has all messages once, in their order.
+// arrived returns when nothing waits for the other host, and fails unless birch there has all
+// messages once, in their order.
 func (s *server) arrived(from, to *relaytest.Host, count int) {
 	s.t.Helper()
 	s.await("the mail has left "+from.Name, func() bool { return from.Drained(to.Name) })
@@ -128,7 +129,8 @@ func TestTwoHostsThatAreNeverAwakeTogetherExchangeMail(t *testing.T) {
 	s.arrived(laptop, devbox, most)
 }
 
-// connect connects as a host, or as the owner, as somebody does who has its file and another program.
+// connect connects as a host, or as the owner, as somebody does who has its file and another
+// program.
 func (s *server) connect(host string, opts ...client.Option) *client.Conn {
 	s.t.Helper()
 	pair, err := nkeys.FromSeed([]byte(s.seed[host]))
@@ -238,7 +240,8 @@ func strangerKey(t *testing.T) client.Option {
 	return client.Nkey(public, pair.Sign)
 }
 
-// A host that the owner takes out of the hub loses its connection, and says why; when it is back, so is its link.
+// A host that the owner takes out of the hub loses its connection, and says why; when it is back,
+// so is its link.
 func TestAHostThatIsTakenOutOfTheHubLosesItsLink(t *testing.T) {
 	s, laptop, devbox := pair(t)
 	laptop.Send("devbox", message(0))
@@ -263,8 +266,8 @@ func TestAHostThatIsTakenOutOfTheHubLosesItsLink(t *testing.T) {
 	s.arrived(laptop, devbox, 2)
 }
 
-// A full stream takes no mail. That is told until mail is stored again, although the stream still has room for the small packets that the
-// relay sends besides, and the mail waits at its sender.
+// A full stream takes no mail. That is told until mail is stored again, although the stream still
+// has room for the small packets that the relay sends besides, and the mail waits at its sender.
 func TestMailWaitsAtItsSenderWhileTheStreamIsFull(t *testing.T) {
 	s, laptop, devbox := pair(t)
 	devbox.Stop()
@@ -289,7 +292,8 @@ func TestMailWaitsAtItsSenderWhileTheStreamIsFull(t *testing.T) {
 	s.await("the link is up", func() bool { st := carrier.Status(); return st[0].Up && st[0].Error == "" })
 }
 
-// The hosts are never awake at the same time, and the hub has refused a part of the mail when the stream was full.
+// The hosts are never awake at the same time, and the hub has refused a part of the mail when the
+// stream was full.
 func TestTheHubGetsRefusedMailThoughItsReceiverSleeps(t *testing.T) {
 	s, laptop, devbox := pair(t)
 	devbox.Stop()
@@ -335,7 +339,8 @@ func TestWhatTheHubHasStoredIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// The hub hangs when the mail is sent, and its machine loses power. Then the mail was in no disk but the sender's.
+// The hub hangs when the mail is sent, and its machine loses power. Then the mail was in no disk
+// but the sender's.
 func TestTheHubGetsMailThatItLostThoughItsReceiverSleeps(t *testing.T) {
 	s, laptop, devbox := pair(t)
 	laptop.Send("devbox", message(0))

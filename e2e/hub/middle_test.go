@@ -17,7 +17,8 @@ import (
 	"c2c/relay/relaytest"
 )
 
-// corrupt makes a hub whose owner is hostile: what hosts send comes to this owner, who gives to each host what it likes.
+// corrupt makes a hub whose owner is hostile: what hosts send comes to this owner, who gives to
+// each host what it likes.
 func corrupt(t *testing.T, tamper *machines.Tamper, names ...string) *server {
 	t.Helper()
 	s := prepare(t, names...)
@@ -62,7 +63,8 @@ users: [
 	return s
 }
 
-// The owner of the hub drops, repeats, delays, changes, and swaps packets, and gives them to others.
+// The owner of the hub drops, repeats, delays, changes, and swaps packets, and gives them to
+// others.
 func TestAHostileHubChangesAndReadsNothing(t *testing.T) {
 	tamper := machines.NewTamper(1, 0.2)
 	deeds := map[string]int{}

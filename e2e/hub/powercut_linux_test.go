@@ -94,7 +94,8 @@ func (p *powered) syncSeldom() {
 	p.hub.Start()
 }
 
-// write sends one message after the other until ctx ends. A message that is not acknowledged is sent again under its id.
+// write sends one message after the other until ctx ends. A message that is not acknowledged is
+// sent again under its id.
 func (p *powered) write(ctx context.Context, who int, dark *atomic.Bool) {
 	for ctx.Err() == nil {
 		n := p.next[who]
@@ -153,8 +154,9 @@ func (p *powered) arrived() bool {
 	return true
 }
 
-// The power of the sender, the receiver and the hub is cut while mail is under way, by ssh and through a hub that syncs only every two
-// minutes. Each message that was acknowledged comes once, and in its order.
+// The power of the sender, the receiver and the hub is cut while mail is under way, by ssh and
+// through a hub that syncs only every two minutes. Each message that was acknowledged comes once,
+// and in its order.
 func TestMailSurvivesPowerCutsOfMachines(t *testing.T) {
 	p := newPowered(t)
 	for i := range *powerCuts {

@@ -18,8 +18,8 @@ func dropped(m *machines.Machine) int {
 	return strings.Count(string(log), "packets were dropped")
 }
 
-// A hub lets in whom it likes. Each host decides for itself: a third host, one that has stolen the name of a paired one, one that it
-// has revoked while it was offline and the hub does not know.
+// A hub lets in whom it likes. Each host decides for itself: a third host, one that has stolen the
+// name of a paired one, one that it has revoked while it was offline and the hub does not know.
 func TestAHostRefusesWhomTheHubLetsIn(t *testing.T) {
 	t.Parallel()
 	n := machines.New(t, tempDir(t), os.Getenv("C2C_E2E_BIN"))

@@ -159,7 +159,8 @@ func (s *server) changeStreams(change func(*nats.StreamConfig)) {
 	s.makeStreams()
 }
 
-// await returns when so returns true. It looks again whenever a file of a host or a link has changed.
+// await returns when so returns true. It looks again whenever a file of a host or a link has
+// changed.
 func (s *server) await(what string, so func() bool) {
 	s.t.Helper()
 	machines.Until(s.t, what, so, s.poke, s.watched...)
@@ -245,7 +246,8 @@ func (s *server) ask(what, how string, answer any) {
 	}
 }
 
-// tempDir is a directory on the disk of the tests' programs, if they have one: the server sets aside room for each stream.
+// tempDir is a directory on the disk of the tests' programs, if they have one: the server sets
+// aside room for each stream.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(os.Getenv("C2C_E2E_SCRATCH"), "hub-")

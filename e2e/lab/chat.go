@@ -7,7 +7,8 @@ import (
 	"net/http"
 )
 
-// chatBody is a request of the chat completions API, which OpenCode 1.18.33, Kimi 2.1.0, Qwen 0.24.4 and Copilot 1.0.102 use: POST /v1/chat/completions, answered in chunks.
+// chatBody is a request of the chat completions API, which OpenCode 1.18.33, Kimi 2.1.0, Qwen
+// 0.24.4 and Copilot 1.0.102 use: POST /v1/chat/completions, answered in chunks.
 
 type chatBody struct {
 	Messages []struct {

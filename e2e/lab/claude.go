@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// claudeKey is not a real key. Claude Code asks about a key that it does not know, and stores its last 20 characters.
+// claudeKey is not a real key. Claude Code asks about a key that it does not know, and stores its
+// last 20 characters.
 const claudeKey = "sk-ant-api03-lab-0000000000000000000000000000000000000000"
 
-// SeedClaude writes the answers to the questions of Claude Code's first start: onboarding, key, trust, project MCP servers.
-// It allows the tools that tests call, and adds the given settings to ~/.claude/settings.json.
+// SeedClaude writes the answers to the questions of Claude Code's first start: onboarding, key,
+// trust, project MCP servers. It allows the tools that tests call, and adds the given settings to
+// ~/.claude/settings.json.
 func (l *Lab) SeedClaude(settings map[string]any) {
 	l.t.Helper()
 	l.Write(".claude.json", mustJSON(map[string]any{
@@ -40,7 +42,8 @@ func (l *Lab) ClaudeEnv(model *Model) []string {
 	)
 }
 
-// Claude starts `claude` with pipes, as a script would. args should have -p and a prompt, or select the stream-json formats.
+// Claude starts `claude` with pipes, as a script would. args should have -p and a prompt, or select
+// the stream-json formats.
 func (l *Lab) Claude(model *Model, args ...string) *Proc {
 	l.t.Helper()
 	return l.run(Claude, l.ClaudeEnv(model), args...)
@@ -76,7 +79,8 @@ func (r *Request) ClaudeSession() string {
 	return id
 }
 
-// ClaudeChannel starts Claude Code as a channel through c2c, accepts its warning, and returns when the prompt is there.
+// ClaudeChannel starts Claude Code as a channel through c2c, accepts its warning, and returns when
+// the prompt is there.
 func (l *Lab) ClaudeChannel(model *Model, c2c string, args ...string) *Proc {
 	l.t.Helper()
 	env := append(l.ClaudeEnv(model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "CLAUDE_CODE_HARBOR_KITE=0")
@@ -87,8 +91,8 @@ func (l *Lab) ClaudeChannel(model *Model, c2c string, args ...string) *Proc {
 	return p
 }
 
-// AllowChannels sets the feature flag of channels, and those in more, among the cached flags in the file that SeedClaude has
-// written.
+// AllowChannels sets the feature flag of channels, and those in more, among the cached flags in the
+// file that SeedClaude has written.
 func (l *Lab) AllowChannels(more ...string) {
 	l.t.Helper()
 	var config map[string]any
@@ -103,5 +107,6 @@ func (l *Lab) AllowChannels(more ...string) {
 	l.Write(".claude.json", mustJSON(config))
 }
 
-// PermissionFlag makes Claude Code send permission dialogs to its channels, and accept their verdicts.
+// PermissionFlag makes Claude Code send permission dialogs to its channels, and accept their
+// verdicts.
 const PermissionFlag = "tengu_harbor_permissions"

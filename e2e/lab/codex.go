@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// SeedCodex writes ~/.codex/config.toml: model as the provider, the project trusted, no approvals, no sandbox (which needs
-// kernel features that a namespace may lack), and then the given TOML.
+// SeedCodex writes ~/.codex/config.toml: model as the provider, the project trusted, no approvals,
+// no sandbox (which needs kernel features that a namespace may lack), and then the given TOML.
 func (l *Lab) SeedCodex(model *Model, more string) {
 	l.t.Helper()
 	l.Write(".codex/config.toml", fmt.Sprintf(`model = "gpt-5.2-codex"
@@ -47,15 +47,16 @@ func (l *Lab) CodexExec(args ...string) *Proc {
 	return p
 }
 
-// CodexTUI starts Codex on a terminal and returns when the prompt is there. Without options Codex becomes a client of the
-// daemon that it starts; with -c, --no-daemon and some others it runs without the daemon.
+// CodexTUI starts Codex on a terminal and returns when the prompt is there. Without options Codex
+// becomes a client of the daemon that it starts; with -c, --no-daemon and some others it runs
+// without the daemon.
 func (l *Lab) CodexTUI(args ...string) *Proc {
 	l.t.Helper()
 	return l.tui(Codex, l.CodexEnv(), []string{"›"}, args...)
 }
 
-// TrustCodexHooks does the same as "Trust all and continue" in the review of hooks: it asks Codex for its hooks and their
-// hashes, and stores the hashes as trusted. It returns the number of hooks.
+// TrustCodexHooks does the same as "Trust all and continue" in the review of hooks: it asks Codex
+// for its hooks and their hashes, and stores the hashes as trusted. It returns the number of hooks.
 func (l *Lab) TrustCodexHooks() int {
 	l.t.Helper()
 	p := l.Codex("app-server")

@@ -2,8 +2,8 @@ package lab
 
 import "path/filepath"
 
-// SeedCopilot writes the answers to the questions of Copilot's first start, and adds the given settings to
-// ~/.copilot/settings.json.
+// SeedCopilot writes the answers to the questions of Copilot's first start, and adds the given
+// settings to ~/.copilot/settings.json.
 func (l *Lab) SeedCopilot(settings map[string]any) {
 	l.t.Helper()
 	l.Write(".copilot/settings.json", mustJSON(merge(map[string]any{
@@ -26,7 +26,8 @@ func (l *Lab) CopilotEnv(model *Model) []string {
 		"COPILOT_PROVIDER_MAX_OUTPUT_TOKENS=8000",
 		"COPILOT_OFFLINE=true",
 		"COPILOT_AUTO_UPDATE=false",
-		// The program unpacks 235 MB into this directory; without the variable it would unpack them into every home.
+		// The program unpacks 235 MB into this directory; without the variable it would unpack them
+		// into every home.
 		"COPILOT_PKG_CACHE_HOME="+filepath.Join(l.programs.Scratch, "copilot"),
 	)
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 )
 
-// The Gemini API as Gemini CLI 0.61.0 uses it. POST /v1beta/models/MODEL:streamGenerateContent?alt=sse is answered with events. POST
-// …:generateContent, which the client uses for small questions of its own, is answered with one object.
+// The Gemini API as Gemini CLI 0.61.0 uses it. POST
+// /v1beta/models/MODEL:streamGenerateContent?alt=sse is answered with events. POST
+// …:generateContent, which the client uses for small questions of its own, is answered with one
+// object.
 
 type generateBody struct {
 	SystemInstruction generateContent
@@ -85,7 +87,8 @@ func generateItems(body generateBody) (items []Item) {
 	return items
 }
 
-// responseText returns a tool's response. If the response has a text as its output, it returns only that text.
+// responseText returns a tool's response. If the response has a text as its output, it returns only
+// that text.
 func responseText(r generateResponse) string {
 	if output, ok := r.Response["output"].(string); ok {
 		return output

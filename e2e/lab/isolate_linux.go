@@ -13,12 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stageEnv tells a copy of the test binary, which the binary has started, its stage of the isolation.
+// stageEnv tells a copy of the test binary, which the binary has started, its stage of the
+// isolation.
 const stageEnv = "C2C_E2E_STAGE"
 
-// Isolate separates the test run from the machine: network, mounts, process ids. It runs the test binary twice more. In the
-// innermost copy, which is isolated, it returns with isolated true; in the other processes it returns the exit status for
-// TestMain. /tmp becomes an empty file system, but the directories in keep stay reachable.
+// Isolate separates the test run from the machine: network, mounts, process ids. It runs the test
+// binary twice more. In the innermost copy, which is isolated, it returns with isolated true; in
+// the other processes it returns the exit status for TestMain. /tmp becomes an empty file system,
+// but the directories in keep stay reachable.
 func Isolate(keep ...string) (status int, isolated bool, err error) {
 	switch os.Getenv(stageEnv) {
 	case "":
@@ -44,8 +46,8 @@ func enterNamespaces() (int, error) {
 		Pdeathsig:  syscall.SIGKILL,
 	}
 	if os.Geteuid() != 0 {
-		// Only the owner of a user namespace may make the other namespaces. Inside, that user is root; outside, nothing
-		// changes.
+		// Only the owner of a user namespace may make the other namespaces. Inside, that user is
+		// root; outside, nothing changes.
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
@@ -54,7 +56,8 @@ func enterNamespaces() (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 1, fmt.Errorf("start in namespaces of its own (user %d): %w\n%s", os.Geteuid(), err, refusedHint)
 	}
-	// go test ends a run that takes too long with SIGQUIT, and expects a dump of the tests' goroutines in the output.
+	// go test ends a run that takes too long with SIGQUIT, and expects a dump of the tests'
+	// goroutines in the output.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {
@@ -75,7 +78,8 @@ const refusedHint = `The real clients run only where they cannot reach the netwo
   sysctl kernel.apparmor_restrict_unprivileged_userns      (Ubuntu: 0)
 In a container, namespaces need --privileged or an own seccomp profile.`
 
-// prepareNamespace starts the loopback interface, and mounts an empty /tmp and a /proc of this process tree.
+// prepareNamespace starts the loopback interface, and mounts an empty /tmp and a /proc of this
+// process tree.
 func prepareNamespace(keep []string) error {
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -115,7 +119,8 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
 }
 
-// privateTmp mounts an empty /tmp. It binds those directories of the machine's /tmp into it that the tests need.
+// privateTmp mounts an empty /tmp. It binds those directories of the machine's /tmp into it that
+// the tests need.
 func privateTmp(keep []string) error {
 	type kept struct {
 		path string
@@ -148,8 +153,8 @@ func privateTmp(keep []string) error {
 	return nil
 }
 
-// runAsInit starts the tests, and reaps every orphan until they end. Otherwise clients and their daemons would stay as
-// zombies, and c2c would take a dead session for a living one.
+// runAsInit starts the tests, and reaps every orphan until they end. Otherwise clients and their
+// daemons would stay as zombies, and c2c would take a dead session for a living one.
 func runAsInit() (int, error) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// SeedKimi writes ~/.kimi-code/config.toml: model as the provider, every tool allowed, then the given TOML. It also writes
-// the answers to all questions of the first start and of later ones.
+// SeedKimi writes ~/.kimi-code/config.toml: model as the provider, every tool allowed, then the
+// given TOML. It also writes the answers to all questions of the first start and of later ones.
 func (l *Lab) SeedKimi(model *Model, more string) {
 	l.t.Helper()
 	l.Write(".kimi-code/config.toml", fmt.Sprintf(`default_model = "lab"

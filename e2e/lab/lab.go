@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Lab stands for one person's computer: it has a home, a project under git, and answers to the questions of the clients'
-// first start.
+// Lab stands for one person's computer: it has a home, a project under git, and answers to the
+// questions of the clients' first start.
 type Lab struct {
 	Home, Project string
 
@@ -23,7 +23,8 @@ type Lab struct {
 	before   []string // words before each command line
 }
 
-// New makes a home and a project for the test. At the end of the test it kills all processes with that home.
+// New makes a home and a project for the test. At the end of the test it kills all processes with
+// that home.
 func New(t testing.TB, programs Programs) *Lab {
 	t.Helper()
 	base, err := os.MkdirTemp(programs.Scratch, "lab-")
@@ -55,11 +56,13 @@ func New(t testing.TB, programs Programs) *Lab {
 // Setenv adds a variable for each program that this lab starts from now on.
 func (l *Lab) Setenv(key, value string) { l.extra = append(l.extra, key+"="+value) }
 
-// Inside puts words before the command line of each program that this lab starts from now on. The words are a program,
-// with its arguments, that runs the given command line, for example in a network namespace.
+// Inside puts words before the command line of each program that this lab starts from now on. The
+// words are a program, with its arguments, that runs the given command line, for example in a
+// network namespace.
 func (l *Lab) Inside(words ...string) { l.before = words }
 
-// Env returns the whole environment of the person's shell. It passes on nothing from the machine's environment.
+// Env returns the whole environment of the person's shell. It passes on nothing from the machine's
+// environment.
 func (l *Lab) Env(more ...string) []string {
 	path := "/usr/local/bin:/usr/bin:/bin"
 	for _, dir := range []string{l.programs.Node, l.programs.Bin} {
@@ -161,7 +164,8 @@ func (l *Lab) WaitFileCount(pattern, text string, n int) {
 	})
 }
 
-// WaitUntil waits until ok returns true, because a client has changed a file. what describes the condition for people.
+// WaitUntil waits until ok returns true, because a client has changed a file. what describes the
+// condition for people.
 func (l *Lab) WaitUntil(what string, ok func() bool) {
 	l.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond) // poll: the client's write sends no signal

@@ -7,7 +7,8 @@ import (
 	"net/http"
 )
 
-// The Messages API as Claude Code 2.1.329 uses it: the model answers POST /v1/messages?beta=true with events.
+// The Messages API as Claude Code 2.1.329 uses it: the model answers POST /v1/messages?beta=true
+// with events.
 
 // messagesBody is the part of a request that the model sees.
 type messagesBody struct {

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// patience limits every wait. It is long because two cores may run several clients at once, and a timeout must mean a
-// real fault: at a load of 25 OpenCode took more than 90 s to draw its prompt.
+// patience limits every wait. It is long because two cores may run several clients at once, and a
+// timeout must mean a real fault: at a load of 25 OpenCode took more than 90 s to draw its prompt.
 const patience = 4 * time.Minute
 
-// Model is a fake provider of models for one client. It speaks the APIs of all vendors, records the requests, and gives the
-// replies that the test has scripted.
+// Model is a fake provider of models for one client. It speaks the APIs of all vendors, records the
+// requests, and gives the replies that the test has scripted.
 type Model struct {
 	URL string // http://127.0.0.1:port
 
@@ -56,7 +56,8 @@ type Reply struct {
 	Calls []ToolCall
 	Hold  <-chan struct{} // the answer waits until this is closed, so that a test can act before the answer
 	Rest  <-chan struct{} // the end of the answer waits until this is closed: the client has the text, and the turn runs
-	// Status, if set, is an HTTP error to send in place of the answer; Hangup closes the connection without an answer.
+	// Status, if set, is an HTTP error to send in place of the answer; Hangup closes the connection
+	// without an answer.
 	Status int
 }
 
@@ -110,7 +111,8 @@ func NewModel(t testing.TB) *Model {
 	return NewModelOn(t, listener)
 }
 
-// NewModelOn is NewModel with a listener of the caller, for a client that cannot reach the default one.
+// NewModelOn is NewModel with a listener of the caller, for a client that cannot reach the default
+// one.
 func NewModelOn(t testing.TB, listener net.Listener) *Model {
 	t.Helper()
 	m := &Model{t: t, URL: "http://" + listener.Addr().String(), changed: make(chan struct{})}
@@ -147,8 +149,8 @@ type queue struct {
 // Script appends replies to the model's queue. After the last reply the model answers "Done.".
 func (m *Model) Script(replies ...Reply) { m.ScriptFor("", replies...) }
 
-// ScriptFor is Script for conversations that contain text, for example the first prompt of one of several sessions. A script
-// that was added earlier has precedence.
+// ScriptFor is Script for conversations that contain text, for example the first prompt of one of
+// several sessions. A script that was added earlier has precedence.
 func (m *Model) ScriptFor(text string, replies ...Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,8 +163,8 @@ func (m *Model) ScriptFor(text string, replies ...Reply) {
 	m.queues = append(m.queues, &queue{text, replies})
 }
 
-// Answer sets a function that the model asks for a reply before it uses the scripts. If the function returns false, the
-// scripts answer.
+// Answer sets a function that the model asks for a reply before it uses the scripts. If the
+// function returns false, the scripts answer.
 func (m *Model) Answer(f func(*Request) (Reply, bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +200,8 @@ func (m *Model) take(r *Request) Reply {
 	return Say("Done.")
 }
 
-// Turns returns the recorded requests of the conversation, oldest first, without the client's side calls.
+// Turns returns the recorded requests of the conversation, oldest first, without the client's side
+// calls.
 func (m *Model) Turns() []*Request {
 	turns, _ := m.snapshot()
 	return turns
@@ -240,7 +243,8 @@ func (m *Model) WaitText(text string) *Request {
 	})
 }
 
-// WaitFor waits until pick returns a request among the turns. what describes that request for people.
+// WaitFor waits until pick returns a request among the turns. what describes that request for
+// people.
 func (m *Model) WaitFor(what string, pick func([]*Request) *Request) *Request {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -258,7 +262,8 @@ func (m *Model) WaitFor(what string, pick func([]*Request) *Request) *Request {
 	}
 }
 
-// Find returns the items that contain text. An item is in the result once for each time that it contains the text.
+// Find returns the items that contain text. An item is in the result once for each time that it
+// contains the text.
 func (r *Request) Find(text string) []Item {
 	var found []Item
 	for _, item := range r.Items {
@@ -308,9 +313,9 @@ func (m *Model) Dump() string {
 	return b.String()
 }
 
-// receive reads a call into body, records it, and returns the reply. The function read copies the parts of body that the
-// model sees into the record. receive returns false if there is nothing more to send: the client has hung up, or an error
-// was sent.
+// receive reads a call into body, records it, and returns the reply. The function read copies the
+// parts of body that the model sees into the record. receive returns false if there is nothing more
+// to send: the client has hung up, or an error was sent.
 func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read func(*Request)) (Reply, bool) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {

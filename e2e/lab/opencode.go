@@ -2,7 +2,8 @@ package lab
 
 import "path/filepath"
 
-// SeedOpenCode writes ~/.config/opencode/opencode.json: model as the provider, every tool allowed, and the given settings.
+// SeedOpenCode writes ~/.config/opencode/opencode.json: model as the provider, every tool allowed,
+// and the given settings.
 func (l *Lab) SeedOpenCode(model *Model, settings map[string]any) {
 	l.t.Helper()
 	l.Write(".config/opencode/opencode.json", mustJSON(merge(map[string]any{
@@ -21,10 +22,10 @@ func (l *Lab) SeedOpenCode(model *Model, settings map[string]any) {
 	l.Write(".config/opencode-models.json", "{}\n")
 }
 
-// SettleOpenCode makes OpenCode believe that npm has already run in a folder of its configuration. At every start 1.18.33
-// runs npm to install @opencode-ai/plugin in each such folder, unless node_modules is there and the lock file names the
-// package. With a plugin in the folder the screen stays black until npm has ended; without a network that takes more than a
-// minute.
+// SettleOpenCode makes OpenCode believe that npm has already run in a folder of its configuration.
+// At every start 1.18.33 runs npm to install @opencode-ai/plugin in each such folder, unless
+// node_modules is there and the lock file names the package. With a plugin in the folder the screen
+// stays black until npm has ended; without a network that takes more than a minute.
 func (l *Lab) SettleOpenCode(folder string) {
 	l.t.Helper()
 	writeFile(l.t, filepath.Join(folder, "package-lock.json"), mustJSON(map[string]any{"packages": map[string]any{
@@ -37,7 +38,8 @@ func (l *Lab) OpenCodeEnv() []string {
 	return l.Env(
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
-		// The list of all providers is empty: reading the real one costs more than a second at every start.
+		// The list of all providers is empty: reading the real one costs more than a second at
+		// every start.
 		"OPENCODE_MODELS_PATH="+filepath.Join(l.Home, ".config/opencode-models.json"),
 		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 	)

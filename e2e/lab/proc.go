@@ -24,7 +24,8 @@ import (
 	"c2c/wake/terminal"
 )
 
-// Proc is a running client, on a terminal of its own or with pipes. It ends with the test at the latest.
+// Proc is a running client, on a terminal of its own or with pipes. It ends with the test at the
+// latest.
 type Proc struct {
 	Out *Log // all of the client's output, with its standard error
 
@@ -91,7 +92,8 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 		}
 	}()
 	go p.reap(func() {
-		// Wait a moment for the last output. A daemon that the client has started keeps the tty open.
+		// Wait a moment for the last output. A daemon that the client has started keeps the tty
+		// open.
 		select {
 		case <-read:
 		case <-time.After(time.Second):
@@ -151,7 +153,8 @@ func (p *Proc) Kill() {
 	<-p.done
 }
 
-// Wait waits until the client ends by itself, and returns its output. If its exit status is not 0, the test fails.
+// Wait waits until the client ends by itself, and returns its output. If its exit status is not 0,
+// the test fails.
 func (p *Proc) Wait() string {
 	p.t.Helper()
 	select {
@@ -194,8 +197,8 @@ func (p *Proc) Submit(text string) {
 	p.Send("\x1b[200~" + text + "\x1b[201~" + Enter)
 }
 
-// TypeSlowly makes later calls pause before each key. It is for a client that loses keys that come as fast as a program
-// types.
+// TypeSlowly makes later calls pause before each key. It is for a client that loses keys that come
+// as fast as a program types.
 func (p *Proc) TypeSlowly() { p.pause = 300 * time.Millisecond }
 
 // Command types a slash command, waits until the screen shows it, and presses Enter.
@@ -209,8 +212,9 @@ func (p *Proc) Command(command string) {
 	p.Send(Enter)
 }
 
-// WaitScreen waits until the client has drawn one of the texts after mark, and returns the text's index. Blanks and control
-// sequences do not count, because clients also move the cursor instead of writing spaces.
+// WaitScreen waits until the client has drawn one of the texts after mark, and returns the text's
+// index. Blanks and control sequences do not count, because clients also move the cursor instead of
+// writing spaces.
 func (p *Proc) WaitScreen(mark int, texts ...string) int {
 	p.t.Helper()
 	found := -1
@@ -230,8 +234,9 @@ func (p *Proc) WaitScreen(mark int, texts ...string) int {
 	return found
 }
 
-// WaitShown waits until the terminal shows one of the texts, and returns the text's index. Blanks do not count. Unlike
-// WaitScreen it finds a text that the client has drawn in pieces, and finds no text that the client has overwritten.
+// WaitShown waits until the terminal shows one of the texts, and returns the text's index. Blanks
+// do not count. Unlike WaitScreen it finds a text that the client has drawn in pieces, and finds no
+// text that the client has overwritten.
 func (p *Proc) WaitShown(texts ...string) int {
 	p.t.Helper()
 	found := -1
@@ -367,7 +372,8 @@ func squeeze(b []byte) string {
 	return strings.Join(strings.Fields(string(controls.ReplaceAll(b, nil))), "")
 }
 
-// terminalAnswers returns the answers of a terminal to the queries in output. Codex waits for some of them.
+// terminalAnswers returns the answers of a terminal to the queries in output. Codex waits for some
+// of them.
 func terminalAnswers(output []byte) string {
 	var answers string
 	for question, answer := range map[string]string{
@@ -383,9 +389,9 @@ func terminalAnswers(output []byte) string {
 	return answers
 }
 
-// stopAll kills every process whose HOME is home, and returns when they have ended. Daemons that a client starts leave its
-// process group but keep its environment. During execve a process shows no environment for a moment, so stopAll must find no
-// process twice in a row.
+// stopAll kills every process whose HOME is home, and returns when they have ended. Daemons that a
+// client starts leave its process group but keep its environment. During execve a process shows no
+// environment for a moment, so stopAll must find no process twice in a row.
 func stopAll(home string) error {
 	for none := 0; none < 2; none++ {
 		pids, err := processesOf(home)
@@ -424,8 +430,8 @@ func processesOf(home string) ([]int, error) {
 	return pids, nil
 }
 
-// WaitSettled waits until all processes in the lab have been idle for a while. Some clients read no keys for a moment after
-// their screen is complete.
+// WaitSettled waits until all processes in the lab have been idle for a while. Some clients read no
+// keys for a moment after their screen is complete.
 func (l *Lab) WaitSettled() {
 	l.t.Helper()
 	const looks = 20 // checks of WaitUntil

@@ -22,9 +22,10 @@ const (
 	Copilot  Client = "copilot"
 )
 
-// clients returns for each client where npm puts the program, as a pattern below node_modules, and how its model names a tool
-// of an MCP server (from the server's name and the tool's). If a package has a native binary, the pattern matches the binary,
-// because npm's link with the client's name only starts that.
+// clients returns for each client where npm puts the program, as a pattern below node_modules, and
+// how its model names a tool of an MCP server (from the server's name and the tool's). If a package
+// has a native binary, the pattern matches the binary, because npm's link with the client's name
+// only starts that.
 func clients() map[Client]struct{ program, tool string } {
 	return map[Client]struct{ program, tool string }{
 		Claude:   {"@anthropic-ai/claude-code-*/claude", "mcp__%s__%s"},
@@ -46,8 +47,9 @@ type Programs struct {
 	Scratch string            // the directory for homes; not below /tmp, where Codex behaves differently
 }
 
-// FindPrograms adds the clients in folders to p; scripts/e2e.sh installs them there. If a client is missing, the tests that
-// start it fail. If a client is in two folders, the second one has an older version.
+// FindPrograms adds the clients in folders to p; scripts/e2e.sh installs them there. If a client is
+// missing, the tests that start it fail. If a client is in two folders, the second one has an older
+// version.
 func FindPrograms(folders []string, p Programs) (Programs, error) {
 	p.Clients, p.Older = map[Client]string{}, map[Client]string{}
 	for _, folder := range folders {

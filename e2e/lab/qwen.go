@@ -1,7 +1,7 @@
 package lab
 
-// SeedQwen writes ~/.qwen/settings.json: the answers to the questions of the first start, every tool allowed, and the given
-// settings.
+// SeedQwen writes ~/.qwen/settings.json: the answers to the questions of the first start, every
+// tool allowed, and the given settings.
 func (l *Lab) SeedQwen(settings map[string]any) {
 	l.t.Helper()
 	l.Write(".qwen/settings.json", mustJSON(merge(map[string]any{
@@ -13,8 +13,8 @@ func (l *Lab) SeedQwen(settings map[string]any) {
 		"memory": map[string]any{"enableManagedAutoMemory": false, "enableManagedAutoDream": false},
 		// This feature asks the model for a next prompt, which Enter on an empty prompt would send.
 		"ui": map[string]any{"enableFollowupSuggestions": false},
-		// The client's own rg is not executable if npm's install scripts have not run, and a box on the screen would report
-		// that.
+		// The client's own rg is not executable if npm's install scripts have not run, and a box on
+		// the screen would report that.
 		"tools": map[string]any{"approvalMode": "yolo", "useRipgrep": false},
 	}, settings)))
 }

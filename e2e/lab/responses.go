@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// The Responses API as Codex 0.169.0 uses it with a custom provider: the model answers POST /v1/responses with events.
+// The Responses API as Codex 0.169.0 uses it with a custom provider: the model answers POST
+// /v1/responses with events.
 
 type responsesBody struct {
 	Instructions string

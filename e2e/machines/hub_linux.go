@@ -50,7 +50,8 @@ func (h *Hub) Wipe() {
 	h.Person("relay", "hub", "streams", h.Dir)
 }
 
-// Join makes a machine send its mail for paired hosts through the hub. name is the machine's name at the hub.
+// Join makes a machine send its mail for paired hosts through the hub. name is the machine's name
+// at the hub.
 func (h *Hub) Join(m *Machine, name string) {
 	h.t.Helper()
 	m.Person("relay", "hub", "join", filepath.Join(h.Dir, "host-"+name+".json"))

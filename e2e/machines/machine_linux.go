@@ -41,7 +41,8 @@ type Machine struct {
 	reaches []*Machine // the machines that it can reach by ssh
 }
 
-// Machine makes a machine whose project is a clone of remote, and registers a session there with sid as id and alias.
+// Machine makes a machine whose project is a clone of remote, and registers a session there with
+// sid as id and alias.
 func (n *Net) Machine(name, sid, remote string) *Machine {
 	n.t.Helper()
 	m := n.Bare(name, filepath.Join(n.dir, name), filepath.Join(n.dir, name, "site"))
@@ -128,7 +129,8 @@ func (m *Machine) C2C(args ...string) string {
 // Session returns the environment variable that makes a command run as the machine's session.
 func (m *Machine) Session() []string { return []string{"C2C_MCP_SESSION_ID=" + m.SID} }
 
-// Typed runs c2c on a terminal, as a person does, and types an answer to its question. It returns the output.
+// Typed runs c2c on a terminal, as a person does, and types an answer to its question. It returns
+// the output.
 func (m *Machine) Typed(answer string, args ...string) (string, error) {
 	m.t.Helper()
 	keyboard, tty, err := pty.Open()
@@ -192,8 +194,8 @@ func (m *Machine) roots() []string {
 	return roots
 }
 
-// Put stores a message for a session of another machine, as c2c send does. If the relay does not have the root open, it
-// notices the message only after c2c relay want.
+// Put stores a message for a session of another machine, as c2c send does. If the relay does not
+// have the root open, it notices the message only after c2c relay want.
 func (m *Machine) Put(to, id, text string) {
 	m.t.Helper()
 	dir := m.Root()
@@ -208,8 +210,8 @@ func (m *Machine) Put(to, id, text string) {
 	}
 }
 
-// Waits reports whether a mailbox has mail in any project. sid is a session, or host-<name> for the outbox of another
-// machine.
+// Waits reports whether a mailbox has mail in any project. sid is a session, or host-<name> for the
+// outbox of another machine.
 func (m *Machine) Waits(sid string) bool {
 	m.t.Helper()
 	return slices.ContainsFunc(m.roots(), func(root string) bool {
@@ -246,8 +248,8 @@ func (m *Machine) Pending() int {
 	return len(msgs)
 }
 
-// Trouble returns the lines in which c2c tells the machine's person about trouble with other machines, "" if there is
-// none.
+// Trouble returns the lines in which c2c tells the machine's person about trouble with other
+// machines, "" if there is none.
 func (m *Machine) Trouble() (words string) {
 	m.t.Helper()
 	for line := range strings.Lines(m.C2C("list", "--all-hosts")) {
@@ -282,7 +284,8 @@ func (m *Machine) Received() (texts []string) {
 	return texts
 }
 
-// Expect waits until the session has received these messages, and fails the test if it receives anything else.
+// Expect waits until the session has received these messages, and fails the test if it receives
+// anything else.
 func (m *Machine) Expect(want ...string) {
 	m.t.Helper()
 	var got []string
@@ -336,7 +339,8 @@ func (m *Machine) KillLinks() {
 	}
 }
 
-// Linked waits until the machine's relay reports that it has a link to a host or, if want is false, that it has none.
+// Linked waits until the machine's relay reports that it has a link to a host or, if want is false,
+// that it has none.
 func (m *Machine) Linked(host string, want bool) {
 	m.t.Helper()
 	m.net.Until(fmt.Sprintf("%s: link to %s is %v", m.Name, host, want), func() bool { return m.isLinked(host) == want })
@@ -357,7 +361,8 @@ func (m *Machine) isLinked(host string) bool {
 	return false
 }
 
-// Knows adds another machine to the machine's list of paired hosts. The list of the other machine does not change.
+// Knows adds another machine to the machine's list of paired hosts. The list of the other machine
+// does not change.
 func (m *Machine) Knows(other *Machine, carrier string) {
 	m.t.Helper()
 	there, err := atomicfile.Open(filepath.Join(other.Home, ".c2c", relay.HostsDir))

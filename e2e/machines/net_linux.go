@@ -67,7 +67,8 @@ type Net struct {
 	all   []*Machine
 }
 
-// New makes a network without machines. Its method Machine makes homes in dir; bin is the directory of c2c and c2cd.
+// New makes a network without machines. Its method Machine makes homes in dir; bin is the directory
+// of c2c and c2cd.
 func New(t testing.TB, dir, bin string) *Net {
 	t.Helper()
 	Need(t)
@@ -97,7 +98,8 @@ func (n *Net) run(name string, args ...string) string {
 	return string(out)
 }
 
-// plug connects a namespace to the switch. It returns the name of the cable's end at the switch, and the address.
+// plug connects a namespace to the switch. It returns the name of the cable's end at the switch,
+// and the address.
 func (n *Net) plug(space string) (cable, addr string) {
 	n.t.Helper()
 	n.cable++
@@ -134,7 +136,8 @@ func within(space string, f func() error) error {
 	return <-done
 }
 
-// Until returns when look returns true. It calls look again whenever a file of c2c on a machine has changed.
+// Until returns when look returns true. It calls look again whenever a file of c2c on a machine has
+// changed.
 func (n *Net) Until(what string, look func() bool) {
 	n.t.Helper()
 	var dirs []string

@@ -27,8 +27,8 @@ func (m *Machine) Crash() {
 	}
 }
 
-// Boot starts the machine's programs again after a crash: its sshd, and the relay, which the next command of c2c would
-// start.
+// Boot starts the machine's programs again after a crash: its sshd, and the relay, which the next
+// command of c2c would start.
 func (m *Machine) Boot() {
 	m.t.Helper()
 	if m.sshd {

@@ -10,8 +10,8 @@ import (
 // Authorized returns the path of the machine's authorized_keys.
 func (m *Machine) Authorized() string { return filepath.Join(m.Home, ".ssh", "authorized_keys") }
 
-// Reach lets one machine log in to another with `ssh <name>`. It starts sshd on the other machine if none runs there.
-// Neither ssh nor sshd reads files of the person who runs the tests.
+// Reach lets one machine log in to another with `ssh <name>`. It starts sshd on the other machine
+// if none runs there. Neither ssh nor sshd reads files of the person who runs the tests.
 func (n *Net) Reach(from, to *Machine) {
 	n.t.Helper()
 	if slices.Contains(from.reaches, to) {
@@ -30,8 +30,8 @@ func (n *Net) Reach(from, to *Machine) {
 	n.Point(from, to)
 }
 
-// Point writes the address of another machine into the configuration of ssh. After a home was copied, call it for the
-// copy.
+// Point writes the address of another machine into the configuration of ssh. After a home was
+// copied, call it for the copy.
 func (n *Net) Point(from, to *Machine) {
 	n.t.Helper()
 	from.Through("/usr/bin/ssh")
@@ -40,7 +40,8 @@ func (n *Net) Point(from, to *Machine) {
 		" ServerAliveInterval 1\n", to.Name, to.Addr, filepath.Join(from.Home, ".ssh", "known"), filepath.Join(from.Home, ".ssh", "id")))
 }
 
-// Through makes the machine's ssh run command instead, a shell command that ends with the path of ssh.
+// Through makes the machine's ssh run command instead, a shell command that ends with the path of
+// ssh.
 func (m *Machine) Through(command string) {
 	m.t.Helper()
 	text := fmt.Sprintf("#!/bin/sh\nexec %s -F %s/.ssh/conf \"$@\"\n", command, m.Home)

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Tamper is a man in the middle: it sees and changes the packets of both directions, and has no key.
+// Tamper is a man in the middle: it sees and changes the packets of both directions, and has no
+// key.
 type Tamper struct {
 	Share float64           // the share of packets that it tampers with
 	Told  func(what string) // if set, called for each of its deeds
@@ -28,7 +29,8 @@ var Deeds = []string{"drop", "replay", "flip", "swap", "rename", "reflect", "hal
 // mostSeen limits how many packets a Tamper remembers.
 const mostSeen = 2000
 
-// Packet returns the packets that the receiver gets in place of packet. direction is any name for its direction.
+// Packet returns the packets that the receiver gets in place of packet. direction is any name for
+// its direction.
 func (t *Tamper) Packet(direction string, packet []byte) (out [][]byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 // patience is much longer than any wait in these tests should take.
 const patience = time.Minute
 
-// Until returns when look returns true. It calls look again at each poke, and whenever a file below the directories has
-// changed. If look does not return true in time, the test fails; what names the awaited state.
+// Until returns when look returns true. It calls look again at each poke, and whenever a file below
+// the directories has changed. If look does not return true in time, the test fails; what names the
+// awaited state.
 func Until(t testing.TB, what string, look func() bool, poke <-chan struct{}, dirs ...string) {
 	t.Helper()
 	until(t, patience, what, look, poke, dirs...)
@@ -46,7 +47,8 @@ func until(t testing.TB, patience time.Duration, what string, look func() bool, 
 	}
 }
 
-// settle drops the events that are there already, because one call of look is enough for all of them.
+// settle drops the events that are there already, because one call of look is enough for all of
+// them.
 func settle(w *fsnotify.Watcher) {
 	for {
 		select {
@@ -60,8 +62,8 @@ func settle(w *fsnotify.Watcher) {
 	}
 }
 
-// watchBelow watches a directory and all directories below it. It ignores errors: a directory that is gone needs no
-// watch.
+// watchBelow watches a directory and all directories below it. It ignores errors: a directory that
+// is gone needs no watch.
 func watchBelow(w *fsnotify.Watcher, dir string) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -1,5 +1,5 @@
-// Package namespace runs a test in user and mount namespaces of its own. There the test may mount file systems without
-// being root, and other processes do not see them.
+// Package namespace runs a test in user and mount namespaces of its own. There the test may mount
+// file systems without being root, and other processes do not see them.
 package namespace
 
 import (
@@ -15,8 +15,8 @@ import (
 	"c2c/e2e/need"
 )
 
-// Enter runs the test again, in user and mount namespaces of its own. In the namespaces Enter returns true. Outside it
-// waits for that run and returns false; then the test must return.
+// Enter runs the test again, in user and mount namespaces of its own. In the namespaces Enter
+// returns true. Outside it waits for that run and returns false; then the test must return.
 func Enter(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv("C2C_TEST_NAMESPACE") != "" {
@@ -42,7 +42,8 @@ func Enter(t *testing.T) bool {
 	return false
 }
 
-// refused skips the test because the kernel, or a container around the test, refuses namespaces or mounts.
+// refused skips the test because the kernel, or a container around the test, refuses namespaces or
+// mounts.
 func refused(t *testing.T, why string) {
 	t.Helper()
 	why = "allow user namespaces (sysctl user.max_user_namespaces must not be 0, " +

@@ -21,7 +21,8 @@ func Tools(t testing.TB, names ...string) {
 	}
 }
 
-// Skip ends a test that cannot run on this machine. why tells a person what to do so that the test can run.
+// Skip ends a test that cannot run on this machine. why tells a person what to do so that the test
+// can run.
 func Skip(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("C2C_TEST_NOSKIP") != "" {
@@ -33,7 +34,8 @@ func Skip(t testing.TB, why string) {
 	t.Skip(why)
 }
 
-// note adds a line to the list of skipped tests. The test programs of several packages may add lines at the same time.
+// note adds a line to the list of skipped tests. The test programs of several packages may add
+// lines at the same time.
 func note(line string) error {
 	name := os.Getenv("C2C_TEST_SKIPPED")
 	if name == "" {

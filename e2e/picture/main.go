@@ -1,6 +1,6 @@
-// Command picture draws docs/two-terminals.svg: a person at a terminal, an agent's session in the shell of another terminal,
-// and the real output of c2c in both. Ids and times differ at each run; the picture always shows the same ones. It needs
-// script(1).
+// Command picture draws docs/two-terminals.svg: a person at a terminal, an agent's session in the
+// shell of another terminal, and the real output of c2c in both. Ids and times differ at each run;
+// the picture always shows the same ones. It needs script(1).
 //
 //	go run ./e2e/picture <directory of c2c and c2cd> <file>
 package main
@@ -17,7 +17,8 @@ import (
 	"c2c/e2e/picture/terminals"
 )
 
-// scene is the list of commands in their order. dana, a person, types on the left, and birch, an agent, on the right.
+// scene is the list of commands in their order. dana, a person, types on the left, and birch, an
+// agent, on the right.
 var scene = []struct{ who, command string }{
 	{"dana", "c2c send birch 'Is the build green?'"},
 	{"birch", "c2c poll-inbox"},
@@ -84,8 +85,8 @@ func picture(bin string) ([]byte, error) {
 
 var id, clock = regexp.MustCompile(`\b[0-9a-f]{8}\b`), regexp.MustCompile(`\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b`)
 
-// same replaces each id by the next one of a fixed list, and each time by a fixed one, so that every run draws the same
-// picture.
+// same replaces each id by the next one of a fixed list, and each time by a fixed one, so that
+// every run draws the same picture.
 func same(panes ...[]string) [][]string {
 	seen := map[string]string{}
 	for _, pane := range panes {

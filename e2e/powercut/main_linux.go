@@ -1,7 +1,7 @@
-// Command powercut tests that an acknowledged message survives a power cut. A round makes a file system in a file, and
-// lets many processes send and read mail on it. Then it shuts the file system down without flushing its log, so that all
-// data that was not on the disk is lost, as in a power cut. It mounts the file system again and looks for every message
-// that a send has acknowledged:
+// Command powercut tests that an acknowledged message survives a power cut. A round makes a file
+// system in a file, and lets many processes send and read mail on it. Then it shuts the file system
+// down without flushing its log, so that all data that was not on the disk is lost, as in a power
+// cut. It mounts the file system again and looks for every message that a send has acknowledged:
 //
 //	powercut [-rounds 50] [-fs ext4,xfs] <directory of c2c>
 //
@@ -55,8 +55,8 @@ func main() {
 	}
 }
 
-// inNamespace runs this program again in a mount namespace of its own. A file system that is also mounted in another
-// namespace could not be unmounted.
+// inNamespace runs this program again in a mount namespace of its own. A file system that is also
+// mounted in another namespace could not be unmounted.
 func inNamespace() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Env = append(os.Environ(), "C2C_POWERCUT_NAMESPACE=1")
@@ -73,7 +73,8 @@ func run(bin string, systems []string, rounds int) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	// This process waits for the processes that a killed client had started, because they keep the disk busy.
+	// This process waits for the processes that a killed client had started, because they keep the
+	// disk busy.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper: %w", err)
 	}
@@ -126,8 +127,8 @@ func (d disk) rounds(n int) error {
 	return nil
 }
 
-// round makes one power cut. It returns how many messages were acknowledged, how many of them are lost, and how many
-// files are unreadable.
+// round makes one power cut. It returns how many messages were acknowledged, how many of them are
+// lost, and how many files are unreadable.
 func (d disk) round() (acked, lost, broken int, err error) {
 	if err := d.Make(); err != nil {
 		return 0, 0, 0, err
@@ -154,8 +155,8 @@ func (d disk) round() (acked, lost, broken int, err error) {
 
 func (d disk) home() scratch.Home { return scratch.Home{C2C: d.c2c, Dir: d.Dir} }
 
-// sendUntilCut returns the acknowledged messages, as "sender/id". Half of the messages go to an alias that one client takes
-// over from the other.
+// sendUntilCut returns the acknowledged messages, as "sender/id". Half of the messages go to an
+// alias that one client takes over from the other.
 func (d disk) sendUntilCut() (acked []string, err error) {
 	for _, name := range []string{"amber", "birch"} {
 		if err := d.home().Run(name, "register", name); err != nil {
@@ -192,8 +193,9 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 		}
 	})
 	time.Sleep(shortest + rand.N(longest-shortest))
-	// A send that succeeds after the power is off proves nothing, because nobody could see it. XFS goes on after it has
-	// dropped its log, and then reports that a directory is synced although it has just lost the change.
+	// A send that succeeds after the power is off proves nothing, because nobody could see it. XFS
+	// goes on after it has dropped its log, and then reports that a directory is synced although it
+	// has just lost the change.
 	dark.Store(true)
 	err = d.Cut()
 	cut()

@@ -11,8 +11,8 @@ import (
 	"c2c/sessions"
 )
 
-// After a boot, nobody connects to a laptop, and it has no mail to send. So mail for it waits on devbox until something on the laptop
-// starts its relay.
+// After a boot, nobody connects to a laptop, and it has no mail to send. So mail for it waits on
+// devbox until something on the laptop starts its relay.
 func TestTheFirstProcessAfterABootStartsTheRelay(t *testing.T) {
 	n := connect(t)
 	n.pair()
@@ -59,7 +59,8 @@ func start(t *testing.T, server *exec.Cmd) {
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// past makes the next command check the deadlines. Usually it does when the last check is ten minutes old.
+// past makes the next command check the deadlines. Usually it does when the last check is ten
+// minutes old.
 func past(t *testing.T, m *machines.Machine) {
 	t.Helper()
 	dir := m.Root()

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A CI job has an ssh key for devbox, and no c2c. docs/scripting.md says how it sends, and what goes wrong otherwise.
+// A CI job has an ssh key for devbox, and no c2c. docs/scripting.md says how it sends, and what
+// goes wrong otherwise.
 func TestAJobOfTheCISendsBySSH(t *testing.T) {
 	n := connect(t)
 	home := t.TempDir()
@@ -37,7 +38,8 @@ func TestAJobOfTheCISendsBySSH(t *testing.T) {
 	n.devbox.Expect("ci: it's done: $HOME, \"quoted\"\n")
 }
 
-// A container has process ids and a home of its own. Two folders of the machine's ~/.c2c are mounted in it.
+// A container has process ids and a home of its own. Two folders of the machine's ~/.c2c are
+// mounted in it.
 func TestAContainerThatMountsTheMailOfItsMachine(t *testing.T) {
 	n := connect(t)
 	inside := func(command string) string {

@@ -11,7 +11,8 @@ import (
 	"c2c/e2e/machines"
 )
 
-// send sends numbered messages of a machine's session, and gives what the receiver shall see of them.
+// send sends numbered messages of a machine's session, and gives what the receiver shall see of
+// them.
 func send(m *machines.Machine, to, sender string, first, last int) (want []string) {
 	for i := first; i <= last; i++ {
 		m.Put(to, fmt.Sprint(sender, "-", i), fmt.Sprint(sender, " ", i))

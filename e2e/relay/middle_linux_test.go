@@ -16,10 +16,12 @@ import (
 	"c2c/e2e/machines"
 )
 
-// middleEnv names a directory. A test program that has it is the man in the middle between a relay and ssh.
+// middleEnv names a directory. A test program that has it is the man in the middle between a relay
+// and ssh.
 const middleEnv = "C2C_RELAY_MIDDLE"
 
-// inTheMiddle runs ssh and changes the packets both ways. It writes into the directory what it has done, and what it has seen.
+// inTheMiddle runs ssh and changes the packets both ways. It writes into the directory what it has
+// done, and what it has seen.
 func inTheMiddle(dir string) int {
 	deeds, err := os.OpenFile(filepath.Join(dir, "deeds"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -53,7 +55,8 @@ func inTheMiddle(dir string) int {
 	return 0
 }
 
-// pass copies the greeting as it is: its first line, the keys, the proofs. Then it has each packet changed.
+// pass copies the greeting as it is: its first line, the keys, the proofs. Then it has each packet
+// changed.
 func pass(t *machines.Tamper, direction string, r *bufio.Reader, w io.Writer, seen io.Writer) {
 	for {
 		line, err := r.ReadString('\n')

@@ -10,7 +10,8 @@ import (
 	"c2c/e2e/machines"
 )
 
-// The person's own ssh gets in, but the relay's does not: for it, another sshd answers, with other settings.
+// The person's own ssh gets in, but the relay's does not: for it, another sshd answers, with other
+// settings.
 func TestAddSaysPairedOnlyWithALinkAndOtherwiseWhy(t *testing.T) {
 	n := connect(t)
 	ssh := n.devbox.Home + "/.ssh/"

@@ -20,7 +20,8 @@ import (
 // Where c2c and c2cd are built before the tests are cut off from the machine.
 const binEnv = "C2C_RELAY_BIN"
 
-// TestMain runs the tests as root of namespaces of their own: with loopback alone, and an empty /tmp.
+// TestMain runs the tests as root of namespaces of their own: with loopback alone, and an empty
+// /tmp.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(middleEnv); dir != "" {
 		os.Exit(inTheMiddle(dir))
@@ -51,7 +52,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// pair is two machines. The laptop's person has a key of ssh for devbox; nobody has one for the laptop.
+// pair is two machines. The laptop's person has a key of ssh for devbox; nobody has one for the
+// laptop.
 type pair struct {
 	*machines.Net
 	t              *testing.T
@@ -215,7 +217,8 @@ func TestARevokedMachineIsCutOffAtOnce(t *testing.T) {
 	}
 }
 
-// Who has stolen the relay's key for ssh gets as far as the relay, which knows hosts by keys of their own.
+// Who has stolen the relay's key for ssh gets as far as the relay, which knows hosts by keys of
+// their own.
 func TestAStolenKeyOfSSHBringsNoMail(t *testing.T) {
 	n := connect(t)
 	n.pair()

@@ -11,7 +11,8 @@ import (
 	"c2c/e2e/machines"
 )
 
-// unattended runs a shell command on a machine without a terminal, as a program does that sets up machines.
+// unattended runs a shell command on a machine without a terminal, as a program does that sets up
+// machines.
 func unattended(m *machines.Machine, command string, args ...string) (string, error) {
 	cmd := m.Cmd(nil, "sh", append([]string{"-c", command, "sh"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -19,7 +20,8 @@ func unattended(m *machines.Machine, command string, args ...string) (string, er
 	return string(out), err
 }
 
-// The person of devbox has made an invitation, and is not there any more. Nobody is at the new machine, which has an ssh key for devbox.
+// The person of devbox has made an invitation, and is not there any more. Nobody is at the new
+// machine, which has an ssh key for devbox.
 func TestANewMachineIsPairedWithoutAPerson(t *testing.T) {
 	n := connect(t)
 	invitation := func(more ...string) string {

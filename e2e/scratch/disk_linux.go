@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk is a file system (ext4 or xfs, named by System) in the file Image, mounted at Dir. Its power can be cut. Mounts
-// need root.
+// Disk is a file system (ext4 or xfs, named by System) in the file Image, mounted at Dir. Its power
+// can be cut. Mounts need root.
 type Disk struct{ System, Image, Dir string }
 
 const diskSize = 2 << 30 // sparse; a nats-server sets aside room for each stream
@@ -32,7 +32,8 @@ func (d Disk) Mount() error { return Check(exec.Command("mount", "-o", "loop", d
 // Unmount unmounts the file system. It fails while a process uses it.
 func (d Disk) Unmount() error { return Check(exec.Command("umount", d.Dir)) }
 
-// Cut stops the file system without flushing its log: all data that was not on the disk is lost, as in a power cut.
+// Cut stops the file system without flushing its log: all data that was not on the disk is lost, as
+// in a power cut.
 func (d Disk) Cut() error {
 	fd, err := unix.Open(d.Dir, unix.O_RDONLY, 0)
 	if err != nil {

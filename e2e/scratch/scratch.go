@@ -1,5 +1,5 @@
-// Package scratch makes a home directory with mail, for tests that kill processes or cut the power there and then look
-// for every message.
+// Package scratch makes a home directory with mail, for tests that kill processes or cut the power
+// there and then look for every message.
 package scratch
 
 import (
@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Home is a home directory with a root. C2C is the program under test. Older, if set, is the same program in another version;
-// about half of the processes run it.
+// Home is a home directory with a root. C2C is the program under test. Older, if set, is the same
+// program in another version; about half of the processes run it.
 type Home struct{ C2C, Dir, Older string }
 
 // Root returns the directory with the mail.
@@ -56,8 +56,8 @@ func Check(cmd *exec.Cmd) error {
 	return nil
 }
 
-// Send returns a send with a text of random length: mostly short, but one in twenty may be longer than the 60 KiB of an
-// inbox.
+// Send returns a send with a text of random length: mostly short, but one in twenty may be longer
+// than the 60 KiB of an inbox.
 func (h Home) Send(as, to, id string) *exec.Cmd {
 	longest := 3000
 	switch n := rand.IntN(100); {
@@ -74,8 +74,8 @@ func (h Home) Send(as, to, id string) *exec.Cmd {
 // Moving is the alias that passes from client to client.
 const Moving = "moving"
 
-// client is a shell script that acts as a client: its first hook registers it, it takes the alias, and its hooks bring
-// mail.
+// client is a shell script that acts as a client: its first hook registers it, it takes the alias,
+// and its hooks bring mail.
 const client = `
 event='{"hook_event_name":"PostToolUse","session_id":"'$C2C_MCP_SESSION_ID'"}'
 printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook
@@ -83,8 +83,9 @@ printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook
 while :; do printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook; done
 `
 
-// Client starts a client that takes the alias [Moving], and its mail, from the client that had it. After lifetime Client
-// kills the client with all processes that it has started. Then the next client finds it absent.
+// Client starts a client that takes the alias [Moving], and its mail, from the client that had it.
+// After lifetime Client kills the client with all processes that it has started. Then the next
+// client finds it absent.
 func (h Home) Client(sid string, lifetime time.Duration) error {
 	cmd := h.program(context.Background(), sid, "/bin/sh", "-c", client)
 	cmd.Env = append(cmd.Env, "C2C="+h.either(), "C2C_MCP_CLIENT_TYPE=claude")
@@ -103,7 +104,8 @@ func (h Home) Client(sid string, lifetime time.Duration) error {
 	return err
 }
 
-// FirstClient starts clients, each with a longer life than the one before, until one of them has the alias [Moving].
+// FirstClient starts clients, each with a longer life than the one before, until one of them has
+// the alias [Moving].
 func (h Home) FirstClient() error {
 	for lifetime := 100 * time.Millisecond; lifetime < time.Minute; lifetime *= 2 {
 		if err := h.Client(fmt.Sprintf("client-first-%d", lifetime.Milliseconds()), lifetime); err != nil {
@@ -116,7 +118,8 @@ func (h Home) FirstClient() error {
 	return fmt.Errorf("no client has got the alias %s", Moving)
 }
 
-// ReadAll reads the waiting mail of some mailboxes, and the mail that the last client of [Moving] has left.
+// ReadAll reads the waiting mail of some mailboxes, and the mail that the last client of [Moving]
+// has left.
 func (h Home) ReadAll(names ...string) error {
 	const last = "last-owner"
 	if err := h.Run(last, "register", Moving); err != nil {

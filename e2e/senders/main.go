@@ -1,10 +1,12 @@
-// Command senders measures many processes that send to one mailbox at once. It compares c2c's combined commits with a
-// plain lock, both on this disk and on a simulated disk whose syncs take longer:
+// Command senders measures many processes that send to one mailbox at once. It compares c2c's
+// combined commits with a plain lock, both on this disk and on a simulated disk whose syncs take
+// longer:
 //
 //	go run ./e2e/senders [-processes 8,32,100] [-each 20] [-sync 5ms]
 //
-// It prints the number of messages in a second and the time for a message, for docs/inside/performance.md. For each variant it
-// builds the sources with a few lines changed (go build -overlay), so that c2c itself needs no switch for the variants.
+// It prints the number of messages in a second and the time for a message, for
+// docs/inside/performance.md. For each variant it builds the sources with a few lines changed (go
+// build -overlay), so that c2c itself needs no switch for the variants.
 package main
 
 import (
@@ -46,7 +48,8 @@ func exitOn(err error) {
 	}
 }
 
-// send waits until its input ends, so that all senders begin at once. It prints how many microseconds each message took.
+// send waits until its input ends, so that all senders begin at once. It prints how many
+// microseconds each message took.
 func send(path, each string) error {
 	n, err := strconv.Atoi(each)
 	if err != nil {

@@ -67,8 +67,9 @@ func (t *torture) compare(found map[string]int) (lost, twice, ghosts []string) {
 	return lost, twice, ghosts
 }
 
-// litter returns files that should not exist when no process works and all mail is read. It ignores files of clients that
-// have ended, because check already finds the messages that these clients may have lost.
+// litter returns files that should not exist when no process works and all mail is read. It ignores
+// files of clients that have ended, because check already finds the messages that these clients may
+// have lost.
 func (t *torture) litter() (left []string, err error) {
 	err = filepath.WalkDir(t.home.Root(), func(path string, d os.DirEntry, err error) error {
 		if err != nil {

@@ -1,14 +1,15 @@
-// Command torture lets many processes send and read at once and kills them at random moments. At the same time other
-// programs, which only know the format of c2c's mailbox file and its lock, write there. Then torture looks for every
-// message that was acknowledged:
+// Command torture lets many processes send and read at once and kills them at random moments. At
+// the same time other programs, which only know the format of c2c's mailbox file and its lock,
+// write there. Then torture looks for every message that was acknowledged:
 //
 //	torture -t 60s [-beside <directory of an older c2c>] <directory of c2c>
 //
-// A killed send may have stored its message once, or not. A killed reader may have shown messages that are then offered
-// again.
+// A killed send may have stored its message once, or not. A killed reader may have shown messages
+// that are then offered again.
 //
-// Some messages are larger than an inbox may be, so the inbox is rotated all the time. The alias "moving" passes from one
-// client to the next: two clients take it at once after its last holder has ended, and the mail moves with the alias.
+// Some messages are larger than an inbox may be, so the inbox is rotated all the time. The alias
+// "moving" passes from one client to the next: two clients take it at once after its last holder
+// has ended, and the mail moves with the alias.
 package main
 
 import (
@@ -188,7 +189,8 @@ func (t *torture) send(ctx context.Context, who int) {
 	}
 }
 
-// prune removes files of clients that have ended. Nothing is an hour old, so every message must stay.
+// prune removes files of clients that have ended. Nothing is an hour old, so every message must
+// stay.
 func (t *torture) prune(ctx context.Context) {
 	for ctx.Err() == nil {
 		t.maybeKill(t.home.Command(context.Background(), "box-0", "prune", "--older", "1h"))
@@ -212,8 +214,8 @@ func (t *torture) read(ctx context.Context, box int) {
 	}
 }
 
-// writer is a program that works like the OCaml c2c's tools: it reads, appends and replaces under lockf. It prints the id of a
-// message when the message is in the mailbox.
+// writer is a program that works like the OCaml c2c's tools: it reads, appends and replaces under
+// lockf. It prints the id of a message when the message is in the mailbox.
 const writer = `
 import fcntl, json, os, sys
 root, n = sys.argv[1], 0

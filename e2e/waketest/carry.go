@@ -60,9 +60,9 @@ func mailOf(t *testing.T, bodies ...string) letter {
 	return m
 }
 
-// carried lets the carrier carry the mail to a client. The client proves that it has the messages for which proves
-// returns true. If it does not prove all, carried cancels the carrier. It returns the text that the client got, and the
-// ids and the error of the carrier.
+// carried lets the carrier carry the mail to a client. The client proves that it has the messages
+// for which proves returns true. If it does not prove all, carried cancels the carrier. It returns
+// the text that the client got, and the ids and the error of the carrier.
 func (a Adapter) carried(t *testing.T, m letter, proves func(mail.Message) bool) (text string, had []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

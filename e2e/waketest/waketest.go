@@ -19,10 +19,11 @@ import (
 // Client is a stand-in for an idle client that takes rings and mail.
 type Client struct {
 	Bell wake.Doorbell
-	// Next waits for the next text that the client takes, and returns it in the form in which the client's model sees it.
+	// Next waits for the next text that the client takes, and returns it in the form in which the
+	// client's model sees it.
 	Next func() string
-	// Receipt is called once. From then on the client proves which messages it has taken. Nil: c2c's hook in the
-	// client proves that.
+	// Receipt is called once. From then on the client proves which messages it has taken. Nil:
+	// c2c's hook in the client proves that.
 	Receipt func()
 }
 
@@ -34,8 +35,8 @@ type Adapter struct {
 	Idle func(*testing.T) Client // it takes rings
 	Gone Bells                   // no client is there
 	Deaf Bells                   // the client is there, but takes no ring or does not answer
-	// Carrier returns a carrier that brings mail from a mailbox of a root to the doorbell's client. Nil: the adapter
-	// can only ring.
+	// Carrier returns a carrier that brings mail from a mailbox of a root to the doorbell's client.
+	// Nil: the adapter can only ring.
 	Carrier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier
 	// Shows returns a carried message as the client's model sees it. Nil: its envelope.
 	Shows func(mail.Message) string
@@ -62,8 +63,8 @@ func Run(t *testing.T, a Adapter) {
 
 func notice(from ...string) wake.Notice { return wake.Notice{Count: 2, From: from, Oldest: "m-1"} }
 
-// ring rings the client with a notice of name and others as senders. The client must get a notice that names only name,
-// because the others do not have the form of an alias.
+// ring rings the client with a notice of name and others as senders. The client must get a notice
+// that names only name, because the others do not have the form of an alias.
 func ring(t *testing.T, c Client, name string, others ...string) {
 	t.Helper()
 	if err := c.Bell.Ring(t.Context(), notice(append(others, name)...)); err != nil {
@@ -108,15 +109,15 @@ func (a Adapter) twice(t *testing.T) {
 	}
 }
 
-// hang is how long the tests wait for a client that does not answer. soon is how long the doorbell may take to return
-// after that.
+// hang is how long the tests wait for a client that does not answer. soon is how long the doorbell
+// may take to return after that.
 const (
 	hang = time.Second
 	soon = 10 * time.Second
 )
 
-// refused rings the bells, and fails the test unless the error is of the kind want and not of the kind not. From the kind
-// a watcher knows whether to try another method.
+// refused rings the bells, and fails the test unless the error is of the kind want and not of the
+// kind not. From the kind a watcher knows whether to try another method.
 func (a Adapter) refused(t *testing.T, bells Bells, limit time.Duration, want, not error) {
 	check := func(t *testing.T, f func(context.Context) error) {
 		t.Helper()
@@ -154,8 +155,8 @@ func (a Adapter) refused(t *testing.T, bells Bells, limit time.Duration, want, n
 	}
 }
 
-// A ring after the context has ended is not a success. It must not make the caller try another method, and it leaves no
-// trace.
+// A ring after the context has ended is not a success. It must not make the caller try another
+// method, and it leaves no trace.
 func (a Adapter) ended(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

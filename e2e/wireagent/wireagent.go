@@ -1,5 +1,6 @@
-// Package wireagent is a stand-in for an agent that speaks the Wire protocol. It follows the agent's documentation and source
-// (see package wake/wire). e2e checks that the agent's own npm client accepts its output.
+// Package wireagent is a stand-in for an agent that speaks the Wire protocol. It follows the
+// agent's documentation and source (see package wake/wire). e2e checks that the agent's own npm
+// client accepts its output.
 package wireagent
 
 import (
@@ -15,8 +16,9 @@ import (
 	"time"
 )
 
-// The modes of the agent. The file "mode" in its folder selects a mode; without the file the agent works normally. A
-// version such as 1.4 may come before the mode: then the agent speaks that version of the protocol.
+// The modes of the agent. The file "mode" in its folder selects a mode; without the file the agent
+// works normally. A version such as 1.4 may come before the mode: then the agent speaks that
+// version of the protocol.
 const (
 	Legacy   = "legacy"    // it does not know initialize
 	Future   = "2.0"       // it speaks another protocol
@@ -33,8 +35,8 @@ const (
 	Slow     = "slow"      // its model answers after a write to the pipe "go", and calls a tool until a write to the pipe "end"
 )
 
-// Steered is a file in the agent's folder. It appears when words for the running turn have come; from then on the turn may
-// end.
+// Steered is a file in the agent's folder. It appears when words for the running turn have come;
+// from then on the turn may end.
 const Steered = "steered"
 
 type agent struct {
@@ -207,7 +209,8 @@ func (a *agent) run(id string, input any) {
 	a.result(id, map[string]any{"status": "finished"})
 }
 
-// goesOn takes the steered words and returns true, or ends the turn and returns false. No words can come in between.
+// goesOn takes the steered words and returns true, or ends the turn and returns false. No words can
+// come in between.
 func (a *agent) goesOn() bool {
 	a.mu.Lock()
 	a.turn = len(a.steers) > 0
@@ -254,7 +257,8 @@ func (a *agent) takeSteers() (some bool) {
 	return len(steers) > 0
 }
 
-// await returns when something was written to the pipe in the agent's folder, or at once if there is no such pipe.
+// await returns when something was written to the pipe in the agent's folder, or at once if there
+// is no such pipe.
 func (a *agent) await(pipe string) { os.ReadFile(filepath.Join(a.dir, pipe)) }
 
 func (a *agent) over() {

@@ -1,8 +1,10 @@
-// Command wording measures how often a model refuses a peer's mail, for each of several wordings. In each ring the client
-// gets one prompt, with the text that a hook of c2c would show. The mail asks for the word in a file of a scratch folder.
-// A model that does what the mail asks answers with that word.
+// Command wording measures how often a model refuses a peer's mail, for each of several wordings.
+// In each ring the client gets one prompt, with the text that a hook of c2c would show. The mail
+// asks for the word in a file of a scratch folder. A model that does what the mail asks answers
+// with that word.
 //
-// The client gets the environment of wording itself. wording looks for no credentials and installs nothing.
+// The client gets the environment of wording itself. wording looks for no credentials and installs
+// nothing.
 package main
 
 import (
@@ -78,8 +80,8 @@ type wording struct {
 	text func(m mail.Message) string
 }
 
-// hookText returns a function that makes the text of a hook for a message. by and startedBy are the words for how c2c
-// knows the sender.
+// hookText returns a function that makes the text of a hook for a message. by and startedBy are the
+// words for how c2c knows the sender.
 func hookText(by, startedBy string) func(mail.Message) string {
 	return func(m mail.Message) string {
 		m.KnownBy, m.StartedBy = by, startedBy
@@ -87,7 +89,8 @@ func hookText(by, startedBy string) func(mail.Message) string {
 	}
 }
 
-// wordings has the texts to compare: the texts that c2c shows now, and two that it might show instead.
+// wordings has the texts to compare: the texts that c2c shows now, and two that it might show
+// instead.
 var wordings = []wording{
 	{"process", hookText(mail.ByProcess, "")},
 	{"process, started by the reader", hookText(mail.ByProcess, "amber")},
@@ -140,8 +143,9 @@ type experiment struct {
 	limit    time.Duration
 }
 
-// ringAll makes all rings and writes each result to out. The wordings take turns, so that a change of the model or the
-// load affects all of them. If the very first ring fails, the command line is wrong, and ringAll stops.
+// ringAll makes all rings and writes each result to out. The wordings take turns, so that a change
+// of the model or the load affects all of them. If the very first ring fails, the command line is
+// wrong, and ringAll stops.
 func (e experiment) ringAll(ctx context.Context, chosen []wording, out io.Writer) (results []result, err error) {
 	keep := func(r result) {
 		results = append(results, r)

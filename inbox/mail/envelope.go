@@ -13,7 +13,8 @@ const PrefaceStart = "Mail carried by c2c"
 // HowToAnswer is for a model that may not know the tools of c2c yet.
 const HowToAnswer = "Answer with the reply tool of c2c, or c2c reply."
 
-// MoreWait returns a text that says how many more messages wait: n, or at least n+1 if more is set. It returns "" if no more message waits.
+// MoreWait returns a text that says how many more messages wait: n, or at least n+1 if more is set.
+// It returns "" if no more message waits.
 func MoreWait(n int, more bool) string {
 	least := ""
 	if more {
@@ -28,8 +29,8 @@ func MoreWait(n int, more bool) string {
 	return fmt.Sprintf("%s%d more messages wait", least, n)
 }
 
-// Preface returns the text that goes before envelopes if the client shows them to its model without an introduction. It says whose
-// words follow, and how to answer.
+// Preface returns the text that goes before envelopes if the client shows them to its model without
+// an introduction. It says whose words follow, and how to answer.
 func Preface(msgs []Message) string {
 	var agents, person, outside, remote, process, claimed, unknown bool
 	for _, m := range msgs {
@@ -89,18 +90,21 @@ const (
 // EnvelopeStart is the beginning of every envelope.
 const EnvelopeStart = `<c2c event="message"`
 
-// Envelope is the message as a model reads it. It is short, because clients show its first characters to their user:
+// Envelope is the message as a model reads it. It is short, because clients show its first
+// characters to their user:
 //
 //	<c2c event="message" from="birch" by="process" id="…" in_reply_to="…">
 //	body
 //	</c2c>
 //
-// The attribute by says how c2c knows the sender, see By. The attributes by, started_by, room, kind, tag, answer_by and shown_before
-// (see ShownAt) appear only if they are set. A message from outside also has its OriginAttributes. The body is as it was sent, except that escapeFrames changes text
-// that could pass for a tag of ours or of a client.
+// The attribute by says how c2c knows the sender, see By. The attributes by, started_by, room,
+// kind, tag, answer_by and shown_before (see ShownAt) appear only if they are set. A message from
+// outside also has its OriginAttributes. The body is as it was sent, except that escapeFrames
+// changes text that could pass for a tag of ours or of a client.
 func (m Message) Envelope() string { return m.envelope(escapeFrames, time.Time{}) }
 
-// InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows only the first line to its user.
+// InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows
+// only the first line to its user.
 func (m Message) InlineEnvelope() string {
 	tag, rest, _ := strings.Cut(m.Envelope(), "\n")
 	return tag + " " + strings.TrimLeft(rest, "\n")
@@ -109,7 +113,8 @@ func (m Message) InlineEnvelope() string {
 // oldMail is the age from which on EnvelopeAt shows the time when a message was sent.
 const oldMail = 10 * time.Minute
 
-// EnvelopeAt is Envelope, but it also shows the time of sending if the message is older than oldMail.
+// EnvelopeAt is Envelope, but it also shows the time of sending if the message is older than
+// oldMail.
 func (m Message) EnvelopeAt(now time.Time) string {
 	if now.Sub(m.Time()) < oldMail {
 		return m.Envelope()
@@ -117,7 +122,8 @@ func (m Message) EnvelopeAt(now time.Time) string {
 	return m.envelope(escapeFrames, m.Time())
 }
 
-// EscapedEnvelope is Envelope with a body that is escaped as in XML, so the body has no angle bracket and no quote.
+// EscapedEnvelope is Envelope with a body that is escaped as in XML, so the body has no angle
+// bracket and no quote.
 func (m Message) EscapedEnvelope() string { return m.envelope(escape, time.Time{}) }
 
 func (m Message) envelope(body func(string) string, at time.Time) string {
@@ -154,7 +160,8 @@ func (m Message) envelope(body func(string) string, at time.Time) string {
 	return b.String()
 }
 
-// Who returns a name of the sender that is safe in a line of text, because a peer may send a sentence as its alias.
+// Who returns a name of the sender that is safe in a line of text, because a peer may send a
+// sentence as its alias.
 func (m Message) Who() string {
 	who := cmp.Or(m.Sender(), "another agent")
 	if by := By(m); by == ByOutside || by == ByClaim {
@@ -163,8 +170,8 @@ func (m Message) Who() string {
 	return who
 }
 
-// Line formats the message as one line for a person: the sender and the first words, at most limit characters. It escapes control
-// characters.
+// Line formats the message as one line for a person: the sender and the first words, at most limit
+// characters. It escapes control characters.
 func (m Message) Line(limit int) string {
 	who := m.Who()
 	if m.Tag != "" {

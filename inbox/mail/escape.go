@@ -16,7 +16,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// The function escape escapes a text as XML does, so that the text cannot close or open a tag or an attribute.
+// The function escape escapes a text as XML does, so that the text cannot close or open a tag or an
+// attribute.
 func escape(s string) string { return printable(escaper.Replace(s)) }
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")

@@ -25,7 +25,8 @@ var cases = [][2]string{
 	{strings.Repeat("ab", 600), strings.Repeat("ab", 900)},
 }
 
-// want compares with a search that knows no tricks, with the text at the beginning of the data, inside, and at its end.
+// want compares with a search that knows no tricks, with the text at the beginning of the data,
+// inside, and at its end.
 func want(t *testing.T, text string, data []byte) {
 	t.Helper()
 	low := strings.ToLower(text)

@@ -8,7 +8,8 @@ import (
 // Fingerprint identifies a message that moves from file to file, or from one mailbox to another.
 type Fingerprint [16]byte
 
-// Fingerprint returns the same value wherever the message is. Equal messages without an id have the same fingerprint.
+// Fingerprint returns the same value wherever the message is. Equal messages without an id have the
+// same fingerprint.
 func (m Message) Fingerprint() (t Fingerprint) {
 	k := m.RecordKey()
 	if m.IsUnnamed() {

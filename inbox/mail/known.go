@@ -2,8 +2,9 @@ package mail
 
 import "strings"
 
-// These words say how c2c knows who wrote a message. c2c finds this out when the message is sent, and stores the word in the message. A
-// program that writes a mailbox file itself can write any word.
+// These words say how c2c knows who wrote a message. c2c finds this out when the message is sent,
+// and stores the word in the message. A program that writes a mailbox file itself can write any
+// word.
 const (
 	ByProcess = "process" // the sender's program runs below the client of its session
 	ByPerson  = "person"  // a person's terminal, or a page with the person's login
@@ -14,8 +15,8 @@ const (
 
 const known = " " + ByProcess + " " + ByPerson + " " + ByOutside + " " + ByHost + " " + ByClaim + " "
 
-// By returns how c2c knows the sender. It returns "" if c2c does not know the sender: another program or an older c2c has stored the
-// message, or c2c itself has written it.
+// By returns how c2c knows the sender. It returns "" if c2c does not know the sender: another
+// program or an older c2c has stored the message, or c2c itself has written it.
 func By(m Message) string {
 	switch {
 	case m.External:

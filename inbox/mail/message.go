@@ -1,4 +1,5 @@
-// Package mail defines a message: its fields, its form in files, and its text for models and people. It does not touch the disk.
+// Package mail defines a message: its fields, its form in files, and its text for models and
+// people. It does not touch the disk.
 package mail
 
 import (
@@ -36,7 +37,8 @@ type Message struct {
 	FromPerson bool // the sender is a person, and c2c has checked that
 	External   bool // the sender is a program or a person outside c2c, see Origin
 
-	// The times of the message. When one of them has passed, package broker sends a notice. 0: not set.
+	// The times of the message. When one of them has passed, package broker sends a notice. 0: not
+	// set.
 	ExpiresAt float64 // Unix seconds: from this time on, the message is not handed over
 	AnswerBy  float64 // Unix seconds: if there is no answer by this time, the sender gets a notice
 	Due       float64 // Unix seconds: if the receiver has not answered by this time, it gets a reminder
@@ -46,15 +48,17 @@ type Message struct {
 	ShownAt   float64 // Unix seconds: when it was handed over before, and perhaps seen; it waits again, see inbox.Mailbox.PutBack
 	Held      string  // the sender's session, if the loop guard holds the message
 
-	// The loop guard (package broker/owed) counts the messages of a chain: each of them was sent because of the message before it,
-	// without other work in between. GuardHops is this count. GuardChain is the id of the first message; empty: this message is the first.
+	// The loop guard (package broker/owed) counts the messages of a chain: each of them was sent
+	// because of the message before it, without other work in between. GuardHops is this count.
+	// GuardChain is the id of the first message; empty: this message is the first.
 	GuardHops  float64
 	GuardChain string
 
 	ToAbsent bool // the receiver was absent when the message was sent, and the sender's receipt said so
 
-	// FromSession is set if the sender chose the id: it is the session of the sender. The id belongs to this session, even when the alias
-	// of the session changes. If the OCaml c2c returns mail to the mailbox, it drops this field; then the id belongs to the alias.
+	// FromSession is set if the sender chose the id: it is the session of the sender. The id
+	// belongs to this session, even when the alias of the session changes. If the OCaml c2c returns
+	// mail to the mailbox, it drops this field; then the id belongs to the alias.
 	FromSession string
 
 	KnownBy   string // how c2c knows the sender, see By
@@ -69,11 +73,13 @@ type Message struct {
 	Position       int    // the position of a leased message in its file; the first is 0
 }
 
-// Handle returns the name of the message in its lease, for the ack. This name is the id, except for a second message with the same id.
+// Handle returns the name of the message in its lease, for the ack. This name is the id, except for
+// a second message with the same id.
 func (m Message) Handle() string { return cmp.Or(m.LeaseHandle, m.ID) }
 
-// Key distinguishes messages. Ids alone do not: two senders may use the same id, and so may two sessions that had the same alias one
-// after the other. A file of another program may even have an id twice.
+// Key distinguishes messages. Ids alone do not: two senders may use the same id, and so may two
+// sessions that had the same alias one after the other. A file of another program may even have an
+// id twice.
 type Key struct {
 	Session, From, ID string
 	What              string // the content, or the time, see RecordKey
@@ -84,8 +90,8 @@ type Key struct {
 // Key returns the key of the message.
 func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, abroad(m), m.ShownAt} }
 
-// abroad returns the receiver if it is on another host, else "". A post to birch#review@devbox is in a room of the host devbox, but its
-// receiver, birch, is on this host.
+// abroad returns the receiver if it is on another host, else "". A post to birch#review@devbox is
+// in a room of the host devbox, but its receiver, birch, is on this host.
 func abroad(m Message) string {
 	if at := strings.IndexByte(m.To, '@'); at < 0 || strings.IndexByte(m.To[:at], '#') > 0 {
 		return ""
@@ -93,8 +99,8 @@ func abroad(m Message) string {
 	return strings.ToLower(m.To)
 }
 
-// RecordKey is Key for comparing with the archive. The key of an ephemeral message has the time instead of the content, because the
-// archive does not keep that content.
+// RecordKey is Key for comparing with the archive. The key of an ephemeral message has the time
+// instead of the content, because the archive does not keep that content.
 func (m Message) RecordKey() Key {
 	if m.Ephemeral {
 		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS)), abroad(m), m.ShownAt}
@@ -102,8 +108,9 @@ func (m Message) RecordKey() Key {
 	return m.Key()
 }
 
-// RoomOf returns the room in address, which is the receiver of a post, or "" if there is no room in it. The room stands after a #, as
-// in birch#review, or birch#review@devbox if the room is on another host.
+// RoomOf returns the room in address, which is the receiver of a post, or "" if there is no room in
+// it. The room stands after a #, as in birch#review, or birch#review@devbox if the room is on
+// another host.
 func RoomOf(address string) string {
 	if _, room, _ := strings.Cut(address, "#"); ValidRoom(room) {
 		return room
@@ -111,8 +118,8 @@ func RoomOf(address string) string {
 	return ""
 }
 
-// ValidRoom reports whether name can be the name of a room, also with a host, as in review@devbox. The OCaml c2c allows the same
-// characters.
+// ValidRoom reports whether name can be the name of a room, also with a host, as in review@devbox.
+// The OCaml c2c allows the same characters.
 func ValidRoom(name string) bool {
 	room, host, far := strings.Cut(name, "@")
 	wrong := func(c rune) bool {
@@ -130,7 +137,8 @@ func (m Message) HasChosenID() bool { return m.FromSession != "" }
 // IsRecorded reports whether the archive gets a record of the message, perhaps without its content.
 func (m Message) IsRecorded() bool { return !m.Ephemeral || m.HasChosenID() }
 
-// SameReceiver reports whether two messages of one mailbox have the same receiver. They always have, except in the outbox for another host.
+// SameReceiver reports whether two messages of one mailbox have the same receiver. They always
+// have, except in the outbox for another host.
 func SameReceiver(a, b Message) bool { return abroad(a) == abroad(b) }
 
 // SameSender reports whether the same sender gave two messages their ids.
@@ -147,8 +155,9 @@ type Field struct {
 	Value json.RawMessage
 }
 
-// ValidName reports whether s can be the id of a session or of a message. Such an id must be safe as a part of a file name on every
-// system. Callers refuse an invalid id and never repair it, so two ids never share a file.
+// ValidName reports whether s can be the id of a session or of a message. Such an id must be safe
+// as a part of a file name on every system. Callers refuse an invalid id and never repair it, so
+// two ids never share a file.
 func ValidName(s string) bool {
 	if len(s) == 0 || len(s) > 128 {
 		return false
@@ -163,7 +172,8 @@ func ValidName(s string) bool {
 	return true
 }
 
-// CheckName returns an error unless ValidName(s). The argument kind says in the error what s is, such as "session id".
+// CheckName returns an error unless ValidName(s). The argument kind says in the error what s is,
+// such as "session id".
 func CheckName(kind, s string) error {
 	if ValidName(s) {
 		return nil
@@ -171,8 +181,9 @@ func CheckName(kind, s string) error {
 	return fmt.Errorf("%s %q must have 1 to 128 characters of A-Z a-z 0-9 . _ - and begin with a letter or a digit", kind, s)
 }
 
-// Sender returns the sender's alias, or the address of a sender on another machine, for display outside an envelope. It returns "" for
-// anything else, because a peer may send a sentence as its alias.
+// Sender returns the sender's alias, or the address of a sender on another machine, for display
+// outside an envelope. It returns "" for anything else, because a peer may send a sentence as its
+// alias.
 func (m Message) Sender() string {
 	if _, _, remote := SplitAddress(m.From); !remote && CheckAlias(m.From) != nil {
 		return ""
@@ -180,7 +191,8 @@ func (m Message) Sender() string {
 	return m.From
 }
 
-// CheckAlias returns an error if s cannot be an alias. Some valid aliases are reserved, see sessions.CheckAlias.
+// CheckAlias returns an error if s cannot be an alias. Some valid aliases are reserved, see
+// sessions.CheckAlias.
 func CheckAlias(s string) error {
 	if len(s) < 1 || len(s) > 64 {
 		return fmt.Errorf("alias %q must have 1 to 64 characters", s)
@@ -196,21 +208,23 @@ func CheckAlias(s string) error {
 	return nil
 }
 
-// SplitAddress splits an address such as birch@devbox into the alias of a session and its machine. If ok is false, it is no such address.
+// SplitAddress splits an address such as birch@devbox into the alias of a session and its machine.
+// If ok is false, it is no such address.
 func SplitAddress(address string) (alias, host string, ok bool) {
 	alias, host, ok = strings.Cut(address, "@")
 	host = strings.ToLower(host)
 	return alias, host, ok && CheckAlias(alias) == nil && CheckHost(host) == nil
 }
 
-// IsAddress reports whether name is an alias, such as birch, or the address of a session on another machine, such as birch@devbox. Such
-// a name is safe outside an envelope.
+// IsAddress reports whether name is an alias, such as birch, or the address of a session on another
+// machine, such as birch@devbox. Such a name is safe outside an envelope.
 func IsAddress(name string) bool {
 	_, _, remote := SplitAddress(name)
 	return remote || CheckAlias(name) == nil
 }
 
-// SafeAlias returns an alias from a file, or "(unknown)" if the alias is invalid, because it might look like a sentence of c2c.
+// SafeAlias returns an alias from a file, or "(unknown)" if the alias is invalid, because it might
+// look like a sentence of c2c.
 func SafeAlias(alias string) string {
 	if IsAddress(alias) {
 		return alias
@@ -218,15 +232,17 @@ func SafeAlias(alias string) string {
 	return "(unknown)"
 }
 
-// ShortSession returns a hash of a session's id. Another machine uses the hash instead of the id if the id would be too long there.
+// ShortSession returns a hash of a session's id. Another machine uses the hash instead of the id if
+// the id would be too long there.
 func ShortSession(sid string) string {
 	sum := sha256.Sum256([]byte(sid))
 	return hex.EncodeToString(sum[:16])
 }
 
-// RemoteSession returns the id that a session of the host peer has on this machine. If sid is empty, it uses the alias instead. The id has
-// a dot after the host name, and a host name has no dot, so the sessions of two hosts never share an id. If a hyphen followed the host
-// name, box-1 on dev and 1 on dev-box would get the same id.
+// RemoteSession returns the id that a session of the host peer has on this machine. If sid is
+// empty, it uses the alias instead. The id has a dot after the host name, and a host name has no
+// dot, so the sessions of two hosts never share an id. If a hyphen followed the host name, box-1 on
+// dev and 1 on dev-box would get the same id.
 func RemoteSession(peer, sid, alias string) string {
 	if sid == "" {
 		sid = "alias-" + strings.ToLower(alias)
@@ -248,9 +264,10 @@ func CheckHost(name string) error {
 	return nil
 }
 
-// NewID returns a UUIDv7 (RFC 9562 section 5.7). We make it here because the usual package links net, which doubles the start time
-// of a hook. The random bits are of the runtime's ChaCha8 generator, which the system has seeded: nobody can guess them. The first use of
-// crypto/rand would start a timer, and with it the runtime's poller, which costs four system calls.
+// NewID returns a UUIDv7 (RFC 9562 section 5.7). We make it here because the usual package links
+// net, which doubles the start time of a hook. The random bits are of the runtime's ChaCha8
+// generator, which the system has seeded: nobody can guess them. The first use of crypto/rand would
+// start a timer, and with it the runtime's poller, which costs four system calls.
 func NewID(now time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[8:], rand.Uint64())
@@ -279,7 +296,8 @@ func (m Message) Time() time.Time { return FromSeconds(m.TS) }
 // lastTime is the latest time that JSON and RFC 3339 can write in any time zone.
 var lastTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// FromSeconds converts a time from a file. Other programs write these files, so the number may be anything.
+// FromSeconds converts a time from a file. Other programs write these files, so the number may be
+// anything.
 func FromSeconds(s float64) time.Time {
 	return time.UnixMicro(int64(min(max(s, 0), Seconds(lastTime)) * 1e6))
 }
@@ -287,7 +305,8 @@ func FromSeconds(s float64) time.Time {
 // Seconds converts a time to Unix seconds, the form in files.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// textNames are the names of the text fields, in their order in a file. The first three are always there, and the field ts follows them.
+// textNames are the names of the text fields, in their order in a file. The first three are always
+// there, and the field ts follows them.
 var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held", "guard_chain",
 	"known_by", "started_by"}
 
@@ -309,7 +328,8 @@ func (m *Message) texts() [len(textNames)]*string {
 	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain, &m.KnownBy, &m.StartedBy}
 }
 
-// AppendFields appends the fields of the message to b, with sep before the first field and commas between the fields.
+// AppendFields appends the fields of the message to b, with sep before the first field and commas
+// between the fields.
 func (m Message) AppendFields(b []byte, sep string) []byte {
 	for i, text := range m.texts() {
 		if i < required && !(m.ContentDropped && i == content) || *text != "" {

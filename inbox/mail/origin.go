@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Origin is the field "outside" of a message. In a message from outside it says where the message comes from. In an answer to such a
-// message it says which earlier message the answer replaces, and which files go with the answer. The sender chooses the words in an
-// Origin, so two senders may use the same chat id.
+// Origin is the field "outside" of a message. In a message from outside it says where the message
+// comes from. In an answer to such a message it says which earlier message the answer replaces, and
+// which files go with the answer. The sender chooses the words in an Origin, so two senders may use
+// the same chat id.
 type Origin struct {
 	ChatID   string `json:"chat_id,omitempty"`
 	Identity string `json:"identity,omitempty"` // the writer, if the sender is a bridge for several people
@@ -27,11 +28,12 @@ type File struct {
 	SHA256 string `json:"sha256"` // in hex
 }
 
-// ExternalPrefix is the beginning of the session name of each sender outside, and of no other session name.
+// ExternalPrefix is the beginning of the session name of each sender outside, and of no other
+// session name.
 const ExternalPrefix = "external-"
 
-// CheckSender returns an error if name cannot be the name of a sender outside. The name must be in lower case, because it is a part of
-// file names, and some file systems ignore case.
+// CheckSender returns an error if name cannot be the name of a sender outside. The name must be in
+// lower case, because it is a part of file names, and some file systems ignore case.
 func CheckSender(name string) error {
 	const limit = 64 - len(ExternalPrefix)
 	if err := CheckAlias(name); err != nil {
@@ -68,8 +70,8 @@ func (m *Message) SetOrigin(o Origin) error {
 	return nil
 }
 
-// Origin returns the Origin that SetOrigin has put into the message. The result ok is false if there is none, or if another program has
-// put something else there.
+// Origin returns the Origin that SetOrigin has put into the message. The result ok is false if
+// there is none, or if another program has put something else there.
 func (m Message) Origin() (o Origin, ok bool) {
 	i := slices.IndexFunc(m.Extra, func(f Field) bool { return f.Name == outsideField })
 	if i < 0 || json.Unmarshal(m.Extra[i].Value, &o) != nil || o.check() != nil {
@@ -78,8 +80,9 @@ func (m Message) Origin() (o Origin, ok bool) {
 	return o, true
 }
 
-// OriginAttributes returns, for a message from outside, the fields of Origin by which a reader distinguishes conversations: pairs of a
-// name and a value. The values contain no character that could end a tag or an attribute.
+// OriginAttributes returns, for a message from outside, the fields of Origin by which a reader
+// distinguishes conversations: pairs of a name and a value. The values contain no character that
+// could end a tag or an attribute.
 func (m Message) OriginAttributes() (all [][2]string) {
 	o, ok := m.Origin()
 	if !ok || !m.External {
@@ -93,7 +96,8 @@ func (m Message) OriginAttributes() (all [][2]string) {
 	return all
 }
 
-// CheckWord returns an error if s cannot be a chat id, an identity or a path from outside. The argument kind says in the error what s is.
+// CheckWord returns an error if s cannot be a chat id, an identity or a path from outside. The
+// argument kind says in the error what s is.
 func CheckWord(kind, s string) error {
 	const signs = "._:@+=/#~-"
 	ok := len(s) <= maxName

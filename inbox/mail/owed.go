@@ -2,21 +2,24 @@ package mail
 
 import "slices"
 
-// These words say how urgent an answer is (the field bucket). The time for the answer depends on them.
+// These words say how urgent an answer is (the field bucket). The time for the answer depends on
+// them.
 const (
 	Blocking = "blocking"
 	Urgent   = "urgent"
 	Normal   = "normal"
 )
 
-// owedNames are the fields that follow from kind, tag and due. We write them for other programs, and do not read them.
+// owedNames are the fields that follow from kind, tag and due. We write them for other programs,
+// and do not read them.
 var owedNames = [...]string{"action_required", "reply_required", "bucket"}
 
-// Asks reports whether the kind of the message asks for an action and an answer (SPEC-091 section 5.3).
+// Asks reports whether the kind of the message asks for an action and an answer (SPEC-091 section
+// 5.3).
 func (m Message) Asks() bool { return m.Kind == "question" || m.Kind == "task" || m.Kind == "review" }
 
-// Owes reports whether the receiver owes an answer. Nobody owes an answer to a message that asks but has no Due: it was sent to many
-// sessions, or by a program that does not know this field.
+// Owes reports whether the receiver owes an answer. Nobody owes an answer to a message that asks
+// but has no Due: it was sent to many sessions, or by a program that does not know this field.
 func (m Message) Owes() bool { return m.Due > 0 && m.Asks() }
 
 // Bucket returns how urgent the message is for its sender.

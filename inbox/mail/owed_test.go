@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What follows from kind, tag and due is written for others, and never read back: it stands there once, and is right.
+// What follows from kind, tag and due is written for others, and never read back: it stands there
+// once, and is right.
 func TestWhatAMessageAsksForIsWrittenOnce(t *testing.T) {
 	const asks = `"action_required":true,"reply_required":true,"bucket":"urgent"`
 	m := Message{From: "amber", To: "birch", Content: "x", TS: 1, ID: "m", Kind: "question", Tag: "urgent", Due: 5}

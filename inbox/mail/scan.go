@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// For at most fewIDs ids it is faster to search for the bytes of each id than to read every id in the data.
+// For at most fewIDs ids it is faster to search for the bytes of each id than to read every id in
+// the data.
 const fewIDs = 4
 
-// mentions reports whether data may have a message with one of the ids. It searches for the bytes of the field, in every spelling that
-// known programs use, because parsing takes a hundred times as long.
+// mentions reports whether data may have a message with one of the ids. It searches for the bytes
+// of the field, in every spelling that known programs use, because parsing takes a hundred times as
+// long.
 func mentions(data []byte, ids map[string]bool) bool { return mentionsAs(data, "message_id", ids) }
 
 func mentionsAs(data []byte, name string, ids map[string]bool) bool {
@@ -32,8 +34,9 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	return false
 }
 
-// nextText returns the raw text of the next field with a name, and the data after the text. It returns nil if there is no such field.
-// The argument field is a finder of the name with its quotes. In a body the quotes are escaped, so no body looks like a field.
+// nextText returns the raw text of the next field with a name, and the data after the text. It
+// returns nil if there is no such field. The argument field is a finder of the name with its
+// quotes. In a body the quotes are escaped, so no body looks like a field.
 func nextText(data []byte, field *Finder) (value, rest []byte) {
 	for {
 		i := field.Index(data)
@@ -49,9 +52,10 @@ func nextText(data []byte, field *Finder) (value, rest []byte) {
 	}
 }
 
-// EachLink calls f for each answer in a file, with the id of the answer and the id of the message that it answers. It does not parse
-// the messages, which would take a hundred times as long. The result others reports whether the file has further answers, which must be
-// parsed: they share a line, or are not in c2c's spelling.
+// EachLink calls f for each answer in a file, with the id of the answer and the id of the message
+// that it answers. It does not parse the messages, which would take a hundred times as long. The
+// result others reports whether the file has further answers, which must be parsed: they share a
+// line, or are not in c2c's spelling.
 func EachLink(file []byte, f func(id, answers string)) (others bool) {
 	word, to, own := NewFinder("in_reply_to"), NewFinder(`"in_reply_to"`), NewFinder(`"message_id"`)
 	for {
@@ -69,8 +73,8 @@ func EachLink(file []byte, f func(id, answers string)) (others bool) {
 	}
 }
 
-// linkOf returns the id of the message on a line, and the id of the message that it answers. The result ok is false if the line must be
-// parsed.
+// linkOf returns the id of the message on a line, and the id of the message that it answers. The
+// result ok is false if the line must be parsed.
 func linkOf(line []byte, messageID, inReplyTo *Finder) (id, answers string, ok bool) {
 	to, rest := nextText(line, inReplyTo)
 	own, more := nextText(line, messageID)
@@ -80,13 +84,15 @@ func linkOf(line []byte, messageID, inReplyTo *Finder) (id, answers string, ok b
 	return string(own), string(to), ok
 }
 
-// HoldsAnswer makes a function for inbox.Query.Holds. The function reports whether the data may have an answer to one of the ids.
+// HoldsAnswer makes a function for inbox.Query.Holds. The function reports whether the data may
+// have an answer to one of the ids.
 func HoldsAnswer(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mentionsAs(data, "in_reply_to", ids) }
 }
 
-// HoldsSender makes a function for inbox.Query.Holds. The function reports whether the data may have a message from one of the senders;
-// each name is an alias or the id of a session. In a body the quotes are escaped, so no body looks like a field.
+// HoldsSender makes a function for inbox.Query.Holds. The function reports whether the data may
+// have a message from one of the senders; each name is an alias or the id of a session. In a body
+// the quotes are escaped, so no body looks like a field.
 func HoldsSender(names []string) func(data []byte) bool {
 	var marks [][]byte
 	for _, field := range []string{`"from_alias"`, `"from_session"`} {
@@ -100,13 +106,14 @@ func HoldsSender(names []string) func(data []byte) bool {
 	}
 }
 
-// HoldsID makes a function for inbox.Query.Holds. The function reports whether the data may have a message with one of the ids.
+// HoldsID makes a function for inbox.Query.Holds. The function reports whether the data may have a
+// message with one of the ids.
 func HoldsID(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mayHold(data, ids) }
 }
 
-// mayHold reports whether a mailbox file may have a message with one of the ids. If c2c made such an id for a message without one
-// (legacy-…), the id is in no file, so mayHold returns true.
+// mayHold reports whether a mailbox file may have a message with one of the ids. If c2c made such
+// an id for a message without one (legacy-…), the id is in no file, so mayHold returns true.
 func mayHold(file []byte, ids map[string]bool) bool {
 	if mentions(file, ids) {
 		return true
@@ -122,8 +129,8 @@ func mayHold(file []byte, ids map[string]bool) bool {
 // IsAmong reports whether id or its short form is in ids.
 func IsAmong(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
 
-// LinesWith returns the offsets of the lines that may have one of the ids. It does not parse the lines, which would take a hundred
-// times as long.
+// LinesWith returns the offsets of the lines that may have one of the ids. It does not parse the
+// lines, which would take a hundred times as long.
 func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 	if len(ids) > fewIDs {
 		EachID(data, func(id string, start int) {
@@ -164,8 +171,9 @@ func EachID(data []byte, f func(id string, start int)) {
 	}
 }
 
-// HoldsShownID makes a function for inbox.Query.Holds. The function reports whether the data may have a message whose id, or the short
-// form of its id, is in ids. If the argument holds is not nil, the function reports true only if holds does, too.
+// HoldsShownID makes a function for inbox.Query.Holds. The function reports whether the data may
+// have a message whose id, or the short form of its id, is in ids. If the argument holds is not
+// nil, the function reports true only if holds does, too.
 func HoldsShownID(ids map[string]bool, holds func([]byte) bool) func(data []byte) bool {
 	var few []*Finder
 	legacy := false

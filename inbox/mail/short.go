@@ -5,11 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// ShortLen is the number of characters of a UUID that c2c shows. A user must type at least so many characters of its beginning or its end.
+// ShortLen is the number of characters of a UUID that c2c shows. A user must type at least so many
+// characters of its beginning or its end.
 const ShortLen = 8
 
-// ShortID returns an id as c2c shows it to people and models: of a UUID the last characters, because the first ones are the time. Any
-// other id was chosen by its sender, and stays whole.
+// ShortID returns an id as c2c shows it to people and models: of a UUID the last characters,
+// because the first ones are the time. Any other id was chosen by its sender, and stays whole.
 func ShortID(id string) string {
 	if !IsUUID(id) {
 		return id
@@ -31,8 +32,9 @@ func isHex(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF-") == ""
 }
 
-// FirstWords returns the beginning of the content as one line of at most limit characters. The line has no control sequences for
-// terminals, and nothing that looks like a tag by which a client tells its model who is speaking.
+// FirstWords returns the beginning of the content as one line of at most limit characters. The line
+// has no control sequences for terminals, and nothing that looks like a tag by which a client tells
+// its model who is speaking.
 func (m Message) FirstWords(limit int) string {
 	text := m.Content[:min(len(m.Content), 8*limit)]
 	text = escapeFrames(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))

@@ -18,8 +18,9 @@ var unseen = &unicode.RangeTable{
 	LatinOffset: 1,
 }
 
-// Visible escapes each character of a foreign text that controls a terminal or reorders a line. It writes \u and the character's
-// number, which in JSON means the same character. It does not change the characters in keep.
+// Visible escapes each character of a foreign text that controls a terminal or reorders a line. It
+// writes \u and the character's number, which in JSON means the same character. It does not change
+// the characters in keep.
 func Visible(text, keep string) string {
 	hidden := func(r rune) bool {
 		return (unicode.IsControl(r) || unicode.Is(unseen, r)) && !strings.ContainsRune(keep, r)
@@ -56,8 +57,8 @@ func isPlain(text, keep string) bool {
 	return true
 }
 
-// VisibleWriter writes text to W as Visible returns it, but does not change newlines and tabs. Each Write must have whole characters.
-// Err is the first error of W.
+// VisibleWriter writes text to W as Visible returns it, but does not change newlines and tabs. Each
+// Write must have whole characters. Err is the first error of W.
 type VisibleWriter struct {
 	W   io.Writer
 	Err error

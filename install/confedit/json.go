@@ -10,9 +10,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A JSON is a parsed JSON file, perhaps with comments. hujson keeps the white space and the comments around each value. Text outside an
-// edit stays as it is. c2c does not use hujson's Patch: Patch also removes the comments before a member, and does not format the text
-// that it inserts.
+// A JSON is a parsed JSON file, perhaps with comments. hujson keeps the white space and the
+// comments around each value. Text outside an edit stays as it is. c2c does not use hujson's Patch:
+// Patch also removes the comments before a member, and does not format the text that it inserts.
 type JSON struct {
 	path    string // for errors
 	src     []byte // the text as it was read
@@ -42,8 +42,8 @@ func ParseJSON(path string, data []byte) (d *JSON, err error) {
 	return d, nil
 }
 
-// EditJSON returns data with the changes that the function edit makes. If edit changes nothing, EditJSON returns data itself,
-// so that a blank file does not become {}.
+// EditJSON returns data with the changes that the function edit makes. If edit changes nothing,
+// EditJSON returns data itself, so that a blank file does not become {}.
 func EditJSON(path string, data []byte, edit func(d *JSON) error) ([]byte, error) {
 	d, err := ParseJSON(path, data)
 	if err == nil {
@@ -63,9 +63,10 @@ func (d *JSON) errorAt(v *hujson.Value, problem string) error {
 	return fmt.Errorf("parse %s: line %d: %s; correct the file or move it away, then run again", d.path, line, problem)
 }
 
-// Find follows a path of member names as far as the path exists. It returns the last value that it reaches, and how many of the names
-// lead to that value. Each value before the last must be an object. Two members with the same name are an error, because clients
-// disagree about which of the two counts.
+// Find follows a path of member names as far as the path exists. It returns the last value that it
+// reaches, and how many of the names lead to that value. Each value before the last must be an
+// object. Two members with the same name are an error, because clients disagree about which of the
+// two counts.
 func (d *JSON) Find(names ...string) (v *hujson.Value, there int, err error) {
 	v = &d.Root
 	for ; there < len(names); there++ {
@@ -119,8 +120,8 @@ func (d *JSON) Put(value any, names ...string) error {
 	return d.Insert(v, names[there], value)
 }
 
-// Replace puts value in the place of old. If both have the same content, it changes nothing, because the person may have
-// formatted old.
+// Replace puts value in the place of old. If both have the same content, it changes nothing,
+// because the person may have formatted old.
 func (d *JSON) Replace(old *hujson.Value, value any) error {
 	v, err := d.render(value, d.indentAt(old), true)
 	if err != nil || bytes.Equal(packed(v), packed(*old)) {
@@ -130,8 +131,9 @@ func (d *JSON) Replace(old *hujson.Value, value any) error {
 	return nil
 }
 
-// Insert adds value at the end of v. If v is an object, the argument name is the name of the new member. A comment after the previous
-// last element stays there. If v had a trailing comma, it has one again.
+// Insert adds value at the end of v. If v is an object, the argument name is the name of the new
+// member. A comment after the previous last element stays there. If v had a trailing comma, it has
+// one again.
 func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	before, kids := children(v)
 	n := len(kids)
@@ -176,7 +178,8 @@ func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	return nil
 }
 
-// Remove removes kid from v. If v is an object, kid is the value of a member, otherwise an element. Comments around kid stay.
+// Remove removes kid from v. If v is an object, kid is the value of a member, otherwise an element.
+// Comments around kid stay.
 func (d *JSON) Remove(v, kid *hujson.Value) {
 	before, kids := children(v)
 	i, last := slices.Index(kids, kid), len(kids)-1
@@ -205,8 +208,8 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 	}
 }
 
-// RemoveEmpty removes the container at the path of names if it is empty, and then each parent that has become empty. It keeps every
-// container that original had.
+// RemoveEmpty removes the container at the path of names if it is empty, and then each parent that
+// has become empty. It keeps every container that original had.
 func (d *JSON) RemoveEmpty(original []byte, names ...string) {
 	for n := len(names); n > 0; n-- {
 		v := d.Root.Find(pointer(names[:n]))
@@ -236,8 +239,8 @@ func (d *JSON) indentAt(v *hujson.Value) string {
 	return indentOf(d.src[:min(v.StartOffset, len(d.src))])
 }
 
-// children returns the values of the members or elements of v (kids), and the white space and comments before each of them
-// and before the closing bracket (before).
+// children returns the values of the members or elements of v (kids), and the white space and
+// comments before each of them and before the closing bracket (before).
 func children(v *hujson.Value) (before []*hujson.Extra, kids []*hujson.Value) {
 	switch v := v.Value.(type) {
 	case *hujson.Object:

@@ -22,30 +22,32 @@ type Statement struct {
 	line    int          // index in TOML.lines
 }
 
-// A TOML is the text of a TOML file, as tomledit parses it. Edits remove and insert whole lines: tomledit's own formatter would change
-// the spacing of the whole file.
+// A TOML is the text of a TOML file, as tomledit parses it. Edits remove and insert whole lines:
+// tomledit's own formatter would change the spacing of the whole file.
 type TOML struct {
 	*tomledit.Document
 	lines []string // with their line ends; a value over several lines is in one element with its key
 	All   []Statement
 }
 
-// ParseTOML parses data. It calls the function refuse for each statement; if refuse returns a text, ParseTOML returns this text as an
-// error. The argument again of refuse says whether the same key occurred before.
+// ParseTOML parses data. It calls the function refuse for each statement; if refuse returns a text,
+// ParseTOML returns this text as an error. The argument again of refuse says whether the same key
+// occurred before.
 func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) string) (*TOML, error) {
 	d := &TOML{lines: tomlLines(data)}
 	wrong := func(line int, problem string) error {
 		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
 		return fmt.Errorf("parse %s: line %d: %s; correct the file or move it away, then run again", path, n, problem)
 	}
-	// Add a line end: without it, the parser takes an unfinished statement at the end for the end of the file.
+	// Add a line end: without it, the parser takes an unfinished statement at the end for the end
+	// of the file.
 	parse := func(lines int) (*tomledit.Document, error) {
 		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
 	}
 	doc, err := parse(len(d.lines))
 	if err != nil {
-		// The parser may notice an error late. So the error is on the first line that cannot be parsed together with the
-		// lines before it.
+		// The parser may notice an error late. So the error is on the first line that cannot be
+		// parsed together with the lines before it.
 		good := sort.Search(len(d.lines)+1, func(n int) bool { _, err := parse(n); return err != nil }) - 1
 		_, problem, _ := strings.Cut(err.Error(), ": ")
 		return nil, wrong(good, problem)
@@ -87,7 +89,8 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 	return d, err
 }
 
-// tomlLines splits data into lines that keep their line ends. A value over several lines stays in one piece.
+// tomlLines splits data into lines that keep their line ends. A value over several lines stays in
+// one piece.
 func tomlLines(data []byte) (lines []string) {
 	sc, start, depth := scanner.New(bytes.NewReader(data)), 0, 0
 	for sc.Next() == nil {
@@ -132,8 +135,8 @@ func (d *TOML) SetValue(s Statement, value string) {
 // A Span stands for the statements TOML.All[First:Behind].
 type Span struct{ First, Behind int }
 
-// Without returns the text without the spans. It removes the statements of each span, the comments and blank lines between them, and the
-// blank lines after the span.
+// Without returns the text without the spans. It removes the statements of each span, the comments
+// and blank lines between them, and the blank lines after the span.
 func (d *TOML) Without(spans []Span) []byte {
 	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
 	out, next := []byte{}, 0 // next is the first line that is not yet copied
@@ -146,7 +149,8 @@ func (d *TOML) Without(spans []Span) []byte {
 			}
 			spans = spans[1:]
 		}
-		// At the end of the file, remove the blank line before our statements. Elsewhere, remove the blank lines after them.
+		// At the end of the file, remove the blank line before our statements. Elsewhere, remove
+		// the blank lines after them.
 		if end == len(d.lines) && first > next && blank(first-1) {
 			first--
 		}

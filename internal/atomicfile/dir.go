@@ -1,8 +1,10 @@
-// Package atomicfile replaces files as a whole: a reader sees the old content or the new content, never a part, even after a power cut.
+// Package atomicfile replaces files as a whole: a reader sees the old content or the new content,
+// never a part, even after a power cut.
 //
-// A Dir is an open directory of ours. Its methods take the name of a file in it: a single path component. The methods never follow a
-// symbolic link, so another process that can write there cannot lead us elsewhere. Any number of goroutines and processes may use the same
-// directory. Whoever reads a file, changes it and writes it back needs a lock (Lock).
+// A Dir is an open directory of ours. Its methods take the name of a file in it: a single path
+// component. The methods never follow a symbolic link, so another process that can write there
+// cannot lead us elsewhere. Any number of goroutines and processes may use the same directory.
+// Whoever reads a file, changes it and writes it back needs a lock (Lock).
 package atomicfile
 
 import (
@@ -18,15 +20,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotOurs says that a file or directory belongs to another user, that others may write to it, or that it has the wrong type.
-// Errors wrap it.
+// ErrNotOurs says that a file or directory belongs to another user, that others may write to it, or
+// that it has the wrong type. Errors wrap it.
 var ErrNotOurs = errors.New("not a private file or directory of ours")
 
-// ErrTooLarge says that a file is larger than any file of ours can become. Errors wrap it. We do not read such a file, because a
-// hostile file may be one large hole: it takes no room on the disk, but would take all our memory.
+// ErrTooLarge says that a file is larger than any file of ours can become. Errors wrap it. We do
+// not read such a file, because a hostile file may be one large hole: it takes no room on the disk,
+// but would take all our memory.
 var ErrTooLarge = errors.New("too large to be a file of ours")
 
-// MaxFile is the largest size of a file that we read, in bytes. It is several times the size of the fullest mailbox.
+// MaxFile is the largest size of a file that we read, in bytes. It is several times the size of the
+// fullest mailbox.
 const MaxFile = 512 << 20
 
 // Dir is an open directory.
@@ -73,8 +77,8 @@ func Create(path string) (*Dir, error) {
 	return Open(path)
 }
 
-// The method private returns d if d is a directory of ours, to which no other user may write. Otherwise it closes d and returns an
-// error.
+// The method private returns d if d is a directory of ours, to which no other user may write.
+// Otherwise it closes d and returns an error.
 func (d *Dir) private() (*Dir, error) {
 	var st unix.Stat_t
 	err := retry(func() error { return unix.Fstat(d.fd(), &st) })
@@ -116,7 +120,8 @@ func (d *Dir) Replaced() (bool, error) {
 // Close closes the directory.
 func (d *Dir) Close() error { return d.h.Close() }
 
-// After Sync, all renames, new names and removals in the directory survive a power cut. Its error is a *SyncError.
+// After Sync, all renames, new names and removals in the directory survive a power cut. Its error
+// is a *SyncError.
 func (d *Dir) Sync() error {
 	if err := d.h.sync(); err != nil {
 		return &SyncError{d.path, errors.Unwrap(err)}
@@ -133,7 +138,8 @@ type SyncError struct {
 func (e *SyncError) Error() string { return fmt.Sprintf("sync directory %q: %v", e.Path, e.Err) }
 func (e *SyncError) Unwrap() error { return e.Err }
 
-// Sub opens the directory called name in d. If create is set and there is no such directory, Sub makes it first.
+// Sub opens the directory called name in d. If create is set and there is no such directory, Sub
+// makes it first.
 func (d *Dir) Sub(name string, create bool) (*Dir, error) {
 	sub, err := d.sub(name)
 	if !create || !errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +166,8 @@ func (d *Dir) sub(name string) (*Dir, error) {
 	return (&Dir{beneath: beneath{newHandle(fd, path), path}, uid: d.uid}).private()
 }
 
-// mkdir makes a directory. If the directory exists, that is no error, because another process may have made it at the same time.
+// mkdir makes a directory. If the directory exists, that is no error, because another process may
+// have made it at the same time.
 func (d *beneath) mkdir(name string) error {
 	err := unix.Mkdirat(d.fd(), name, 0o700)
 	if errors.Is(err, fs.ErrExist) {

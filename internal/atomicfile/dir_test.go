@@ -297,7 +297,8 @@ func TestRewriteGivesTheModeAndLeavesOtherProgramsFilesAlone(t *testing.T) {
 	}
 }
 
-// The directory was renamed, and another has its place: names are still resolved below the one that is open.
+// The directory was renamed, and another has its place: names are still resolved below the one that
+// is open.
 func TestStatLooksBelowTheOpenDirectory(t *testing.T) {
 	d, path := newDir(t)
 	if err := errors.Join(d.Write("f", []byte("ours")), os.Symlink("f", filepath.Join(path, "link"))); err != nil {
@@ -350,7 +351,8 @@ func TestTheSizeOfAFileMovesNoReader(t *testing.T) {
 	}
 }
 
-// Another program may replace its file while we write the new content: then the program's version stays.
+// Another program may replace its file while we write the new content: then the program's version
+// stays.
 func TestRewriteChecksWhenTheNewContentIsReady(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "settings.json")

@@ -14,15 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The type beneath is an open directory, for system calls that take a directory and the name of a file in it.
+// The type beneath is an open directory, for system calls that take a directory and the name of a
+// file in it.
 type beneath struct {
 	h    *Handle
 	path string
 }
 
-// openBeneath opens the file called name in the directory, unless the file is a symbolic link. The name is one path component, so no
-// other part of the path can be a link, and the flag O_NOFOLLOW is enough. Every Linux kernel and macOS have this flag, but not all
-// have openat2. (os.Root would follow a link that stays inside the directory.)
+// openBeneath opens the file called name in the directory, unless the file is a symbolic link. The
+// name is one path component, so no other part of the path can be a link, and the flag O_NOFOLLOW
+// is enough. Every Linux kernel and macOS have this flag, but not all have openat2. (os.Root would
+// follow a link that stays inside the directory.)
 func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	fd, err := d.descriptor(name, flag)
 	if err != nil {
@@ -58,8 +60,8 @@ func component(name string) error {
 	return nil
 }
 
-// fail adds the operation and the name to an error. If the kernel has refused a link, a FIFO or the like, the result matches
-// ErrNotOurs, as the errors of our own checks do.
+// fail adds the operation and the name to an error. If the kernel has refused a link, a FIFO or the
+// like, the result matches ErrNotOurs, as the errors of our own checks do.
 func (d *beneath) fail(verb, name string, err error) error {
 	var pe *fs.PathError
 	if err != nil && errors.As(err, &pe) {
@@ -86,7 +88,8 @@ func notOurs(mode uint32, uid, ours int) error {
 	return fmt.Errorf("%w: it belongs to uid %d: run c2c as that user, or chown it to uid %d", ErrNotOurs, uid, ours)
 }
 
-// nameError formats its text only when the text is needed. Most errors of this type say "no such file", and callers drop them.
+// nameError formats its text only when the text is needed. Most errors of this type say "no such
+// file", and callers drop them.
 type nameError struct {
 	verb, dir, name string
 	err             error
@@ -101,13 +104,15 @@ func (e *nameError) Unwrap() error { return e.err }
 // IsInTheWay reports whether err means that a foreign file has the name of one of our files.
 func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
 
-// Open opens a regular file of ours. With os.O_CREATE it makes a missing file, which no other user may read. The file may have further
-// hard links, because only we can link a file into a directory of ours.
+// Open opens a regular file of ours. With os.O_CREATE it makes a missing file, which no other user
+// may read. The file may have further hard links, because only we can link a file into a directory
+// of ours.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	if err := component(name); err != nil {
 		return nil, err
 	}
-	// O_NONBLOCK: if somebody has put a FIFO there, it must not block us. For a regular file the flag has no effect.
+	// O_NONBLOCK: if somebody has put a FIFO there, it must not block us. For a regular file the
+	// flag has no effect.
 	f, err := d.openBeneath(name, flag|syscall.O_NONBLOCK)
 	if err != nil {
 		return nil, d.fail("open", name, err)
@@ -123,12 +128,13 @@ func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// ClockTick bounds the delay of file times: the time that the kernel gives a file may be so much earlier than the clock that processes
-// read.
+// ClockTick bounds the delay of file times: the time that the kernel gives a file may be so much
+// earlier than the clock that processes read.
 const ClockTick = 10 * time.Millisecond
 
-// Version identifies the content of a file: it changes when the file is replaced or when data is appended. The new file may get the
-// inode of the old one, but not its time, unless both were written in the same tick of the clock.
+// Version identifies the content of a file: it changes when the file is replaced or when data is
+// appended. The new file may get the inode of the old one, but not its time, unless both were
+// written in the same tick of the clock.
 type Version struct {
 	inode       uint64
 	size, mtime int64
@@ -137,7 +143,8 @@ type Version struct {
 // Size returns the size of the file in bytes.
 func (v Version) Size() int64 { return v.size }
 
-// IsOfSameFile reports whether two versions with the same path are versions of one file: it was changed between them, but not replaced.
+// IsOfSameFile reports whether two versions with the same path are versions of one file: it was
+// changed between them, but not replaced.
 func (v Version) IsOfSameFile(other Version) bool { return v.inode == other.inode }
 
 // VersionOf returns the version of a file.
@@ -150,15 +157,17 @@ func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) 
 // Read returns the content of a file. If there is no such file, the error matches fs.ErrNotExist.
 func (d *Dir) Read(name string) ([]byte, error) { return d.ReadMost(name, MaxFile) }
 
-// ReadMost is Read for a file of at most limit bytes. For a larger file the error matches ErrTooLarge.
+// ReadMost is Read for a file of at most limit bytes. For a larger file the error matches
+// ErrTooLarge.
 func (d *Dir) ReadMost(name string, limit int64) ([]byte, error) {
 	data, _, err := d.readVersion(name, limit)
 	return data, err
 }
 
-// ReadVersion is Read that also returns the version. If the file is written and replaced in one tick of the clock, both contents may
-// have the same version. The result settled is true if that can no longer happen: the file was more than a second old when it was read,
-// and every tick is shorter.
+// ReadVersion is Read that also returns the version. If the file is written and replaced in one
+// tick of the clock, both contents may have the same version. The result settled is true if that
+// can no longer happen: the file was more than a second old when it was read, and every tick is
+// shorter.
 func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
 	data, v, err = d.readVersion(name, MaxFile)
 	if err != nil {
@@ -167,7 +176,8 @@ func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, er
 	return data, v, time.Since(time.Unix(0, v.mtime)) > time.Second, nil
 }
 
-// readVersion reads a file of at most limit bytes. It makes only four system calls, because a send and a hook read many small files.
+// readVersion reads a file of at most limit bytes. It makes only four system calls, because a send
+// and a hook read many small files.
 func (d *Dir) readVersion(name string, limit int64) ([]byte, Version, error) {
 	h, _, err := d.openHandle(name, os.O_RDONLY)
 	if err != nil {
@@ -226,10 +236,12 @@ func (d *Dir) ReadIf(name string) ([]byte, error) {
 	return data, err
 }
 
-// ReadAll reads an open file from its read position to its end. If the file is larger than MaxFile, the error matches ErrTooLarge.
+// ReadAll reads an open file from its read position to its end. If the file is larger than MaxFile,
+// the error matches ErrTooLarge.
 func ReadAll(f *Handle) ([]byte, error) { return readAll(f, f.Size(), MaxFile) }
 
-// readAll reads size bytes of f, with one call, because a send and a hook read many small files. The file had this size a moment ago.
+// readAll reads size bytes of f, with one call, because a send and a hook read many small files.
+// The file had this size a moment ago.
 func readAll(f io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
@@ -242,8 +254,8 @@ func readAll(f io.Reader, size, limit int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// ReadInto reads an open file into buf, or into new memory if buf is too small. So a search through many files need not allocate memory
-// for each.
+// ReadInto reads an open file into buf, or into new memory if buf is too small. So a search through
+// many files need not allocate memory for each.
 func ReadInto(f *Handle, buf []byte) ([]byte, error) {
 	size := f.Size()
 	if size > MaxFile {
@@ -272,8 +284,8 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// IsFile reports whether name is still a name of the open file f. The number of links of f does not show this, because a backup may be
-// one of the links.
+// IsFile reports whether name is still a name of the open file f. The number of links of f does not
+// show this, because a backup may be one of the links.
 func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	if err := component(name); err != nil {
 		return false, err
@@ -289,8 +301,8 @@ func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	return err == nil && was.Dev == now.Dev && was.Ino == now.Ino, d.fail("stat", name, err)
 }
 
-// The method change checks the name, and then makes the change by calling the function call. It adds verb and name to the error of the
-// call.
+// The method change checks the name, and then makes the change by calling the function call. It
+// adds verb and name to the error of the call.
 func (d *beneath) change(verb, name string, call func() error) error {
 	if err := component(name); err != nil {
 		return err
@@ -306,7 +318,8 @@ func (d *Dir) Touch(name string, at time.Time) error {
 	})
 }
 
-// Rename gives a file another name in the same directory. This change, and the changes below, are durable only after the next Sync.
+// Rename gives a file another name in the same directory. This change, and the changes below, are
+// durable only after the next Sync.
 func (d *Dir) Rename(old, new string) error { return d.Move(old, d, new) }
 
 // Move moves a file to another directory of the same file system.

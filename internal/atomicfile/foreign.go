@@ -13,15 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foreign stands in the names of Rewrite's temporary files at the place of the file's own name. Other programs name their temporary
-// files as Write does, and Sweep must not remove those.
+// foreign stands in the names of Rewrite's temporary files at the place of the file's own name.
+// Other programs name their temporary files as Write does, and Sweep must not remove those.
 const foreign = ".c2c"
 
-// Rewrite is Write for another program's file, in a directory that need not be private. It sets the file's mode. It keeps the owner,
-// because after c2c ran as root the user must still be able to write the file. The file must not be a symbolic link.
+// Rewrite is Write for another program's file, in a directory that need not be private. It sets the
+// file's mode. It keeps the owner, because after c2c ran as root the user must still be able to
+// write the file. The file must not be a symbolic link.
 //
-// Rewrite calls check when the new content is synced, right before it replaces the file. If the other program has changed the file
-// meanwhile, check must return an error: then the file stays, and Rewrite returns the error.
+// Rewrite calls check when the new content is synced, right before it replaces the file. If the
+// other program has changed the file meanwhile, check must return an error: then the file stays,
+// and Rewrite returns the error.
 func Rewrite(path string, data []byte, mode fs.FileMode, check func() error) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -60,7 +62,8 @@ func Remove(path string) error {
 	return errors.Join(d.Remove(filepath.Base(path)), d.Sync())
 }
 
-// Sweep removes the temporary files that processes have left beside a file when they died in Rewrite.
+// Sweep removes the temporary files that processes have left beside a file when they died in
+// Rewrite.
 func Sweep(path string) {
 	if d, err := openDir(filepath.Dir(path)); err == nil {
 		d.sweep(foreign)
@@ -81,8 +84,8 @@ func openDir(dir string) (*Dir, error) {
 	}
 }
 
-// OpenForeign opens another program's file for reading, and returns its size. It opens only a regular file: if there is a pipe in its
-// place, a read would wait for a writer.
+// OpenForeign opens another program's file for reading, and returns its size. It opens only a
+// regular file: if there is a pipe in its place, a read would wait for a writer.
 func OpenForeign(path string) (f *os.File, size int64, err error) {
 	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -99,7 +102,8 @@ func OpenForeign(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// ReadForeign returns the content of another program's file. It returns an error if the file has more than limit bytes.
+// ReadForeign returns the content of another program's file. It returns an error if the file has
+// more than limit bytes.
 func ReadForeign(path string, limit int64) ([]byte, error) {
 	f, size, err := OpenForeign(path)
 	if err != nil {
@@ -112,8 +116,8 @@ func ReadForeign(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// ShutsOut returns an error if we are root and the directory parent belongs to another user, as under `sudo` with that user's HOME. The
-// user could not use a directory that root makes there.
+// ShutsOut returns an error if we are root and the directory parent belongs to another user, as
+// under `sudo` with that user's HOME. The user could not use a directory that root makes there.
 func ShutsOut(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil || os.Geteuid() != 0 {

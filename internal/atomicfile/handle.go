@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handle is an open file that costs less than an *os.File. For an *os.File the runtime makes two more system calls, starts its poller,
-// and sets a finalizer. This matters because a send opens a dozen files, each for a moment. A Handle has no finalizer, so if nobody
-// closes it, it stays open until the process ends. After Close every call fails.
+// Handle is an open file that costs less than an *os.File. For an *os.File the runtime makes two
+// more system calls, starts its poller, and sets a finalizer. This matters because a send opens a
+// dozen files, each for a moment. A Handle has no finalizer, so if nobody closes it, it stays open
+// until the process ends. After Close every call fails.
 type Handle struct {
 	fd   atomic.Int64 // -1: closed
 	name string

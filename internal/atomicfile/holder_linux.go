@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// holder returns the end of an error, which names a process that holds the lock: ": process 123 (c2c)". It returns "" if it finds
-// no such process. For locks of this kind the kernel shows no process id, but it shows which descriptors have such a lock.
+// holder returns the end of an error, which names a process that holds the lock: ": process 123
+// (c2c)". It returns "" if it finds no such process. For locks of this kind the kernel shows no
+// process id, but it shows which descriptors have such a lock.
 func holder(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -1,12 +1,13 @@
-// This part locks files, so that only one goroutine or process at a time reads and writes the data that a lock file
-// protects. It also excludes programs that use lockf.
+// This part locks files, so that only one goroutine or process at a time reads and writes the data
+// that a lock file protects. It also excludes programs that use lockf.
 //
-// The lock is a record lock of an open file description (F_OFD_SETLKW) on a file beside the data. Two other kinds of locks are not
-// enough. A lock of flock(2) does not exclude lockf, which the OCaml c2c uses. A plain POSIX lock does not exclude other
-// goroutines, and it vanishes when the process closes any descriptor of the file. The kernel releases the lock when its holder
-// dies, so no crash leaves one behind. Only the holder of a lock may remove its file; a process that gets the lock of a removed
-// file opens the file anew. The OCaml c2c does not check whether a file was removed, so never remove a lock file that the OCaml c2c
-// may use.
+// The lock is a record lock of an open file description (F_OFD_SETLKW) on a file beside the data.
+// Two other kinds of locks are not enough. A lock of flock(2) does not exclude lockf, which the
+// OCaml c2c uses. A plain POSIX lock does not exclude other goroutines, and it vanishes when the
+// process closes any descriptor of the file. The kernel releases the lock when its holder dies, so
+// no crash leaves one behind. Only the holder of a lock may remove its file; a process that gets
+// the lock of a removed file opens the file anew. The OCaml c2c does not check whether a file was
+// removed, so never remove a lock file that the OCaml c2c may use.
 
 package atomicfile
 
@@ -23,8 +24,8 @@ import (
 // ErrTimeout says that the context ended before the lock was free. The returned errors wrap it.
 var ErrLockTimeout = errors.New("lock is held by another process")
 
-// Lock is an open lock file. The caller holds the lock when Try has returned true, or Wait has returned nil. The zero Lock holds
-// nothing.
+// Lock is an open lock file. The caller holds the lock when Try has returned true, or Wait has
+// returned nil. The zero Lock holds nothing.
 type Lock struct {
 	f    *Handle
 	dir  *Dir
@@ -40,7 +41,8 @@ func OpenLocked(d *Dir, name string) (*Lock, error) {
 	return &Lock{f, d, name}, nil
 }
 
-// Path returns the path of the lock file. When a process releases the lock, it closes the file, and a watch on the file reports this.
+// Path returns the path of the lock file. When a process releases the lock, it closes the file, and
+// a watch on the file reports this.
 func (l *Lock) Path() string { return filepath.Join(l.dir.Path(), l.name) }
 
 // Acquire waits for the lock until ctx ends.
@@ -65,11 +67,12 @@ func WithLock(ctx context.Context, d *Dir, name string, f func() error) (err err
 	return f()
 }
 
-// Try takes the lock if it is free. For a moment it may be held by a wait whose caller gave up, see abandoned.
+// Try takes the lock if it is free. For a moment it may be held by a wait whose caller gave up, see
+// abandoned.
 func (l *Lock) Try() (bool, error) { return l.try(unix.F_WRLCK) }
 
-// Share is Try for a shared lock. Any number of processes may hold the lock by Share at the same time, but none while a process
-// holds it by Try or Wait.
+// Share is Try for a shared lock. Any number of processes may hold the lock by Share at the same
+// time, but none while a process holds it by Try or Wait.
 func (l *Lock) Share() (bool, error) { return l.try(unix.F_RDLCK) }
 
 func (l *Lock) try(kind int16) (bool, error) {
@@ -88,7 +91,8 @@ func (l *Lock) try(kind int16) (bool, error) {
 	}
 }
 
-// reopen opens the file anew if it was removed: a lock on a removed file does not exclude processes that come later.
+// reopen opens the file anew if it was removed: a lock on a removed file does not exclude processes
+// that come later.
 func (l *Lock) reopen() (removed bool, err error) {
 	same, err := l.dir.IsFile(l.name, l.f)
 	if err != nil || same {

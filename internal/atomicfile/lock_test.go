@@ -151,7 +151,8 @@ func TestFreeFileTellsAndTakesNothing(t *testing.T) {
 	}
 }
 
-// Whoever waited for a lock whose file was removed must not have it beside who comes later. A backup may be a hard link.
+// Whoever waited for a lock whose file was removed must not have it beside who comes later. A
+// backup may be a hard link.
 func TestARemovedLockExcludesStill(t *testing.T) {
 	d, path := filelockNewDir(t)
 	for range 5 {

@@ -6,17 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookOnly has the flags with which a file, also a FIFO, is opened only to describe it. On this system the call fails for a symbolic
-// link, because openBeneath adds O_NOFOLLOW.
+// lookOnly has the flags with which a file, also a FIFO, is opened only to describe it. On this
+// system the call fails for a symbolic link, because openBeneath adds O_NOFOLLOW.
 const lookOnly = unix.O_RDONLY | unix.O_NONBLOCK
 
-// syncFD makes written data durable. On this system fsync alone would leave the data in the drive's cache.
+// syncFD makes written data durable. On this system fsync alone would leave the data in the drive's
+// cache.
 func syncFD(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0)
 	return err
 }
 
-// namesIn lists an open directory. It uses package os, because on this system unix.ReadDirent rereads the directory for each block.
+// namesIn lists an open directory. It uses package os, because on this system unix.ReadDirent
+// rereads the directory for each block.
 func namesIn(fd int) ([]string, error) {
 	second, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -2,7 +2,8 @@ package atomicfile
 
 import "golang.org/x/sys/unix"
 
-// lookOnly is the flag with which a file, also a symbolic link or a FIFO, is opened only to describe it.
+// lookOnly is the flag with which a file, also a symbolic link or a FIFO, is opened only to
+// describe it.
 const lookOnly = unix.O_PATH
 
 func syncFD(fd int) error { return unix.Fsync(fd) }

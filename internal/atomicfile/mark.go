@@ -19,8 +19,9 @@ func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
 	return time.Unix(st.Mtim.Unix()), st.Size, nil
 }
 
-// Mark makes a file with this text and this modification time. If the name is taken, the error matches fs.ErrExist. When the file
-// appears, it is complete, but it is not synced. All callers that make the same file must hold the same lock.
+// Mark makes a file with this text and this modification time. If the name is taken, the error
+// matches fs.ErrExist. When the file appears, it is complete, but it is not synced. All callers
+// that make the same file must hold the same lock.
 func (d *Dir) Mark(name, text string, at time.Time) error {
 	tmp := lockedTemp(name)
 	f, err := d.openBeneath(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)

@@ -1,6 +1,6 @@
-// This part keeps a list in a file that only its user may read, such as the tokens of senders. If the file is damaged, every
-// call returns an error until a person has repaired the file; so a damaged list gives nobody a right. A lock file lets only one
-// process at a time change the file.
+// This part keeps a list in a file that only its user may read, such as the tokens of senders. If
+// the file is damaged, every call returns an error until a person has repaired the file; so a
+// damaged list gives nobody a right. A lock file lets only one process at a time change the file.
 
 package atomicfile
 
@@ -16,8 +16,8 @@ import (
 	"sync"
 )
 
-// File is such a file, with content of type T. If the file does not exist, the content is the zero T. Several goroutines may use
-// one File.
+// File is such a file, with content of type T. If the file does not exist, the content is the zero
+// T. Several goroutines may use one File.
 type PrivateFile[T any] struct {
 	Dir     *Dir
 	Name    string
@@ -33,8 +33,8 @@ type PrivateFile[T any] struct {
 	cached T           // the content that Look has read last
 }
 
-// Look returns the content. It reads the file only if the file has changed since the last call. Callers must not change the
-// content.
+// Look returns the content. It reads the file only if the file has changed since the last call.
+// Callers must not change the content.
 func (f *PrivateFile[T]) Look() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,8 +74,8 @@ func (f *PrivateFile[T]) Read() (content T, err error) {
 	return content, nil
 }
 
-// Change reads the content, lets the function edit change it, and writes it, all under the file's lock. When Change returns nil,
-// the new content is on disk.
+// Change reads the content, lets the function edit change it, and writes it, all under the file's
+// lock. When Change returns nil, the new content is on disk.
 func (f *PrivateFile[T]) Change(ctx context.Context, edit func(*T) error) error {
 	return WithLock(ctx, f.Dir, f.Lock, func() error {
 		content, err := f.Read()
@@ -102,7 +102,8 @@ func (f *PrivateFile[T]) Change(ctx context.Context, edit func(*T) error) error 
 	})
 }
 
-// FormatRows returns a list as JSON, with each row on its own line, so that a person can read the file.
+// FormatRows returns a list as JSON, with each row on its own line, so that a person can read the
+// file.
 func FormatRows[T any](rows []T) ([]byte, error) {
 	b := []byte{'['}
 	for i, row := range rows {
@@ -118,8 +119,9 @@ func FormatRows[T any](rows []T) ([]byte, error) {
 	return append(b, "\n]"...), nil
 }
 
-// Read reads a file of at most limit bytes. If another user may read the file, or if the file is larger, Read calls the function damaged
-// with the reason, and returns its error. If there is no file, the error matches fs.ErrNotExist.
+// Read reads a file of at most limit bytes. If another user may read the file, or if the file is
+// larger, Read calls the function damaged with the reason, and returns its error. If there is no
+// file, the error matches fs.ErrNotExist.
 func ReadPrivate(dir *Dir, name string, limit int64, damaged func(error) error) ([]byte, error) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {

@@ -1,4 +1,5 @@
-// This part keeps a short list in a JSON file. A lock file lets only one process at a time change the list.
+// This part keeps a short list in a JSON file. A lock file lets only one process at a time change
+// the list.
 
 package atomicfile
 
@@ -17,7 +18,8 @@ type RecordsLog interface {
 	Error(text string, args ...any)
 }
 
-// File is a file with a list. The file exists only while the list has an entry, so a check of an empty list costs one system call.
+// File is a file with a list. The file exists only while the list has an entry, so a check of an
+// empty list costs one system call.
 type RecordsFile[T comparable] struct {
 	Dir  *Dir
 	Name string
@@ -40,8 +42,8 @@ func (f RecordsFile[T]) Read() (all []T, err error) {
 	return all, nil
 }
 
-// Change calls edit with the list, and stores the list that edit returns. edit may change the entries that it gets. If the file is damaged,
-// Change renames it, and edit gets an empty list.
+// Change calls edit with the list, and stores the list that edit returns. edit may change the
+// entries that it gets. If the file is damaged, Change renames it, and edit gets an empty list.
 func (f RecordsFile[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error {
 	return WithLock(ctx, f.Dir, f.Lock, func() error {
 		before, err := f.Read()
@@ -66,8 +68,9 @@ func (f RecordsFile[T]) Change(ctx context.Context, edit func([]T) ([]T, error))
 	})
 }
 
-// ChangeSeldom is Change for an edit that usually changes nothing. It takes the lock only if edit has changed the list, and then calls edit
-// once more, with the list as it is then. If the list is empty, ChangeSeldom does nothing.
+// ChangeSeldom is Change for an edit that usually changes nothing. It takes the lock only if edit
+// has changed the list, and then calls edit once more, with the list as it is then. If the list is
+// empty, ChangeSeldom does nothing.
 func (f RecordsFile[T]) ChangeSeldom(ctx context.Context, edit func([]T) ([]T, error)) error {
 	before, err := f.Read()
 	if err == nil && len(before) == 0 {

@@ -12,8 +12,8 @@ import (
 
 // Wait waits for the lock until ctx ends. After an error the lock file is closed.
 //
-// It waits in the kernel: a process that tries again and again hardly ever finds a lock free that another process releases and takes again
-// at once.
+// It waits in the kernel: a process that tries again and again hardly ever finds a lock free that
+// another process releases and takes again at once.
 func (l *Lock) Wait(ctx context.Context) error {
 	held, err := l.Try()
 	for err == nil && !held {
@@ -28,17 +28,17 @@ func (l *Lock) Wait(ctx context.Context) error {
 	return err
 }
 
-// A kernelWait is a goroutine that waits in the kernel for the lock of the file f. Go cannot interrupt it, because the runtime installs its
-// signal handlers with SA_RESTART.
+// A kernelWait is a goroutine that waits in the kernel for the lock of the file f. Go cannot
+// interrupt it, because the runtime installs its signal handlers with SA_RESTART.
 type kernelWait struct {
 	f    *Handle
 	done chan error  // gets nil when f has the lock
 	next *kernelWait // in the list abandoned
 }
 
-// abandoned is a list of the waits of this process whose callers gave up. The next caller that waits for the same file takes such a wait
-// over. So a daemon that waits again and again for the lock of a suspended process keeps one thread and one descriptor, and not more each
-// time.
+// abandoned is a list of the waits of this process whose callers gave up. The next caller that
+// waits for the same file takes such a wait over. So a daemon that waits again and again for the
+// lock of a suspended process keeps one thread and one descriptor, and not more each time.
 var abandoned struct {
 	sync.Mutex
 	first *kernelWait
@@ -62,7 +62,8 @@ func (l *Lock) waitInKernel(ctx context.Context) error {
 	}
 }
 
-// startOrTakeOver takes over an abandoned wait for the file f, and then closes f. If there is none, it starts a wait.
+// startOrTakeOver takes over an abandoned wait for the file f, and then closes f. If there is none,
+// it starts a wait.
 func startOrTakeOver(f *Handle) *kernelWait {
 	abandoned.Lock()
 	w := abandoned.first
@@ -128,7 +129,8 @@ const (
 	maxPause   = 4 * time.Millisecond
 )
 
-// WaitUnless tries to get the lock again and again until ctx ends, or until stop returns true. It does not close the lock file.
+// WaitUnless tries to get the lock again and again until ctx ends, or until stop returns true. It
+// does not close the lock file.
 func (l *Lock) WaitUnless(ctx context.Context, stop func() bool) (held bool, err error) {
 	for pause := firstPause; !stop(); pause = min(pause*3/2, maxPause) {
 		if held, err = l.Try(); held || err != nil {

@@ -1,7 +1,8 @@
 // Package daemon starts and stops background processes of c2c, such as the wake daemon of a root.
 //
-// The process that holds the lock on <name>.lock is the daemon. It writes its process id into <name>.pid and its reports into <name>.log.
-// After a crash all three files stay, so no file proves that a daemon runs. The daemon ends when somebody removes <name>.pid.
+// The process that holds the lock on <name>.lock is the daemon. It writes its process id into
+// <name>.pid and its reports into <name>.log. After a crash all three files stay, so no file proves
+// that a daemon runs. The daemon ends when somebody removes <name>.pid.
 package daemon
 
 import (
@@ -38,8 +39,8 @@ type Daemon struct {
 	What         string          // the daemon's name for people
 	Verb         string          // the command of c2c with the subcommands start and stop for this daemon
 	ExtraPIDFile string          // the path of a second file for its process id; empty: none
-	// Prepare, if set, is called with the lock held, before other processes can see that the daemon runs. If Prepare fails,
-	// the daemon does not run.
+	// Prepare, if set, is called with the lock held, before other processes can see that the daemon
+	// runs. If Prepare fails, the daemon does not run.
 	Prepare func() error
 }
 
@@ -55,8 +56,8 @@ func (d Daemon) logFile() string  { return d.Name + ".log" }
 // Log returns the path of the daemon's log.
 func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
 
-// Run makes this process the daemon. It calls the function work, and returns when work has returned. When ctx ends or the pid file is
-// removed, Run cancels the context of work.
+// Run makes this process the daemon. It calls the function work, and returns when work has
+// returned. When ctx ends or the pid file is removed, Run cancels the context of work.
 func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
 	lock, err := atomicfile.OpenLocked(d.Dir, d.lockFile())
 	if err != nil {
@@ -109,7 +110,8 @@ func (d Daemon) Free() error {
 	return err
 }
 
-// errRuns returns the error for a daemon that runs already. pid is 0 if the daemon has only just begun.
+// errRuns returns the error for a daemon that runs already. pid is 0 if the daemon has only just
+// begun.
 func (d Daemon) errRuns(pid int) error {
 	process := ""
 	if pid != 0 {
@@ -133,8 +135,9 @@ func (d Daemon) removePID() error {
 	return nil
 }
 
-// Runs reports whether the daemon runs. It makes no lock file, and does not take the lock. Otherwise a daemon that starts at that moment
-// would find the lock taken, and would believe that another daemon runs.
+// Runs reports whether the daemon runs. It makes no lock file, and does not take the lock.
+// Otherwise a daemon that starts at that moment would find the lock taken, and would believe that
+// another daemon runs.
 func (d Daemon) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
@@ -151,7 +154,8 @@ func (d Daemon) Runs() (bool, error) {
 	return err == nil && !free, err
 }
 
-// Killed reports whether the last daemon was killed: no daemon runs, but its pid file is still there.
+// Killed reports whether the last daemon was killed: no daemon runs, but its pid file is still
+// there.
 func (d Daemon) Killed() (bool, error) {
 	if runs, err := d.Runs(); err != nil || runs {
 		return false, err
@@ -163,8 +167,8 @@ func (d Daemon) Killed() (bool, error) {
 	return err == nil, err
 }
 
-// PID returns the daemon's process id, as the daemon itself sees it; 0 if no daemon runs. It is only for people to read: in
-// another PID namespace another process may have this id.
+// PID returns the daemon's process id, as the daemon itself sees it; 0 if no daemon runs. It is
+// only for people to read: in another PID namespace another process may have this id.
 func (d Daemon) PID() (pid int, err error) {
 	if runs, err := d.Runs(); err != nil || !runs {
 		return 0, err
@@ -183,8 +187,8 @@ func (d Daemon) PID() (pid int, err error) {
 	return pid, nil
 }
 
-// Start starts this program a second time, as the daemon, with args and env in the directory dir. It returns the process id when the daemon
-// has the lock and has written its pid file.
+// Start starts this program a second time, as the daemon, with args and env in the directory dir.
+// It returns the process id when the daemon has the lock and has written its pid file.
 func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
 	log, err := d.openLog()
 	if err != nil {
@@ -260,8 +264,9 @@ func (d Daemon) openLog() (*os.File, error) {
 	return log, nil
 }
 
-// SafeEnv returns the variables in env that are known to hold no secret, and those whose names are in more. Any other variable may hold a
-// secret key, which would stay in the daemon's memory for weeks.
+// SafeEnv returns the variables in env that are known to hold no secret, and those whose names are
+// in more. Any other variable may hold a secret key, which would stay in the daemon's memory for
+// weeks.
 func SafeEnv(env, more []string) []string {
 	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
 		"XDG_RUNTIME_DIR"}, more...)
@@ -271,8 +276,9 @@ func SafeEnv(env, more []string) []string {
 	})
 }
 
-// Stop ends the daemon and returns when it has ended. It removes the pid file repeatedly, because a daemon that is just
-// starting may write the file after the first removal. ran is false if no daemon ran.
+// Stop ends the daemon and returns when it has ended. It removes the pid file repeatedly, because a
+// daemon that is just starting may write the file after the first removal. ran is false if no
+// daemon ran.
 func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stopTime, fmt.Errorf("it still runs after %v", stopTime))
 	defer cancel()

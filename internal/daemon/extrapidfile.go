@@ -13,8 +13,9 @@ import (
 // maxPIDLine is larger than the length of any pid file.
 const maxPIDLine = 32
 
-// writeExtraPIDFile writes the process id to the file that a person has named. It overwrites only an empty file, or the file that a killed
-// daemon of ours has left. A file is from a killed daemon if our own pid file still exists, with the same content.
+// writeExtraPIDFile writes the process id to the file that a person has named. It overwrites only
+// an empty file, or the file that a killed daemon of ours has left. A file is from a killed daemon
+// if our own pid file still exists, with the same content.
 func (d Daemon) writeExtraPIDFile() (err error) {
 	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.ExtraPIDFile, d.What)
 	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)

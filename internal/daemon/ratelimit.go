@@ -1,5 +1,5 @@
-// This part bounds how often something may be done. Each use takes a turn, and turns come back as time passes. The package
-// writes nothing to disk. Only one goroutine at a time may use a Bucket.
+// This part bounds how often something may be done. Each use takes a turn, and turns come back as
+// time passes. The package writes nothing to disk. Only one goroutine at a time may use a Bucket.
 
 package daemon
 
@@ -11,7 +11,8 @@ type Limit struct {
 	Interval time.Duration
 }
 
-// Bucket counts turns against a Limit. The Limit must be the same at every call. The zero Bucket has all turns of the burst left.
+// Bucket counts turns against a Limit. The Limit must be the same at every call. The zero Bucket
+// has all turns of the burst left.
 type Bucket struct {
 	used float64   // turns that were taken and had not come back at the last Take
 	at   time.Time // the time of the last Take

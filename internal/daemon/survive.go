@@ -1,5 +1,6 @@
-// This part recovers panics in goroutines, so that a bug in the work for one root does not end a process that serves many roots.
-// net/http recovers the panic of a handler, but not the panic of a goroutine that a handler or the daemon has started.
+// This part recovers panics in goroutines, so that a bug in the work for one root does not end a
+// process that serves many roots. net/http recovers the panic of a handler, but not the panic of a
+// goroutine that a handler or the daemon has started.
 
 package daemon
 
@@ -15,15 +16,16 @@ import (
 // ErrPanic means that the work panicked. The log has the stack.
 var ErrPanic = errors.New("c2c made a mistake; its log says where")
 
-// The first and the longest pause of Loop before it calls the work again. Therefore even work that always panics at once puts only one
-// stack a minute into the log.
+// The first and the longest pause of Loop before it calls the work again. Therefore even work that
+// always panics at once puts only one stack a minute into the log.
 const (
 	firstPause = time.Second
 	longPause  = time.Minute
 )
 
-// Call calls the function work; the log shows it under the name in what. If work panics, Call logs the stack and returns ErrPanic. The
-// value of the panic may contain the text of a message, so Call logs the value only if it comes from the Go runtime.
+// Call calls the function work; the log shows it under the name in what. If work panics, Call logs
+// the stack and returns ErrPanic. The value of the panic may contain the text of a message, so Call
+// logs the value only if it comes from the Go runtime.
 func Survive(log *slog.Logger, what string, work func() error) (err error) {
 	defer func() {
 		p := recover()
@@ -40,8 +42,8 @@ func Survive(log *slog.Logger, what string, work func() error) (err error) {
 	return work()
 }
 
-// Loop calls the function work. If work panics, Loop pauses and calls it again, until work returns or ctx ends. Each pause is twice as
-// long as the one before, up to longPause.
+// Loop calls the function work. If work panics, Loop pauses and calls it again, until work returns
+// or ctx ends. Each pause is twice as long as the one before, up to longPause.
 func SurviveLoop(ctx context.Context, log *slog.Logger, what string, work func()) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := Survive(log, what, func() error { work(); return nil })

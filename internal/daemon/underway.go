@@ -1,5 +1,5 @@
-// This part counts running requests, so that a server can wait for all of them before it ends. A sync.WaitGroup
-// alone would panic if a request began while the server waits.
+// This part counts running requests, so that a server can wait for all of them before it ends. A
+// sync.WaitGroup alone would panic if a request began while the server waits.
 
 package daemon
 
@@ -12,8 +12,8 @@ type Underway struct {
 	over    bool
 }
 
-// Begin adds a request; the caller calls Done at the request's end. After End, Begin returns false, and the caller must not
-// serve the request.
+// Begin adds a request; the caller calls Done at the request's end. After End, Begin returns false,
+// and the caller must not serve the request.
 func (r *Underway) Begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -52,8 +52,8 @@ func (u Unit) Print(out io.Writer, getenv func(string) string) error {
 	return err
 }
 
-// unitWord returns a word in the form of systemd.syntax(7): quoted, with % doubled, because systemd expands %. systemd does not expand
-// $ in the path of a program, nor in Environment=.
+// unitWord returns a word in the form of systemd.syntax(7): quoted, with % doubled, because systemd
+// expands %. systemd does not expand $ in the path of a program, nor in Environment=.
 func unitWord(word string) (string, error) {
 	if strings.ContainsFunc(word, unicode.IsControl) {
 		return "", fmt.Errorf("%q has a control character, which a systemd unit cannot contain", word)

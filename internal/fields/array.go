@@ -2,8 +2,8 @@ package fields
 
 import "bytes"
 
-// Array formats a file with an array of n objects: one object per line, and each bracket on a line of its own. The function add appends
-// object number i to b.
+// Array formats a file with an array of n objects: one object per line, and each bracket on a line
+// of its own. The function add appends object number i to b.
 func Array(n int, add func(b []byte, i int) []byte) []byte {
 	if n == 0 {
 		return []byte("[]\n")
@@ -18,8 +18,8 @@ func Array(n int, add func(b []byte, i int) []byte) []byte {
 	return append(b, "\n]\n"...)
 }
 
-// Lines returns the objects of a file that Array wrote, without parsing them. The result ok is false for any other layout, and for
-// a file with a block of zeros, which a power cut may leave.
+// Lines returns the objects of a file that Array wrote, without parsing them. The result ok is
+// false for any other layout, and for a file with a block of zeros, which a power cut may leave.
 func Lines(file []byte) (objects [][]byte, ok bool) {
 	rest, ok := bytes.CutPrefix(file, []byte("[\n"))
 	if ok {

@@ -8,11 +8,12 @@ import (
 	"syscall"
 )
 
-// sendNeeds is less than what a large message needs: its mailbox's new file, and the entries of the archive and the log.
+// sendNeeds is less than what a large message needs: its mailbox's new file, and the entries of the
+// archive and the log.
 const sendNeeds = 64 << 10
 
-// CheckDisk reports a problem if c2c cannot write below a directory. If the directory is not there yet, the one above it counts. It changes
-// nothing.
+// CheckDisk reports a problem if c2c cannot write below a directory. If the directory is not there
+// yet, the one above it counts. It changes nothing.
 func CheckDisk(dir string) []Finding {
 	for _, err := os.Stat(dir); err != nil && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
 		dir = filepath.Dir(dir)

@@ -1,12 +1,13 @@
-// This part defines and prints the findings of c2c doctor, the command that checks whether c2c works. The checks are elsewhere: each
-// package checks its own files. A check changes nothing.
+// This part defines and prints the findings of c2c doctor, the command that checks whether c2c
+// works. The checks are elsewhere: each package checks its own files. A check changes nothing.
 
 package format
 
 // Status is how serious a Finding is.
 type Status string
 
-// A Warning is perhaps no problem: the person may want it so, or only the client knows whether it is a problem.
+// A Warning is perhaps no problem: the person may want it so, or only the client knows whether it
+// is a problem.
 const (
 	OK      Status = "ok"
 	Warning Status = "warning"

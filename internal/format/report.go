@@ -10,7 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// severity is the order of findings in a printed report. Problems come last, because in a terminal a person looks at the end first.
+// severity is the order of findings in a printed report. Problems come last, because in a terminal
+// a person looks at the end first.
 var severity = []Status{OK, Warning, Problem}
 
 // maxSessions is how many sessions a report names.
@@ -26,8 +27,9 @@ func Problems(report []Finding) (n int) {
 	return n
 }
 
-// OfNobody turns the problems of one client into warnings. It is for a client that probably nobody uses: its program is not on the PATH,
-// and it has no session. The findings stay in the report, because an editor may still run the client.
+// OfNobody turns the problems of one client into warnings. It is for a client that probably nobody
+// uses: its program is not on the PATH, and it has no session. The findings stay in the report,
+// because an editor may still run the client.
 func OfNobody(found []Finding) []Finding {
 	for i := range found {
 		if found[i].Status == Problem {
@@ -37,7 +39,8 @@ func OfNobody(found []Finding) []Finding {
 	return found
 }
 
-// Print prints the problems and warnings, and the number of the other findings. If verbose is set, it prints all findings.
+// Print prints the problems and warnings, and the number of the other findings. If verbose is set,
+// it prints all findings.
 func Print(out io.Writer, report []Finding, verbose bool) {
 	lines := shorten(facts(report))
 	if !verbose {
@@ -80,7 +83,8 @@ func shorten(report []Finding) (lines []Finding) {
 	return lines
 }
 
-// facts returns a report in which the problems and warnings that say the same of several clients, or of several parts of a client, are one.
+// facts returns a report in which the problems and warnings that say the same of several clients,
+// or of several parts of a client, are one.
 func facts(report []Finding) (all []Finding) {
 	same := map[Finding][]Finding{} // by a finding without the client and the part
 	factOf := func(f Finding) Finding {

@@ -18,7 +18,8 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(0, d/time.Second))
 }
 
-// Pairs is a small map from strings to strings. The linker fills it, so unlike a Go map it costs no time at the start of a program.
+// Pairs is a small map from strings to strings. The linker fills it, so unlike a Go map it costs no
+// time at the start of a program.
 type Pairs [][2]string
 
 func (p Pairs) Of(key string) string {
@@ -30,8 +31,8 @@ func (p Pairs) Of(key string) string {
 	return ""
 }
 
-// Clock writes a time for people. For a time of today, it writes hours, minutes and seconds; for any other time, the date, hours and
-// minutes.
+// Clock writes a time for people. For a time of today, it writes hours, minutes and seconds; for
+// any other time, the date, hours and minutes.
 func Clock(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -40,7 +41,8 @@ func Clock(at, now time.Time) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// Count writes a number with its noun. The argument one is the noun for the number 1, and many is the noun for all other numbers.
+// Count writes a number with its noun. The argument one is the noun for the number 1, and many is
+// the noun for all other numbers.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch reports when writers close files. It makes the system calls itself, because the module fsnotify does not report
-// IN_CLOSE_WRITE.
+// Watch reports when writers close files. It makes the system calls itself, because the module
+// fsnotify does not report IN_CLOSE_WRITE.
 type Watch struct {
 	f    *os.File
 	done chan struct{}
@@ -20,9 +20,10 @@ type Watch struct {
 	buf [4096]byte
 }
 
-// Open starts a watch. It returns nil if the system allows no more watches. For each event the watch calls the function tell: id is
-// the number that Add has returned, and name is the name of the file if a directory is watched. If id is negative, events were
-// lost, and any file may have changed. The function tell must not block.
+// Open starts a watch. It returns nil if the system allows no more watches. For each event the
+// watch calls the function tell: id is the number that Add has returned, and name is the name of
+// the file if a directory is watched. If id is negative, events were lost, and any file may have
+// changed. The function tell must not block.
 func Open(tell func(id int, name string)) *Watch {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -49,7 +50,8 @@ func (in *Watch) Take() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for {
-		// The call of Fd does not make this descriptor blocking: Fd does so only for a file that package os has opened.
+		// The call of Fd does not make this descriptor blocking: Fd does so only for a file that
+		// package os has opened.
 		n, err := unix.Read(int(in.f.Fd()), in.buf[:])
 		if err == unix.EINTR {
 			continue
@@ -61,7 +63,8 @@ func (in *Watch) Take() {
 	}
 }
 
-// events calls tell for each event in b. The form of an event is struct inotify_event: wd, mask, cookie, len, name[len]
+// events calls tell for each event in b. The form of an event is struct inotify_event: wd, mask,
+// cookie, len, name[len]
 func (in *Watch) events(b []byte) {
 	for len(b) >= unix.SizeofInotifyEvent {
 		wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
@@ -75,13 +78,16 @@ func (in *Watch) events(b []byte) {
 	}
 }
 
-// Add watches a file, or all files in a directory, and returns the number that tell gets as the id of its events.
+// Add watches a file, or all files in a directory, and returns the number that tell gets as the id
+// of its events.
 func (in *Watch) Add(file string) (id int, err error) {
-	// IN_DELETE_SELF: if the root is removed, perhaps to be made anew, the caller learns it at once and can check again.
+	// IN_DELETE_SELF: if the root is removed, perhaps to be made anew, the caller learns it at once
+	// and can check again.
 	return unix.InotifyAddWatch(int(in.f.Fd()), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
 }
 
-// AddTimes is Add for a directory. The watch then also reports a file when its time of last change was set.
+// AddTimes is Add for a directory. The watch then also reports a file when its time of last change
+// was set.
 func (in *Watch) AddTimes(dir string) (id int, err error) {
 	return unix.InotifyAddWatch(int(in.f.Fd()), dir, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_ATTRIB)
 }

@@ -11,8 +11,9 @@ import (
 // maxHead is how many bytes BuildID reads of a program. Go's linker puts the id near the beginning.
 const maxHead = 64 << 10
 
-// BuildID returns the id that Go gave to a build of a program; "" if there is no id, or if the file cannot be read. On Linux the path may
-// be /proc/<pid>/exe: it leads to the program of a process even if the program's file was replaced or removed.
+// BuildID returns the id that Go gave to a build of a program; "" if there is no id, or if the file
+// cannot be read. On Linux the path may be /proc/<pid>/exe: it leads to the program of a process
+// even if the program's file was replaced or removed.
 //
 // BuildID does not use debug/buildinfo, which would link readers for all formats of programs.
 func BuildID(path string) string {
@@ -29,8 +30,9 @@ func BuildID(path string) string {
 	return buildIDIn(head[:n])
 }
 
-// buildIDIn finds the id as cmd/internal/buildid does. The id is in an ELF note: the size of the name "Go", the size of the id, the type
-// 4, the name, the id. If there is no such note, the id is after a mark at the beginning of the code.
+// buildIDIn finds the id as cmd/internal/buildid does. The id is in an ELF note: the size of the
+// name "Go", the size of the id, the type 4, the name, the id. If there is no such note, the id is
+// after a mark at the beginning of the code.
 func buildIDIn(head []byte) string {
 	name := []byte("\x04\x00\x00\x00Go\x00\x00")
 	for at := 0; ; {

@@ -16,11 +16,13 @@ import (
 // MaxSays bounds a program's output, in bytes. c2c expects less: a URL or a path.
 const MaxSays = 64 << 10
 
-// MaxTime is how long a program may run. Git and c2cd need milliseconds, but a suspended program never ends.
+// MaxTime is how long a program may run. Git and c2cd need milliseconds, but a suspended program
+// never ends.
 const MaxTime = 5 * time.Second
 
-// Run runs a program in dir, without input, and returns its output. The program's standard error goes to errs; nil drops it. Run
-// kills a program that prints more than MaxSays bytes or runs longer than MaxTime.
+// Run runs a program in dir, without input, and returns its output. The program's standard error
+// goes to errs; nil drops it. Run kills a program that prints more than MaxSays bytes or runs
+// longer than MaxTime.
 func Run(program, dir string, errs *os.File, args ...string) (said string, err error) {
 	return run(MaxTime, program, dir, errs, args...)
 }

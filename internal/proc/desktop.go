@@ -1,5 +1,6 @@
-// This part shows notifications on the user's desktop. For that it runs an installed program, notify-send or gdbus, which speaks
-// to the session bus (Desktop Notifications Specification of freedesktop.org).
+// This part shows notifications on the user's desktop. For that it runs an installed program,
+// notify-send or gdbus, which speaks to the session bus (Desktop Notifications Specification of
+// freedesktop.org).
 
 package proc
 

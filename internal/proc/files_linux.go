@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Files yields the open files of a process: for each the link in /proc and the path of the file. If this user may not inspect the
-// process, seen is false, and Files yields nothing.
+// Files yields the open files of a process: for each the link in /proc and the path of the file. If
+// this user may not inspect the process, seen is false, and Files yields nothing.
 func Files(pid int) (files iter.Seq2[string, string], seen bool) {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	if !isOurs(dir) {

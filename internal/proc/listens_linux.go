@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// Listens reports whether a process listens on a TCP port. It cannot inspect a process of another user, and then returns false.
+// Listens reports whether a process listens on a TCP port. It cannot inspect a process of another
+// user, and then returns false.
 func Listens(pid, port int) bool {
 	listening := map[string]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {

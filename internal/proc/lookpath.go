@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// LookPath finds a program as a shell does, but not in a relative directory of the PATH, because there the owner of the current directory
-// could choose the program. A name with a slash is a path; then LookPath only checks that the file is executable.
+// LookPath finds a program as a shell does, but not in a relative directory of the PATH, because
+// there the owner of the current directory could choose the program. A name with a slash is a path;
+// then LookPath only checks that the file is executable.
 func LookPath(name string, getenv func(string) string) (path string, err error) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// Owner returns the user of a process, and the kernel's name of its program. ok is false if the process has ended.
+// Owner returns the user of a process, and the kernel's name of its program. ok is false if the
+// process has ended.
 func Owner(pid int) (uid int, name string, ok bool) {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d/stat", pid)) // /proc/<pid> itself belongs to root if the process hides its memory
 	data, nerr := ReadFile(fmt.Sprintf("/proc/%d/status", pid))

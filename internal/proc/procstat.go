@@ -1,4 +1,5 @@
-// Package procstat reads what Linux says in /proc about processes: their state, owner, open files, sockets and terminals.
+// Package procstat reads what Linux says in /proc about processes: their state, owner, open files,
+// sockets and terminals.
 package proc
 
 import (
@@ -38,8 +39,9 @@ func Read(pid int) (Stat, error) {
 	return s, err
 }
 
-// ReadFile reads the first kilobyte of a file below /proc, which the kernel returns in one piece. os.ReadFile makes three times as many
-// system calls, and a command may read such a file for each of its ancestors.
+// ReadFile reads the first kilobyte of a file below /proc, which the kernel returns in one piece.
+// os.ReadFile makes three times as many system calls, and a command may read such a file for each
+// of its ancestors.
 func ReadFile(path string) ([]byte, error) {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -54,8 +56,8 @@ func ReadFile(path string) ([]byte, error) {
 	return data[:n], nil
 }
 
-// hasThreads reports whether a process, whose first thread has ended, still has other threads. This is so for a moment when another
-// thread calls execve, as Go programs do.
+// hasThreads reports whether a process, whose first thread has ended, still has other threads. This
+// is so for a moment when another thread calls execve, as Go programs do.
 func hasThreads(pid int) bool {
 	dir, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -66,7 +68,8 @@ func hasThreads(pid int) bool {
 	return len(names) > 1
 }
 
-// parse reads the fields after the command's name, that is, after the last parenthesis: the name itself may have spaces and parentheses.
+// parse reads the fields after the command's name, that is, after the last parenthesis: the name
+// itself may have spaces and parentheses.
 func parse(pid int, stat string) (s Stat, err error) {
 	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(f) < 20 {

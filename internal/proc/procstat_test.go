@@ -24,7 +24,8 @@ func TestANameIsNoField(t *testing.T) {
 	}
 }
 
-// A Go program calls execve from any of its threads, and the first one is a zombie then until it is done.
+// A Go program calls execve from any of its threads, and the first one is a zombie then until it is
+// done.
 func TestAProcessLivesWithoutItsFirstThread(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "PROCSTAT_END_FIRST_THREAD=1")

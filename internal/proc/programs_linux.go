@@ -28,8 +28,8 @@ func Programs(name string) (all []Program) {
 	return all
 }
 
-// Terminals returns the visible processes of this user that have a terminal, but none from another PID namespace such as that of a sandbox:
-// a session there has its process under another id.
+// Terminals returns the visible processes of this user that have a terminal, but none from another
+// PID namespace such as that of a sandbox: a session there has its process under another id.
 func Terminals() (all []Terminal) {
 	const namespace = "/ns/pid"
 	here, _ := os.Readlink("/proc/self" + namespace)
@@ -63,7 +63,8 @@ func processes() iter.Seq2[string, int] {
 	}
 }
 
-// isOurs reports whether a process belongs to this user. The check matters only for root, which can read the processes of all users.
+// isOurs reports whether a process belongs to this user. The check matters only for root, which can
+// read the processes of all users.
 func isOurs(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()

@@ -26,8 +26,8 @@ const (
 // Link returns the socket's name in the links of /proc/<pid>/fd.
 func (s TCPSocket) Link() string { return "socket:[" + s.Inode + "]" }
 
-// TCPSockets yields the lines of a table that have this local port. It reads the table only until the caller has what it looks for,
-// because a table of very many connections has megabytes.
+// TCPSockets yields the lines of a table that have this local port. It reads the table only until
+// the caller has what it looks for, because a table of very many connections has megabytes.
 func TCPSockets(table io.Reader, port int) iter.Seq[TCPSocket] {
 	return func(yield func(TCPSocket) bool) {
 		suffix := fmt.Sprintf(":%04X", port)

@@ -1,7 +1,9 @@
-// Package sse writes one stream of server-sent events (the HTML standard, section 9.2) to one client.
+// Package sse writes one stream of server-sent events (the HTML standard, section 9.2) to one
+// client.
 //
-// Each write has a deadline, so the stream ends if its client does not read. After the first error the stream is over. The
-// kernel may take bytes that the client never reads. Only an answer from the client proves that the client has read an event.
+// Each write has a deadline, so the stream ends if its client does not read. After the first error
+// the stream is over. The kernel may take bytes that the client never reads. Only an answer from
+// the client proves that the client has read an event.
 package sse
 
 import (
@@ -21,8 +23,8 @@ type Event struct {
 	Comment  string // clients skip it; c2c sends it to keep a quiet stream open
 }
 
-// Stream is an open stream. It ends when its client hangs up, a write fails, or the handler returns. Only one goroutine may
-// use it.
+// Stream is an open stream. It ends when its client hangs up, a write fails, or the handler
+// returns. Only one goroutine may use it.
 type Stream struct {
 	w     http.ResponseWriter
 	out   *http.ResponseController
@@ -42,7 +44,8 @@ func Start(w http.ResponseWriter, r *http.Request, limit time.Duration) (*Stream
 	return s, s.flush(nil)
 }
 
-// Send writes an event. It returns nil when the kernel has taken the event. After a failed write the stream is over.
+// Send writes an event. It returns nil when the kernel has taken the event. After a failed write
+// the stream is over.
 func (s *Stream) Send(e Event) error {
 	if s.err != nil {
 		return s.err
@@ -100,8 +103,8 @@ func (e Event) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeLines writes a text as one field for each line. Clients end a line at CR LF, at LF and at CR. If writeLines left a
-// line end in the text, the author of the text could begin another field.
+// writeLines writes a text as one field for each line. Clients end a line at CR LF, at LF and at
+// CR. If writeLines left a line end in the text, the author of the text could begin another field.
 func writeLines(b *bytes.Buffer, field string, text []byte) {
 	for {
 		i := bytes.IndexAny(text, "\r\n")

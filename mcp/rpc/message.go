@@ -15,8 +15,9 @@ import (
 // ErrLineTooLong is returned by ReadLine after it has skipped a line over its limit.
 var ErrLineTooLong = errors.New("line too long")
 
-// ReadLine returns the next line that is not blank, without white space around it. A last line without a line end counts as
-// a line. ReadLine skips a line of more than limit bytes and returns ErrLineTooLong; the caller may then call it again.
+// ReadLine returns the next line that is not blank, without white space around it. A last line
+// without a line end counts as a line. ReadLine skips a line of more than limit bytes and returns
+// ErrLineTooLong; the caller may then call it again.
 func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
 	for {
 		var l []byte
@@ -51,8 +52,8 @@ type Message struct {
 	Method string
 }
 
-// Parse parses a message. If the message is not valid, the result refusal is the error answer. If the caller should ignore
-// the message, both results are zero.
+// Parse parses a message. If the message is not valid, the result refusal is the error answer. If
+// the caller should ignore the message, both results are zero.
 func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) { // also false for nesting deeper than 10,000
 		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not JSON")
@@ -78,7 +79,8 @@ func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	}
 	switch {
 	case head.Method != "" && head.ID == nil:
-		// A notification never gets an answer, not even an error: Codex closes the connection when it gets one.
+		// A notification never gets an answer, not even an error: Codex closes the connection when
+		// it gets one.
 		if head.JSONRPC != mcp.JSONRPC_VERSION {
 			return m, nil
 		}
@@ -98,7 +100,8 @@ func isID(b json.RawMessage) bool {
 	return b[0] == '"' || b[0] == '-' || '0' <= b[0] && b[0] <= '9'
 }
 
-// Cancelled returns the id of the cancelled request if the message is the notification notifications/cancelled, otherwise "".
+// Cancelled returns the id of the cancelled request if the message is the notification
+// notifications/cancelled, otherwise "".
 func (m Message) Cancelled() string {
 	var n struct {
 		Params struct {
@@ -129,14 +132,16 @@ func (m Message) Version() (version string) {
 	return version
 }
 
-// ClientName returns the name that the client gives itself in the _meta of a message; "" if the message has no name.
+// ClientName returns the name that the client gives itself in the _meta of a message; "" if the
+// message has no name.
 func (m Message) ClientName() string {
 	var info struct{ Name string }
 	m.meta(mcp.MetaKeyClientInfo, &info)
 	return info.Name
 }
 
-// meta reads a member of _meta into value. If the member is missing or has another type, value stays as it is.
+// meta reads a member of _meta into value. If the member is missing or has another type, value
+// stays as it is.
 func (m Message) meta(key string, value any) {
 	var head struct {
 		Params struct {

@@ -18,12 +18,12 @@ var (
 	ErrHungUp    = errors.New("the client has hung up")
 )
 
-// An Output is the only writer of the client's pipe. One goroutine does all writing, so lines never mix, and a handler's
-// notifications go out before its answer.
+// An Output is the only writer of the client's pipe. One goroutine does all writing, so lines never
+// mix, and a handler's notifications go out before its answer.
 //
-// A blocked write cannot be taken back: Write stops waiting, but Run completes the line when the client reads again. So an
-// answer that Write has reported as not written may still arrive late. Then the client gets the mail in that answer twice,
-// with the same message ids.
+// A blocked write cannot be taken back: Write stops waiting, but Run completes the line when the
+// client reads again. So an answer that Write has reported as not written may still arrive late.
+// Then the client gets the mail in that answer twice, with the same message ids.
 type Output struct {
 	w             io.Writer
 	limit         time.Duration
@@ -54,7 +54,8 @@ func NewOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRP
 	}
 }
 
-// Run writes until Abort is closed, or until Lines is closed and all earlier notifications are written.
+// Run writes until Abort is closed, or until Lines is closed and all earlier notifications are
+// written.
 func (o *Output) Run() {
 	defer close(o.Done)
 	for {
@@ -104,9 +105,10 @@ func (o *Output) Failure() error {
 	}
 }
 
-// Write returns nil when b has been written whole, and an error if that takes longer than the limit. The time that the current write has
-// already taken counts. So if a client stops reading, all its answers together wait only as long as one limit. But each answer waits for
-// at least a hundredth of the limit, because the client may just have begun to read again.
+// Write returns nil when b has been written whole, and an error if that takes longer than the
+// limit. The time that the current write has already taken counts. So if a client stops reading,
+// all its answers together wait only as long as one limit. But each answer waits for at least a
+// hundredth of the limit, because the client may just have begun to read again.
 func (o *Output) Write(b []byte) error {
 	wait := o.limit
 	if began := o.busy.Load(); began != nil {

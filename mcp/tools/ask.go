@@ -19,10 +19,11 @@ import (
 
 const (
 	ToolAsk = "ask"
-	// askWait is the default of the argument wait_seconds: clients made with the MCP SDK end a call after 60 s. askMost limits the argument.
+	// askWait is the default of the argument wait_seconds: clients made with the MCP SDK end a call
+	// after 60 s. askMost limits the argument.
 	askWait, askMost = 50, 600 // seconds
-	// progressEvery is the default of Config.Progress: how often c2c notifies a client that a call goes on. Some clients then
-	// restart the timeout of the call.
+	// progressEvery is the default of Config.Progress: how often c2c notifies a client that a call
+	// goes on. Some clients then restart the timeout of the call.
 	progressEvery = 5 * time.Second
 )
 
@@ -55,7 +56,8 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 	return res, err
 }
 
-// askedAndWaited waits for the answer to a sent question, and returns the result of ask. It does not wait for an absent session.
+// askedAndWaited waits for the answer to a sent question, and returns the result of ask. It does
+// not wait for an absent session.
 func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
 	if q.Recipient == sessions.Absent {
 		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
@@ -94,12 +96,12 @@ func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Dur
 	return a, err
 }
 
-// maxToken bounds a client's progress token, in bytes of JSON. Each notification carries the token, and over HTTP a stream
-// keeps the newest notifications in memory.
+// maxToken bounds a client's progress token, in bytes of JSON. Each notification carries the token,
+// and over HTTP a stream keeps the newest notifications in memory.
 const maxToken = 256
 
-// tellProgress sends the client progress notifications until stop is called. It sends none if the client has not asked for
-// them.
+// tellProgress sends the client progress notifications until stop is called. It sends none if the
+// client has not asked for them.
 func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop func()) {
 	srv := server.ServerFromContext(ctx)
 	if srv == nil || c.req.Params.Meta == nil || c.req.Params.Meta.ProgressToken == nil {
@@ -130,8 +132,9 @@ func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop f
 	return func() { cancel(); <-done }
 }
 
-// handAnswer returns the answer as the tool's result. When the result is written, the answer counts as read. An answer that is
-// too long for a result stays in the mailbox, and poll_inbox hands it over in parts.
+// handAnswer returns the answer as the tool's result. When the result is written, the answer counts
+// as read. An answer that is too long for a result stays in the mailbox, and poll_inbox hands it
+// over in parts.
 func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Question, a *broker.Answer) (any, error) {
 	text, err := ToJSON(a.Message)
 	if err == nil && len(text) > c.room() {
@@ -164,8 +167,8 @@ type outcome struct {
 	Note     string `json:"note"`
 }
 
-// noAnswer returns the result of ask when no answer came. The result is never an error: the question was sent, and a model that
-// sees an error would send it again.
+// noAnswer returns the result of ask when no answer came. The result is never an error: the
+// question was sent, and a model that sees an error would send it again.
 func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
 	var st broker.MessageStatus
 	c.limited(ctx, func(ctx context.Context) (err error) { // on an error the result has no state

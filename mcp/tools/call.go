@@ -60,7 +60,8 @@ func (c *toolCall) mailbox(ctx context.Context) (s sessions.Session, box *inbox.
 	return s, box, err
 }
 
-// own refuses a session_id that is not the caller's session: a model wrote this argument, and must not act for another session by it.
+// own refuses a session_id that is not the caller's session: a model wrote this argument, and must
+// not act for another session by it.
 func (c *toolCall) own(s sessions.Session) error {
 	if sid := c.req.GetString("session_id", ""); sid != "" && sid != s.ID {
 		return fmt.Errorf("session_id %q is not yours, which is %q: leave the argument out", sid, s.ID)
@@ -68,7 +69,8 @@ func (c *toolCall) own(s sessions.Session) error {
 	return nil
 }
 
-// lockWait is the default of Config.LockWait. The tools wait only for locks; but the tool named "ask" also waits for an answer.
+// lockWait is the default of Config.LockWait. The tools wait only for locks; but the tool named
+// "ask" also waits for an answer.
 const lockWait = 10 * time.Second
 
 // limited calls the function do with a context that ends after LockWait.

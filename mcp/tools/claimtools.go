@@ -11,8 +11,8 @@ import (
 	"c2c/sessions/claims"
 )
 
-// wantedOf returns the claims that a call wants to make or release. The model must give absolute paths, because a
-// server does not always know the folder of its client.
+// wantedOf returns the claims that a call wants to make or release. The model must give absolute
+// paths, because a server does not always know the folder of its client.
 func wantedOf(c *toolCall) claims.Wanted {
 	w := claims.Wanted{Paths: c.req.GetStringSlice("paths", nil), Task: c.req.GetString("task", ""), Why: c.req.GetString("why", "")}
 	if len(w.Paths) > 0 {
@@ -60,8 +60,8 @@ func (c *toolCall) claims(all []claims.Claim) any {
 	return answer
 }
 
-// notifyWhen stores the session's request for a notice about another session. If the other session is in the asked state
-// already, notifyWhen answers with the notice.
+// notifyWhen stores the session's request for a notice about another session. If the other session
+// is in the asked state already, notifyWhen answers with the notice.
 func notifyWhen(c *toolCall, ctx context.Context) (any, error) {
 	s, err := c.attach(ctx)
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	HTTPWhy  = "the client sends its calls to the HTTP daemon (c2c serve), as its configuration says"
 )
 
-// fallback explains how a client can have the tools without the HTTP daemon. For a client that c2c knows, the command
-// "c2c install" sets that up.
+// fallback explains how a client can have the tools without the HTTP daemon. For a client that c2c
+// knows, the command "c2c install" sets that up.
 func fallback(name string) string {
 	install := "c2c install --print mcp prints the entry that replaces it"
 	if profile, known := client.Find(name); known {

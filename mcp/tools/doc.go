@@ -1,12 +1,14 @@
-// Package tools offers c2c's functions as MCP tools: what each tool takes, does and answers, over any transport. A peer is
-// one client of a transport, with the state that the tools keep for the client. The answer to a call may also contain mail, warnings and
-// hints.
+// Package tools offers c2c's functions as MCP tools: what each tool takes, does and answers, over
+// any transport. A peer is one client of a transport, with the state that the tools keep for the
+// client. The answer to a call may also contain mail, warnings and hints.
 //
-// The package keeps nothing on disk: packages broker and inbox own the files that the tools read and change. Making the tools
-// and listing them touches no file, because clients start throw-away copies of a server to see which tools it offers.
+// The package keeps nothing on disk: packages broker and inbox own the files that the tools read
+// and change. Making the tools and listing them touches no file, because clients start throw-away
+// copies of a server to see which tools it offers.
 //
-// A new tool is an entry in catalog.go. Choose its effect with care: Codex runs Reads and Writes without asking. A tool that
-// waits for something other than a lock is wrapped in patiently; a tool that hands over mail itself sets handsMail. Every model
-// reads the tool's words, so e2e/budget and e2e/bench bound their bytes. A call without arguments that fails, or whose answer is
-// no JSON, needs a line in mcp/piggyback_test.go; mcp/conn_test.go calls every tool once.
+// A new tool is an entry in catalog.go. Choose its effect with care: Codex runs Reads and Writes
+// without asking. A tool that waits for something other than a lock is wrapped in patiently; a tool
+// that hands over mail itself sets handsMail. Every model reads the tool's words, so e2e/budget and
+// e2e/bench bound their bytes. A call without arguments that fails, or whose answer is no JSON,
+// needs a line in mcp/piggyback_test.go; mcp/conn_test.go calls every tool once.
 package tools

@@ -74,7 +74,8 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 // maxFiles is how many files a reply may name.
 const maxFiles = 10
 
-// answer makes the message of a reply. A call may give the content in the argument text, as in Claude Code's Channels reference.
+// answer makes the message of a reply. A call may give the content in the argument text, as in
+// Claude Code's Channels reference.
 func (c *toolCall) answer() (mail.Message, error) {
 	m := c.message()
 	m.ID = "" // the argument message_id names the message that m answers
@@ -167,8 +168,8 @@ func (c *toolCall) sendAll(ctx context.Context) (any, error) {
 	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
 }
 
-// progress counts how many parts of a long message a conversation has got. It is in memory only: after a restart the session
-// gets the message from its beginning.
+// progress counts how many parts of a long message a conversation has got. It is in memory only:
+// after a restart the session gets the message from its beginning.
 type progress struct {
 	conversation string // the client's id
 	message      mail.Message
@@ -187,9 +188,10 @@ func (p progress) isWith(m mail.Message) bool {
 	return p.had > 0 && p.message.ID == m.ID && p.message.From == m.From && p.message.Content == m.Content
 }
 
-// pollInbox hands over the messages that fit, and acknowledges them once the answer is written. It hands over a long
-// message in parts, one part at each call. Between the calls the message waits like any other: it cannot get lost, and
-// other readers can take it. It counts as read when the last part is written.
+// pollInbox hands over the messages that fit, and acknowledges them once the answer is written. It
+// hands over a long message in parts, one part at each call. Between the calls the message waits
+// like any other: it cannot get lost, and other readers can take it. It counts as read when the
+// last part is written.
 func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	s, box, err := c.mailbox(ctx)
 	if err != nil {
@@ -219,8 +221,9 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	return res, nil
 }
 
-// ackOnWritten acknowledges the first n messages of a lease once the answer is written, and releases the others. If the
-// client has not got the answer, or has got a part of a long message but not the last part, all of them wait again.
+// ackOnWritten acknowledges the first n messages of a lease once the answer is written, and
+// releases the others. If the client has not got the answer, or has got a part of a long message
+// but not the last part, all of them wait again.
 func (c *toolCall) ackOnWritten(ctx context.Context, s sessions.Session, by string, l *inbox.Lease, n int, piece part) error {
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
@@ -251,13 +254,14 @@ func (c *toolCall) ackOnWritten(ctx context.Context, s sessions.Session, by stri
 	return nil
 }
 
-// logFailure writes to broker.log why waiting mail was not handed over, or will be handed over again.
+// logFailure writes to broker.log why waiting mail was not handed over, or will be handed over
+// again.
 func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
 	c.b.Events.Write(ctx, by, "session_id", sid, "error", err.Error())
 }
 
-// fillMail adds as many whole messages as fit, in order. If even the first is too long, it adds the next part of that
-// message.
+// fillMail adds as many whole messages as fit, in order. If even the first is too long, it adds the
+// next part of that message.
 func (c *toolCall) fillMail(p *page, s sessions.Session, msgs []mail.Message) (piece part, err error) {
 	for _, m := range msgs {
 		m.GuardHops, m.GuardChain = 0, "" // a model has no use for these fields
@@ -278,7 +282,8 @@ func (c *toolCall) fillMail(p *page, s sessions.Session, msgs []mail.Message) (p
 	return all[next], err
 }
 
-// sentence says which part of a long message p is. It also says how many messages wait: n, or more than n if more is set.
+// sentence says which part of a long message p is. It also says how many messages wait: n, or more
+// than n if more is set.
 func (p part) sentence(n int, more bool) (s string) {
 	if p.Of > 1 {
 		s = fmt.Sprintf("This is part %d of %d of one long message. ", p.N, p.Of)

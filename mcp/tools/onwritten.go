@@ -13,8 +13,9 @@ import (
 	"c2c/mcp/rpc"
 )
 
-// YieldTurn tells the transport that the tool call with the context ctx now waits for another session. Then the transport may
-// start the next tool call. From then on, the waiting call ends when the client hangs up.
+// YieldTurn tells the transport that the tool call with the context ctx now waits for another
+// session. Then the transport may start the next tool call. From then on, the waiting call ends
+// when the client hangs up.
 func YieldTurn(ctx context.Context) {
 	if yield, ok := ctx.Value(turnKey{}).(func()); ok {
 		yield()
@@ -23,16 +24,17 @@ func YieldTurn(ctx context.Context) {
 
 type turnKey struct{} // the key of the function yield in the context
 
-// WithTurn returns a context for a tool call that has the turn: no other tool call of the client begins. YieldTurn calls the
-// function yield, which must let the next call begin.
+// WithTurn returns a context for a tool call that has the turn: no other tool call of the client
+// begins. YieldTurn calls the function yield, which must let the next call begin.
 func WithTurn(ctx context.Context, yield func()) context.Context {
 	return context.WithValue(ctx, turnKey{}, yield)
 }
 
-// OnWritten makes the transport call the function report exactly once. The argument of report is nil if the whole answer to
-// the request with the context ctx was written. Otherwise it is the reason: the client has stalled, hung up or cancelled the
-// request, the server shuts down, or the answer reports an error. "Written" means handed to the operating system: for a
-// pipe, c2c cannot find out whether the client reads the answer.
+// OnWritten makes the transport call the function report exactly once. The argument of report is
+// nil if the whole answer to the request with the context ctx was written. Otherwise it is the
+// reason: the client has stalled, hung up or cancelled the request, the server shuts down, or the
+// answer reports an error. "Written" means handed to the operating system: for a pipe, c2c cannot
+// find out whether the client reads the answer.
 //
 // The function report is called after the request's context has ended, and must be
 // quick: the transport waits for its end before the transport itself ends, and before
@@ -55,22 +57,24 @@ type Written struct {
 	Failed error       // the error that the answer reports; set only for a transport that cannot see this error in another way
 }
 
-// WithWritten returns a context for a request, and the Written whose method Report the transport must call.
+// WithWritten returns a context for a request, and the Written whose method Report the transport
+// must call.
 func WithWritten(ctx context.Context) (context.Context, *Written) {
 	s := new(Written)
 	return context.WithValue(ctx, WrittenKey{}, s), s
 }
 
-// Report calls Done with err, which is nil if the answer was written. A transport calls Report once.
+// Report calls Done with err, which is nil if the answer was written. A transport calls Report
+// once.
 func (s *Written) Report(err error) {
 	if s.Done != nil {
 		s.Done(err)
 	}
 }
 
-// Handle lets srv handle a message. It returns the answer, or nil if the message gets no answer, and an error if the request
-// failed or was cancelled. MCP forbids an answer to a cancelled request. After a panic the answer omits the panic's text,
-// because that text may contain mail.
+// Handle lets srv handle a message. It returns the answer, or nil if the message gets no answer,
+// and an error if the request failed or was cancelled. MCP forbids an answer to a cancelled
+// request. After a panic the answer omits the panic's text, because that text may contain mail.
 func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
 	if refusal != nil {
 		return refusal, nil

@@ -29,7 +29,8 @@ func (c *toolCall) room() int {
 	p, _ := client.Find(c.caller.Client)
 	room := cmp.Or(p.Answer, carefulAnswer)
 	if c.Client.Getenv != nil {
-		// The client estimates one token for four characters, and counts exactly only above half of its limit: stay below that.
+		// The client estimates one token for four characters, and counts exactly only above half of
+		// its limit: stay below that.
 		if tokens, err := strconv.Atoi(c.Client.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
 			room = min(room, 2*tokens)
 		}
@@ -57,9 +58,10 @@ func (p part) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(b[:max(0, len(b)-1)], `,"part":%d,"parts":%d}`, p.N, p.Of), err
 }
 
-// Parts cuts a message into pieces of at most room bytes each. It drops fields that c2c does not know. It shortens fields
-// that are too long; only a file written by hand can have such fields. If there is little room, it shortens the
-// fields further, until a quarter of the room is left for the content.
+// Parts cuts a message into pieces of at most room bytes each. It drops fields that c2c does not
+// know. It shortens fields that are too long; only a file written by hand can have such fields. If
+// there is little room, it shortens the fields further, until a quarter of the room is left for the
+// content.
 func Parts(m mail.Message, room int) []part {
 	m.Extra, m.GuardHops, m.GuardChain = nil, 0, ""
 	content := m.Content
@@ -136,8 +138,8 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
-// lastThatFit returns the lowest index first for which the entries from first to n-1 fit into one answer. The function sizeOf
-// returns the bytes of entry i.
+// lastThatFit returns the lowest index first for which the entries from first to n-1 fit into one
+// answer. The function sizeOf returns the bytes of entry i.
 func (c *toolCall) lastThatFit(n int, sizeOf func(i int) int) (first int) {
 	room := c.room() - len("[]")
 	for first = n; first > 0; first-- {
@@ -148,9 +150,11 @@ func (c *toolCall) lastThatFit(n int, sizeOf func(i int) int) (first int) {
 	return first
 }
 
-// listing answers with the first entries of the list all, as many as fit. If entries were left out, it adds their number and the text in
-// left. The number includes the argument before: the entries that the caller has left out. If an entry is longer than half the
-// answer, and the function message is set, listing shows only the first part of the entry's message, and adds the sentence in cut.
+// listing answers with the first entries of the list all, as many as fit. If entries were left out,
+// it adds their number and the text in left. The number includes the argument before: the entries
+// that the caller has left out. If an entry is longer than half the answer, and the function
+// message is set, listing shows only the first part of the entry's message, and adds the sentence
+// in cut.
 func listing[T any](c *toolCall, all []T, before int, left string, message func(T) mail.Message, cut string) (*mcp.CallToolResult, error) {
 	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {

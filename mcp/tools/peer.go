@@ -73,10 +73,11 @@ type Peer struct {
 type otherClients interface {
 	// Taken reports whether another connection now has the session.
 	Taken(sid string) bool
-	// Bind records the session that a call has found for its connection, before the answer is written. The argument named
-	// tells whether the call itself named the session.
+	// Bind records the session that a call has found for its connection, before the answer is
+	// written. The argument named tells whether the call itself named the session.
 	Bind(sid string, named bool) error
-	// LockBinding keeps other connections from looking for their first session. The caller must call unlock.
+	// LockBinding keeps other connections from looking for their first session. The caller must
+	// call unlock.
 	LockBinding() (unlock func())
 }
 
@@ -87,7 +88,8 @@ func WithPeer(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// Open returns the broker of the root. If the root was removed and made again, it opens a new broker.
+// Open returns the broker of the root. If the root was removed and made again, it opens a new
+// broker.
 func (p *Peer) Open() (*broker.Broker, error) {
 	p.disk.Lock()
 	defer p.disk.Unlock()
@@ -105,7 +107,8 @@ func (p *Peer) Open() (*broker.Broker, error) {
 	return b, err
 }
 
-// Close closes the peer's brokers and releases its lock. The caller makes sure that no call of the peer is under way.
+// Close closes the peer's brokers and releases its lock. The caller makes sure that no call of the
+// peer is under way.
 func (p *Peer) Close() {
 	p.disk.Lock()
 	defer p.disk.Unlock()
@@ -124,7 +127,8 @@ func (p *Peer) SetProcess(process int) { set(p, &p.Client.Process, process) }
 // Process returns the client's process id, or 0 if c2c does not know it.
 func (p *Peer) Process() int { pid, _ := p.Processes(); return pid }
 
-// Processes returns the client's process id, and whether another connection of that process has the mailbox of the process.
+// Processes returns the client's process id, and whether another connection of that process has the
+// mailbox of the process.
 func (p *Peer) Processes() (pid int, shares bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +157,8 @@ func set[T any](p *Peer, field *T, value T) {
 	*field = value
 }
 
-// ReleaseLock releases the lock that shows that the session is alive, unless a call is about to take it. The next call takes it again.
+// ReleaseLock releases the lock that shows that the session is alive, unless a call is about to
+// take it. The next call takes it again.
 func (p *Peer) ReleaseLock() {
 	if p.disk.TryLock() {
 		defer p.disk.Unlock()
@@ -169,7 +174,8 @@ func (p *Peer) unserve() {
 	}
 }
 
-// Warn keeps a warning for the next answer, unless another warning waits already. broker.log has all warnings.
+// Warn keeps a warning for the next answer, unless another warning waits already. broker.log has
+// all warnings.
 func (p *Peer) Warn(sentence string) {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
@@ -187,7 +193,8 @@ func (p *Peer) takeWarnings() []string {
 	return all
 }
 
-// callerIn returns what the method caller returns. It leaves out the process if another connection has the mailbox of the process.
+// callerIn returns what the method caller returns. It leaves out the process if another connection
+// has the mailbox of the process.
 func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) callers.Caller {
 	c := p.caller(ctx, req)
 	if p.Others == nil || c.PID == 0 || c.Last != "" || c.ClientID != "" || c.Claimed != "" {
@@ -201,8 +208,8 @@ func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	return c
 }
 
-// caller describes the caller of a tool. Values in the call take precedence over the environment, which does not
-// change while this process runs.
+// caller describes the caller of a tool. Values in the call take precedence over the environment,
+// which does not change while this process runs.
 func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,8 +242,8 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 // argumentKey is the key in _meta under which moveSessionArgument stores a session id.
 const argumentKey = "c2c/claim"
 
-// moveSessionArgument moves the session id that c2c's plugin has added to a call's arguments into _meta, because no tool has that
-// argument.
+// moveSessionArgument moves the session id that c2c's plugin has added to a call's arguments into
+// _meta, because no tool has that argument.
 func (p *Peer) moveSessionArgument(ctx context.Context, req *mcp.CallToolRequest) {
 	if req.Params.Meta != nil {
 		delete(req.Params.Meta.AdditionalFields, argumentKey) // only moveSessionArgument may set it
@@ -266,8 +273,8 @@ func (p *Peer) ClientOf(ctx context.Context) string {
 	return ClientName(info, p.Client.Configured)
 }
 
-// configured returns the client that c2c's configuration names. For a remote client it returns the name that the client
-// gives itself.
+// configured returns the client that c2c's configuration names. For a remote client it returns the
+// name that the client gives itself.
 func (p *Peer) configured(ctx context.Context) string {
 	if p.Client.Remote {
 		return p.ClientOf(ctx)
@@ -278,14 +285,16 @@ func (p *Peer) configured(ctx context.Context) string {
 // autoAlias is the variable for the alias of a session that has none yet.
 const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 
-// EarlyWait bounds RegisterEarly. It is short because the client waits. If registration takes longer, the first tool call
-// registers the session.
+// EarlyWait bounds RegisterEarly. It is short because the client waits. If registration takes
+// longer, the first tool call registers the session.
 const EarlyWait = 2 * time.Second
 
-// RegisterEarly registers the session before it has called a tool, so that others find its alias. It does so only if
-// the variable autoAlias is set. Without the variable it only looks for the session that C2C_MCP_SESSION_ID names, which c2c start has
-// made, and takes its server lock. While nobody holds that lock, the terminal of c2c start types the mail itself, as if the person had
-// typed it. RegisterEarly does nothing if the client's process has several sessions: only a tool call tells which session calls.
+// RegisterEarly registers the session before it has called a tool, so that others find its alias.
+// It does so only if the variable autoAlias is set. Without the variable it only looks for the
+// session that C2C_MCP_SESSION_ID names, which c2c start has made, and takes its server lock. While
+// nobody holds that lock, the terminal of c2c start types the mail itself, as if the person had
+// typed it. RegisterEarly does nothing if the client's process has several sessions: only a tool
+// call tells which session calls.
 func (p *Peer) RegisterEarly(ctx context.Context) {
 	c := p.caller(ctx, mcp.CallToolRequest{})
 	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
@@ -315,13 +324,15 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 // maxClientName bounds the name of a client that c2c does not know.
 const maxClientName = 32
 
-// ClientName returns c2c's name of a client. It looks for the name that the client gives itself (info), or else for the name in c2c's
-// configuration. If c2c does not know that name, ClientName makes a name from it. It never returns "", which means a plain shell.
+// ClientName returns c2c's name of a client. It looks for the name that the client gives itself
+// (info), or else for the name in c2c's configuration. If c2c does not know that name, ClientName
+// makes a name from it. It never returns "", which means a plain shell.
 func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	// Use configured only if info is "", because a client may read a configuration that was written for another client.
+	// Use configured only if info is "", because a client may read a configuration that was written
+	// for another client.
 	if p, ok := client.Find(configured); ok && info == "" {
 		return p.Name
 	}

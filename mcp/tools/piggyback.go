@@ -16,8 +16,9 @@ import (
 // ByResult is the name of the reader for mail in the result of any tool but poll_inbox.
 const ByResult = "tool_result"
 
-// addMail adds the caller's waiting mail to the result of a tool, unless a hook or a plugin shows the mail to the client's model before
-// the model goes on. The mail comes after the result, so that programs find the result unchanged. Mail that does not fit waits.
+// addMail adds the caller's waiting mail to the result of a tool, unless a hook or a plugin shows
+// the mail to the client's model before the model goes on. The mail comes after the result, so that
+// programs find the result unchanged. Mail that does not fit waits.
 func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
 	p, known := client.Find(c.caller.Client)
 	// peek_inbox has just shown the waiting mail, and promises to leave it in the mailbox.

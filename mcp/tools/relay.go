@@ -20,15 +20,17 @@ import (
 	"c2c/wake/watch"
 )
 
-// Names in the protocol of the permission relay (Claude Code's Channels reference, "Relay permission prompts").
+// Names in the protocol of the permission relay (Claude Code's Channels reference, "Relay
+// permission prompts").
 const (
 	permissionCapability = client.ChannelCapability + "/permission"
 	PermissionRequest    = ChannelNotification + "/permission_request"
 	PermissionVerdict    = ChannelNotification + "/permission"
 )
 
-// Relay forwards the permission dialogs of a client with a channel. It stores each dialog as a request of package
-// permission, and sends the verdict to the client. Until then the dialog stays open, and a person can still answer in it.
+// Relay forwards the permission dialogs of a client with a channel. It stores each dialog as a
+// request of package permission, and sends the verdict to the client. Until then the dialog stays
+// open, and a person can still answer in it.
 //
 // The client never waits for Relay: a goroutine of the relay does the work until Close.
 type Relay struct {
@@ -188,7 +190,8 @@ func (r *Relay) watch(c *watch.Changes) {
 	r.changes = c
 }
 
-// ask writes a request to the disk. If that fails, it returns nil; a person can still answer the client's dialog.
+// ask writes a request to the disk. If that fails, it returns nil; a person can still answer the
+// client's dialog.
 func (r *Relay) ask(a asking) *asked {
 	if r.peer.Cfg.Uninstalled != nil && r.peer.Cfg.Uninstalled(r.peer.Client.Configured, r.peer.Process()) {
 		return nil
@@ -218,8 +221,8 @@ func (r *Relay) ask(a asking) *asked {
 	return &asked{Request: a.Request, store: store}
 }
 
-// advanceAll advances each request. It returns the requests that are still open, the files to watch, and the time after
-// which it must be called again.
+// advanceAll advances each request. It returns the requests that are still open, the files to
+// watch, and the time after which it must be called again.
 func (r *Relay) advanceAll(open []*asked) (left []*asked, files []string, wait time.Duration) {
 	doing, dir := r.doing()
 	for _, a := range open {
@@ -238,8 +241,8 @@ func (r *Relay) advanceAll(open []*asked) (left []*asked, files []string, wait t
 	return left, files, wait
 }
 
-// doing reads the client's own record of its state, such as waiting for its person. It also returns the directory to watch
-// for changes of that record.
+// doing reads the client's own record of its state, such as waiting for its person. It also returns
+// the directory to watch for changes of that record.
 func (r *Relay) doing() (client.Doing, string) {
 	profile, _ := client.Find(r.client)
 	if profile.Doing == nil || r.peer.Client.Getenv == nil {
@@ -249,8 +252,8 @@ func (r *Relay) doing() (client.Doing, string) {
 	return profile.Doing(config, r.peer.Process(), ""), filepath.Join(config, profile.DoingDir)
 }
 
-// advance moves a request one step on. The result over means that the request is finished. Otherwise the caller must call
-// advance once more after the time wait.
+// advance moves a request one step on. The result over means that the request is finished.
+// Otherwise the caller must call advance once more after the time wait.
 func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
@@ -288,9 +291,10 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Dura
 	return true, 0
 }
 
-// answered reports whether a person has answered in the client's dialog: the client has waited for its person, and then has
-// stopped waiting for at least betweenDialogs. A shorter stop may be the moment between two dialogs. If answered cannot
-// decide yet, the caller must call it once more after the time wait.
+// answered reports whether a person has answered in the client's dialog: the client has waited for
+// its person, and then has stopped waiting for at least betweenDialogs. A shorter stop may be the
+// moment between two dialogs. If answered cannot decide yet, the caller must call it once more
+// after the time wait.
 func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, wait time.Duration) {
 	switch {
 	case doing.Word == "":
@@ -307,7 +311,8 @@ func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, wait time
 	return wait <= 0, max(wait, 0)
 }
 
-// tell sends the client a verdict. There is no receipt: the client silently drops a verdict that it does not wait for.
+// tell sends the client a verdict. There is no receipt: the client silently drops a verdict that it
+// does not wait for.
 func (r *Relay) tell(q permission.Request) error {
 	behavior := "deny"
 	if q.State == permission.StateAllowed {

@@ -15,8 +15,9 @@ import (
 	"c2c/sessions"
 )
 
-// RoomTools lists the tools for rooms, with the names of docs/compatibility.md. tools/list shows them only in a root with rooms,
-// because their texts fill the context of each model. They can be called in any root. The tool send also posts to rooms.
+// RoomTools lists the tools for rooms, with the names of docs/compatibility.md. tools/list shows
+// them only in a root with rooms, because their texts fill the context of each model. They can be
+// called in any root. The tool send also posts to rooms.
 func RoomTools() []Tool {
 	room := func() argument { return str("room_id", "").must().filled() }
 	return []Tool{
@@ -58,7 +59,8 @@ func number(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "number", Description: description}}
 }
 
-// showRooms removes the tools for rooms from a list, unless the root has rooms or rooms.JoinVariable names rooms to join.
+// showRooms removes the tools for rooms from a list, unless the root has rooms or
+// rooms.JoinVariable names rooms to join.
 func (t *Tools) showRooms(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res *mcp.ListToolsResult) {
 	roomTools := map[string]bool{} // tool name: whether a list may show it
 	for _, tool := range RoomTools() {
@@ -84,13 +86,14 @@ func (t *Tools) hasRooms(ctx context.Context) bool {
 
 type rootKey struct{} // context key of the root of a list
 
-// WithRoot returns a context for a request that lists the tools, in a transport whose clients have several roots. The root need not exist;
-// "": it is not known.
+// WithRoot returns a context for a request that lists the tools, in a transport whose clients have
+// several roots. The root need not exist; "": it is not known.
 func WithRoot(ctx context.Context, root string) context.Context {
 	return context.WithValue(ctx, rootKey{}, root)
 }
 
-// autoJoin returns the value of rooms.JoinVariable: the rooms that a session joins at its first call; "" for none.
+// autoJoin returns the value of rooms.JoinVariable: the rooms that a session joins at its first
+// call; "" for none.
 func (p *Peer) autoJoin() string {
 	if p.Client.Getenv == nil {
 		return ""
@@ -262,7 +265,8 @@ func inviteToRoom(c *toolCall, ctx context.Context) (any, error) {
 	return map[string]any{"ok": true, "room_id": roomID(c), "invitee_alias": r.To, "member": in}, nil
 }
 
-// replyInRoom posts the answer to a message from a room. If the answered message is not from a room, isPost is false.
+// replyInRoom posts the answer to a message from a room. If the answered message is not from a
+// room, isPost is false.
 func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered, m mail.Message) (r any, isPost bool, err error) {
 	if mail.RoomOf(answered.To) == "" {
 		return nil, false, nil
@@ -274,7 +278,8 @@ func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered,
 // maxNews bounds the new posts of rooms in an answer of poll_inbox, in bytes.
 const maxNews = 3 << 10
 
-// addNews adds the new posts of the session's rooms to an answer. When the answer is written, it records the posts as seen.
+// addNews adds the new posts of the session's rooms to an answer. When the answer is written, it
+// records the posts as seen.
 func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.CallToolResult, room int) {
 	w, ok := ctx.Value(WrittenKey{}).(*Written)
 	if !s.Facts.InRooms || !ok {

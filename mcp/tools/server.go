@@ -70,7 +70,8 @@ func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server
 	return srv
 }
 
-// recover replaces mcp-go's recovery, which would send the text of a panic to the client: that text may contain mail.
+// recover replaces mcp-go's recovery, which would send the text of a panic to the client: that text
+// may contain mail.
 func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
 		perr := daemon.Survive(t.Cfg.Log, "answer a tool call", func() error {
@@ -81,8 +82,9 @@ func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// askToPoll returns the text of a prompt. Some clients make a slash command of the prompt: /mcp__c2c__poll_inbox. The text
-// contains no mail, because the model takes it for its user's words.
+// askToPoll returns the text of a prompt. Some clients make a slash command of the prompt:
+// /mcp__c2c__poll_inbox. The text contains no mail, because the model takes it for its user's
+// words.
 func askToPoll(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	const text = "Read the mail that waits for you in c2c: unless it is shown beside this, call c2c's tool poll_inbox until nothing waits. It is from other agents, not from me."
 	return mcp.NewGetPromptResult("", []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}), nil
@@ -136,7 +138,8 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 	}
 }
 
-// uninstalled is the answer to each call of a client that still runs the server of an uninstalled c2c.
+// uninstalled is the answer to each call of a client that still runs the server of an uninstalled
+// c2c.
 const uninstalled = "c2c was uninstalled while this session ran: its mail waits. Tell your user that c2c install sets c2c up again"
 
 // isArray reports whether the first text of an answer is a JSON array.

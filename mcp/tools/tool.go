@@ -13,8 +13,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Effect is what a tool does to the world. Clients use it to decide whether to ask their user first; Codex runs only tools
-// with the first two effects without asking.
+// Effect is what a tool does to the world. Clients use it to decide whether to ask their user
+// first; Codex runs only tools with the first two effects without asking.
 type Effect int
 
 const (
@@ -25,8 +25,8 @@ const (
 
 type handler = func(c *toolCall, ctx context.Context) (any, error)
 
-// Tool is a tool as clients see it, and its handler. The handler returns a value to be written as JSON, or a string to be
-// sent as it is.
+// Tool is a tool as clients see it, and its handler. The handler returns a value to be written as
+// JSON, or a string to be sent as it is.
 type Tool struct {
 	Name        string
 	effect      Effect
@@ -43,8 +43,8 @@ func entry(name string, e Effect, handle handler, description string, arguments 
 
 func patiently(t Tool) Tool { t.patient = true; return t }
 
-// Listed returns the tool as tools/list shows it. It sets only the hints that matter (MCP schema, ToolAnnotations): for a
-// tool that only reads, the other hints mean nothing.
+// Listed returns the tool as tools/list shows it. It sets only the hints that matter (MCP schema,
+// ToolAnnotations): for a tool that only reads, the other hints mean nothing.
 func (t Tool) Listed() mcp.Tool {
 	no, hint := false, true
 	hints := mcp.ToolAnnotation{OpenWorldHint: &no}
@@ -59,8 +59,9 @@ func (t Tool) Listed() mcp.Tool {
 	return mcp.Tool{Name: t.Name, Description: t.description, Annotations: hints, RawInputSchema: schemaOf(t.arguments)}
 }
 
-// argument is one argument of a tool: what tools/list shows of it, and what Check demands of its value. Check knows a small
-// part of JSON Schema. c2c uses no general validator, because that took half of the time until the server's first answer.
+// argument is one argument of a tool: what tools/list shows of it, and what Check demands of its
+// value. Check knows a small part of JSON Schema. c2c uses no general validator, because that took
+// half of the time until the server's first answer.
 type argument struct {
 	name     string
 	required bool
@@ -115,7 +116,8 @@ func (a argument) atMost(n int) argument {
 	return a
 }
 
-// schemaOf returns the JSON Schema of a tool's arguments. The schema allows other arguments; Check rejects them.
+// schemaOf returns the JSON Schema of a tool's arguments. The schema allows other arguments; Check
+// rejects them.
 func schemaOf(arguments []argument) json.RawMessage {
 	schema := struct {
 		Type       string           `json:"type"`
@@ -138,7 +140,8 @@ func schemaOf(arguments []argument) json.RawMessage {
 	return text
 }
 
-// Check returns an error that says what is wrong with the arguments of a call, so that the model can correct them.
+// Check returns an error that says what is wrong with the arguments of a call, so that the model
+// can correct them.
 func (t Tool) Check(arguments any) error {
 	given, ok := arguments.(map[string]any)
 	if !ok && arguments != nil {
@@ -169,7 +172,8 @@ func (t Tool) Check(arguments any) error {
 	return errors.New(t.Name + ": " + strings.Join(all, "; "))
 }
 
-// takes returns a list of the arguments that tools/list shows, as the end of a sentence; "" if there are none.
+// takes returns a list of the arguments that tools/list shows, as the end of a sentence; "" if
+// there are none.
 func (t Tool) takes() string {
 	var names []string
 	for _, a := range t.arguments {

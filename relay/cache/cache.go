@@ -1,11 +1,12 @@
-// Package cache keeps the last reports of other machines in small files of a root, for c2c list and c2c status. Package relay writes the
-// files. The program c2c links this package, so the package must import nothing large. For each peer (paired host), the directory relay
-// below the root has:
+// Package cache keeps the last reports of other machines in small files of a root, for c2c list and
+// c2c status. Package relay writes the files. The program c2c links this package, so the package
+// must import nothing large. For each peer (paired host), the directory relay below the root has:
 //
 //	<peer>.seen.json   a HeardHost
 //	<peer>.states.log  a line for each State; rotated to <peer>.states.old
 //
-// Another machine has sent the content of these files. Therefore this package limits its size, and removes control characters.
+// Another machine has sent the content of these files. Therefore this package limits its size, and
+// removes control characters.
 package cache
 
 import (
@@ -57,7 +58,8 @@ type HeardSession struct {
 
 const directory = "relay"
 
-// Get reads the last report of a peer. The report is empty if the peer never sent one. Linked is set only while a relay of this root runs.
+// Get reads the last report of a peer. The report is empty if the peer never sent one. Linked is
+// set only while a relay of this root runs.
 func HeardFrom(root *atomicfile.Dir, peer string) (HeardHost, error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +78,9 @@ func HeardFrom(root *atomicfile.Dir, peer string) (HeardHost, error) {
 // maxHosts is the greatest size of the list of paired hosts, see package relay.
 const maxHosts = 2 << 20
 
-// Paired returns the names of the paired hosts, and the roots of the projects that a person has named. It reads the list that package
-// relay keeps below the state directory. It does not check the hosts' keys: a name alone gives no rights.
+// Paired returns the names of the paired hosts, and the roots of the projects that a person has
+// named. It reads the list that package relay keeps below the state directory. It does not check
+// the hosts' keys: a name alone gives no rights.
 func PairedNames(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,7 +244,8 @@ func AddStates(root *atomicfile.Dir, peer string, states []HeardState) error {
 // Reports has the states that a peer has reported.
 type HeardReports [][]byte // the content of the two files, the older file first
 
-// ReadReports reads the states that a peer has reported. The oldest may be missing, because the log is rotated.
+// ReadReports reads the states that a peer has reported. The oldest may be missing, because the log
+// is rotated.
 func ReadHeardReports(root *atomicfile.Dir, peer string) (all HeardReports, err error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {

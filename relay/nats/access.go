@@ -55,7 +55,8 @@ func (a Access) check() error {
 	return err
 }
 
-// CheckURL returns nil if text is the address of a hub, or the addresses of a cluster's nodes with commas between them.
+// CheckURL returns nil if text is the address of a hub, or the addresses of a cluster's nodes with
+// commas between them.
 func CheckURL(text string) error {
 	for node := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(node)
@@ -72,7 +73,8 @@ func (a Access) Text() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// inbox returns the prefix of the subjects on which the hub answers this host. No other host may subscribe to them.
+// inbox returns the prefix of the subjects on which the hub answers this host. No other host may
+// subscribe to them.
 func (a Access) inbox() string {
 	if a.Host == "" {
 		return "_INBOX.owner"
@@ -80,8 +82,8 @@ func (a Access) inbox() string {
 	return "_INBOX.host." + a.Host
 }
 
-// answer returns the subject for the hub's answer to a packet for a host. The argument n is the packet's number if it has messages, see
-// way; otherwise 0.
+// answer returns the subject for the hub's answer to a packet for a host. The argument n is the
+// packet's number if it has messages, see way; otherwise 0.
 func (a Access) answer(n int, peer string) string {
 	return fmt.Sprintf("%s.stored.%d.%s", a.inbox(), n, peer)
 }

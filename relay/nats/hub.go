@@ -90,11 +90,13 @@ func (h Hub) Access(host, seed string) Access {
 	return a
 }
 
-// HostsFile is the name of the file with the HostsConfig. It is beside the configuration of each server, which includes it.
+// HostsFile is the name of the file with the HostsConfig. It is beside the configuration of each
+// server, which includes it.
 const HostsFile = "hosts.conf"
 
-// ServerConfig returns a configuration file for each nats-server of the hub, by name: one for each address in the URL. The argument dir is
-// the directory for the servers' files, and seed the owner's. From then on the files belong to the owner.
+// ServerConfig returns a configuration file for each nats-server of the hub, by name: one for each
+// address in the URL. The argument dir is the directory for the servers' files, and seed the
+// owner's. From then on the files belong to the owner.
 func (h Hub) ServerConfig(dir, seed string) map[string]string {
 	nodes, all := strings.Split(h.URL, ","), map[string]string{}
 	if len(nodes) == 1 {
@@ -152,7 +154,8 @@ accounts {
 `, h.Fleet, number, listen, dir+"/jetstream"+number, cluster, HostsFile)
 }
 
-// HostsConfig returns the part of the servers' configuration that says what the owner and each host may do.
+// HostsConfig returns the part of the servers' configuration that says what the owner and each host
+// may do.
 func (h Hub) HostsConfig() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# c2c relay hub writes this file. Reload each server after a change: nats-server --signal reload
@@ -187,7 +190,8 @@ type Stream struct {
 	Consumer ConsumerConfig
 }
 
-// StreamConfig is JetStream's configuration of a stream, as far as c2c uses it. Times are in nanoseconds.
+// StreamConfig is JetStream's configuration of a stream, as far as c2c uses it. Times are in
+// nanoseconds.
 type StreamConfig struct {
 	Name        string        `json:"name"`
 	Subjects    []string      `json:"subjects"`
@@ -201,7 +205,8 @@ type StreamConfig struct {
 	AllowRollup bool          `json:"allow_rollup_hdrs"`
 }
 
-// ConsumerConfig is JetStream's configuration of a consumer, as far as c2c uses it. Times are in nanoseconds.
+// ConsumerConfig is JetStream's configuration of a consumer, as far as c2c uses it. Times are in
+// nanoseconds.
 type ConsumerConfig struct {
 	Durable       string        `json:"durable_name"`
 	AckPolicy     string        `json:"ack_policy"`
@@ -212,10 +217,11 @@ type ConsumerConfig struct {
 	MaxAckPending int           `json:"max_ack_pending"`
 }
 
-// Streams returns the streams that the hub must have. If a stream is full, the mail waits on
-// the sending host. If the hub drops a packet because of its age, the sending host still has the mail.
+// Streams returns the streams that the hub must have. If a stream is full, the mail waits on the
+// sending host. If the hub drops a packet because of its age, the sending host still has the mail.
 func (h Hub) Streams() (all []Stream) {
-	// The server refuses a stream if its disk could not hold all streams when full. So all streams together get at most about 16 GiB.
+	// The server refuses a stream if its disk could not hold all streams when full. So all streams
+	// together get at most about 16 GiB.
 	size := min(max(16<<30/int64(max(len(h.Hosts), 1)), 16<<20), 256<<20)
 	replicas := 1
 	if strings.Count(h.URL, ",") >= 2 { // with two servers, none could go on without the other
@@ -233,7 +239,8 @@ func (h Hub) Streams() (all []Stream) {
 	return all
 }
 
-// streamInUse is JetStream's error code for a stream that exists already with another configuration.
+// streamInUse is JetStream's error code for a stream that exists already with another
+// configuration.
 const streamInUse = 10058
 
 // MakeStreams makes streams at the hub, or changes existing streams. Only the owner may do this.

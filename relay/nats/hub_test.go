@@ -135,8 +135,8 @@ type silent struct{}
 func (silent) Packet(context.Context, []byte) error { return nil }
 func (silent) Link(string, bool)                    {}
 
-// What the hub says of packets without messages tells nothing of those with messages, once it has refused one. While the link pauses, only
-// packets are answered that were sent before.
+// What the hub says of packets without messages tells nothing of those with messages, once it has
+// refused one. While the link pauses, only packets are answered that were sent before.
 func TestOnlyMailShowsThatMailIsTakenAgain(t *testing.T) {
 	const fine, full = `{"stream":"C2C_devbox","seq":1}`, `{"error":{"code":503,"description":"maximum bytes exceeded"}}`
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,15 +1,19 @@
-// Package nats carries packets between hosts through a hub: a nats-server with JetStream, which keeps the packets while a host sleeps.
-// So two hosts can exchange mail although they are never awake at the same time.
+// Package nats carries packets between hosts through a hub: a nats-server with JetStream, which
+// keeps the packets while a host sleeps. So two hosts can exchange mail although they are never
+// awake at the same time.
 //
-// The hosts of a hub are its fleet. Each host has a stream at the hub, C2C_<host>, which the hub's owner makes (see Hub). The host reads
-// the stream by one consumer. A packet is published under c2c.<fleet>.<to>.m.<from>. A host publishes its list of sessions under
-// c2c.<fleet>.<to>.p.<from>.<project> (in fact a hash of the project), where the hub keeps only the last list. The hub lets each host
-// publish only in its own name (see ServerConfig), but the relay does not rely on that: each packet has a signature of its host.
+// The hosts of a hub are its fleet. Each host has a stream at the hub, C2C_<host>, which the hub's
+// owner makes (see Hub). The host reads the stream by one consumer. A packet is published under
+// c2c.<fleet>.<to>.m.<from>. A host publishes its list of sessions under
+// c2c.<fleet>.<to>.p.<from>.<project> (in fact a hash of the project), where the hub keeps only the
+// last list. The hub lets each host publish only in its own name (see ServerConfig), but the relay
+// does not rely on that: each packet has a signature of its host.
 //
-// The package does not rely on JetStream to keep the order or to drop repeated packets, because JetStream may deliver a packet again, and
-// forgets old ids. The numbers of package relay take care of both. A packet is acknowledged at the hub when the handler has taken it. The
-// package sends no packet twice. If the hub does not store a packet, the hub says so or the connection ends. Later the handler is told of a
-// new link, and the relay sends the mail again.
+// The package does not rely on JetStream to keep the order or to drop repeated packets, because
+// JetStream may deliver a packet again, and forgets old ids. The numbers of package relay take care
+// of both. A packet is acknowledged at the hub when the handler has taken it. The package sends no
+// packet twice. If the hub does not store a packet, the hub says so or the connection ends. Later
+// the handler is told of a new link, and the relay sends the mail again.
 package nats
 
 import (
@@ -80,7 +84,8 @@ type way struct {
 	resumed  bool                     // after a refusal the hub has stored a packet with messages: tell the handler of a new link
 }
 
-// show sets the state of a link. A link with an error does not count as up, so Since changes only when up without an error begins or ends.
+// show sets the state of a link. A link with an error does not count as up, so Since changes only
+// when up without an error begins or ends.
 func (w *way) show(up bool, err string, now time.Time) {
 	if (up && err == "") != (w.Up && w.Error == "") {
 		w.Since = now
@@ -99,9 +104,10 @@ func (w *way) lose() {
 	clear(w.unstored)
 }
 
-// count returns the number of a packet with messages; 0 for other packets. The result waits means that the packet must wait for the next link:
-// after a refusal only one packet tries whether the hub takes mail again. If all were sent, the hub would store those that are smaller than
-// the refused one again and again.
+// count returns the number of a packet with messages; 0 for other packets. The result waits means
+// that the packet must wait for the next link: after a refusal only one packet tries whether the
+// hub takes mail again. If all were sent, the hub would store those that are smaller than the
+// refused one again and again.
 func (w *way) count(l relay.Label, now time.Time) (n int, waits bool) {
 	if l.First == (relay.FrameID{}) {
 		return 0, false
@@ -202,8 +208,8 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	return nil
 }
 
-// pauseOf returns the time until the next attempt to connect. The time is random, so that hosts that have lost the hub at the same time do
-// not come back at the same time.
+// pauseOf returns the time until the next attempt to connect. The time is random, so that hosts
+// that have lost the hub at the same time do not come back at the same time.
 func (c *Carrier) pauseOf(attempts int) time.Duration {
 	poke(c.changed) // an attempt has failed, perhaps with a new error
 	pause := min(firstPause<<min(max(attempts-1, 0), 8), lastPause)
@@ -252,8 +258,8 @@ func (c *Carrier) Lost(peer, project string) (first relay.FrameID) {
 	return first
 }
 
-// whyNot returns the reason why there is no link to the hub. If the hub refuses this host, the NATS client calls no handler; only its
-// LastError shows the refusal.
+// whyNot returns the reason why there is no link to the hub. If the hub refuses this host, the NATS
+// client calls no handler; only its LastError shows the refusal.
 func (c *Carrier) whyNot() string {
 	if c.conn != nil {
 		if err := c.conn.LastError(); errors.Is(err, client.ErrAuthorization) {
@@ -282,7 +288,8 @@ func (c *Carrier) keep(ctx context.Context, h relay.Handler) {
 	}
 }
 
-// tell reports changed links to the handler. If again is set, the caller must call tell again after the time in the result later.
+// tell reports changed links to the handler. If again is set, the caller must call tell again after
+// the time in the result later.
 func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	peers := c.cfg.Peers()
 	news := map[string]bool{}
@@ -336,9 +343,10 @@ func (c *Carrier) stored(m *client.Msg) {
 	}
 }
 
-// answered records that the hub has stored a packet for a host, or why not; then the link counts as down for some time. The argument n is the
-// packet's number if it has messages, otherwise 0. Packets without messages are small, so a full stream may take them: they do not prove that
-// the hub takes mail again.
+// answered records that the hub has stored a packet for a host, or why not; then the link counts as
+// down for some time. The argument n is the packet's number if it has messages, otherwise 0.
+// Packets without messages are small, so a full stream may take them: they do not prove that the
+// hub takes mail again.
 func (c *Carrier) answered(peer string, n int, err string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -366,7 +374,8 @@ func (c *Carrier) answered(peer string, n int, err string) {
 	}
 }
 
-// complained handles an error of the hub that is not the answer to a packet. If the hub forbids a packet, it sends only such an error.
+// complained handles an error of the hub that is not the answer to a packet. If the hub forbids a
+// packet, it sends only such an error.
 func (c *Carrier) complained(err error) {
 	if text := err.Error(); errors.Is(err, client.ErrPermissionViolation) {
 		if _, to, ok := strings.Cut(text, subjectOf(c.cfg.Access.Fleet)); ok {
@@ -382,8 +391,8 @@ func subjectOf(fleet string) string { return "c2c." + fleet + "." }
 
 func mailSubject(fleet, to, from string) string { return subjectOf(fleet) + to + ".m." + from }
 
-// presenceSubject returns the subject for the list of sessions. It has a hash of the project, because only few characters may be in a
-// subject.
+// presenceSubject returns the subject for the list of sessions. It has a hash of the project,
+// because only few characters may be in a subject.
 func presenceSubject(fleet, to, from, project string) string {
 	sum := sha256.Sum256([]byte(project))
 	return subjectOf(fleet) + to + ".p." + from + "." + hex.EncodeToString(sum[:8])

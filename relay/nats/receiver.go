@@ -35,8 +35,9 @@ type receiver struct {
 
 func (r *receiver) inbox() string { return r.cfg.Access.inbox() + ".mail" }
 
-// run takes packets until ctx ends. While the hub has no packets, the hub sends heartbeats. If no heartbeat comes, the hub has forgotten
-// the request, for example because a node of the cluster has died. Then run asks again.
+// run takes packets until ctx ends. While the hub has no packets, the hub sends heartbeats. If no
+// heartbeat comes, the hub has forgotten the request, for example because a node of the cluster has
+// died. Then run asks again.
 func (r *receiver) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -74,8 +75,8 @@ func (r *receiver) ask() error {
 	return r.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+StreamName(r.cfg.Access.Host)+"."+consumer, r.inbox(), want)
 }
 
-// take handles a packet, or a status message of the hub. It returns false if the hub refuses to send mail to this host; then run waits
-// before it asks again.
+// take handles a packet, or a status message of the hub. It returns false if the hub refuses to
+// send mail to this host; then run waits before it asks again.
 func (r *receiver) take(ctx context.Context, m *client.Msg) bool {
 	status := m.Header.Get("Status")
 	if m.Reply != "" || status == "" {
@@ -118,7 +119,8 @@ func (r *receiver) readable(err string) {
 	poke(r.changed)
 }
 
-// packet gives a packet to the handler, and tells the hub to forget the packet, or to send it again later.
+// packet gives a packet to the handler, and tells the hub to forget the packet, or to send it again
+// later.
 func (r *receiver) packet(ctx context.Context, m *client.Msg) {
 	err := r.handler.Packet(ctx, m.Data)
 	answer := "+ACK"

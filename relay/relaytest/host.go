@@ -1,5 +1,6 @@
-// Package relaytest helps tests of the relay and of its carriers. It has hosts with one root each, a suite that every carrier must
-// pass, and a pipe that loses, repeats and reorders packets. No program imports it.
+// Package relaytest helps tests of the relay and of its carriers. It has hosts with one root each,
+// a suite that every carrier must pass, and a pipe that loses, repeats and reorders packets. No
+// program imports it.
 package relaytest
 
 import (
@@ -77,8 +78,8 @@ func (h *Host) open() {
 	h.tb.Cleanup(func() { h.Stop(); h.state.Close(); h.root.Close() })
 }
 
-// Copy makes a host from a copy of h's files. The copy stands for a backup, or for a home directory that was copied to a second
-// machine.
+// Copy makes a host from a copy of h's files. The copy stands for a backup, or for a home directory
+// that was copied to a second machine.
 func (h *Host) Copy() *Host {
 	h.tb.Helper()
 	home := filepath.Join(h.tb.TempDir(), h.Name)
@@ -238,7 +239,8 @@ func (h *Host) Drained(peer string) bool {
 // Root returns the directory of the host's project.
 func (h *Host) Root() *atomicfile.Dir { return h.root }
 
-// Post stores mail for a Host. If the relay delivers a message twice without mayRepeat, Post keeps it twice, so that a test sees the error.
+// Post stores mail for a Host. If the relay delivers a message twice without mayRepeat, Post keeps
+// it twice, so that a test sees the error.
 type Post struct {
 	Boxes   bool // whether Post keeps the mail in mailboxes, and not in plain files
 	Aliases []string
@@ -333,7 +335,8 @@ func (p *Post) Archive(alias string, count int) error {
 	return err
 }
 
-// Mail returns the stored messages of an alias, in order. If Boxes is set, it returns only the messages that wait.
+// Mail returns the stored messages of an alias, in order. If Boxes is set, it returns only the
+// messages that wait.
 func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
 	if p.Boxes {
 		box, err := p.Box(alias)
@@ -365,7 +368,8 @@ func (p *Post) Refused(_ context.Context, _ string, msg mail.Message, why relay.
 	return nil
 }
 
-// WasRefused returns the reason why a message of this host was refused; "" if its sender was not notified.
+// WasRefused returns the reason why a message of this host was refused; "" if its sender was not
+// notified.
 func (p *Post) WasRefused(id string) relay.Reason {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"c2c/relay"
 )
 
-// Net joins hosts by pipes in memory. Its exported fields say what happens to packets. Set them before a host starts, or later by the
-// method Set.
+// Net joins hosts by pipes in memory. Its exported fields say what happens to packets. Set them
+// before a host starts, or later by the method Set.
 type Net struct {
 	Lose, Repeat, Reorder float64                                       // the share of packets that are lost, repeated, reordered
 	Tamper                func(from, to string, packet []byte) [][]byte // returns the packets that arrive instead of packet; nil: packet itself arrives
@@ -61,8 +61,8 @@ func (n *Net) Cut(cut bool) {
 	n.tellAll()
 }
 
-// Serve is for a host whose relay does not run: it makes the net call the function take with each packet for the host. A nil take ends
-// that.
+// Serve is for a host whose relay does not run: it makes the net call the function take with each
+// packet for the host. A nil take ends that.
 func (n *Net) Serve(h *Host, take func(packet []byte) error) {
 	p := n.ports[h.Name]
 	p.mu.Lock()
@@ -160,8 +160,8 @@ func (p *Port) Send(_ context.Context, peer string, packet []byte) error {
 	return nil
 }
 
-// arrive gives a packet to the function that Serve has set, and queues it for the host's relay. If there is neither, or the queue is full,
-// the packet is lost.
+// arrive gives a packet to the function that Serve has set, and queues it for the host's relay. If
+// there is neither, or the queue is full, the packet is lost.
 func (p *Port) arrive(packet []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

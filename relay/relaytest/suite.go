@@ -9,8 +9,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Suite runs the tests that every carrier must pass: two hosts exchange mail, whatever the carrier does to packets. The function join gives
-// each host a Carrier. The tests start and end the Carrier several times.
+// Suite runs the tests that every carrier must pass: two hosts exchange mail, whatever the carrier
+// does to packets. The function join gives each host a Carrier. The tests start and end the Carrier
+// several times.
 func Suite(t *testing.T, join func(t *testing.T, all ...*Host)) {
 	for name, test := range map[string]func(t *testing.T, a, b *Host){
 		"both ways": bothWays, "killed at any step": killedAtAnyStep, "one is away": oneIsAway, "large bodies": largeBodies,
@@ -100,8 +101,8 @@ func (h *Host) SendMany(peer, sender, to string, first, end int) {
 	h.Send(peer, msgs...)
 }
 
-// CheckOnce fails the test unless the alias has each of the count messages that the alias sender has sent by SendMany exactly once, and in
-// order.
+// CheckOnce fails the test unless the alias has each of the count messages that the alias sender
+// has sent by SendMany exactly once, and in order.
 func (h *Host) CheckOnce(alias, sender string, count int) {
 	h.tb.Helper()
 	msgs, err := h.Post.Mail(alias)
@@ -123,7 +124,8 @@ func (h *Host) CheckOnce(alias, sender string, count int) {
 	}
 }
 
-// Await waits at most a minute until the condition is true. It calls condition after each step of these hosts.
+// Await waits at most a minute until the condition is true. It calls condition after each step of
+// these hosts.
 func Await(t *testing.T, a, b *Host, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -13,15 +13,18 @@ import (
 	"time"
 )
 
-// options are the options of ssh. BatchMode is on because no person is there to answer questions. ControlMaster and ControlPath keep ssh
-// from using a connection that this user has open: such a connection has another key, and so other rights at the other end.
+// options are the options of ssh. BatchMode is on because no person is there to answer questions.
+// ControlMaster and ControlPath keep ssh from using a connection that this user has open: such a
+// connection has another key, and so other rights at the other end.
 var options = []string{"-T", "-e", "none", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
 	"-o", "ServerAliveCountMax=3", "-o", "ClearAllForwardings=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "LogLevel=ERROR"}
 
-// RemoteCommand is the command that ssh runs at the other end, unless authorized_keys there has its own command for the key.
+// RemoteCommand is the command that ssh runs at the other end, unless authorized_keys there has its
+// own command for the key.
 const RemoteCommand = "c2c relay --stdio"
 
-// Args returns the arguments of ssh for a destination. The argument identity is the path of a key file, or "".
+// Args returns the arguments of ssh for a destination. The argument identity is the path of a key
+// file, or "".
 func Args(identity, dest string, command ...string) []string {
 	args := append([]string(nil), options...)
 	if identity != "" {
@@ -30,8 +33,8 @@ func Args(identity, dest string, command ...string) []string {
 	return append(append(args, "--", dest), command...)
 }
 
-// runSSH runs ssh to a host until the link ends, and then ends ssh. If this process is killed, the input of ssh ends, and so ssh ends too.
-// The result stood reports whether a link was made.
+// runSSH runs ssh to a host until the link ends, and then ends ssh. If this process is killed, the
+// input of ssh ends, and so ssh ends too. The result stood reports whether a link was made.
 func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), Args(c.cfg.Identity, d.Dest, RemoteCommand)...)
 	said := &tail{}
@@ -60,7 +63,8 @@ func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	return stood, err
 }
 
-// brief turns what ssh has said into a short error that says what to do, if it knows one. ssh surrounds these errors with long warnings.
+// brief turns what ssh has said into a short error that says what to do, if it knows one. ssh
+// surrounds these errors with long warnings.
 func brief(text string) string {
 	const denied, hostKey = "Permission denied (", "Host key verification failed"
 	_, methods, _ := strings.Cut(text, denied)
@@ -112,8 +116,9 @@ func (t *tail) String() string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
 }
 
-// Stdio is the work of RemoteCommand, which ssh runs at the other end. The argument conn is a connection to the relay there. Stdio copies
-// data from in to conn, and from conn to out, until one of the two streams ends.
+// Stdio is the work of RemoteCommand, which ssh runs at the other end. The argument conn is a
+// connection to the relay there. Stdio copies data from in to conn, and from conn to out, until one
+// of the two streams ends.
 func Stdio(conn net.Conn, in io.Reader, out io.Writer) error {
 	done := make(chan error, 2)
 	go func() { // this goroutine may wait for input until the process ends

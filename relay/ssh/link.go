@@ -29,8 +29,9 @@ type link struct {
 
 func (l *link) end() { l.once.Do(func() { close(l.over); l.conn.Close() }) }
 
-// serve runs a link until one of its ends closes it. The argument want is the host that must be at the other end; "" means any paired host.
-// The result stood reports whether both ends have proved their keys.
+// serve runs a link until one of its ends closes it. The argument want is the host that must be at
+// the other end; "" means any paired host. The result stood reports whether both ends have proved
+// their keys.
 func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want string, dialed bool) (stood bool, err error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -55,9 +56,9 @@ func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want strin
 	return true, c.read(ctx, r)
 }
 
-// begin makes the link l carry the packets to its host. If there is an older link that the same side has dialed, begin ends it: it must be
-// dead, because that side has made a new link. If both hosts dial, both links stay: otherwise each host would end the other's link again
-// and again.
+// begin makes the link l carry the packets to its host. If there is an older link that the same
+// side has dialed, begin ends it: it must be dead, because that side has made a new link. If both
+// hosts dial, both links stay: otherwise each host would end the other's link again and again.
 func (c *Carrier) begin(l *link) bool {
 	c.reports.Lock()
 	defer c.reports.Unlock()
@@ -121,7 +122,8 @@ func (c *Carrier) read(ctx context.Context, r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		// After an error, read can go on: the other host gets no receipt, and so sends the packet again.
+		// After an error, read can go on: the other host gets no receipt, and so sends the packet
+		// again.
 		if err := c.handler.Packet(ctx, packet); err != nil && ctx.Err() == nil {
 			c.cfg.Log.Warn("a packet was not taken", "err", err)
 		}
@@ -163,8 +165,9 @@ const (
 	no        = "no: "   // the prefix of a refusal, which is sent instead of a proof
 )
 
-// greet exchanges keys and random numbers with the other end. Then each end proves its key: it signs the random number of the other end,
-// and both keys. So a proof is of no use on another link. The result of greet is the name of the host at the other end.
+// greet exchanges keys and random numbers with the other end. Then each end proves its key: it
+// signs the random number of the other end, and both keys. So a proof is of no use on another link.
+// The result of greet is the name of the host at the other end.
 func (c *Carrier) greet(r *bufio.Reader, w io.Writer, want string) (peer string, err error) {
 	own := append([]byte(nil), c.cfg.Peers.Key()...)
 	nonce := make([]byte, nonceSize)
@@ -212,7 +215,8 @@ func proof(signer, checker, nonce []byte) []byte {
 	return slices.Concat([]byte(signed), signer, checker, nonce)
 }
 
-// known returns the name of the paired host that has this key, or the reason why the link is refused.
+// known returns the name of the paired host that has this key, or the reason why the link is
+// refused.
 func (c *Carrier) known(key ed25519.PublicKey, want string) (peer, refusal string) {
 	if key.Equal(c.cfg.Peers.Key()) {
 		return "", "it has the key of this very host"

@@ -1,14 +1,17 @@
-// Package ssh carries packets between hosts through ssh, so c2c itself needs no port that is open to the network. One connection, called a
-// link, serves both directions.
+// Package ssh carries packets between hosts through ssh, so c2c itself needs no port that is open
+// to the network. One connection, called a link, serves both directions.
 //
-// A host that can reach another host runs ssh, which runs `c2c relay --stdio` on the other host. That command (see Stdio) connects to the
-// socket of the relay there. Both ends prove their keys at the beginning of a link (see greet), so an ssh key alone does not make a machine
-// a paired host. Then packets follow, each of them after four bytes with its length.
+// A host that can reach another host runs ssh, which runs `c2c relay --stdio` on the other host.
+// That command (see Stdio) connects to the socket of the relay there. Both ends prove their keys at
+// the beginning of a link (see greet), so an ssh key alone does not make a machine a paired host.
+// Then packets follow, each of them after four bytes with its length.
 //
-// A Carrier keeps a link to each host that it can reach, even if it has no mail to send: the other host may have mail, and may be unable to
-// connect to this machine, for example because this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after
-// longer pauses of up to five minutes. A packet to send ends a pause, but not in the first second of the pause. While a link is up, the
-// Carrier runs no timer; ssh itself notices within a minute that a link is dead (ServerAliveInterval).
+// A Carrier keeps a link to each host that it can reach, even if it has no mail to send: the other
+// host may have mail, and may be unable to connect to this machine, for example because this
+// machine is a laptop. If ssh fails, the Carrier tries again after a second, then after longer
+// pauses of up to five minutes. A packet to send ends a pause, but not in the first second of the
+// pause. While a link is up, the Carrier runs no timer; ssh itself notices within a minute that a
+// link is dead (ServerAliveInterval).
 package ssh
 
 import (
@@ -53,8 +56,9 @@ type Carrier struct {
 	cfg   Config
 	tasks sync.WaitGroup
 
-	// A goroutine that adds or removes a link holds this lock until it has told the handler. So the handler learns of the changes in their
-	// order. A goroutine that needs both locks takes reports first, then mu.
+	// A goroutine that adds or removes a link holds this lock until it has told the handler. So the
+	// handler learns of the changes in their order. A goroutine that needs both locks takes reports
+	// first, then mu.
 	reports sync.Mutex
 
 	mu      sync.Mutex
@@ -101,7 +105,8 @@ func (c *Carrier) Send(ctx context.Context, peer string, packet []byte) error {
 	}
 }
 
-// newest returns the newest link to a host. If there is none, it makes the method dial try ssh at once.
+// newest returns the newest link to a host. If there is none, it makes the method dial try ssh at
+// once.
 func (c *Carrier) newest(peer string) *link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +146,8 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	return nil
 }
 
-// Reload reads the hosts again. It begins to dial new hosts, and ends the links of hosts that are removed or revoked.
+// Reload reads the hosts again. It begins to dial new hosts, and ends the links of hosts that are
+// removed or revoked.
 func (c *Carrier) Reload() {
 	dials := c.cfg.Dials()
 	c.mu.Lock()
@@ -185,7 +191,8 @@ func (c *Carrier) way(peer string) *way {
 	return w
 }
 
-// Status returns the state of each host that this host dials, or that has connected, sorted by name.
+// Status returns the state of each host that this host dials, or that has connected, sorted by
+// name.
 func (c *Carrier) Status() (all []relay.LinkStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +225,8 @@ func (c *Carrier) dial(ctx context.Context, d Dial, kick <-chan struct{}) {
 	}
 }
 
-// wait waits for the time d, or until the channel kick has a value. It returns false if ctx has ended.
+// wait waits for the time d, or until the channel kick has a value. It returns false if ctx has
+// ended.
 func wait(ctx context.Context, d time.Duration, kick <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

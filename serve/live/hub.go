@@ -11,8 +11,8 @@ import (
 	"c2c/internal/daemon"
 )
 
-// ErrBehind means that the hub has dropped the update that a follower needs next. The follower must call Now again, and then Follow with
-// the number of the snapshot that Now has returned.
+// ErrBehind means that the hub has dropped the update that a follower needs next. The follower must
+// call Now again, and then Follow with the number of the snapshot that Now has returned.
 var ErrBehind = errors.New("the next updates are no longer kept")
 
 // The limits of the data that a Hub keeps for its followers.
@@ -25,7 +25,8 @@ const (
 	hubAgain = time.Second // pause between a View that has failed and the next View
 )
 
-// Numbered is an update with its number. The messages in Events have no content; the messages in Mails have it.
+// Numbered is an update with its number. The messages in Events have no content; the messages in
+// Mails have it.
 type Numbered struct {
 	N uint64
 	Update
@@ -39,9 +40,11 @@ type Snapshot struct {
 	Mails    []Mail // oldest first
 }
 
-// Hub shares one View among many followers. It begins to read the root at the first call of Now or Follow. Any goroutine may use it.
+// Hub shares one View among many followers. It begins to read the root at the first call of Now or
+// Follow. Any goroutine may use it.
 //
-// A Hub keeps a bounded number of updates, and does not wait for its followers. Therefore a follower that is too slow gets ErrBehind.
+// A Hub keeps a bounded number of updates, and does not wait for its followers. Therefore a
+// follower that is too slow gets ErrBehind.
 type Hub struct {
 	cfg    Config
 	asked  sync.Once
@@ -67,8 +70,8 @@ func NewHub(cfg Config) *Hub {
 
 var errEnded = errors.New("the view of the root has ended")
 
-// Run follows the root until ctx ends. If the root is replaced, it returns ErrReplaced. If it panics, Now returns an error until Run is
-// called again and has read the root.
+// Run follows the root until ctx ends. If the root is replaced, it returns ErrReplaced. If it
+// panics, Now returns an error until Run is called again and has read the root.
 func (h *Hub) Run(ctx context.Context) error {
 	defer func() {
 		if p := recover(); p != nil {
@@ -112,7 +115,8 @@ func (h *Hub) change(do func()) {
 	h.changed = make(chan struct{})
 }
 
-// take stores an update. The first update of a View is the whole state, and is not kept: the followers of an older View get ErrBehind.
+// take stores an update. The first update of a View is the whole state, and is not kept: the
+// followers of an older View get ErrBehind.
 func (h *Hub) take(u Update) {
 	h.n++
 	if u.Sessions != nil {
@@ -159,8 +163,8 @@ func (n Numbered) size() int {
 	return sum
 }
 
-// Now waits for the View's first update, and returns the state. If the View does not run at present, Now returns the reason as an error; a
-// later call may succeed.
+// Now waits for the View's first update, and returns the state. If the View does not run at
+// present, Now returns the reason as an error; a later call may succeed.
 func (h *Hub) Now(ctx context.Context) (Snapshot, error) {
 	h.want()
 	for {
@@ -191,9 +195,10 @@ func (h *Hub) snapshot() Snapshot {
 	return s
 }
 
-// Follow calls the function report with each update whose number is greater than the argument after, in order. It ends when ctx ends or
-// report returns an error. It returns ErrBehind if the hub has dropped the next update, and ErrReplaced if the root was replaced. The
-// function report must not change its argument, because all followers share it.
+// Follow calls the function report with each update whose number is greater than the argument
+// after, in order. It ends when ctx ends or report returns an error. It returns ErrBehind if the
+// hub has dropped the next update, and ErrReplaced if the root was replaced. The function report
+// must not change its argument, because all followers share it.
 func (h *Hub) Follow(ctx context.Context, after uint64, report func(Numbered) error) error {
 	h.want()
 	for {
@@ -219,8 +224,8 @@ func (h *Hub) Follow(ctx context.Context, after uint64, report func(Numbered) er
 	}
 }
 
-// next returns the update that follows the update with the number after. If no update has followed yet, next returns a channel that is
-// closed when one may have come.
+// next returns the update that follows the update with the number after. If no update has followed
+// yet, next returns a channel that is closed when one may have come.
 func (h *Hub) next(after uint64) (next Numbered, changed chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

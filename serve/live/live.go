@@ -1,11 +1,14 @@
-// Package live reports the changes in a root, the directory with the mail of one project, as events. The events are about sessions, their
-// waiting mail, and the states of each message. A View follows a root for one caller; a Hub shares one View among many.
+// Package live reports the changes in a root, the directory with the mail of one project, as
+// events. The events are about sessions, their waiting mail, and the states of each message. A View
+// follows a root for one caller; a Hub shares one View among many.
 //
-// A View only reads files. It sleeps until the kernel reports a change; if the system has no file watch left, it polls once a second. A
-// View takes no lock and writes nothing, so it neither hands a message over nor marks a message as read.
+// A View only reads files. It sleeps until the kernel reports a change; if the system has no file
+// watch left, it polls once a second. A View takes no lock and writes nothing, so it neither hands
+// a message over nor marks a message as read.
 //
-// Each message is reported once as Stored, and the messages of a sender are reported in the order of sending. This is so even for a message
-// that was read before the View saw it, except for an ephemeral message: no file has that message any more, so it is not reported.
+// Each message is reported once as Stored, and the messages of a sender are reported in the order
+// of sending. This is so even for a message that was read before the View saw it, except for an
+// ephemeral message: no file has that message any more, so it is not reported.
 package live
 
 import (
@@ -64,7 +67,8 @@ type Event struct {
 	Why         string
 }
 
-// Session is a session with facts about its mail. Its Count and LastRead are as recent as the events.
+// Session is a session with facts about its mail. Its Count and LastRead are as recent as the
+// events.
 type Session struct {
 	sessions.Listed
 	Handed int // messages that readers have leased
@@ -82,13 +86,15 @@ type Update struct {
 // Config has the settings of a View.
 type Config struct {
 	Broker *broker.Broker
-	// Backlog is the number of earlier messages that the first update has. They are the newest ones.
+	// Backlog is the number of earlier messages that the first update has. They are the newest
+	// ones.
 	Backlog int
 	Now     func() time.Time // nil: time.Now
 }
 
-// listGap is the shortest pause between two lists of the sessions. To make a list, c2c reads the files of all sessions. Therefore the pause
-// is also at least listShare times as long as it took to make the last list.
+// listGap is the shortest pause between two lists of the sessions. To make a list, c2c reads the
+// files of all sessions. Therefore the pause is also at least listShare times as long as it took to
+// make the last list.
 const (
 	listGap   = 200 * time.Millisecond
 	listShare = 10
@@ -126,7 +132,8 @@ func New(cfg Config) *View {
 	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, rooms: map[string]int64{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
 }
 
-// Run reports the present state at once, and then the changes, until ctx ends or the function report returns an error.
+// Run reports the present state at once, and then the changes, until ctx ends or the function
+// report returns an error.
 func (v *View) Run(ctx context.Context, report func(Update) error) error {
 	v.files = watch.NewFiles()
 	defer v.files.Close()
@@ -240,8 +247,9 @@ func (v *View) watch(dir string) {
 	}
 }
 
-// sort finds what the method look must read again after programs have closed the files in the argument changed: the mailboxes of the
-// sessions in boxes, the last answers of the sessions in answers, the list of sessions (list), and the dead letters (dead).
+// sort finds what the method look must read again after programs have closed the files in the
+// argument changed: the mailboxes of the sessions in boxes, the last answers of the sessions in
+// answers, the list of sessions (list), and the dead letters (dead).
 func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []string, list, dead bool) {
 	boxes = map[string]bool{}
 	for path := range changed {
@@ -283,7 +291,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// cut removes from name the first of the suffixes with which it ends. If it ends with none of them, ok is false.
+// cut removes from name the first of the suffixes with which it ends. If it ends with none of them,
+// ok is false.
 func cut(name string, suffixes ...string) (stem string, ok bool) {
 	for _, suffix := range suffixes {
 		if stem, ok = strings.CutSuffix(name, suffix); ok {

@@ -153,7 +153,8 @@ func TestTheWayOfAMessageIsTold(t *testing.T) {
 	w.want("read birch m-1")
 }
 
-// That the relay takes a message, and that the other machine has stored it, is not that anybody has read it.
+// That the relay takes a message, and that the other machine has stored it, is not that anybody has
+// read it.
 func TestMailForAnotherMachineIsNotToldAsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -317,7 +318,8 @@ func TestSessionsComeChangeAndGo(t *testing.T) {
 	w.want("changed cedar")
 }
 
-// What a client's own file says is told when that file is written, though nothing in the root has changed.
+// What a client's own file says is told when that file is written, though nothing in the root has
+// changed.
 func TestAClientsOwnRecordIsFollowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

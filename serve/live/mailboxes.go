@@ -8,8 +8,9 @@ import (
 	"c2c/sessions"
 )
 
-// awaited has two times of a session: when the latest mail that the model must still answer was handed over (handed), and when the model
-// gave the latest answer that this View has reported (told).
+// awaited has two times of a session: when the latest mail that the model must still answer was
+// handed over (handed), and when the model gave the latest answer that this View has reported
+// (told).
 type awaited struct{ handed, told time.Time }
 
 // answers reports which of the given sessions have a model that has answered since the last report.
@@ -57,7 +58,8 @@ func (v *View) mailboxes() (map[string]bool, error) {
 	return there, nil
 }
 
-// lookInto reads the changes in a mailbox. If it cannot read the mailbox, it reports a Damaged event.
+// lookInto reads the changes in a mailbox. If it cannot read the mailbox, it reports a Damaged
+// event.
 func (v *View) lookInto(sid string) {
 	box, known := v.boxes[sid]
 	if !known {
@@ -129,8 +131,8 @@ func (v *View) step(sid string, s inbox.Step) {
 	v.event(e)
 }
 
-// isElsewhere reports whether the message was reported before, in another mailbox. It returns false for a message without an id, which
-// may therefore be reported twice.
+// isElsewhere reports whether the message was reported before, in another mailbox. It returns false
+// for a message without an id, which may therefore be reported twice.
 func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	if s.Message.IsUnnamed() {
 		return false
@@ -146,7 +148,8 @@ func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	return false
 }
 
-// markDone records a message that has left a mailbox, so that it is not reported again. v.done keeps only the last maxDone messages.
+// markDone records a message that has left a mailbox, so that it is not reported again. v.done
+// keeps only the last maxDone messages.
 func (v *View) markDone(t mail.Fingerprint) {
 	if v.done[t] {
 		return

@@ -17,7 +17,8 @@ type Mail struct {
 
 	State string    // Queued, Rung, Handed, Read or Dead of package sessions; or Posted
 	At    time.Time // when the message got this state
-	// HandedAt is the time of the hand-over if c2c does not know when the message was read. Then At is the model's newest answer after it.
+	// HandedAt is the time of the hand-over if c2c does not know when the message was read. Then At
+	// is the model's newest answer after it.
 	HandedAt time.Time
 	By       string // the reader, or the method of the ring
 	Why      string // the reason, for a dead letter
@@ -25,7 +26,8 @@ type Mail struct {
 	awaits bool // the state stays Handed until the model answers
 }
 
-// Mails keeps the newest messages from events, each with its state. Only one goroutine may use it at a time.
+// Mails keeps the newest messages from events, each with its state. Only one goroutine may use it
+// at a time.
 type Mails struct {
 	Posts       bool // keep posts to rooms too, with the state Posted
 	limit, size int  // see NewMails
@@ -33,7 +35,8 @@ type Mails struct {
 	byKey       map[mail.Fingerprint]*Mail
 }
 
-// NewMails makes a Mails that keeps at most limit messages, and at most size bytes of the content of each.
+// NewMails makes a Mails that keeps at most limit messages, and at most size bytes of the content
+// of each.
 func NewMails(limit, size int) *Mails {
 	return &Mails{limit: limit, size: size, byKey: map[mail.Fingerprint]*Mail{}}
 }
@@ -47,7 +50,8 @@ func (m *Mails) Known(key mail.Fingerprint) *Mail { return m.byKey[key] }
 // stateOf maps the kind of an event to the state of its message after the event.
 var stateOf = map[string]string{Handed: sessions.Handed, Back: sessions.Queued, Dead: sessions.Dead}
 
-// Add takes events in their order. It returns the messages that are new or have a new state, and no message twice.
+// Add takes events in their order. It returns the messages that are new or have a new state, and no
+// message twice.
 func (m *Mails) Add(events []Event) (changed []*Mail) {
 	seen := map[*Mail]bool{}
 	change := func(one *Mail) {
@@ -120,8 +124,8 @@ func (m *Mails) store(e Event) *Mail {
 	return one
 }
 
-// ringsAt reports whether a ring at this time may have been for the message. If the message was sent later, or was still held back, the
-// ring was for other mail.
+// ringsAt reports whether a ring at this time may have been for the message. If the message was
+// sent later, or was still held back, the ring was for other mail.
 func (m *Mail) ringsAt(at time.Time) bool {
 	return !at.Before(m.Time()) && !at.Before(mail.FromSeconds(m.OpensAt()))
 }

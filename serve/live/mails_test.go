@@ -76,7 +76,8 @@ func TestABurstOfMoreThanIsKeptIsToldWhole(t *testing.T) {
 	}
 }
 
-// A message that is read has the time of an answer. If the answer came before anybody looked, an earlier one may have read it.
+// A message that is read has the time of an answer. If the answer came before anybody looked, an
+// earlier one may have read it.
 func TestReadHasTheTimeOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	handed, answer := time.Unix(100, 0), time.Unix(112, 0)

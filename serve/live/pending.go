@@ -16,8 +16,9 @@ type pending struct {
 
 func (v *View) event(e Event) { v.pending = append(v.pending, pending{Event: e}) }
 
-// due returns the events to report now. If a message was sent after the look began, its events wait for the next look, which begins at
-// once: an earlier message of the same sender may have come to another mailbox after look had read that mailbox.
+// due returns the events to report now. If a message was sent after the look began, its events wait
+// for the next look, which begins at once: an earlier message of the same sender may have come to
+// another mailbox after look had read that mailbox.
 func (v *View) due(began time.Time) (due []Event) {
 	var later []pending
 	held := map[mail.Fingerprint]bool{}
@@ -39,7 +40,8 @@ func (v *View) due(began time.Time) (due []Event) {
 	return due
 }
 
-// inOrder moves the Stored events to the front, in the order of sending, and keeps the order of the rest.
+// inOrder moves the Stored events to the front, in the order of sending, and keeps the order of the
+// rest.
 func inOrder(events []Event) {
 	var messages []Event
 	for _, e := range events {

@@ -10,8 +10,8 @@ import (
 	"c2c/rooms"
 )
 
-// changedRooms removes the files of rooms from changed, and returns the names of these rooms. The result list means that rooms may have
-// come or gone.
+// changedRooms removes the files of rooms from changed, and returns the names of these rooms. The
+// result list means that rooms may have come or gone.
 func (v *View) changedRooms(changed map[string]bool) (names map[string]bool, list bool) {
 	names = map[string]bool{}
 	for path := range changed {

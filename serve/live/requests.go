@@ -14,8 +14,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// List follows the permission requests of a root: it reads them again after each change, once for all streams that show them. It begins
-// at the first call of Now. Any goroutine may use it.
+// List follows the permission requests of a root: it reads them again after each change, once for
+// all streams that show them. It begins at the first call of Now. Any goroutine may use it.
 type RequestList struct {
 	store *permission.Store
 	log   *slog.Logger
@@ -32,8 +32,8 @@ func NewRequestList(store *permission.Store, log *slog.Logger) *RequestList {
 	return &RequestList{store: store, log: log, began: make(chan struct{}), changed: make(chan struct{})}
 }
 
-// Now returns the requests, see permission.Store.List. The channel changed is closed when the list changes. Callers must not
-// modify the list.
+// Now returns the requests, see permission.Store.List. The channel changed is closed when the list
+// changes. Callers must not modify the list.
 func (q *RequestList) Now() (all []permission.Request, changed <-chan struct{}) {
 	q.begin.Do(func() {
 		q.read(context.Background())
@@ -64,8 +64,9 @@ func (q *RequestList) Follow(ctx context.Context) {
 	})
 }
 
-// read reads the requests. It returns the time at which the next request expires, zero if none will expire. On an error it
-// keeps the last list and returns the present time, so that Follow soon tries again.
+// read reads the requests. It returns the time at which the next request expires, zero if none will
+// expire. On an error it keeps the last list and returns the present time, so that Follow soon
+// tries again.
 func (q *RequestList) read(ctx context.Context) (next time.Time) {
 	var all []permission.Request
 	err := daemon.Survive(q.log, "read permission requests", func() (err error) {

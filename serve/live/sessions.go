@@ -15,7 +15,8 @@ import (
 	"c2c/wake"
 )
 
-// list reads all sessions again. It reports the sessions that came, went, were rung or have changed.
+// list reads all sessions again. It reports the sessions that came, went, were rung or have
+// changed.
 func (v *View) list(ctx context.Context) error {
 	began := time.Now()
 	rows, err := v.b.List(ctx)
@@ -109,7 +110,8 @@ func (v *View) deadLetters(ctx context.Context) error {
 	return nil
 }
 
-// backlog adds to the pending events the messages that were read already, and then keeps only the events of the newest messages.
+// backlog adds to the pending events the messages that were read already, and then keeps only the
+// events of the newest messages.
 func (v *View) backlog(ctx context.Context) error {
 	events := map[mail.Fingerprint][]Event{}
 	var found, kept []Event // found: the Stored events; kept: the events of no message, and in the end all events to report
@@ -151,8 +153,8 @@ func (v *View) backlog(ctx context.Context) error {
 	return nil
 }
 
-// history calls the function f with the newest messages that were read. It begins with the mailbox that has changed last, and stops
-// when the remaining mailboxes cannot have newer messages.
+// history calls the function f with the newest messages that were read. It begins with the mailbox
+// that has changed last, and stops when the remaining mailboxes cannot have newer messages.
 func (v *View) history(ctx context.Context, f func(sid string, r inbox.ArchiveRecord)) error {
 	type used struct {
 		sid  string

@@ -76,7 +76,8 @@ func verdictOf(r permission.Request) verdictData {
 	return verdictData{r.ID, r.Alias, r.State, r.By, r.Via, r.Proof, r.At}
 }
 
-// messageState returns the state of a message without its text, because the reader already has the text.
+// messageState returns the state of a message without its text, because the reader already has the
+// text.
 func messageState(m live.Mail) any {
 	return struct {
 		Message messageData `json:"message"`
@@ -154,7 +155,8 @@ func (l *listener) words(text string) error {
 	return l.out.Send(sse.Event{Data: []byte(mail.Visible(text, "\n\t"))})
 }
 
-// requestText returns the line of the Channels reference. It adds the tool's whole input, because a model may have written the description.
+// requestText returns the line of the Channels reference. It adds the tool's whole input, because a
+// model may have written the description.
 func requestText(r permission.Request) string {
 	does := r.Description
 	if r.Input != "" {
@@ -166,11 +168,12 @@ func requestText(r permission.Request) string {
 	return fmt.Sprintf("%s wants to run %s: %s\n\nReply \"yes %s\" or \"no %s\"", r.Alias, r.Tool, indented(does), r.ID, r.ID)
 }
 
-// indented indents all lines except the first. Otherwise a line of a foreign text could look like another request, or like
-// the end of this request.
+// indented indents all lines except the first. Otherwise a line of a foreign text could look like
+// another request, or like the end of this request.
 func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
-// replyText returns the line of the Channels reference. Files are not in the reference; here each file has its own line after the text.
+// replyText returns the line of the Channels reference. Files are not in the reference; here each
+// file has its own line after the text.
 func replyText(m mail.Message, o mail.Origin) string {
 	to := o.ChatID
 	if to == "" {

@@ -1,9 +1,11 @@
-// This part serves GET /events: a stream of server-sent events that report what happens in a root, for every reader with a key.
+// This part serves GET /events: a stream of server-sent events that report what happens in a root,
+// for every reader with a key.
 //
-// A sender outside gets the answers to its messages, and the states of these messages. A sender that may decide permission requests also
-// gets the requests of the sessions to which it may write. A logged-in person gets the states of all messages, the sessions and all
-// requests. (The page has its own stream, see package page.) A program with the tool token gets the states of the sessions, but no text of
-// a message.
+// A sender outside gets the answers to its messages, and the states of these messages. A sender
+// that may decide permission requests also gets the requests of the sessions to which it may write.
+// A logged-in person gets the states of all messages, the sessions and all requests. (The page has
+// its own stream, see package page.) A program with the tool token gets the states of the sessions,
+// but no text of a message.
 //
 //	hello       the reader's name and rights; all open requests follow
 //	reply       an answer to the sender
@@ -12,12 +14,14 @@
 //	verdict     how a permission request has ended
 //	status      the state of a message, or of the sessions
 //
-// An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
-// archive, where all other streams read it. The id of an event is the place in the archive up to which its reader has the answers. Therefore
-// a reader that reconnects and sends the id (Last-Event-ID) misses no answer. An id without an event follows when an answer has come into
-// the archive.
+// An answer is mail in the mailbox of the sender. The first stream that can take the answer writes
+// it and puts it into the archive, where all other streams read it. The id of an event is the place
+// in the archive up to which its reader has the answers. Therefore a reader that reconnects and
+// sends the id (Last-Event-ID) misses no answer. An id without an event follows when an answer has
+// come into the archive.
 //
-// With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels reference, "Full example".
+// With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels
+// reference, "Full example".
 
 package outside
 
@@ -38,7 +42,8 @@ type EventsConfig struct {
 	OpenRoot func(root string) (*serve.OpenRoot, func(), error)
 	// Root returns the root for a program with the tool token.
 	Root func(*http.Request) (string, error)
-	// Decides returns the aliases of the sessions whose permission requests a sender may decide; nil: none.
+	// Decides returns the aliases of the sessions whose permission requests a sender may decide;
+	// nil: none.
 	Decides func(sender string) (aliases []string)
 	Log     *slog.Logger // nil discards
 
@@ -71,7 +76,8 @@ func (h *Events) Routes() []serve.Route {
 	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Sender, serve.Person}, Stream: true, Handler: h}}
 }
 
-// ServeHTTP writes events until the client hangs up or stops reading, or its key is no longer valid.
+// ServeHTTP writes events until the client hangs up or stops reading, or its key is no longer
+// valid.
 func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format := r.URL.Query().Get("format")
 	if format != "" && format != "json" && format != "text" {
@@ -105,7 +111,8 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.cfg.Log.Debug("a stream of events has ended", "visitor", v.Kind.String(), "err", err)
 }
 
-// refuse answers that the root cannot be read now. Only the log gets the cause: an error may name a path, and senders must not see paths.
+// refuse answers that the root cannot be read now. Only the log gets the cause: an error may name a
+// path, and senders must not see paths.
 func (h *Events) refuse(w http.ResponseWriter, err error) {
 	if !errors.Is(err, context.Canceled) {
 		h.cfg.Log.Warn("events are refused", "err", err)

@@ -123,7 +123,8 @@ func TestManyListenersOfASenderAllGetEachAnswerInOneOrder(t *testing.T) {
 	readers.Wait()
 }
 
-// A client that does not read holds up nobody for longer than one write may take, and then its stream is over.
+// A client that does not read holds up nobody for longer than one write may take, and then its
+// stream is over.
 func TestAClientThatDoesNotReadIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

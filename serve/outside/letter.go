@@ -21,8 +21,9 @@ type letter struct {
 	broker.Origin
 }
 
-// letter makes a message from a request. If the body is a JSON object and c2c knows all its members, the members are the message's
-// fields. Any other body, such as a JSON object with other members, is the text of the message as it is.
+// letter makes a message from a request. If the body is a JSON object and c2c knows all its
+// members, the members are the message's fields. Any other body, such as a JSON object with other
+// members, is the text of the message as it is.
 func (q *request) letter() (l letter, err error) {
 	l.To, l.Kind, l.ChatID = q.to, q.query["kind"], q.query["chat_id"]
 	l.Path, l.Method, l.Identity = q.path, http.MethodPost, q.identity
@@ -33,8 +34,9 @@ func (q *request) letter() (l letter, err error) {
 	if q.sender.Scheme == GitHub {
 		body, err = q.payload()
 	} else if q.media == jsonMedia || q.media != "text/plain" && !q.sender.Bridge {
-		// A bridge passes on text that a person has typed. If a person typed JSON, it could name another chat. Therefore
-		// parse the text of a bridge only if the bridge declares the body as JSON.
+		// A bridge passes on text that a person has typed. If a person typed JSON, it could name
+		// another chat. Therefore parse the text of a bridge only if the bridge declares the body
+		// as JSON.
 		err = l.members(body)
 	}
 	if err != nil {
@@ -55,8 +57,8 @@ func (q *request) letter() (l letter, err error) {
 
 const jsonMedia = "application/json"
 
-// members sets the letter's fields from a JSON object. If the body is not an object, or has members that c2c does not know,
-// it leaves the letter as it is.
+// members sets the letter's fields from a JSON object. If the body is not an object, or has members
+// that c2c does not know, it leaves the letter as it is.
 func (l *letter) members(body []byte) error {
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || text[0] != '{' || !json.Valid(body) {
 		return nil
@@ -90,10 +92,12 @@ func (l *letter) members(body []byte) error {
 	return nil
 }
 
-// errOther ends the reading of an object whose members are not the fields of a message. No sender sees this error.
+// errOther ends the reading of an object whose members are not the fields of a message. No sender
+// sees this error.
 var errOther = refuse(http.StatusBadRequest, "another object")
 
-// payload returns the JSON of a request from GitHub. GitHub sends the JSON either as the body, or in a field of a form.
+// payload returns the JSON of a request from GitHub. GitHub sends the JSON either as the body, or
+// in a field of a form.
 func (q *request) payload() ([]byte, error) {
 	if q.media != "application/x-www-form-urlencoded" {
 		return q.body, nil

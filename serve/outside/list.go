@@ -32,7 +32,8 @@ func OpenSenders(dir *atomicfile.Dir, now func() time.Time) *SenderList {
 		Damaged: func(err error) error { return &DamagedSendersError{dir.Path() + "/" + listFile, err} }}}
 }
 
-// All returns the senders in the order of their Allow calls. If the file cannot be read, no sender may write.
+// All returns the senders in the order of their Allow calls. If the file cannot be read, no sender
+// may write.
 func (l *SenderList) All() ([]Sender, error) {
 	all, err := l.file.Look()
 	return slices.Clone(all), err
@@ -56,7 +57,8 @@ func parse(data []byte) ([]Sender, error) {
 	return all, nil
 }
 
-// DamagedError reports that the list is not usable. No sender may write until a person has repaired it.
+// DamagedError reports that the list is not usable. No sender may write until a person has repaired
+// it.
 type DamagedSendersError struct {
 	Path string
 	Err  error
@@ -67,7 +69,8 @@ func (e *DamagedSendersError) Error() string {
 }
 func (e *DamagedSendersError) Unwrap() error { return e.Err }
 
-// ByToken returns the sender with this token. The duration of the call reveals nothing about any token.
+// ByToken returns the sender with this token. The duration of the call reveals nothing about any
+// token.
 func (l *SenderList) ByToken(token string) (found Sender, ok bool) {
 	sum := []byte(sumOf(token))
 	all, err := l.All()
@@ -95,8 +98,8 @@ func indexOf(all []Sender, name string) int {
 	return slices.IndexFunc(all, func(s Sender) bool { return s.Name == name })
 }
 
-// Allow adds a sender, writes the list, and returns the sender's token, or the secret of its signature. c2c shows the token or the
-// secret only this once. Errors: ErrExists, ErrFull.
+// Allow adds a sender, writes the list, and returns the sender's token, or the secret of its
+// signature. c2c shows the token or the secret only this once. Errors: ErrExists, ErrFull.
 func (l *SenderList) Allow(ctx context.Context, s Sender) (token string, err error) {
 	if err := s.check(); err != nil {
 		return "", err
@@ -122,8 +125,8 @@ func (l *SenderList) Deny(ctx context.Context, name string) error {
 		if i < 0 {
 			return nil, fmt.Errorf("deny %q: %w", name, ErrUnknown)
 		}
-		// Drop the codes first: a kill in between leaves a sender without codes. In the other order a kill would leave the codes, and
-		// they would belong to a later sender of the same name.
+		// Drop the codes first: a kill in between leaves a sender without codes. In the other order
+		// a kill would leave the codes, and they would belong to a later sender of the same name.
 		if err := l.dropCodes(func(c code) bool { return c.Bridge == name }); err != nil {
 			return nil, err
 		}
@@ -131,7 +134,8 @@ func (l *SenderList) Deny(ctx context.Context, name string) error {
 	})
 }
 
-// Used records today as the day on which a sender has last written. It writes the file at most once a day.
+// Used records today as the day on which a sender has last written. It writes the file at most once
+// a day.
 func (l *SenderList) Used(ctx context.Context, name string) error {
 	today := l.now().UTC().Format(time.DateOnly)
 	if s, ok := l.ByName(name); !ok || s.LastUsed == today {

@@ -23,7 +23,8 @@ type Listed struct {
 	Refused    *Refusal  `json:"last_refusal,omitempty"` // the last one of all, if it was of this sender
 }
 
-// Refusal is a request from outside whose sender has not proven itself. The sender is what the request says; it may be empty.
+// Refusal is a request from outside whose sender has not proven itself. The sender is what the
+// request says; it may be empty.
 type Refusal struct {
 	At     time.Time `json:"at"`
 	Sender string    `json:"sender,omitempty"`

@@ -22,7 +22,8 @@ import (
 // mailGap is how long a stream waits after a mailbox could not be read.
 const mailGap = 5 * time.Second
 
-// listener is one stream of events. One goroutine writes the stream; another goroutine follows the hub of the root (live.Hub).
+// listener is one stream of events. One goroutine writes the stream; another goroutine follows the
+// hub of the root (live.Hub).
 type listener struct {
 	h    *Events
 	v    serve.Visitor
@@ -99,7 +100,8 @@ func (l *listener) begin() error {
 	return l.take(news{sessions: l.start.Sessions, mails: l.start.Mails})
 }
 
-// id returns the id of an event: how far its reader has come in the archive of the sender. Only a sender has one.
+// id returns the id of an event: how far its reader has come in the archive of the sender. Only a
+// sender has one.
 func (l *listener) id() string {
 	if l.post == nil {
 		return ""
@@ -158,7 +160,8 @@ func (l *listener) beat() error {
 	return l.mark()
 }
 
-// mark writes an id without an event, if the place has changed since the last id. Browsers accept that.
+// mark writes an id without an event, if the place has changed since the last id. Browsers accept
+// that.
 func (l *listener) mark() error {
 	id := l.id()
 	if l.text || id == l.written {
@@ -168,8 +171,9 @@ func (l *listener) mark() error {
 	return l.out.Send(sse.Event{ID: id})
 }
 
-// follow passes on updates as fast as the client reads them. The hub does not wait for a slow client. Instead of the updates
-// that such a client has missed, it gets a snapshot of the present state.
+// follow passes on updates as fast as the client reads them. The hub does not wait for a slow
+// client. Instead of the updates that such a client has missed, it gets a snapshot of the present
+// state.
 func (l *listener) follow(ctx context.Context, after uint64, next chan<- news) error {
 	give := func(n news) error {
 		select {
@@ -209,8 +213,8 @@ func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	return own
 }
 
-// isFrom reports whether a sender has written a message. A sender's alias is the id of its session, so no other session can
-// have that alias.
+// isFrom reports whether a sender has written a message. A sender's alias is the id of its session,
+// so no other session can have that alias.
 func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
 
 // concerns reports whether events may have brought mail into the visitor's mailbox or archive.
@@ -233,7 +237,8 @@ func (l *listener) take(n news) error {
 	return l.tellSessions(n.sessions)
 }
 
-// tellRequests writes new permission requests, and the verdicts on requests that the stream has written before.
+// tellRequests writes new permission requests, and the verdicts on requests that the stream has
+// written before.
 func (l *listener) tellRequests(ctx context.Context, all []permission.Request) error {
 	all, err := l.mine(ctx, all)
 	if err != nil {
@@ -261,7 +266,8 @@ func (l *listener) tellRequests(ctx context.Context, all []permission.Request) e
 	return nil
 }
 
-// mine returns the requests that the visitor may see: a person sees all, a sender those that it may decide.
+// mine returns the requests that the visitor may see: a person sees all, a sender those that it may
+// decide.
 func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permission.Request, error) {
 	if l.v.Kind == serve.Person || len(all) == 0 {
 		return all, nil

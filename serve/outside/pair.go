@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// knock answers a person who writes through a bridge, if nobody here has allowed this person yet. The first answer to this person
-// contains a code. knock does not read the message.
+// knock answers a person who writes through a bridge, if nobody here has allowed this person yet.
+// The first answer to this person contains a code. knock does not read the message.
 func (h *Hooks) knock(ctx context.Context, q *request) (said, error) {
 	code, first, err := h.cfg.Senders.Knock(ctx, q.sender, q.identity)
 	if err != nil {

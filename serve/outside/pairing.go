@@ -44,17 +44,17 @@ type code struct {
 	Expires  float64 `json:"expires"`
 }
 
-// Knocked is a pairing that waits for approval, as c2c shows it. It has no field for the code, because the person who approves must get
-// the code from the person behind the bridge.
+// Knocked is a pairing that waits for approval, as c2c shows it. It has no field for the code,
+// because the person who approves must get the code from the person behind the bridge.
 type Knocked struct {
 	Bridge   string  `json:"bridge"`
 	Identity string  `json:"identity"`
 	Expires  float64 `json:"expires"`
 }
 
-// Knock handles an unknown identity that writes through a bridge. It makes a code for the identity and returns it in shown; then first is
-// true. While this code is open, or maxCodes codes of the bridge are open, Knock makes no code: shown is empty, and first is false.
-// Errors: ErrUnknown.
+// Knock handles an unknown identity that writes through a bridge. It makes a code for the identity
+// and returns it in shown; then first is true. While this code is open, or maxCodes codes of the
+// bridge are open, Knock makes no code: shown is empty, and first is false. Errors: ErrUnknown.
 func (l *SenderList) Knock(ctx context.Context, bridge Sender, identity string) (shown string, first bool, err error) {
 	if err := CheckIdentity(identity); err != nil {
 		return "", false, err
@@ -103,8 +103,9 @@ func newCode() string {
 	return b.String()
 }
 
-// Pair allows the identity that has received the typed code to write through its bridge. The code may be typed in upper or
-// lower case, with blanks or hyphens. Errors: ErrCode, ErrGuesses, ErrFull.
+// Pair allows the identity that has received the typed code to write through its bridge. The code
+// may be typed in upper or lower case, with blanks or hyphens. Errors: ErrCode, ErrGuesses,
+// ErrFull.
 func (l *SenderList) Pair(ctx context.Context, typed string) (bridge Sender, identity string, err error) {
 	wanted := strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(typed))
 	err = l.change(ctx, func(all []Sender) ([]Sender, error) {
@@ -124,7 +125,8 @@ func (l *SenderList) Pair(ctx context.Context, typed string) (bridge Sender, ide
 			p.Wrong = append(p.Wrong, mail.Seconds(l.now()))
 			return nil, errors.Join(ErrCode, l.writePairing(p))
 		}
-		// The code stays until it expires. That does no harm: Knock gives no code to a known identity.
+		// The code stays until it expires. That does no harm: Knock gives no code to a known
+		// identity.
 		bridge, identity = all[j], p.Codes[i].Identity
 		if !bridge.Knows(identity) {
 			bridge.Identities = append(slices.Clone(bridge.Identities), identity)
@@ -175,7 +177,8 @@ func (l *SenderList) dropCodes(match func(code) bool) error {
 	return l.writePairing(p)
 }
 
-// readPairing returns the open codes. A file that cannot be parsed counts as empty: then the identities get new codes.
+// readPairing returns the open codes. A file that cannot be parsed counts as empty: then the
+// identities get new codes.
 func (l *SenderList) readPairing() (p pairing, err error) {
 	data, err := l.dir.ReadMost(pairingFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrTooLarge) {

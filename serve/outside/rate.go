@@ -13,7 +13,8 @@ var (
 	badKeys   = daemon.Limit{Burst: 20, Interval: time.Second / 20} // for all requests without a valid key together
 )
 
-// rates bounds how often each sender writes. The counts are only in memory, so they begin anew when the daemon restarts.
+// rates bounds how often each sender writes. The counts are only in memory, so they begin anew when
+// the daemon restarts.
 type rates struct {
 	now func() time.Time
 
@@ -26,7 +27,8 @@ func newRates(now func() time.Time) *rates {
 	return &rates{now: now, all: map[string]daemon.Bucket{}}
 }
 
-// take takes a turn from the bucket of a name. It returns 0; or, if no turn is left, the number of seconds until the next turn.
+// take takes a turn from the bucket of a name. It returns 0; or, if no turn is left, the number of
+// seconds until the next turn.
 func (r *rates) take(name string) (wait int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -40,7 +42,8 @@ func (r *rates) take(name string) (wait int) {
 	return max(1, int(math.Ceil(b.Wait(perSender, now).Seconds())))
 }
 
-// takeBad takes a turn from the common bucket of all requests without a valid key. It returns false if no turn is left.
+// takeBad takes a turn from the common bucket of all requests without a valid key. It returns false
+// if no turn is left.
 func (r *rates) takeBad() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

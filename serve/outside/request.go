@@ -12,8 +12,8 @@ import (
 	"c2c/serve"
 )
 
-// senderHeader is the header in which a bridge names the person who has written. A bridge must not name a chat room there,
-// because then everybody in the room could write.
+// senderHeader is the header in which a bridge names the person who has written. A bridge must not
+// name a chat room there, because then everybody in the room could write.
 const senderHeader = "X-Sender"
 
 // request is a request whose sender is known.
@@ -53,7 +53,8 @@ func (h *Hooks) read(r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// identify finds the sender by its token or its signature. If neither is valid, the error does not reveal why.
+// identify finds the sender by its token or its signature. If neither is valid, the error does not
+// reveal why.
 func (h *Hooks) identify(r *http.Request, q *request) error {
 	v := serve.VisitorOf(r)
 	switch v.Kind {
@@ -91,8 +92,8 @@ func (q *request) address(r *http.Request) error {
 	return nil
 }
 
-// admit checks the person behind a bridge, and the rate. All unknown people of a bridge share one bucket, so they never
-// slow down a known person.
+// admit checks the person behind a bridge, and the rate. All unknown people of a bridge share one
+// bucket, so they never slow down a known person.
 func (h *Hooks) admit(q *request) error {
 	names := q.header.Values(senderHeader)
 	if len(names) > 1 {
@@ -119,8 +120,9 @@ func (h *Hooks) admit(q *request) error {
 	return nil
 }
 
-// nobody refuses a request from an unknown sender, always in the same words. Only the log and c2c senders list tell why; if many such requests
-// come, only of some. The name and the scheme are what the request says.
+// nobody refuses a request from an unknown sender, always in the same words. Only the log and c2c
+// senders list tell why; if many such requests come, only of some. The name and the scheme are what
+// the request says.
 func (h *Hooks) nobody(name, scheme, why string) error {
 	if !h.rates.takeBad() {
 		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}
@@ -159,8 +161,8 @@ func (q *request) readBody(r *http.Request) (err error) {
 	return nil
 }
 
-// mediaOf returns the media type of a body. It refuses the types of files. It lets unknown types pass, because the method
-// letter checks later that the body is text.
+// mediaOf returns the media type of a body. It refuses the types of files. It lets unknown types
+// pass, because the method letter checks later that the body is text.
 func mediaOf(h http.Header) (string, error) {
 	given := h.Values("Content-Type")
 	if len(given) == 0 {

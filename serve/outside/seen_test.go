@@ -8,8 +8,9 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// A line of 66ed395 has no hash of the body, and one that was cut off has half of it: nothing tells whether the body is the
-// same. A sender that repeats a request must not be told that it is wrong, and nothing is stored twice.
+// A line of 66ed395 has no hash of the body, and one that was cut off has half of it: nothing tells
+// whether the body is the same. A sender that repeats a request must not be told that it is wrong,
+// and nothing is stored twice.
 func TestARequestThatAnOlderVersionTookIsTakenAgain(t *testing.T) {
 	from := Sender{Name: "ci", Scheme: GitHub}
 	sum := webhookSumOf(from, "proof")
@@ -38,7 +39,8 @@ func TestARequestThatAnOlderVersionTookIsTakenAgain(t *testing.T) {
 	}
 }
 
-// Whatever stands in the file of what was seen, a request is stored at most once, and remembered with its body.
+// Whatever stands in the file of what was seen, a request is stored at most once, and remembered
+// with its body.
 func FuzzSeenFile(f *testing.F) {
 	for _, s := range []string{"", "00112233445566778899aabbccddeeff 00112233445566778899aabbccddeeff\n", "half", "\n\n", "\x00"} {
 		f.Add([]byte(s))

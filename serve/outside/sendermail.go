@@ -15,7 +15,8 @@ const (
 	ackTime = 10 * time.Second // how long an acknowledgement may wait for a lock
 )
 
-// turn lets one stream at a time hand over the mail of a sender, so that all streams get the answers in the same order.
+// turn lets one stream at a time hand over the mail of a sender, so that all streams get the
+// answers in the same order.
 type turn struct {
 	sync.Mutex
 	wait time.Time // after an error: no stream reads the mailbox before this time
@@ -42,7 +43,8 @@ func newSenderMail(l *listener, sid string) (*senderMail, error) {
 	return &senderMail{l: l, sid: sid, box: box, turn: own.(*turn), sent: map[mail.Fingerprint]bool{}}, nil
 }
 
-// deliver writes all mail that waits for the sender or is new in its archive. It returns an error only if the stream cannot be written.
+// deliver writes all mail that waits for the sender or is new in its archive. It returns an error
+// only if the stream cannot be written.
 func (p *senderMail) deliver(ctx context.Context) error {
 	if time.Now().Before(p.wait) {
 		return nil
@@ -61,8 +63,8 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	}
 }
 
-// hand writes waiting mail and acknowledges it; the acknowledgement moves the mail into the archive. hand returns the number of
-// messages. If a write fails, all of this mail waits again.
+// hand writes waiting mail and acknowledges it; the acknowledgement moves the mail into the
+// archive. hand returns the number of messages. If a write fails, all of this mail waits again.
 func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -100,8 +102,9 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	return len(msgs), err
 }
 
-// lease takes the mail that can be handed over now; nil: there is none. The same goroutine writes all other events, and a suspended process
-// may hold the mailbox's lock for days. Therefore lease waits at most sessions.KeepWait for the lock.
+// lease takes the mail that can be handed over now; nil: there is none. The same goroutine writes
+// all other events, and a suspended process may hold the mailbox's lock for days. Therefore lease
+// waits at most sessions.KeepWait for the lock.
 func (p *senderMail) lease(ctx context.Context) (*inbox.Lease, error) {
 	if some, err := p.box.Waiting(); err != nil || !some {
 		return nil, err
@@ -114,7 +117,8 @@ func (p *senderMail) lease(ctx context.Context) (*inbox.Lease, error) {
 	return p.box.Lease(ctx, sessions.ByEvents, 1)
 }
 
-// retry returns a channel that shows when to call deliver after an error. Without an error it never does.
+// retry returns a channel that shows when to call deliver after an error. Without an error it never
+// does.
 func (p *senderMail) retry() <-chan time.Time {
 	if p == nil || p.wait.IsZero() {
 		return nil
@@ -122,7 +126,8 @@ func (p *senderMail) retry() <-chan time.Time {
 	return time.After(time.Until(p.wait))
 }
 
-// trouble logs an error, and makes all streams leave the mailbox alone for mailGap, see retry. The caller has the turn.
+// trouble logs an error, and makes all streams leave the mailbox alone for mailGap, see retry. The
+// caller has the turn.
 func (p *senderMail) trouble(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -132,7 +137,8 @@ func (p *senderMail) trouble(ctx context.Context, err error) {
 	p.l.h.cfg.Log.Warn("the mailbox of a sender outside cannot be read", "session_id", p.sid, "err", err)
 }
 
-// fromArchive writes mail that other streams have put into the archive. ok is false if the archive cannot be read now.
+// fromArchive writes mail that other streams have put into the archive. ok is false if the archive
+// cannot be read now.
 func (p *senderMail) fromArchive() (ok bool, err error) {
 	for {
 		r, behind, there, err := p.box.Archive().Next(p.place)

@@ -1,11 +1,13 @@
-// Package senders keeps the list of programs and services outside c2c that may write to sessions over HTTP, with the key of each.
+// Package senders keeps the list of programs and services outside c2c that may write to sessions
+// over HTTP, with the key of each.
 //
-// A sender shows a token, or signs its requests. A bridge is a sender that passes on the messages of many people, for example from a
-// chat. Its token proves only the bridge; a list of identities says which people behind it may write. A new person behind a bridge gets a
-// code once, and a person of this machine allows the new person by this code (Pair).
+// A sender shows a token, or signs its requests. A bridge is a sender that passes on the messages
+// of many people, for example from a chat. Its token proves only the bridge; a list of identities
+// says which people behind it may write. A new person behind a bridge gets a code once, and a
+// person of this machine allows the new person by this code (Pair).
 //
-// The package keeps all its data in files of the directory http in the state directory. Any number of processes may use them at
-// once; the daemon sees a change at the next request.
+// The package keeps all its data in files of the directory http in the state directory. Any number
+// of processes may use them at once; the daemon sees a change at the next request.
 //
 //	senders.json       the list, at most 64 KiB; it has only the hash of a token, but the whole secret of a signature
 //	pairing.json       codes that wait for approval, and the times of wrong codes
@@ -56,7 +58,8 @@ var (
 	ErrGuesses = errors.New("too many wrong pairing codes; wait a minute")
 )
 
-// MayWrite reports whether the sender may write to an alias, ignoring case, and returns the alias in the list's spelling.
+// MayWrite reports whether the sender may write to an alias, ignoring case, and returns the alias
+// in the list's spelling.
 func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	if mail.CheckAlias(alias) != nil {
 		return "", false // EqualFold would take some characters that are not ASCII for an ASCII letter

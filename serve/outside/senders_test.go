@@ -389,7 +389,8 @@ func TestWhereASenderMayWrite(t *testing.T) {
 	}
 }
 
-// Whoever is let in by a list has a name and a key, each name once; and a damaged list lets nobody in.
+// Whoever is let in by a list has a name and a key, each name once; and a damaged list lets nobody
+// in.
 func FuzzSendersFile(f *testing.F) {
 	d := newDesk(f)
 	d.allow(Sender{Name: "ci"})

@@ -27,7 +27,8 @@ const (
 	maxSignatures = 32              // in one request; there are several while a sender changes its secret
 )
 
-// verify checks the signature of a request whose URL names its sender. For that it reads the body, but does not interpret it.
+// verify checks the signature of a request whose URL names its sender. For that it reads the body,
+// but does not interpret it.
 func (h *Hooks) verify(r *http.Request, q *request) error {
 	name := q.query["from"]
 	s, ok := h.cfg.Senders.ByName(name)
@@ -76,8 +77,8 @@ func (h *Hooks) verify(r *http.Request, q *request) error {
 
 const wrongSecret = "its signature was not made with the secret of the sender"
 
-// ofGitHub checks a signature in GitHub's form; why is empty if it is valid. GitHub does not sign its delivery id, so the signature itself identifies the
-// request; see request.proof.
+// ofGitHub checks a signature in GitHub's form; why is empty if it is valid. GitHub does not sign
+// its delivery id, so the signature itself identifies the request; see request.proof.
 func ofGitHub(key []byte, h http.Header, body []byte) (proof, why string) {
 	given, has := strings.CutPrefix(h.Get(hubSignature), "sha256=")
 	mac, err := hex.DecodeString(given)
@@ -87,7 +88,8 @@ func ofGitHub(key []byte, h http.Header, body []byte) (proof, why string) {
 	return "github " + hex.EncodeToString(mac), ""
 }
 
-// ofStandard checks a signature in the form of Standard Webhooks, which covers the id, the time and the body.
+// ofStandard checks a signature in the form of Standard Webhooks, which covers the id, the time and
+// the body.
 func ofStandard(key []byte, h http.Header, body []byte, now time.Time) (proof, why string) {
 	id, at := h.Get(hookID), h.Get(hookTime)
 	if id == "" || len(id) > 256 || strings.Contains(id, ".") || len(key) == 0 {
@@ -118,14 +120,15 @@ func macOf(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// idOf derives the id of a message from the proof of its request, so that a mailbox stores a repeated request only once.
+// idOf derives the id of a message from the proof of its request, so that a mailbox stores a
+// repeated request only once.
 func idOf(s Sender, proof string) string {
 	sum := webhookSumOf(s, proof)
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
 }
 
-// sumOf identifies a request by a hash. The hash includes the time at which the sender was added, so the requests of a
-// later sender with the same name have other hashes.
+// sumOf identifies a request by a hash. The hash includes the time at which the sender was added,
+// so the requests of a later sender with the same name have other hashes.
 func webhookSumOf(s Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
 }

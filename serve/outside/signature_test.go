@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The secret, the body and the signature of GitHub's own documentation ("Validating webhook deliveries").
+// The secret, the body and the signature of GitHub's own documentation ("Validating webhook
+// deliveries").
 func TestTheExampleOfGitHub(t *testing.T) {
 	h := map[string][]string{hubHeader: {"sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}}
 	if _, why := ofGitHub([]byte("It's a Secret to Everybody"), h, []byte("Hello, World!")); why != "" {
@@ -52,7 +53,8 @@ func TestWhatGitHubSignsIsMail(t *testing.T) {
 	if m, _ := d.last("birch"); m.Content != `{"zen":"Design for failure."}` {
 		t.Errorf("%+v", m)
 	}
-	// A sender that did not read our answer sends it again. It is told that all is well, or it would end what it sends for good.
+	// A sender that did not read our answer sends it again. It is told that all is well, or it
+	// would end what it sends for good.
 	const again = `"duplicate":true`
 	d.want(200, again, "/in/birch?from=hub&kind=status", body, sign(body)...)
 	d.want(200, "ok", "/?from=hub", form, hubHeader, signHub(secret, form), "Content-Type", "application/x-www-form-urlencoded")
@@ -74,7 +76,8 @@ func TestWhatGitHubSignsIsMail(t *testing.T) {
 	}
 }
 
-// Its lines do not tell what a request said: one that comes again counts as the same, and is not stored again.
+// Its lines do not tell what a request said: one that comes again counts as the same, and is not
+// stored again.
 func TestARequestOnAnOlderVersionsListIsAnsweredAsBefore(t *testing.T) {
 	d := webhookNewDesk(t)
 	secret := d.allow(Sender{Name: "hub", Scheme: GitHub})

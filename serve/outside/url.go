@@ -7,7 +7,8 @@ import (
 	"c2c/serve"
 )
 
-// URL returns the URL at which a sender writes to its first alias. The argument files is the directory serve.FilesDir.
+// URL returns the URL at which a sender writes to its first alias. The argument files is the
+// directory serve.FilesDir.
 func URL(files *atomicfile.Dir, s Sender) string {
 	port, err := serve.PortBefore(files)
 	if err != nil || port == 0 {

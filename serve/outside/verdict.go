@@ -10,8 +10,8 @@ import (
 	"c2c/sessions/permission"
 )
 
-// decide records a sender's verdict on a permission request. The sender must have the right to give verdicts, and the right
-// to write to the session of the request.
+// decide records a sender's verdict on a permission request. The sender must have the right to give
+// verdicts, and the right to write to the session of the request.
 func (h *Hooks) decide(ctx context.Context, open *serve.OpenRoot, q *request, id string, allow bool) (said, error) {
 	v := permission.Verdict{Allow: allow, By: q.sender.Name, Via: "webhook", Proof: "key of a sender"}
 	if q.identity != "" {
@@ -43,14 +43,16 @@ func (h *Hooks) decide(ctx context.Context, open *serve.OpenRoot, q *request, id
 	case errors.As(err, &expired):
 		return said{}, refuse(http.StatusGone, "%v", err)
 	case errors.Is(err, permission.ErrUnknown), errors.Is(err, permission.ErrNoRight):
-		// Both errors get the same answer, so that a sender cannot find out the ids of other sessions' requests.
+		// Both errors get the same answer, so that a sender cannot find out the ids of other
+		// sessions' requests.
 		return said{}, refuse(http.StatusNotFound, "%v", permission.ErrUnknown)
 	}
 	return said{}, err
 }
 
-// mayDecideFor returns the sessions for which a verdict counts: the session of the alias in the path; for POST /, all sessions
-// to which the sender may write. If err is nil, the result is not nil, because nil would mean all sessions.
+// mayDecideFor returns the sessions for which a verdict counts: the session of the alias in the
+// path; for POST /, all sessions to which the sender may write. If err is nil, the result is not
+// nil, because nil would mean all sessions.
 func (h *Hooks) mayDecideFor(ctx context.Context, b *broker.Broker, q *request) ([]string, error) {
 	all, err := b.Sessions(ctx)
 	if err != nil {

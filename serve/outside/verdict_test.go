@@ -10,7 +10,8 @@ import (
 	"c2c/sessions/permission"
 )
 
-// asks asks for permission as the server of a session does. Its store holds the locks of what it has asked.
+// asks asks for permission as the server of a session does. Its store holds the locks of what it
+// has asked.
 func (d *webhookDesk) asks(store *permission.Store, id, alias string) {
 	d.t.Helper()
 	if err := store.Ask(d.t.Context(), permission.Request{ID: id, Session: "s-" + alias, Alias: alias, Tool: "Bash", Input: `{"command":"rm"}`}); err != nil {

@@ -1,13 +1,16 @@
-// This part takes mail from outside over HTTP: from programs that have a token, from services that sign their requests (GitHub,
-// Standard Webhooks), and from people behind a bridge. A person of this machine must have allowed each of them.
+// This part takes mail from outside over HTTP: from programs that have a token, from services that
+// sign their requests (GitHub, Standard Webhooks), and from people behind a bridge. A person of
+// this machine must have allowed each of them.
 //
 //	POST /in/<alias>   to one of the aliases to which the sender may write
 //	POST /             to the first of these aliases, as in Claude Code's Channels reference
 //
-// The HTTP answer comes when the message is in the receiver's mailbox on disk. A text like "yes abcde" is not mail, but a verdict
-// on a permission request. An unknown sender learns nothing. An unknown person behind a bridge gets a code, once.
+// The HTTP answer comes when the message is in the receiver's mailbox on disk. A text like "yes
+// abcde" is not mail, but a verdict on a permission request. An unknown sender learns nothing. An
+// unknown person behind a bridge gets a code, once.
 //
-// The package interprets the body only after it has checked the sender's token or signature, the rate, and the size of the body.
+// The package interprets the body only after it has checked the sender's token or signature, the
+// rate, and the size of the body.
 
 package outside
 
@@ -38,7 +41,8 @@ const (
 	maxWaiting = 1000
 	// maxUnproven is how many requests are read at a time whose sender is not known yet.
 	maxUnproven = 64
-	// storeTime is how long storing a message may take. If the sender hangs up, c2c still stores the message.
+	// storeTime is how long storing a message may take. If the sender hangs up, c2c still stores
+	// the message.
 	storeTime = 8 * time.Second
 )
 
@@ -72,7 +76,8 @@ func NewHooks(cfg HooksConfig) *Hooks {
 	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: make(chan struct{}, maxUnproven), seen: &seen{dir: cfg.Files}}
 }
 
-// Routes returns the routes of Hooks. They accept requests without a token, because a request may have a signature instead.
+// Routes returns the routes of Hooks. They accept requests without a token, because a request may
+// have a signature instead.
 func (h *Hooks) Routes() []serve.Route {
 	who := []serve.Kind{serve.Sender, serve.Anyone}
 	return []serve.Route{
@@ -218,8 +223,9 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	return said{http.StatusOK, string(data) + "\n", true}, err
 }
 
-// wrote returns an error unless the message with this id was sent to the sender. The error is the same whether or not the
-// message exists, because the sender must not learn about the mail of others.
+// wrote returns an error unless the message with this id was sent to the sender. The error is the
+// same whether or not the message exists, because the sender must not learn about the mail of
+// others.
 func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string) error {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
@@ -232,7 +238,8 @@ func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string)
 	return err
 }
 
-// refusalOf turns an error into an answer to the sender. The answer contains only facts that the sender needs.
+// refusalOf turns an error into an answer to the sender. The answer contains only facts that the
+// sender needs.
 func (h *Hooks) refusalOf(err error) *refusal {
 	var no *refusal
 	var unknown *sessions.UnknownAliasError

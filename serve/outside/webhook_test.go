@@ -26,7 +26,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// desk is a server with these paths, a root with the sessions birch and elm, and a clock that the test moves.
+// desk is a server with these paths, a root with the sessions birch and elm, and a clock that the
+// test moves.
 type webhookDesk struct {
 	t     *testing.T
 	url   string

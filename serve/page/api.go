@@ -118,8 +118,8 @@ func listed(all []broker.Mail, more bool, err error) (any, error) {
 	return l, nil
 }
 
-// history returns the messages of one session, or of all sessions, newest first. If the URL has the parameter before, it returns
-// only messages older than that position.
+// history returns the messages of one session, or of all sessions, newest first. If the URL has the
+// parameter before, it returns only messages older than that position.
 func (p *Page) history(c *call) (any, error) {
 	q := c.r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -137,7 +137,8 @@ func (p *Page) history(c *call) (any, error) {
 	return listed(all, more, err)
 }
 
-// momentOf parses a position in the history: the time of a message as in its JSON, a slash, and the message's key.
+// momentOf parses a position in the history: the time of a message as in its JSON, a slash, and the
+// message's key.
 func momentOf(text string) (broker.Position, error) {
 	if text == "" {
 		return broker.Latest, nil
@@ -161,7 +162,8 @@ func (p *Page) search(c *call) (any, error) {
 	if len(fields) == 0 {
 		return nil, wrong("search for a word")
 	}
-	// A person may search all mail, as at a terminal, and the posts of the rooms that this person may read.
+	// A person may search all mail, as at a terminal, and the posts of the rooms that this person
+	// may read.
 	all, err := rooms.SearchPosts(c, c.b(), c.reader(), fields, maxPage+1)
 	return listed(all[:min(len(all), maxPage)], len(all) > maxPage, err)
 }
@@ -180,8 +182,9 @@ type whole struct {
 	Do    string   `json:"do,omitempty"`    // what the person can do to get it read
 }
 
-// found returns the message with this id and this key (keyOf). Senders choose ids, so two messages may have the same id. Without
-// the key, found could return another message after the message on the page has gone.
+// found returns the message with this id and this key (keyOf). Senders choose ids, so two messages
+// may have the same id. Without the key, found could return another message after the message on
+// the page has gone.
 func (c *call) found(id, key string) (m broker.Mail, err error) {
 	all, err := c.b().Mails(c, id)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"c2c/sessions/permission"
 )
 
-// ask is a tool call that waits for a person. Package permission has already shortened its text and made control characters visible.
+// ask is a tool call that waits for a person. Package permission has already shortened its text and
+// made control characters visible.
 type ask struct {
 	ID      string             `json:"id"`
 	Session string             `json:"session"`
@@ -26,7 +27,8 @@ type ask struct {
 	Until   int64              `json:"until"`
 }
 
-// followAsks calls the function show with the open requests of a root: at once and after each change, until ctx ends or the call fails.
+// followAsks calls the function show with the open requests of a root: at once and after each
+// change, until ctx ends or the call fails.
 func followAsks(ctx context.Context, list *live.RequestList, show func([]ask) error) error {
 	var before []ask
 	for {
@@ -56,8 +58,8 @@ func openAsks(all []permission.Request) []ask {
 	return open
 }
 
-// decide writes the person's verdict on a request. The page names the request by its id and its session, because two sessions
-// may use the same id.
+// decide writes the person's verdict on a request. The page names the request by its id and its
+// session, because two sessions may use the same id.
 func (p *Page) decide(c *call) (any, error) {
 	var asked struct {
 		ID      string `json:"id"`

@@ -19,7 +19,8 @@ const (
 	slow      = 10 * time.Second // how long the write of an event may take
 )
 
-// now is the present state. The page gets it at the beginning, and again after the page has missed updates.
+// now is the present state. The page gets it at the beginning, and again after the page has missed
+// updates.
 type now struct {
 	Root     string     `json:"root"`
 	Dir      string     `json:"dir"` // the directory in which c2c open made the link
@@ -51,7 +52,8 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// watch streams the state of a root until the stream ends, the root is replaced, or the page falls behind. It never returns nil.
+// watch streams the state of a root until the stream ends, the root is replaced, or the page falls
+// behind. It never returns nil.
 func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	ctx := r.Context()
 	open, done, err := p.roots.OpenRoot(who.Root)
@@ -76,7 +78,8 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	return p.tellAll(ctx, open, all.N, s)
 }
 
-// tellAll writes each change after the update with this number. It returns when the stream ends; its error is the reason.
+// tellAll writes each change after the update with this number. It returns when the stream ends;
+// its error is the reason.
 func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, number uint64, s *sse.Stream) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	next := make(chan sse.Event)
@@ -104,7 +107,8 @@ func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, number uint64,
 	return context.Cause(ctx)
 }
 
-// send writes events as they come. At each heartbeat it writes a comment, which shows that the daemon lives.
+// send writes events as they come. At each heartbeat it writes a comment, which shows that the
+// daemon lives.
 func send(ctx context.Context, s *sse.Stream, next <-chan sse.Event) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()

@@ -27,8 +27,8 @@ const (
 	codeTime  = time.Minute    // how long the code of a link is valid
 	loginTime = 12 * time.Hour // how long a login is valid: a working day
 
-	// KeyHeader carries the key of a browser tab. A cookie alone proves too little: browsers also send it to programs on
-	// other ports of this machine, and when another page makes a request.
+	// KeyHeader carries the key of a browser tab. A cookie alone proves too little: browsers also
+	// send it to programs on other ports of this machine, and when another page makes a request.
 	KeyHeader = "X-C2C-Key"
 
 	codesDir  = "login"
@@ -59,7 +59,8 @@ type tabKey struct {
 	Hash string `json:"hash"` // SHA-256
 }
 
-// NewCode makes the code of a link. The link opens the page once, within codeTime. The argument files is the directory serve.FilesDir.
+// NewCode makes the code of a link. The link opens the page once, within codeTime. The argument
+// files is the directory serve.FilesDir.
 func NewCode(files *atomicfile.Dir, who Who, now time.Time) (code string, err error) {
 	dir, err := files.Sub(codesDir, true)
 	if err != nil {
@@ -96,7 +97,8 @@ func write(dir *atomicfile.Dir, key string, g grant) error {
 	return dir.Write(hash(key)+suffix, append(text, '\n'))
 }
 
-// read reads the grant of a key, that is, of a code or a cookie. ok is false if there is no grant, or if it is not valid.
+// read reads the grant of a key, that is, of a code or a cookie. ok is false if there is no grant,
+// or if it is not valid.
 func read(dir *atomicfile.Dir, key string, now time.Time) (g grant, ok bool) {
 	if len(key) < 16 || len(key) > maxKey {
 		return g, false
@@ -113,8 +115,8 @@ func readFile(dir *atomicfile.Dir, name string) (g grant, err error) {
 	return g, json.Unmarshal(data, &g)
 }
 
-// holds reports whether a grant is for this user and valid now. A grant that ends later than a new login would end is not valid: the
-// clock was set back after the grant was made.
+// holds reports whether a grant is for this user and valid now. A grant that ends later than a new
+// login would end is not valid: the clock was set back after the grant was made.
 func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
@@ -147,7 +149,8 @@ func remove(dir *atomicfile.Dir, name string) error {
 	return nil
 }
 
-// EndLogins ends all logins, and revokes unused links. The argument files is the directory serve.FilesDir.
+// EndLogins ends all logins, and revokes unused links. The argument files is the directory
+// serve.FilesDir.
 func EndLogins(files *atomicfile.Dir) (err error) {
 	for _, of := range []string{codesDir, loginsDir} {
 		err = errors.Join(err, removeAll(files, of))
@@ -176,7 +179,8 @@ func removeAll(files *atomicfile.Dir, of string) (err error) {
 	return nil
 }
 
-// Person finds the logged-in person: the request must have the cookie of a login, and the key of one of that login's tabs.
+// Person finds the logged-in person: the request must have the cookie of a login, and the key of
+// one of that login's tabs.
 func (p *Page) Person(r *http.Request) (v serve.Visitor, ok bool) {
 	_, g, ok := p.find(r)
 	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root}, ok
@@ -219,7 +223,8 @@ func (g grant) has(key string) (has bool) {
 
 const maxCookies = 16 // how many cookies of a request the method find tries
 
-// cookies returns the values of cookies that may belong to a login. A browser sends the cookies of all roots to each port.
+// cookies returns the values of cookies that may belong to a login. A browser sends the cookies of
+// all roots to each port.
 func (p *Page) cookies(r *http.Request) (values []string) {
 	for _, c := range r.Cookies() {
 		if strings.HasPrefix(c.Name, p.cookiePrefix(r)) && len(values) < maxCookies {
@@ -229,7 +234,8 @@ func (p *Page) cookies(r *http.Request) (values []string) {
 	return values
 }
 
-// cookiePrefix returns the beginning of a cookie's name. It contains the port, because browsers send a cookie to all ports of a host.
+// cookiePrefix returns the beginning of a cookie's name. It contains the port, because browsers
+// send a cookie to all ports of a host.
 func (p *Page) cookiePrefix(r *http.Request) string {
 	port := "80"
 	if i := strings.LastIndexByte(r.Host, ':'); i >= 0 {
@@ -238,7 +244,8 @@ func (p *Page) cookiePrefix(r *http.Request) string {
 	return "c2c-" + port + "-"
 }
 
-// cookieName returns a different name for each root, so that the pages of two projects do not end each other's login.
+// cookieName returns a different name for each root, so that the pages of two projects do not end
+// each other's login.
 func (p *Page) cookieName(r *http.Request, root string) string {
 	return p.cookiePrefix(r) + hash(root)[:8]
 }
@@ -275,7 +282,8 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]string{"key": key})
 }
 
-// take uses up a code. If several requests come with the same code, only the request that removes the code's file succeeds.
+// take uses up a code. If several requests come with the same code, only the request that removes
+// the code's file succeeds.
 func (p *Page) take(code string) (who Who, ok bool, err error) {
 	dir, err := p.files.Sub(codesDir, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,8 +11,8 @@ import (
 	"c2c/serve/live"
 )
 
-// mailView is a message as the page shows it. Its text contains no control characters, and no characters that reverse the
-// order of a line.
+// mailView is a message as the page shows it. Its text contains no control characters, and no
+// characters that reverse the order of a line.
 type mailView struct {
 	Key     string  `json:"key"` // stays the same when the message moves
 	ID      string  `json:"id"`
@@ -40,7 +40,8 @@ type mailView struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// maxText is how many bytes of a message's text a list contains. The page requests the whole text separately.
+// maxText is how many bytes of a message's text a list contains. The page requests the whole text
+// separately.
 const maxText = 4 << 10
 
 func visible(text string) string { return mail.Visible(text, "") }
@@ -50,7 +51,8 @@ func body(text string) string {
 	return mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
 }
 
-// mailOf returns a view of a message with at most limit bytes of its text; a negative limit means all.
+// mailOf returns a view of a message with at most limit bytes of its text; a negative limit means
+// all.
 func mailOf(m mail.Message, limit int) mailView {
 	one := mailView{ID: m.ID, Short: visible(mail.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
 		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Known: mail.By(m), Starter: mail.Starter(m), Held: m.Held != "" && m.KeptBack(mail.Seconds(time.Now())), TS: m.TS}
@@ -71,7 +73,8 @@ func milli(t time.Time) int64 {
 
 func keyOf(t mail.Fingerprint) string { return hex.EncodeToString(t[:]) }
 
-// liveMail returns a view of a message from the root's hub (live.Hub). The hub may have shortened the text already.
+// liveMail returns a view of a message from the root's hub (live.Hub). The hub may have shortened
+// the text already.
 func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
 	one.Cut = max(one.Cut, m.Cut)

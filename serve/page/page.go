@@ -1,14 +1,17 @@
-// Package page serves the web page of c2c. On the page a person sees the sessions of a root and their mail as it comes, can
-// read and write mail, and can decide permission requests.
+// Package page serves the web page of c2c. On the page a person sees the sessions of a root and
+// their mail as it comes, can read and write mail, and can decide permission requests.
 //
-// The command "c2c open" makes a link that works once, within a minute. The link has a code after the #, so no URL of a request and no log
-// contains the code; the page posts it. The answer contains a cookie, which scripts cannot read, and a key, which the page keeps for its
-// tab and sends with each request. A request needs both. The disk has only hashes of codes, cookies and keys:
+// The command "c2c open" makes a link that works once, within a minute. The link has a code after
+// the #, so no URL of a request and no log contains the code; the page posts it. The answer
+// contains a cookie, which scripts cannot read, and a key, which the page keeps for its tab and
+// sends with each request. A request needs both. The disk has only hashes of codes, cookies and
+// keys:
 //
 //	http/login/<hash>.json  an unused code: its root, its user, and the time until which it is valid
 //	http/page/<hash>.json   a login: the same, and the hashes of the tabs' keys
 //
-// The page's files are part of the program. The page loads nothing from other servers, and shows mail only as plain text.
+// The page's files are part of the program. The page loads nothing from other servers, and shows
+// mail only as plain text.
 package page
 
 import (
@@ -71,8 +74,9 @@ const (
 	maxBody  = 2 << 20 // bytes: a message of 256 KiB may be six times as long in JSON
 )
 
-// Routes returns the routes of the page. The argument opener opens the roots that the page shows. Only the page's files and the
-// login need no key. Routes must be called once, before the first request.
+// Routes returns the routes of the page. The argument opener opens the roots that the page shows.
+// Only the page's files and the login need no key. Routes must be called once, before the first
+// request.
 func (p *Page) Routes(opener Roots) []serve.Route {
 	p.roots = opener
 	anyone, person := []serve.Kind{serve.Anyone}, []serve.Kind{serve.Person}
@@ -124,7 +128,8 @@ func guardHeaders(h http.Header) {
 var types = map[string]string{"page.html": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8",
 	"page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 
-// file returns a handler that answers with one of the page's files, or with 304 if the browser already has it.
+// file returns a handler that answers with one of the page's files, or with 304 if the browser
+// already has it.
 func file(name string) http.Handler {
 	data, err := static.ReadFile("static/" + name)
 	if err != nil {
@@ -159,14 +164,16 @@ func answer(w http.ResponseWriter, v any) {
 	}
 }
 
-// fail answers with a status and a sentence. It makes control characters visible, because errors may contain foreign text.
+// fail answers with a status and a sentence. It makes control characters visible, because errors
+// may contain foreign text.
 func fail(w http.ResponseWriter, status int, why string) {
 	jsonHeaders(w.Header())
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]string{"error": mail.Visible(why, "")})
 }
 
-// fails logs an error and answers with status 500. It is for faults of the daemon; the argument what names the failed step.
+// fails logs an error and answers with status 500. It is for faults of the daemon; the argument
+// what names the failed step.
 func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 	p.log.Error("page: "+what, "err", err)
 	fail(w, http.StatusInternalServerError, fmt.Sprintf("%s: %v", what, err))
@@ -174,7 +181,8 @@ func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 
 var errJSON = errors.New("want a body of JSON")
 
-// readJSON parses a JSON request. It requires the content type of JSON, because a form of another web site cannot send that type.
+// readJSON parses a JSON request. It requires the content type of JSON, because a form of another
+// web site cannot send that type.
 func readJSON(r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return fmt.Errorf("%w, and Content-Type: application/json", errJSON)

@@ -268,7 +268,8 @@ func TestTheFilesOfThePageAskNobodyElse(t *testing.T) {
 			!strings.Contains(got, "require-trusted-types-for 'script'") || strings.Contains(got, "unsafe") {
 			t.Errorf("%s: policy %q", path, got)
 		}
-		// An address of another host could be asked, and what runs in the text would not be allowed to.
+		// An address of another host could be asked, and what runs in the text would not be allowed
+		// to.
 		for _, bad := range []string{"https://", "src=\"//", "url(", "@import", "innerHTML", "insertAdjacent", "document.write", "eval(", "style=\"", " onclick="} {
 			if strings.Contains(string(data), bad) {
 				t.Errorf("%s holds %q", path, bad)

@@ -41,7 +41,8 @@ type postView struct {
 	Reason string `json:"reason,omitempty"` // why the post wakes all members
 }
 
-// reader returns the person's session. If the person has none yet, the result is a stand-in that may read only what everybody may read.
+// reader returns the person's session. If the person has none yet, the result is a stand-in that
+// may read only what everybody may read.
 func (c *call) reader() sessions.Session {
 	me, err := c.me()
 	if err != nil {
@@ -84,8 +85,8 @@ func (p *Page) rooms(c *call) (any, error) {
 // maxPosts bounds the posts of a room in one answer.
 const maxPosts = 50
 
-// room returns the newest posts of a room, newest first. If the URL has the parameter before, it returns the posts before that
-// place in the history.
+// room returns the newest posts of a room, newest first. If the URL has the parameter before, it
+// returns the posts before that place in the history.
 func (p *Page) room(c *call) (any, error) {
 	q := c.r.URL.Query()
 	place := int64(0)
@@ -125,7 +126,8 @@ func (p *Page) room(c *call) (any, error) {
 	return list, nil
 }
 
-// marks returns two functions: isOld reports whether a post is from before the person joined, isNew whether the person has not seen it.
+// marks returns two functions: isOld reports whether a post is from before the person joined, isNew
+// whether the person has not seen it.
 func (c *call) marks(r *rooms.Room, me sessions.Session) (isOld, isNew func(rooms.Post) bool, err error) {
 	members, err := r.Members()
 	i := slices.IndexFunc(members, func(m rooms.Member) bool { return m.SID == me.ID })
@@ -140,8 +142,8 @@ func (c *call) marks(r *rooms.Room, me sessions.Session) (isOld, isNew func(room
 	return isOld, func(post rooms.Post) bool { return unseen[post.ID] }, errors.Join(err, nerr)
 }
 
-// postOf returns a view of a post. The page never requests the whole post again, so postOf cuts only a text that is too
-// long for any post.
+// postOf returns a view of a post. The page never requests the whole post again, so postOf cuts
+// only a text that is too long for any post.
 func postOf(m mail.Message) mailView {
 	one := mailOf(m, rooms.MaxPost)
 	if one.Cut > 0 {
@@ -151,7 +153,8 @@ func postOf(m mail.Message) mailView {
 	return one
 }
 
-// seen handles POST /api/rooms/seen: it records that the person has seen a room up to a place in its history.
+// seen handles POST /api/rooms/seen: it records that the person has seen a room up to a place in
+// its history.
 func (p *Page) seen(c *call) (any, error) {
 	var asked struct {
 		Room  string `json:"room"`
@@ -171,7 +174,8 @@ func (p *Page) seen(c *call) (any, error) {
 	return struct{}{}, err
 }
 
-// member lets the person join or leave a room, or sets the level at which the person sees its posts.
+// member lets the person join or leave a room, or sets the level at which the person sees its
+// posts.
 func (p *Page) member(c *call) (any, error) {
 	var asked struct {
 		Room string `json:"room"`
@@ -206,7 +210,8 @@ func (p *Page) member(c *call) (any, error) {
 	return map[string]string{"note": visible(note)}, err
 }
 
-// post posts to a room. If it answers a post that the person also has as a message, that message then counts as read.
+// post posts to a room. If it answers a post that the person also has as a message, that message
+// then counts as read.
 func (p *Page) post(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {

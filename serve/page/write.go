@@ -13,8 +13,8 @@ import (
 	"c2c/sessions"
 )
 
-// draft is a message that the person has written. The page chooses the ID. If the page gets no answer, it may send the draft
-// again: c2c still stores only one message.
+// draft is a message that the person has written. The page chooses the ID. If the page gets no
+// answer, it may send the draft again: c2c still stores only one message.
 type draft struct {
 	ID      string `json:"id"`
 	To      string `json:"to"`      // the receiver's alias; empty for an answer
@@ -71,8 +71,9 @@ func (p *Page) send(c *call) (any, error) {
 	return receiptOf(c.b().Send(c, me, d.message()))
 }
 
-// reply answers a message. The answer goes to the session that wrote the message, even if the session has another alias
-// now. If the message came from a room, the answer goes to the room. The answered message then counts as read.
+// reply answers a message. The answer goes to the session that wrote the message, even if the
+// session has another alias now. If the message came from a room, the answer goes to the room. The
+// answered message then counts as read.
 func (p *Page) reply(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -101,8 +102,8 @@ func (c *call) answer(me sessions.Session, answered, m mail.Message) (broker.Rec
 	return broker.Receipt{ID: r.ID, To: "#" + r.Room, Note: r.String(), Duplicate: r.Duplicate}, err
 }
 
-// notify makes c2c send the person one message when a session is idle, blocked, done or has ended. If the session is in that
-// state already, the HTTP answer contains the news, and no message comes.
+// notify makes c2c send the person one message when a session is idle, blocked, done or has ended.
+// If the session is in that state already, the HTTP answer contains the news, and no message comes.
 func (p *Page) notify(c *call) (any, error) {
 	var asked struct {
 		Alias string `json:"alias"`
@@ -122,7 +123,8 @@ func (p *Page) notify(c *call) (any, error) {
 	return map[string]string{"became": now.Became, "text": visible(now.Text)}, err
 }
 
-// read handles POST /api/read: it marks as read the person's own messages that the page has shown. Newer messages go on waiting.
+// read handles POST /api/read: it marks as read the person's own messages that the page has shown.
+// Newer messages go on waiting.
 func (p *Page) read(c *call) (any, error) {
 	var asked struct {
 		Keys []string `json:"keys"`

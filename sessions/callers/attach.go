@@ -11,8 +11,9 @@ import (
 	"c2c/sessions"
 )
 
-// Attached returns the caller's session. ok is false if there is no session, or if something about the session must be recorded first.
-// Nearly every hook and tool call has nothing to record, and so need not wait for the registry's lock.
+// Attached returns the caller's session. ok is false if there is no session, or if something about
+// the session must be recorded first. Nearly every hook and tool call has nothing to record, and so
+// need not wait for the registry's lock.
 func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
@@ -52,8 +53,8 @@ type Attachment struct {
 	before    sessions.Facts // of the session
 }
 
-// Arrive finds or makes the session of the caller. own is the row of this session. due has the ids of the sessions whose mail must still be
-// moved to it.
+// Arrive finds or makes the session of the caller. own is the row of this session. due has the ids
+// of the sessions whose mail must still be moved to it.
 func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own sessions.Row, due []string, err error) {
 	c = c.withProcessAbove(reg)
 	a := &Attachment{Caller: c, Alias: alias, client: c.Client, id: c.ClientID}
@@ -70,9 +71,10 @@ func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string)
 	return own, a.moveFrom, err
 }
 
-// BindRow finds or makes the row of the caller's session, and binds the client to it. BindRow writes the facts and the index of client ids;
-// its caller writes the registry afterwards. After a crash in between, the client's id leads to a session without a row, and the next call
-// of Broker.Attach makes this row.
+// BindRow finds or makes the row of the caller's session, and binds the client to it. BindRow
+// writes the facts and the index of client ids; its caller writes the registry afterwards. After a
+// crash in between, the client's id leads to a session without a row, and the next call of
+// Broker.Attach makes this row.
 func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]sessions.Row, error) {
 	var err error
 	if a.sid, err = resolve(reg, rows, a.Caller); err != nil {
@@ -90,7 +92,8 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a
 		a.process = sessions.Process{} // leave the session to its open window: the person there would not see what the server does
 	}
 	if a.created && a.id == "" && a.Caller.Explicit == "" {
-		// Do this only for a new session that the caller has not named, because the environment may come from another session.
+		// Do this only for a new session that the caller has not named, because the environment may
+		// come from another session.
 		if ids := a.Caller.clientIDs(); len(ids) == 1 {
 			a.client, a.id = ids[0].client, ids[0].id
 		}
@@ -135,8 +138,8 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a
 	return bound, bindFacts(ctx, reg, a, bound[sessions.FindSID(bound, a.sid)].Alias())
 }
 
-// bindRow makes or edits the row of the caller's session. A new row gets the alias again that the session had before its row was removed, if
-// this alias is free.
+// bindRow makes or edits the row of the caller's session. A new row gets the alias again that the
+// session had before its row was removed, if this alias is free.
 func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, before sessions.Facts) ([]sessions.Row, error) {
 	rows, err := claimAlias(reg, rows, a)
 	if err != nil {
@@ -175,8 +178,8 @@ func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, before 
 	return rows, nil
 }
 
-// unbindOthers takes the caller's process away from other sessions, if the client has only one session at a time. Such a client has left
-// those sessions, for example by /resume.
+// unbindOthers takes the caller's process away from other sessions, if the client has only one
+// session at a time. Such a client has left those sessions, for example by /resume.
 func unbindOthers(reg *sessions.Registry, rows []sessions.Row, a *Attachment) {
 	if p, known := client.Find(a.client); a.process.PID == 0 || !known || p.SharedProcess || a.Caller.serves {
 		return
@@ -188,8 +191,9 @@ func unbindOthers(reg *sessions.Registry, rows []sessions.Row, a *Attachment) {
 	}
 }
 
-// claimAlias removes the rows of absent sessions that have the requested alias. A session that may live keeps the alias; an absent session
-// keeps it if the alias is only proposed. If a session keeps the alias, claimAlias gives up an optional alias; for any other, it returns an
+// claimAlias removes the rows of absent sessions that have the requested alias. A session that may
+// live keeps the alias; an absent session keeps it if the alias is only proposed. If a session
+// keeps the alias, claimAlias gives up an optional alias; for any other, it returns an
 // *AliasTakenError.
 func claimAlias(reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]sessions.Row, error) {
 	if a.Alias == "" {
@@ -260,11 +264,12 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 	})
 }
 
-// DeadLetterFile has the dead letters, one per line: messages that were not read in time, or whose session is gone.
+// DeadLetterFile has the dead letters, one per line: messages that were not read in time, or whose
+// session is gone.
 const DeadLetterFile = "dead-letter.jsonl"
 
-// MayHaveDeadLetters reports whether there may be dead letters. If the file cannot be checked it returns true, so that the caller
-// reads the file and gets the error.
+// MayHaveDeadLetters reports whether there may be dead letters. If the file cannot be checked it
+// returns true, so that the caller reads the file and gets the error.
 func MayHaveDeadLetters(reg *sessions.Registry) bool {
 	info, err := reg.Dir().Stat(DeadLetterFile)
 	return err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist)

@@ -21,58 +21,69 @@ import (
 type Caller struct {
 	// Explicit is a session id or an alias that a user typed.
 	Explicit string
-	// Start is the alias that was given to c2c start. It means a session that has the alias and does not run, otherwise a new one.
+	// Start is the alias that was given to c2c start. It means a session that has the alias and
+	// does not run, otherwise a new one.
 	Start string
-	// User is the user of this terminal. This person calls, unless an agent calls. nil: the caller cannot be a person.
+	// User is the user of this terminal. This person calls, unless an agent calls. nil: the caller
+	// cannot be a person.
 	User *User
-	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. c2c may have no profile of it.
+	// Client is the AI program that called, "human" for a person who registers, or empty in a plain
+	// shell. c2c may have no profile of it.
 	Client string
-	// ClientID is the client's own session id as given in this very call: a hook's stdin, an MCP call's _meta. It never comes from
-	// the environment.
+	// ClientID is the client's own session id as given in this very call: a hook's stdin, an MCP
+	// call's _meta. It never comes from the environment.
 	ClientID string
-	// Claimed is a client's session id that the model itself may have written. It counts only if c2c has seen that session in this
-	// very process.
+	// Claimed is a client's session id that the model itself may have written. It counts only if
+	// c2c has seen that session in this very process.
 	Claimed string
 	// Getenv looks up the caller's environment; nil: the environment is empty.
 	Getenv func(string) string
-	// PID is the client's process, if the caller knows it. If PID is zero, Resolve searches the ancestors.
+	// PID is the client's process, if the caller knows it. If PID is zero, Resolve searches the
+	// ancestors.
 	PID int
-	// ByHook means that a hook has found PID in a variable, which any program may set, or as its parent, which may have adopted the hook. No
-	// session is bound to such a process unless it is above us and no adopter (see processes.Adopts).
+	// ByHook means that a hook has found PID in a variable, which any program may set, or as its
+	// parent, which may have adopted the hook. No session is bound to such a process unless it is
+	// above us and no adopter (see processes.Adopts).
 	ByHook bool
-	// Follows means that this call of a hook begins neither a conversation nor a turn. If the session has left the conversation ClientID, the
-	// hook is late, and the session stays in its present conversation.
+	// Follows means that this call of a hook begins neither a conversation nor a turn. If the
+	// session has left the conversation ClientID, the hook is late, and the session stays in its
+	// present conversation.
 	Follows bool
-	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, for
-	// example if c2c cannot see the client's process.
+	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing
+	// else identifies the session, for example if c2c cannot see the client's process.
 	Last string
-	// Remote means that the caller is neither our process nor an ancestor of it, for example over HTTP. Then ClientID, Claimed, Last and
-	// PID count, in this order, and Resolve does not search our ancestors.
+	// Remote means that the caller is neither our process nor an ancestor of it, for example over
+	// HTTP. Then ClientID, Claimed, Last and PID count, in this order, and Resolve does not search
+	// our ancestors.
 	Remote bool
-	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: the caller has called no tool.
+	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: the
+	// caller has called no tool.
 	Transport string
 	// A session that has not chosen an alias gets Alias, if it is free.
 	Alias string
-	// Proposed means that Alias comes from a project's file, which anybody may have written. Therefore an absent session that has this
-	// alias keeps the alias and its mail.
+	// Proposed means that Alias comes from a project's file, which anybody may have written.
+	// Therefore an absent session that has this alias keeps the alias and its mail.
 	Proposed bool
 
-	// Brief is for a caller in a plain shell that need not know whether the session's client lives. Then State is Unknown if c2c cannot see
-	// that the client's process lives: c2c tests no locks to find out more.
+	// Brief is for a caller in a plain shell that need not know whether the session's client lives.
+	// Then State is Unknown if c2c cannot see that the client's process lives: c2c tests no locks
+	// to find out more.
 	Brief bool
 
 	serves bool // a file of the client shows that its process serves many sessions
 }
 
-// Looked returns c with the field serves set. It reads the client's files, so call it before the registry is locked.
+// Looked returns c with the field serves set. It reads the client's files, so call it before the
+// registry is locked.
 func (c Caller) Looked() Caller {
 	p, _ := client.Find(c.Client)
 	_, c.serves = p.Server(c.PID, c.Getenv)
 	return c
 }
 
-// withProcessAbove returns c without its PID if a hook calls, and PID is no client above our process. If c2c cannot see the process, PID
-// stays: a sandbox may hide the client, and no session is bound to a hidden process.
+// withProcessAbove returns c without its PID if a hook calls, and PID is no client above our
+// process. If c2c cannot see the process, PID stays: a sandbox may hide the client, and no session
+// is bound to a hidden process.
 func (c Caller) withProcessAbove(reg *sessions.Registry) Caller {
 	if _, err := reg.Processes.Find(c.PID); !c.ByHook || err != nil {
 		return c
@@ -97,8 +108,9 @@ func (c Caller) env(name string) string {
 	return strings.TrimSpace(c.Getenv(name))
 }
 
-// isNamedByEnvironment reports whether C2C_MCP_SESSION_ID names the session and nothing shows that a client calls. If so, an unknown
-// session is an error, because the variable may be mistyped. A client, however, may set the variable before its session is registered.
+// isNamedByEnvironment reports whether C2C_MCP_SESSION_ID names the session and nothing shows that
+// a client calls. If so, an unknown session is an error, because the variable may be mistyped. A
+// client, however, may set the variable before its session is registered.
 func (c Caller) isNamedByEnvironment(sid string) bool {
 	return c.Client == "" && c.PID == 0 && len(c.clientIDs()) == 0 && sid == c.env("C2C_MCP_SESSION_ID")
 }
@@ -106,10 +118,12 @@ func (c Caller) isNamedByEnvironment(sid string) bool {
 // maxAncestors bounds the walk from a process towards init.
 const maxAncestors = 64
 
-// Resolve finds the caller's session and changes nothing. Callers may test for ErrNoSession and ErrAmbiguous.
+// Resolve finds the caller's session and changes nothing. Callers may test for ErrNoSession and
+// ErrAmbiguous.
 //
-// It tries in this order, as docs/inside/sessions.md explains: the typed name, the client's id in this call, C2C_MCP_SESSION_ID,
-// the client's process, the client's variable if it can be trusted, the nearest ancestor that has a session.
+// It tries in this order, as docs/inside/sessions.md explains: the typed name, the client's id in
+// this call, C2C_MCP_SESSION_ID, the client's process, the client's variable if it can be trusted,
+// the nearest ancestor that has a session.
 func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Session, error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -142,7 +156,8 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 	return s, nil
 }
 
-// resolve returns the id of the caller's session, which may be unregistered; "" if nothing names a session.
+// resolve returns the id of the caller's session, which may be unregistered; "" if nothing names a
+// session.
 func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
 	if c.Remote {
 		return sidOfRemote(reg, rows, c)
@@ -162,8 +177,8 @@ func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, err
 		if sid != "" || err != nil {
 			return sid, err
 		}
-		// All later checks use the client's process. If several sessions share it (Codex's daemon), the process does not show which one
-		// calls.
+		// All later checks use the client's process. If several sessions share it (Codex's daemon),
+		// the process does not show which one calls.
 		if p, _ := client.Find(c.Client); p.SharedProcess || c.serves {
 			return sidOfStart(reg, c, p), nil
 		}
@@ -176,8 +191,8 @@ func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, err
 		return sid, errors.Join(checkSID(sid), checkPerson(reg, rows, sid, c))
 	}
 	if c.PID > 0 {
-		// Check the process before the client's variable: /clear and /resume change Claude Code's session, but its MCP server keeps the
-		// environment with which it was started.
+		// Check the process before the client's variable: /clear and /resume change Claude Code's
+		// session, but its MCP server keeps the environment with which it was started.
 		if p, err := reg.Processes.Find(c.PID); err == nil {
 			if sid, err := sidOfProcess(reg, rows, p, c.Client); sid != "" || err != nil {
 				return sid, err
@@ -204,9 +219,9 @@ func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, err
 	return near, nil
 }
 
-// sidOfID returns the session to which a client's own id belongs, or "" if there is none. A live window that goes on with another
-// conversation (/clear) keeps its mailbox. If the old conversation is then opened in another window, sidOfID returns "", so that this
-// window gets a new mailbox.
+// sidOfID returns the session to which a client's own id belongs, or "" if there is none. A live
+// window that goes on with another conversation (/clear) keeps its mailbox. If the old conversation
+// is then opened in another window, sidOfID returns "", so that this window gets a new mailbox.
 func sidOfID(reg *sessions.Registry, rows []sessions.Row, c Caller, id clientID) (string, error) {
 	sid, err := reg.Facts.SidOf(id.client, id.id)
 	i := sessions.FindSID(rows, sid)
@@ -219,9 +234,10 @@ func sidOfID(reg *sessions.Registry, rows []sessions.Row, c Caller, id clientID)
 	return sid, nil
 }
 
-// isInherited reports whether C2C_MCP_SESSION_ID belongs to another client than the caller's, or to a session that the caller's
-// client has left. c2c start sets the variable, and all programs below the client inherit it. One of them may be another client, in
-// the first client's shell or in a terminal that was opened from this shell.
+// isInherited reports whether C2C_MCP_SESSION_ID belongs to another client than the caller's, or to
+// a session that the caller's client has left. c2c start sets the variable, and all programs below
+// the client inherit it. One of them may be another client, in the first client's shell or in a
+// terminal that was opened from this shell.
 func isInherited(reg *sessions.Registry, rows []sessions.Row, sid string, c Caller) bool {
 	i := sessions.FindSID(rows, sid)
 	if i < 0 {
@@ -253,8 +269,9 @@ func isInherited(reg *sessions.Registry, rows []sessions.Row, sid string, c Call
 	return own != "" || c.PID > 0 && !DescendsFrom(reg, s, c.PID)
 }
 
-// wasGiven reports whether the caller's client has set C2C_MCP_SESSION_ID for the caller, and was not itself started with this value. A
-// client process that runs several sessions sets the variable for the MCP server of each. The session s must have run in this process.
+// wasGiven reports whether the caller's client has set C2C_MCP_SESSION_ID for the caller, and was
+// not itself started with this value. A client process that runs several sessions sets the variable
+// for the MCP server of each. The session s must have run in this process.
 func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	if c.PID <= 0 || s.Facts.PID != c.PID {
 		return false
@@ -267,8 +284,9 @@ func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	return had != nil && !slices.Contains(had, "C2C_MCP_SESSION_ID="+s.ID)
 }
 
-// sidHere returns the session of the caller's process, or of the nearest ancestor that has one. named is true if the session's client has
-// given the session an id, and has only one session at a time.
+// sidHere returns the session of the caller's process, or of the nearest ancestor that has one.
+// named is true if the session's client has given the session an id, and has only one session at a
+// time.
 func sidHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (sid string, named bool) {
 	var err error
 	if c.PID == 0 {
@@ -285,9 +303,10 @@ func sidHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (sid string,
 	return sid, known && len(s.ClientIDs) > 0 && !p.SharedProcess && !c.serves
 }
 
-// sidOfStart returns the mailbox for which the terminal of a client was started, as the environment names it. The client's first session
-// gets it. A session that the same process begins later gets it too, if the client has only one window (SessionServer): /clear keeps the
-// mailbox, as it does in any client.
+// sidOfStart returns the mailbox for which the terminal of a client was started, as the environment
+// names it. The client's first session gets it. A session that the same process begins later gets
+// it too, if the client has only one window (SessionServer): /clear keeps the mailbox, as it does
+// in any client.
 func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
 	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.CheckExternal(sid) != nil {
@@ -300,8 +319,9 @@ func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	return sid
 }
 
-// claimed returns the session whose id the caller claims. It returns an error unless this session was bound to the caller's process. The
-// process alone does not prove the claim, because it may have other sessions.
+// claimed returns the session whose id the caller claims. It returns an error unless this session
+// was bound to the caller's process. The process alone does not prove the claim, because it may
+// have other sessions.
 func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	if c.Claimed == "" {
 		return "", nil
@@ -317,8 +337,9 @@ func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	return sid, nil
 }
 
-// sidToStart returns the session for a client that is started with an alias. If no session has the alias, it returns the alias as the id of
-// the new session, because people can read such an id. If this id is not free, it returns "".
+// sidToStart returns the session for a client that is started with an alias. If no session has the
+// alias, it returns the alias as the id of the new session, because people can read such an id. If
+// this id is not free, it returns "".
 func sidToStart(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
 	if r := reg.Receiver(rows, c.Start); r != nil {
 		s := reg.Session(r)
@@ -343,8 +364,8 @@ func checkSID(sid string) error {
 	return nil
 }
 
-// SIDByName takes its argument as the id of a registered session; otherwise as an alias; otherwise as the id of a session that is not
-// registered yet.
+// SIDByName takes its argument as the id of a registered session; otherwise as an alias; otherwise
+// as the id of a session that is not registered yet.
 func SIDByName(rows []sessions.Row, name string) (string, error) {
 	if sessions.FindSID(rows, name) >= 0 {
 		return name, nil
@@ -355,9 +376,10 @@ func SIDByName(rows []sessions.Row, name string) (string, error) {
 	return name, checkSID(name)
 }
 
-// fromEnv returns the session that the variables of clients name. It reads only variables that can be trusted. The argument near is the
-// session of the nearest ancestor that has one. If near belongs to another client than a variable, the variable was inherited through that
-// client, and counts only if the client of the variable runs below that of near (see isBelow).
+// fromEnv returns the session that the variables of clients name. It reads only variables that can
+// be trusted. The argument near is the session of the nearest ancestor that has one. If near
+// belongs to another client than a variable, the variable was inherited through that client, and
+// counts only if the client of the variable runs below that of near (see isBelow).
 func fromEnv(reg *sessions.Registry, rows []sessions.Row, c Caller, near string) (string, error) {
 	var nearest sessions.Session
 	if i := sessions.FindSID(rows, near); i >= 0 {
@@ -383,9 +405,10 @@ func fromEnv(reg *sessions.Registry, rows []sessions.Row, c Caller, near string)
 	return found, nil
 }
 
-// isBelow reports whether the client that uses this id runs below the client of the session s, for example in its shell. c2c may not know
-// the process of the client that uses the id. But if the client of s was started without the id in its environment, a process below it has
-// put the id into ours.
+// isBelow reports whether the client that uses this id runs below the client of the session s, for
+// example in its shell. c2c may not know the process of the client that uses the id. But if the
+// client of s was started without the id in its environment, a process below it has put the id into
+// ours.
 func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
 	if s.Process == 0 || s.Client == id.client {
 		return false
@@ -409,13 +432,14 @@ func (c Caller) clientIDs() (ids []clientID) {
 	return ids
 }
 
-// sameClient reports whether two names may mean one client. An empty name, as in a row without a client, may mean any client.
+// sameClient reports whether two names may mean one client. An empty name, as in a row without a
+// client, may mean any client.
 func sameClient(a, b string) bool {
 	return a == "" || b == "" || client.Name(a) == client.Name(b)
 }
 
-// sidOfProcess returns the session of a process, or "" if there is none. A server whose parent has ended becomes a child of process
-// 1, so for process 1 the client must be the same, too.
+// sidOfProcess returns the session of a process, or "" if there is none. A server whose parent has
+// ended becomes a child of process 1, so for process 1 the client must be the same, too.
 func sidOfProcess(reg *sessions.Registry, rows []sessions.Row, p sessions.Process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
@@ -440,8 +464,9 @@ func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 	return false
 }
 
-// Starter returns the process of the client that started the leader of our process session (setsid); 0 if c2c cannot see it. If the client
-// starts the leader through other processes, isClient must report whether a process is the client's. A nil isClient means that the client
+// Starter returns the process of the client that started the leader of our process session
+// (setsid); 0 if c2c cannot see it. If the client starts the leader through other processes,
+// isClient must report whether a process is the client's. A nil isClient means that the client
 // starts the leader itself.
 func Starter(table sessions.ProcessTable, isClient func(pid int) bool) (starter int) {
 	sid, err := unix.Getsid(0)
@@ -469,7 +494,8 @@ func above(table sessions.ProcessTable) iter.Seq[sessions.Process] {
 	return ancestors(table, parent)
 }
 
-// ancestors yields the process pid, its parent, and so on towards init, as far as c2c can see the processes.
+// ancestors yields the process pid, its parent, and so on towards init, as far as c2c can see the
+// processes.
 func ancestors(table sessions.ProcessTable, pid int) iter.Seq[sessions.Process] {
 	return func(yield func(sessions.Process) bool) {
 		for n := 0; pid > 1 && n <= maxAncestors; n++ {

@@ -8,8 +8,8 @@ import (
 	"c2c/sessions"
 )
 
-// KnownBy says by what c2c knows that the caller is the session s: mail.ByProcess, mail.ByPerson or mail.ByClaim. It checks ancestors only
-// if the session's own process can be seen.
+// KnownBy says by what c2c knows that the caller is the session s: mail.ByProcess, mail.ByPerson or
+// mail.ByClaim. It checks ancestors only if the session's own process can be seen.
 func KnownBy(reg *sessions.Registry, rows []sessions.Row, s sessions.Session, c Caller) string {
 	switch {
 	case sessions.IsPersonID(s.ID):
@@ -22,7 +22,8 @@ func KnownBy(reg *sessions.Registry, rows []sessions.Row, s sessions.Session, c 
 	return mail.ByClaim
 }
 
-// isBelowOwn reports whether the caller is the session's process, or runs below it without another session's process in between.
+// isBelowOwn reports whether the caller is the session's process, or runs below it without another
+// session's process in between.
 func isBelowOwn(reg *sessions.Registry, rows []sessions.Row, s sessions.Session, c Caller) bool {
 	pid, child := c.PID, 0
 	if pid <= 0 {
@@ -46,7 +47,8 @@ func isBelowOwn(reg *sessions.Registry, rows []sessions.Row, s sessions.Session,
 	return false
 }
 
-// boundTo reports whether the session sid is bound to a process, and whether other sessions are bound to it.
+// boundTo reports whether the session sid is bound to a process, and whether other sessions are
+// bound to it.
 func boundTo(reg *sessions.Registry, rows []sessions.Row, sid string, p sessions.Process) (own, others bool) {
 	for _, r := range rows {
 		if r.Integer("pid") == int64(p.PID) && reg.IsBoundTo(r, p) {
@@ -56,9 +58,10 @@ func boundTo(reg *sessions.Registry, rows []sessions.Row, sid string, p sessions
 	return own, others
 }
 
-// isChosen reports whether s is the caller's session, even if other sessions share its process. A client with a shared process names the
-// session in the call, or in the environment of the shell that it starts. The argument child is the process of this shell. The environment
-// of child counts, because a command in the shell may have changed its own.
+// isChosen reports whether s is the caller's session, even if other sessions share its process. A
+// client with a shared process names the session in the call, or in the environment of the shell
+// that it starts. The argument child is the process of this shell. The environment of child counts,
+// because a command in the shell may have changed its own.
 func isChosen(reg *sessions.Registry, s sessions.Session, c Caller, child int, others bool) bool {
 	p, _ := client.Find(s.Client)
 	switch {
@@ -71,8 +74,9 @@ func isChosen(reg *sessions.Registry, s sessions.Session, c Caller, child int, o
 	return had == "" && !others || slices.Contains(s.ClientIDs, had)
 }
 
-// starter returns the session whose client is the nearest ancestor of a process; "" if there is none. A client's daemon has no such
-// session, because it also serves other terminals than the one that started it.
+// starter returns the session whose client is the nearest ancestor of a process; "" if there is
+// none. A client's daemon has no such session, because it also serves other terminals than the one
+// that started it.
 func starter(reg *sessions.Registry, rows []sessions.Row, process sessions.Process, clientName string) string {
 	if client.IsDaemon(clientName, process.PID) {
 		return ""

@@ -16,11 +16,14 @@ import (
 	"c2c/sessions"
 )
 
-// A session that runs keeps its root, wherever its client and its commands are. So a caller's root is first looked up by who calls, and only
-// a caller that no session owns gets the root of its working directory. The directory Pointers makes that possible without a search: it
-// has a file for each client process, and for the client's id of a session that shares a process or whose hooks run the script.
+// A session that runs keeps its root, wherever its client and its commands are. So a caller's root
+// is first looked up by who calls, and only a caller that no session owns gets the root of its
+// working directory. The directory Pointers makes that possible without a search: it has a file for
+// each client process, and for the client's id of a session that shares a process or whose hooks
+// run the script.
 
-// Pointers returns the directory of the files that lead to mailboxes. The argument state is project.StateDir; if it is "", so is the result.
+// Pointers returns the directory of the files that lead to mailboxes. The argument state is
+// project.StateDir; if it is "", so is the result.
 func Pointers(state string) string {
 	if state == "" {
 		return ""
@@ -28,8 +31,8 @@ func Pointers(state string) string {
 	return filepath.Join(state, "pointers")
 }
 
-// PointerPath returns the path of the file for a client's id of a session, or "" if the id cannot be a file name. The hook script reads the
-// first line.
+// PointerPath returns the path of the file for a client's id of a session, or "" if the id cannot
+// be a file name. The hook script reads the first line.
 func PointerPath(state, clientID string) string {
 	if state == "" || !mail.ValidName(clientID) {
 		return ""
@@ -37,13 +40,15 @@ func PointerPath(state, clientID string) string {
 	return filepath.Join(Pointers(state), clientID)
 }
 
-// ofProcess is the name of the file for a process. No client's id can be this name. A HOME may be used from several PID namespaces.
+// ofProcess is the name of the file for a process. No client's id can be this name. A HOME may be
+// used from several PID namespaces.
 func ofProcess(namespace string, pid int) string {
 	first, _, _ := strings.Cut(namespace, " ")
 	return filepath.Base(first) + ":" + strconv.Itoa(pid)
 }
 
-// pointer is the content of a file: the mailbox of a session, and the process in which the session runs.
+// pointer is the content of a file: the mailbox of a session, and the process in which the session
+// runs.
 type pointer struct {
 	mailbox, client string
 	pid             int
@@ -89,13 +94,15 @@ func Point(path, root string, s sessions.Session) error {
 // maxPointer bounds how much of a file in the directory of pointers is read.
 const maxPointer = 64 << 10
 
-// point makes the process of a session that was just bound to it lead to the session, or if the process has many sessions, the client's id.
-// It removes the file of the session's process before, if that has ended. It is not called under the registry's lock, because it only helps:
-// if c2c is killed before, the root of the process is that of its directory.
+// point makes the process of a session that was just bound to it lead to the session, or if the
+// process has many sessions, the client's id. It removes the file of the session's process before,
+// if that has ended. It is not called under the registry's lock, because it only helps: if c2c is
+// killed before, the root of the process is that of its directory.
 //
-// Root finds only a root below a state directory in this way. If the process alone does not own a root, its file names no client, and only
-// shows that an agent runs there: a client without a profile may be an editor, in which a person works in several projects, and over HTTP a
-// process may have sessions in several projects.
+// Root finds only a root below a state directory in this way. If the process alone does not own a
+// root, its file names no client, and only shows that an agent runs there: a client without a
+// profile may be an editor, in which a person works in several projects, and over HTTP a process
+// may have sessions in several projects.
 func (a *Attachment) point(reg *sessions.Registry) {
 	p, known := client.Find(a.client)
 	state := project.StateOf(reg.Root())
@@ -141,12 +148,14 @@ type owners struct {
 	table sessions.ProcessTable
 }
 
-// IsAgent reports whether an agent seems to read what this program prints: it chooses the words of a hint. CheckPerson decides what is allowed.
+// IsAgent reports whether an agent seems to read what this program prints: it chooses the words of
+// a hint. CheckPerson decides what is allowed.
 func IsAgent(getenv func(string) string) bool {
 	return agentHere(Caller{Getenv: getenv}, new(sessions.SystemProcesses)) != ""
 }
 
-// agentHere says whose shell this is if a variable or a client above this process shows an agent. It returns "" if nothing does.
+// agentHere says whose shell this is if a variable or a client above this process shows an agent.
+// It returns "" if nothing does.
 func agentHere(c Caller, table sessions.ProcessTable) (why string) {
 	if len(c.clientIDs()) > 0 || c.env("C2C_MCP_SESSION_ID") != "" {
 		return sessions.InShellOf("").Why
@@ -173,11 +182,13 @@ func agentHere(c Caller, table sessions.ProcessTable) (why string) {
 	return ""
 }
 
-// Root returns the root of the running session that owns the caller; "" if there is none. A session has ended when its process has, so a
-// conversation that is opened again in another project belongs to that project.
+// Root returns the root of the running session that owns the caller; "" if there is none. A session
+// has ended when its process has, so a conversation that is opened again in another project belongs
+// to that project.
 //
-// The client's id in the call comes first, then the client's process. If neither is given, as in a shell, the variables count that clients
-// below the nearest process with a session have set, and then this process.
+// The client's id in the call comes first, then the client's process. If neither is given, as in a
+// shell, the variables count that clients below the nearest process with a session have set, and
+// then this process.
 func Root(table sessions.ProcessTable, c Caller) string {
 	state, _ := project.StateDir(c.env)
 	if c.Remote || c.Start != "" {
@@ -221,8 +232,9 @@ func Root(table sessions.ProcessTable, c Caller) string {
 	return o.owned(near)
 }
 
-// isInside reports whether a process is between us and the client near, or near itself, or if near is zero, any process above us. A server of
-// terminals that a client has started gives the client's variable to a person's shell, too, and the client is not above that.
+// isInside reports whether a process is between us and the client near, or near itself, or if near
+// is zero, any process above us. A server of terminals that a client has started gives the client's
+// variable to a person's shell, too, and the client is not above that.
 func (o owners) isInside(near pointer, pid int) bool {
 	if pid == o.table.Self() {
 		return true // a shell has replaced itself by this program
@@ -240,7 +252,8 @@ func openOwners(state string, table sessions.ProcessTable) (o owners, err error)
 	return owners{dir, state, sessions.FindOnce(table)}, err
 }
 
-// nearest returns the pointer of the nearest client above our process; zero if no client above us has a session.
+// nearest returns the pointer of the nearest client above our process; zero if no client above us
+// has a session.
 func (o owners) nearest() pointer {
 	for p := range above(o.table) {
 		if near := o.ofProcess(p.PID); near.pid != 0 && near.start == p.Start {
@@ -285,8 +298,8 @@ func (o owners) owned(p pointer) string {
 	return o.root(p)
 }
 
-// root returns the root to which a pointer leads, if the session may run. Only a root in our own state directory counts, whatever the file
-// says.
+// root returns the root to which a pointer leads, if the session may run. Only a root in our own
+// state directory counts, whatever the file says.
 func (o owners) root(p pointer) string {
 	if !o.mayRun(p) {
 		return ""
@@ -294,8 +307,9 @@ func (o owners) root(p pointer) string {
 	return project.RootAt(o.state, filepath.Dir(p.mailbox))
 }
 
-// mayRun reports whether the process of a pointer may run. The process of another PID namespace cannot be seen, so it may run. So a
-// conversation of a container that was removed is opened here in the root that it had there; its file then names a process here.
+// mayRun reports whether the process of a pointer may run. The process of another PID namespace
+// cannot be seen, so it may run. So a conversation of a container that was removed is opened here
+// in the root that it had there; its file then names a process here.
 func (o owners) mayRun(p pointer) bool {
 	here := o.table.Namespace()
 	if p.pid == 0 || p.namespace != here {

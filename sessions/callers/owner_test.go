@@ -39,7 +39,8 @@ type lab struct {
 	a, b string
 }
 
-// newLab makes the processes 100 (this one), its shell 90 and the clients 80, 70 and 60, each the child of the next.
+// newLab makes the processes 100 (this one), its shell 90 and the clients 80, 70 and 60, each the
+// child of the next.
 func newLab(t *testing.T) *lab {
 	l := &lab{T: t, home: t.TempDir(), table: table{map[int]sessions.Process{}, map[int][]string{}, "pid:[1] boot machine"}}
 	for _, pid := range []int{100, 90, 80, 70, 60} {

@@ -27,7 +27,8 @@ type User struct {
 	mayLookUp bool        // Name may read /etc/passwd if Login is empty
 }
 
-// looked returns u with Terminal, Typing and why set. Call it only if nothing else identifies the caller, because it opens the terminal.
+// looked returns u with Terminal, Typing and why set. Call it only if nothing else identifies the
+// caller, because it opens the terminal.
 func (u *User) looked() *User {
 	if u.look != nil {
 		u.look(u)
@@ -56,11 +57,12 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	return u
 }
 
-// Name returns the login name, which is the first alias of the person's mailbox if it is free. It reads /etc/passwd only if the
-// environment has no login name.
+// Name returns the login name, which is the first alias of the person's mailbox if it is free. It
+// reads /etc/passwd only if the environment has no login name.
 func (u *User) Name() string {
 	if u.Login == "" && u.mayLookUp {
-		// Do not use os/user: with cgo, it would link the C library's name services into the whole program.
+		// Do not use os/user: with cgo, it would link the C library's name services into the whole
+		// program.
 		data, _ := os.ReadFile("/etc/passwd")
 		for line := range strings.Lines(string(data)) {
 			if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(u.UID) {
@@ -74,8 +76,8 @@ func (u *User) Name() string {
 
 func (u *User) sid() string { return sessions.PersonPrefix + strconv.Itoa(u.UID) }
 
-// ClientWire is the client name of a session whose mail a wire daemon carries. The daemon counts as the session's process, and starts one
-// agent after another.
+// ClientWire is the client name of a session whose mail a wire daemon carries. The daemon counts as
+// the session's process, and starts one agent after another.
 const ClientWire = "wire"
 
 // firstAlias returns the alias that a person's new mailbox gets.
@@ -87,16 +89,18 @@ func (u *User) firstAlias(rows []sessions.Row) string {
 	return sessions.FreeAlias(rows, alias)
 }
 
-// IsPerson reports whether only a person can have called: no agent has set a variable, and no session was named.
+// IsPerson reports whether only a person can have called: no agent has set a variable, and no
+// session was named.
 func (c Caller) IsPerson() bool {
 	return c.isPerson() && c.Explicit == "" && c.env("C2C_MCP_SESSION_ID") == ""
 }
 
-// isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
+// isPerson reports whether the caller can only be the person: no agent has set a variable in the
+// environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere returns the person's session if CheckPerson finds no agent, and the caller is in the person's PID namespace: in another one,
-// an agent's process has no agent as ancestor.
+// personHere returns the person's session if CheckPerson finds no agent, and the caller is in the
+// person's PID namespace: in another one, an agent's process has no agent as ancestor.
 func personHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
 	if err := CheckPerson(c, reg.Processes); err != nil {
 		return "", err
@@ -107,9 +111,10 @@ func personHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, 
 	return c.User.sid(), nil
 }
 
-// isPersonsNamespace reports whether this process is in a person's PID namespace. A reboot makes no difference. If the person's namespace
-// is not known, isPersonsNamespace returns false if this process may be in an agent's sandbox, that is, if it is not in the machine's first
-// namespace, and a session is alive in another namespace.
+// isPersonsNamespace reports whether this process is in a person's PID namespace. A reboot makes no
+// difference. If the person's namespace is not known, isPersonsNamespace returns false if this
+// process may be in an agent's sandbox, that is, if it is not in the machine's first namespace, and
+// a session is alive in another namespace.
 func isPersonsNamespace(reg *sessions.Registry, rows []sessions.Row, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
 	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
@@ -125,8 +130,9 @@ func isPersonsNamespace(reg *sessions.Registry, rows []sessions.Row, sid string)
 	})
 }
 
-// checkPerson returns an error if sid is the session of a person who is not the caller, or of a sender outside. C2C_MCP_SESSION_ID
-// cannot name a person's session, because agents inherit the variable.
+// checkPerson returns an error if sid is the session of a person who is not the caller, or of a
+// sender outside. C2C_MCP_SESSION_ID cannot name a person's session, because agents inherit the
+// variable.
 func checkPerson(reg *sessions.Registry, rows []sessions.Row, sid string, c Caller) error {
 	if !sessions.IsPersonID(sid) {
 		return sessions.CheckExternal(sid)
@@ -140,7 +146,8 @@ func checkPerson(reg *sessions.Registry, rows []sessions.Row, sid string, c Call
 	return fmt.Errorf("session %q belongs to a person, and no agent may use it", sid)
 }
 
-// isAgent reports whether the session's client has a profile, and so is an AI program. A client without a profile may be an editor.
+// isAgent reports whether the session's client has a profile, and so is an AI program. A client
+// without a profile may be an editor.
 func isAgent(reg *sessions.Registry, rows []sessions.Row, sid string) bool {
 	_, known := client.Find(reg.Session(rows[sessions.FindSID(rows, sid)]).Client)
 	return known

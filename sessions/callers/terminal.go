@@ -11,10 +11,12 @@ import (
 	"c2c/sessions"
 )
 
-// CheckPerson returns nil if no process and no variable shows that an agent has run this command. Every act that only a person may do asks it.
-// A command that an agent has started stands below its client. One that has left its client behind is in the background, or in a terminal
-// that neither a login nor a terminal program has opened. This stops accidents and what a model tries first. It does not stop a program of
-// this user that wants to be taken for the person, for example one that types into a terminal of the person.
+// CheckPerson returns nil if no process and no variable shows that an agent has run this command.
+// Every act that only a person may do asks it. A command that an agent has started stands below its
+// client. One that has left its client behind is in the background, or in a terminal that neither a
+// login nor a terminal program has opened. This stops accidents and what a model tries first. It
+// does not stop a program of this user that wants to be taken for the person, for example one that
+// types into a terminal of the person.
 func CheckPerson(c Caller, table sessions.ProcessTable) error {
 	if c.User == nil || !c.User.looked().Terminal {
 		return sessions.ErrNoCaller
@@ -29,14 +31,16 @@ func CheckPerson(c Caller, table sessions.ProcessTable) error {
 	return nil
 }
 
-// opener is a process of the chain behind a terminal: the leader of the process session, its parent, and so on.
+// opener is a process of the chain behind a terminal: the leader of the process session, its
+// parent, and so on.
 type opener struct {
 	sessions.Process
 	name   string
 	others bool // the process belongs to another user
 }
 
-// terminalHere returns the chain for this process. It returns nil if this process is not below the leader of its process session.
+// terminalHere returns the chain for this process. It returns nil if this process is not below the
+// leader of its process session.
 func terminalHere(table sessions.ProcessTable) (chain []opener) {
 	leader, err := unix.Getsid(0)
 	if err != nil {
@@ -53,9 +57,10 @@ func terminalHere(table sessions.ProcessTable) (chain []opener) {
 	return chain
 }
 
-// noPerson says why no person can have opened a terminal; "" if a person can. An agent's terminal that has lost its parents belongs to
-// init or a user's systemd, and only runners are between them and its leader. Programs of other users far above mean nothing, because
-// WSL has such a one in the place of init.
+// noPerson says why no person can have opened a terminal; "" if a person can. An agent's terminal
+// that has lost its parents belongs to init or a user's systemd, and only runners are between them
+// and its leader. Programs of other users far above mean nothing, because WSL has such a one in the
+// place of init.
 func noPerson(chain []opener) (why string) {
 	if len(chain) == 0 {
 		return "this command was left in the background of its terminal"
@@ -71,7 +76,8 @@ func noPerson(chain []opener) (why string) {
 	return "no login and no terminal program has opened this terminal"
 }
 
-// isRunner reports whether a program only starts others, or gives a command a terminal that nobody sees.
+// isRunner reports whether a program only starts others, or gives a command a terminal that nobody
+// sees.
 func isRunner(name string) bool {
 	return strings.HasPrefix(name, "python") || strings.Contains(" "+sessions.Systemd+
 		" sh bash dash ash zsh fish ksh busybox env nohup setsid timeout script expect unbuffer socat perl ruby ", " "+name+" ")

@@ -1,10 +1,13 @@
-// Package claims records which session works on which files or tasks. A claim is advice: c2c warns another session that edits a
-// claimed file, and refuses the edit only in a project that asks for this.
+// Package claims records which session works on which files or tasks. A claim is advice: c2c warns
+// another session that edits a claimed file, and refuses the edit only in a project that asks for
+// this.
 //
-// The claims are in claims.json in the root, under the lock claims.lock. The file exists only while there is a claim, so a project without
-// claims costs nothing. A claim holds while its session lives. c2c sees this from the client's process, or from a kernel lock that the
-// session's server holds. So a claim is free at once when its holder is killed. But the entry stays for Grace: a session that comes back
-// within Grace has its claim again, unless another session has taken it. Any process may call this package at any time.
+// The claims are in claims.json in the root, under the lock claims.lock. The file exists only while
+// there is a claim, so a project without claims costs nothing. A claim holds while its session
+// lives. c2c sees this from the client's process, or from a kernel lock that the session's server
+// holds. So a claim is free at once when its holder is killed. But the entry stays for Grace: a
+// session that comes back within Grace has its claim again, unless another session has taken it.
+// Any process may call this package at any time.
 package claims
 
 import (
@@ -58,10 +61,12 @@ func (c Claim) What() string {
 	return c.Path
 }
 
-// Shown makes the result of the method What safe for a model and a terminal, and short: a path can contain any words.
+// Shown makes the result of the method What safe for a model and a terminal, and short: a path can
+// contain any words.
 func (c Claim) Shown() string { return mail.Message{Content: c.What()}.FirstWords(maxWords) }
 
-// Free reports whether the claim's session is gone. Then any session may claim the same path or task.
+// Free reports whether the claim's session is gone. Then any session may claim the same path or
+// task.
 func (c Claim) Free() bool { return !c.Gone.IsZero() }
 
 // HeldError says that another live session has a claim.
@@ -71,8 +76,8 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s has claimed %s%s", e.Claim.Alias, e.Claim.Shown(), Reason(e.Claim))
 }
 
-// Reason returns why a session has claimed something, in brackets, safe for a model and a terminal. It returns "" if the session gave no
-// reason.
+// Reason returns why a session has claimed something, in brackets, safe for a model and a terminal.
+// It returns "" if the session gave no reason.
 func Reason(c Claim) string {
 	if c.Why == "" {
 		return ""
@@ -89,8 +94,8 @@ type Wanted struct {
 	Worktree string // "" if Dir is in no work tree
 }
 
-// Make claims everything that the session s wants. If another live session has one of these claims, Make claims nothing, and the error is a
-// *HeldError.
+// Make claims everything that the session s wants. If another live session has one of these claims,
+// Make claims nothing, and the error is a *HeldError.
 func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (made []Claim, err error) {
 	for _, words := range []string{w.Task, w.Why} {
 		if len(words) > maxWords || !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl) {
@@ -145,8 +150,8 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 
 var errTooMany = fmt.Errorf("a project has at most %d claims", maxClaims)
 
-// Release gives up claims of the session s: those with one of the paths in w or with the task in w. If w has no path and no task, it gives
-// up all claims of s.
+// Release gives up claims of the session s: those with one of the paths in w or with the task in w.
+// If w has no path and no task, it gives up all claims of s.
 func Release(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (released []Claim, err error) {
 	if err := s.MayAct(); err != nil {
 		return nil, fmt.Errorf("release: %w", err)
@@ -190,7 +195,8 @@ func List(ctx context.Context, reg *sessions.Registry) ([]Claim, error) {
 	return refresh(ctx, reg, all)
 }
 
-// On filters the slice all: it keeps the claims that may cover one of the paths, and returns them. The paths must come from Resolve.
+// On filters the slice all: it keeps the claims that may cover one of the paths, and returns them.
+// The paths must come from Resolve.
 func On(all []Claim, paths []string) []Claim {
 	return slices.DeleteFunc(all, func(c Claim) bool {
 		return !slices.ContainsFunc(paths, func(name string) bool { return overlap(c, Claim{Path: name}) })
@@ -219,7 +225,8 @@ func file(reg *sessions.Registry) atomicfile.RecordsFile[Claim] {
 	return atomicfile.RecordsFile[Claim]{Dir: reg.Dir(), Name: FileName, Lock: LockName, Now: reg.Now, Log: reg.Log}
 }
 
-// refresh finds out which holders are gone, and which aliases the holders have now. It drops claims whose Grace is over.
+// refresh finds out which holders are gone, and which aliases the holders have now. It drops claims
+// whose Grace is over.
 func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Claim, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// Resolve makes a path absolute, and follows the symbolic links in the part that exists. If a name in the path has one of * ? [, the path
-// is a pattern from this name on, and Resolve does not change this part.
+// Resolve makes a path absolute, and follows the symbolic links in the part that exists. If a name
+// in the path has one of * ? [, the path is a pattern from this name on, and Resolve does not
+// change this part.
 func Resolve(dir, name string) (string, error) {
 	if name == "" {
 		return "", errors.New("the path is empty")
@@ -40,7 +41,8 @@ func Resolve(dir, name string) (string, error) {
 	return filepath.Join("/", rest), nil
 }
 
-// hasBraces reports whether a name with a brace is in a path, and no such file exists: braces match nothing.
+// hasBraces reports whether a name with a brace is in a path, and no such file exists: braces match
+// nothing.
 func hasBraces(path string) bool {
 	for ; strings.Contains(path, "{"); path = filepath.Dir(path) {
 		if _, err := os.Lstat(path); err == nil {
@@ -65,8 +67,9 @@ func fold(name string) string {
 	return name
 }
 
-// covers reports whether the claim is for a file: for the path of the file, for a folder above it, or for a pattern that matches either of
-// these. A file that was renamed is another file: git gives files new inodes, and old inodes to other files.
+// covers reports whether the claim is for a file: for the path of the file, for a folder above it,
+// or for a pattern that matches either of these. A file that was renamed is another file: git gives
+// files new inodes, and old inodes to other files.
 func (c Claim) covers(name string) bool {
 	if c.Path == "" {
 		return false
@@ -78,7 +81,8 @@ func (c Claim) covers(name string) bool {
 	return claimed == asked || strings.HasPrefix(asked, strings.TrimSuffix(claimed, "/")+"/") || isSame(c.Path, name)
 }
 
-// isSame reports whether two paths lead to the same file now. This can be so on a file system that ignores case.
+// isSame reports whether two paths lead to the same file now. This can be so on a file system that
+// ignores case.
 func isSame(one, other string) bool {
 	if !strings.EqualFold(one, other) {
 		return false
@@ -88,8 +92,9 @@ func isSame(one, other string) bool {
 	return err == nil && berr == nil && os.SameFile(a, b)
 }
 
-// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number of names. If a name does not match, only
-// the last ** takes one name more. It would be slow to try this with each **, and each edit would wait.
+// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number
+// of names. If a name does not match, only the last ** takes one name more. It would be slow to try
+// this with each **, and each edit would wait.
 func matches(pattern, names []string) bool {
 	last, from := -1, 0 // the last **, and the first name after the names that it stands for
 	for i, n := 0, 0; i < len(pattern); {
@@ -109,7 +114,8 @@ func matches(pattern, names []string) bool {
 	return true
 }
 
-// matchesName reports whether one part of a pattern matches a name. A part that is no valid pattern stands for itself.
+// matchesName reports whether one part of a pattern matches a name. A part that is no valid pattern
+// stands for itself.
 func matchesName(part, name string) bool {
 	ok, err := path.Match(part, name)
 	return ok || err != nil && part == name
@@ -125,7 +131,8 @@ func overlap(a, b Claim) bool {
 	return same(a, b) || a.Path != "" && b.Path != "" && (a.covers(b.Path) || b.covers(a.Path))
 }
 
-// Worktree returns the top folder of the work tree that contains a folder. It returns "" if no work tree contains it.
+// Worktree returns the top folder of the work tree that contains a folder. It returns "" if no work
+// tree contains it.
 func Worktree(dir string) string {
 	dir, err := Resolve("/", dir)
 	if err != nil {
@@ -142,8 +149,8 @@ func Worktree(dir string) string {
 // maxSetting bounds the file that Refuses reads.
 const maxSetting = 4096
 
-// refuses reports whether c2c must refuse edits of files that another session has claimed. A person sets this with the word refuse in the
-// file .c2c/claims of the work tree.
+// refuses reports whether c2c must refuse edits of files that another session has claimed. A person
+// sets this with the word refuse in the file .c2c/claims of the work tree.
 func refuses(worktree string) bool {
 	if worktree == "" {
 		return false

@@ -10,7 +10,8 @@ import (
 	"c2c/sessions"
 )
 
-// These texts follow the text of Holders. They tell a model what to do about a file that another session has claimed.
+// These texts follow the text of Holders. They tell a model what to do about a file that another
+// session has claimed.
 const (
 	Refuses = "This project refuses edits of files that others have claimed: write to the holder with c2c, or work elsewhere."
 	Allows  = "Nothing stops you: agree with the holder with c2c first, unless your user wants it now."
@@ -22,9 +23,10 @@ const (
 // mostHolders bounds how many claims on one file a model sees.
 const mostHolders = 3
 
-// Holders returns a text that names the other sessions with claims on the files that a session edits, and "" if there is none. If quotes is
-// false, the text leaves out the words that the holders wrote. refused is true if the project refuses the edit. Holders also records edits
-// of files that nobody has claimed.
+// Holders returns a text that names the other sessions with claims on the files that a session
+// edits, and "" if there is none. If quotes is false, the text leaves out the words that the
+// holders wrote. refused is true if the project refuses the edit. Holders also records edits of
+// files that nobody has claimed.
 func Holders(ctx context.Context, reg *sessions.Registry, s sessions.Session, paths []string, quotes bool) (text string, refused bool, err error) {
 	for _, path := range paths {
 		held, err := Held(ctx, reg, s.ID, path)
@@ -37,7 +39,8 @@ func Holders(ctx context.Context, reg *sessions.Registry, s sessions.Session, pa
 			}
 		}
 		for i, h := range held {
-			// A work tree may refuse edits of its own files, but not of the files of another work tree.
+			// A work tree may refuse edits of its own files, but not of the files of another work
+			// tree.
 			refused = refused || h.Worktree == Worktree(filepath.Dir(path)) && refuses(h.Worktree)
 			if i < mostHolders {
 				text += said(h, path, quotes)

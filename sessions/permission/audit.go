@@ -27,13 +27,14 @@ func lineOf(r Request, verdict, result string) line {
 	return line{ID: r.ID, Session: r.Session, Alias: r.Alias, Tool: r.Tool, Verdict: verdict, By: r.By, Via: r.Via, Proof: r.Proof, Result: result}
 }
 
-// pairs returns the fields of a line for broker.log, in their order: name, value, name, value, and so on.
+// pairs returns the fields of a line for broker.log, in their order: name, value, name, value, and
+// so on.
 func (l line) pairs() []string {
 	return []string{"id", l.ID, "session_id", l.Session, "alias", l.Alias, "tool", l.Tool, "verdict", l.Verdict, "by", l.By, "via", l.Via, "proof", l.Proof, "result", l.Result}
 }
 
-// refuse records in the audit why a verdict does not count. The argument r is the request that the verdict answers; it is
-// empty if c2c does not know the request.
+// refuse records in the audit why a verdict does not count. The argument r is the request that the
+// verdict answers; it is empty if c2c does not know the request.
 func (d *files) refuse(id string, r Request, v Verdict, why error) error {
 	if r.ID == "" {
 		r = Request{ID: id}
@@ -66,8 +67,8 @@ func reason(err error) string {
 	return "refused: unknown"
 }
 
-// audit appends a line to the audit and syncs it. It also keeps the line for broker.log, to which others write it later,
-// without a sync.
+// audit appends a line to the audit and syncs it. It also keeps the line for broker.log, to which
+// others write it later, without a sync.
 func (d *files) audit(l line) error {
 	l.At = mail.Seconds(d.now())
 	for _, text := range []*string{&l.ID, &l.Session, &l.Alias, &l.Tool, &l.Verdict, &l.By, &l.Via, &l.Proof, &l.Result} {

@@ -13,8 +13,8 @@ type Field struct {
 	Value string `json:"value"` // the text of a string, the JSON of any other value
 }
 
-// Fields parses the shown input into its fields. It returns nil if the input is not one whole JSON object. It leaves out only a field
-// that repeats the description.
+// Fields parses the shown input into its fields. It returns nil if the input is not one whole JSON
+// object. It leaves out only a field that repeats the description.
 func (r Request) Fields() (fields []Field) {
 	if r.Partial || !json.Valid([]byte(r.Input)) {
 		return nil
@@ -36,7 +36,8 @@ func (r Request) Fields() (fields []Field) {
 		if json.Unmarshal(raw, &value) != nil || string(raw) == "null" {
 			value = string(raw)
 		}
-		// Call Visible once more: the JSON may have had an escape such as \u001b for a control character.
+		// Call Visible once more: the JSON may have had an escape such as \u001b for a control
+		// character.
 		f := Field{mail.Visible(name, ""), mail.Visible(value, "\n\t")}
 		if f.Name != "description" || f.Value != r.Description {
 			fields = append(fields, f)

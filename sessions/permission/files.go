@@ -18,7 +18,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// files is the open directory of the requests. The method change passes it to a function while the lock is held.
+// files is the open directory of the requests. The method change passes it to a function while the
+// lock is held.
 type files struct {
 	*Store
 	dir   *atomicfile.Dir
@@ -48,15 +49,16 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 	defer cancel()
 	err = atomicfile.WithLock(ctx, d.dir, lockFile, func() error { return do(d) })
 	for _, l := range d.lines {
-		// Pass the lines on after the lock is released, because a log may have its own lock. Ignore an error of the log: the audit
-		// already has the line.
+		// Pass the lines on after the lock is released, because a log may have its own lock. Ignore
+		// an error of the log: the audit already has the line.
 		_ = s.log(ctx, "permission", l.pairs()...)
 	}
 	return err
 }
 
-// LockPath returns the path of the lock file. Each change closes this file, so a file watcher notices the change. LockPath makes the file
-// if it is missing. Later calls do not close it, so a watcher that calls LockPath does not wake itself.
+// LockPath returns the path of the lock file. Each change closes this file, so a file watcher
+// notices the change. LockPath makes the file if it is missing. Later calls do not close it, so a
+// watcher that calls LockPath does not wake itself.
 func (s *Store) LockPath() string {
 	if d, err := s.open(true); err == nil {
 		defer d.dir.Close()
@@ -117,8 +119,8 @@ func (s State) known() bool {
 	return slices.Contains([]State{StateOpen, StateAllowed, StateDenied, StateTerminal, StateExpired, StateGone, StateForged}, s)
 }
 
-// current returns a request with its present state. The file may not yet show that the request has expired or is forged, or that its
-// server has ended.
+// current returns a request with its present state. The file may not yet show that the request has
+// expired or is forged, or that its server has ended.
 func (d *files) current(r Request) Request {
 	if r.decided() && d.forged(r) {
 		r.State, r.At = StateForged, mail.Seconds(d.now())
@@ -146,8 +148,8 @@ func (d *files) attended(file string) bool {
 	return err != nil || !free
 }
 
-// tidy records which requests have ended without a verdict. It removes ended requests that are old or too many, and returns the other
-// requests.
+// tidy records which requests have ended without a verdict. It removes ended requests that are old
+// or too many, and returns the other requests.
 func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	all, err := d.list(ctx)
 	if err != nil {
@@ -176,7 +178,8 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	return left, nil
 }
 
-// begin takes the lock of a new request, and then writes the request. The lock comes first: a request with a free lock counts as ended.
+// begin takes the lock of a new request, and then writes the request. The lock comes first: a
+// request with a free lock counts as ended.
 func (d *files) begin(r Request) error {
 	file := fileOf(r.Session, r.ID)
 	lock, err := atomicfile.OpenLocked(d.dir, file+".lock")
@@ -198,7 +201,8 @@ func (d *files) begin(r Request) error {
 	return nil
 }
 
-// end records how a request ended. It writes the audit before the request, so that the audit has every verdict that counts.
+// end records how a request ended. It writes the audit before the request, so that the audit has
+// every verdict that counts.
 func (d *files) end(r Request, verdict string) error {
 	result := string(r.State)
 	if verdict != "" {

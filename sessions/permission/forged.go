@@ -14,11 +14,13 @@ const recorded = "recorded"
 // decided reports whether the request has a verdict.
 func (r Request) decided() bool { return r.State == StateAllowed || r.State == StateDenied }
 
-// auditSlack is the largest difference between the times of a verdict and of its line in the audit, in seconds.
+// auditSlack is the largest difference between the times of a verdict and of its line in the audit,
+// in seconds.
 const auditSlack = 5
 
-// forged reports whether the audit lacks the verdict of a request. Then another program has written the request's file. If that program
-// has forged the audit, too, the method forged cannot detect it.
+// forged reports whether the audit lacks the verdict of a request. Then another program has written
+// the request's file. If that program has forged the audit, too, the method forged cannot detect
+// it.
 func (d *files) forged(r Request) bool {
 	if d.given == nil {
 		d.given = d.verdicts()

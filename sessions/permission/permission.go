@@ -1,9 +1,12 @@
-// Package permission keeps permission requests. A client asks whether its model may use a tool; a person may answer not only in the
-// client's own dialog, but also elsewhere. See Claude Code's Channels reference, "Relay permission prompts".
+// Package permission keeps permission requests. A client asks whether its model may use a tool; a
+// person may answer not only in the client's own dialog, but also elsewhere. See Claude Code's
+// Channels reference, "Relay permission prompts".
 //
-// The MCP server of the asking session writes a request (Ask). A person decides (Decide) at a terminal, on the page, or through a program
-// that may give verdicts (package senders). The server sends the verdict to the client, and records that the verdict was sent (Settle).
-// The first answer wins, also if it comes in the client's own dialog. There is no default verdict: a request may expire without one.
+// The MCP server of the asking session writes a request (Ask). A person decides (Decide) at a
+// terminal, on the page, or through a program that may give verdicts (package senders). The server
+// sends the verdict to the client, and records that the verdict was sent (Settle). The first answer
+// wins, also if it comes in the client's own dialog. There is no default verdict: a request may
+// expire without one.
 //
 // All data is in files, in <root>/permission. Any number of processes may use them at once:
 //
@@ -42,7 +45,8 @@ const (
 	StateForged   State = "forged" // another program has changed the file, see Request.Same and files.forged
 )
 
-// Request is a tool call that waits for a person. The client's texts are cut, and their control characters made visible by mail.Visible.
+// Request is a tool call that waits for a person. The client's texts are cut, and their control
+// characters made visible by mail.Visible.
 type Request struct {
 	ID          string  `json:"request_id"` // five letters of a-z without l
 	Session     string  `json:"session_id"`
@@ -108,14 +112,16 @@ func (e *DecidedError) Error() string {
 	return fmt.Sprintf("permission request %s was %s already, by %s (%s)", r.Name(), r.State, r.By, r.Via)
 }
 
-// ExpiredError reports that a request had expired before the verdict. The client's own dialog may still be open.
+// ExpiredError reports that a request had expired before the verdict. The client's own dialog may
+// still be open.
 type ExpiredError struct{ Request Request }
 
 func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("permission request %s has expired; answer it in the session's own dialog", e.Request.Name())
 }
 
-// PartialError reports that a request is not shown in full: the verdict would allow more than the person has seen.
+// PartialError reports that a request is not shown in full: the verdict would allow more than the
+// person has seen.
 type PartialError struct{ Request Request }
 
 func (e *PartialError) Error() string {
@@ -169,14 +175,15 @@ func Open(root *atomicfile.Dir, now func() time.Time) *Store {
 	return &Store{root: root, now: now, wait: lockWait, held: map[string]*atomicfile.Lock{}}
 }
 
-// LogTo makes the store also pass each line of the audit to the function log; for pairs see line.pairs. Call it before any other method.
+// LogTo makes the store also pass each line of the audit to the function log; for pairs see
+// line.pairs. Call it before any other method.
 func (s *Store) LogTo(log func(ctx context.Context, event string, pairs ...string) error) *Store {
 	s.log = log
 	return s
 }
 
-// Ask takes the lock of a new request and writes the request. A second call with the same request changes nothing. If ExpiresAt is zero,
-// Ask sets it from Lifetime.
+// Ask takes the lock of a new request and writes the request. A second call with the same request
+// changes nothing. If ExpiresAt is zero, Ask sets it from Lifetime.
 func (s *Store) Ask(ctx context.Context, r Request) error {
 	if err := check(r); err != nil {
 		return err
@@ -217,7 +224,8 @@ func check(r Request) error {
 	return mail.CheckAlias(r.Alias)
 }
 
-// shown cuts the texts of the client and of the deciding person, and makes their control characters visible.
+// shown cuts the texts of the client and of the deciding person, and makes their control characters
+// visible.
 func (r Request) shown() Request {
 	r.Tool, r.By, r.Via, r.Proof = short(r.Tool), short(r.By), short(r.Via), short(r.Proof)
 	description, input := mail.Visible(r.Description, "\n\t"), mail.Visible(r.Input, "\n\t")
@@ -228,8 +236,8 @@ func (r Request) shown() Request {
 
 func short(text string) string { return cut(mail.Visible(text, ""), maxName) }
 
-// elided reports whether the client has left out a part of the text, although the rest is JSON. It looks for the marks that Claude Code 2.1.329 puts in the place of
-// that part.
+// elided reports whether the client has left out a part of the text, although the rest is JSON. It
+// looks for the marks that Claude Code 2.1.329 puts in the place of that part.
 func elided(text string) bool {
 	return slices.ContainsFunc([]string{"⋯", "(value unserializable)", "(unserializable)", "(value hidden:"}, func(mark string) bool { return strings.Contains(text, mark) })
 }
@@ -250,9 +258,10 @@ func countOf(all []Request, session string) (n int) {
 	return n
 }
 
-// Decide records a person's verdict on an open request. The argument id is the request's id in upper or lower case; if several sessions
-// use this id, the argument must be the request's name (Request.Name). When Decide returns, the verdict is on disk and in the audit, but
-// has not reached the client yet. If the verdict does not count, the error and the audit say why.
+// Decide records a person's verdict on an open request. The argument id is the request's id in
+// upper or lower case; if several sessions use this id, the argument must be the request's name
+// (Request.Name). When Decide returns, the verdict is on disk and in the audit, but has not reached
+// the client yet. If the verdict does not count, the error and the audit say why.
 func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, err error) {
 	err = s.change(ctx, func(d *files) error {
 		all, err := d.tidy(ctx)
@@ -333,9 +342,10 @@ const (
 	SettledForged   = "forged"   // another program has changed the file
 )
 
-// Settle records how a request ended, and releases the request's lock. The asking server calls Settle. If the request has a verdict,
-// Settle only records that the verdict was sent, or that the request was forged. If the client has ended, Settle releases the lock even
-// if it cannot write, because a free lock also shows that the request has ended.
+// Settle records how a request ended, and releases the request's lock. The asking server calls
+// Settle. If the request has a verdict, Settle only records that the verdict was sent, or that the
+// request was forged. If the client has ended, Settle releases the lock even if it cannot write,
+// because a free lock also shows that the request has ended.
 func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	open := false
 	err := s.change(ctx, func(d *files) error {
@@ -370,7 +380,8 @@ func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	return err
 }
 
-// List returns the open requests and those that ended in the last hour, oldest first. It changes nothing.
+// List returns the open requests and those that ended in the last hour, oldest first. It changes
+// nothing.
 func (s *Store) List(ctx context.Context) ([]Request, error) {
 	d, err := s.open(false)
 	if d == nil || err != nil {

@@ -151,7 +151,8 @@ func TestVerdictIsKeptAndSent(t *testing.T) {
 	}
 }
 
-// c2c allow looks the request up first, to prove that a person decides it. A request that comes after this look must not be decided.
+// c2c allow looks the request up first, to prove that a person decides it. A request that comes
+// after this look must not be decided.
 func TestAVerdictWithoutProofDoesNotCount(t *testing.T) {
 	l := newLab(t)
 	l.ask("s1", "abcde")

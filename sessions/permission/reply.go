@@ -2,7 +2,8 @@ package permission
 
 import "strings"
 
-// ParseReply parses a verdict in the form of Claude Code's Channels reference ("Add relay to a chat bridge"):
+// ParseReply parses a verdict in the form of Claude Code's Channels reference ("Add relay to a chat
+// bridge"):
 //
 //	/^\s*(y|yes|n|no)\s+([a-km-z]{5})\s*$/i
 //
@@ -21,7 +22,8 @@ func ParseReply(text string) (id string, allow, ok bool) {
 	return "", false, false
 }
 
-// isID reports whether a client can have made this id. Clients leave out the letter l, which looks like 1 and I.
+// isID reports whether a client can have made this id. Clients leave out the letter l, which looks
+// like 1 and I.
 func isID(id string) bool {
 	return len(id) == 5 && strings.Trim(id, "abcdefghijkmnopqrstuvwxyz") == ""
 }

@@ -14,8 +14,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// Carrier carries messages over the socket. A message has arrived when the session's UserPromptSubmit hook has seen it, so
-// Carrier works only for sessions with our hooks.
+// Carrier carries messages over the socket. A message has arrived when the session's
+// UserPromptSubmit hook has seen it, so Carrier works only for sessions with our hooks.
 type Carrier struct {
 	Socket *Socket
 	Box    *inbox.Mailbox
@@ -25,8 +25,9 @@ type Carrier struct {
 	Process int
 }
 
-// Carry implements wake.Carrier. If no hook reports the messages, Carry looks for them in the client's record, because a client that has
-// just reloaded its hooks may run none for this prompt. Otherwise messages that the client has taken would come twice.
+// Carry implements wake.Carrier. If no hook reports the messages, Carry looks for them in the
+// client's record, because a client that has just reloaded its hooks may run none for this prompt.
+// Otherwise messages that the client has taken would come twice.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	record := recordOf(c.Config, c.Process)
 	had, err = c.carry(ctx, msgs)
@@ -41,7 +42,8 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) ([]string, error) {
 		text, names, ids := pack(msgs)
-		// If the client holds messages until its person accepts them, only ring: a hook shows the mail earlier, so carried mail would come twice.
+		// If the client holds messages until its person accepts them, only ring: a hook shows the
+		// mail earlier, so carried mail would come twice.
 		if len(ids) == 0 || c.Socket.inbound() == client.ClaudeHolds {
 			return nil, nil
 		}
@@ -52,9 +54,10 @@ func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}, c.Socket)
 }
 
-// mayAlter reports whether the client may change a body. The client (2.1.329) looks for four tags of its own (cross-session-message,
-// teammate-message, agent-message, cited) and puts a backslash in front of them. It finds such a tag in any spelling, after any character
-// that it reads as "<", and with signs between the letters.
+// mayAlter reports whether the client may change a body. The client (2.1.329) looks for four tags
+// of its own (cross-session-message, teammate-message, agent-message, cited) and puts a backslash
+// in front of them. It finds such a tag in any spelling, after any character that it reads as "<",
+// and with signs between the letters.
 func mayAlter(body string) bool {
 	behind := false // a bracket came before i, and since then only signs
 	for i, r := range body {
@@ -76,8 +79,9 @@ func mayAlter(body string) bool {
 	return false
 }
 
-// pack takes messages in order, up to the first message that the client may alter. The hooks bring that message. Over the socket it would
-// come twice, because c2c would not recognize it in the prompt.
+// pack takes messages in order, up to the first message that the client may alter. The hooks bring
+// that message. Over the socket it would come twice, because c2c would not recognize it in the
+// prompt.
 func pack(msgs []mail.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
@@ -98,7 +102,8 @@ func pack(msgs []mail.Message) (text string, names, ids []string) {
 	return text, names, ids
 }
 
-// maxLabel is the length of the longest sender name, in bytes, that the client accepts in a message.
+// maxLabel is the length of the longest sender name, in bytes, that the client accepts in a
+// message.
 const maxLabel = 64
 
 // label returns names as one text, as many of them as fit into maxLabel.

@@ -10,8 +10,8 @@ import (
 
 func init() { wake.Register(wake.Client{Name: "claude", Ways: ways, Inject: Inject}) }
 
-// ways returns the ways to Claude Code: its channel if this MCP server has one, otherwise its socket. Only an MCP server that
-// the client has started can use the channel or the socket.
+// ways returns the ways to Claude Code: its channel if this MCP server has one, otherwise its
+// socket. Only an MCP server that the client has started can use the channel or the socket.
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	w.Busy = func(context.Context) bool {
 		return client.ClaudeDoing(p.Config, s.Process, s.ID).InTurn()

@@ -20,11 +20,13 @@ import (
 	"c2c/wake"
 )
 
-// sharedDir is a directory in a person's home. If several configurations share their histories, the histories are there.
+// sharedDir is a directory in a person's home. If several configurations share their histories, the
+// histories are there.
 const sharedDir = ".claude-shared"
 
-// entry is a line of a session's history file, as version 2.1.329 of the client writes it. Only lines of the conversation have this form.
-// Each entry names the entry before it, and the client shows the chain of entries that ends with the last one.
+// entry is a line of a session's history file, as version 2.1.329 of the client writes it. Only
+// lines of the conversation have this form. Each entry names the entry before it, and the client
+// shows the chain of entries that ends with the last one.
 type entry struct {
 	ParentUUID  *string `json:"parentUuid"`
 	IsSidechain bool    `json:"isSidechain"` // a subagent wrote it
@@ -45,8 +47,9 @@ type said struct {
 	Content string `json:"content"`
 }
 
-// Inject adds a message of the user to the history of a session that is not running, and returns the path of the history. If err is nil,
-// the message survives a power cut. Only one caller at a time may inject into a session.
+// Inject adds a message of the user to the history of a session that is not running, and returns
+// the path of the history. If err is nil, the message survives a power cut. Only one caller at a
+// time may inject into a session.
 func Inject(h wake.History) (path string, err error) {
 	if !mail.ValidName(h.ID) {
 		return "", fmt.Errorf("%q is no session of the client", h.ID)
@@ -67,7 +70,8 @@ func Inject(h wake.History) (path string, err error) {
 	return path, nil
 }
 
-// findHistory returns the path of a session's history. The file is in the folder of the project in which the session began.
+// findHistory returns the path of a session's history. The file is in the folder of the project in
+// which the session began.
 func findHistory(dirs []string, id string) (path string, err error) {
 	var found os.FileInfo
 	for _, dir := range dirs {
@@ -93,7 +97,8 @@ func findHistory(dirs []string, id string) (path string, err error) {
 	return path, nil
 }
 
-// runs returns an error if a process of the client has the session open, because such a process does not read the history again.
+// runs returns an error if a process of the client has the session open, because such a process
+// does not read the history again.
 func runs(dirs []string, id string) error {
 	for _, dir := range dirs {
 		records, err := os.ReadDir(filepath.Join(dir, "sessions"))
@@ -110,7 +115,8 @@ func runs(dirs []string, id string) error {
 	return nil
 }
 
-// appendTo adds the message of h to the file with one write, so that nothing is lost if another process appends at the same time.
+// appendTo adds the message of h to the file with one write, so that nothing is lost if another
+// process appends at the same time.
 func appendTo(path string, h wake.History) (err error) {
 	f, size, err := openHistory(path)
 	if err != nil {
@@ -164,7 +170,8 @@ func openHistory(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// leaf returns the last entry of the conversation. The result whole is true if the file ends with a whole line.
+// leaf returns the last entry of the conversation. The result whole is true if the file ends with a
+// whole line.
 func leaf(in io.Reader) (last entry, whole bool, err error) {
 	lines, whole := bufio.NewReader(in), true
 	for {

@@ -180,7 +180,8 @@ func TestARecordOfAProcessThatIsGoneStopsNothing(t *testing.T) {
 	}
 }
 
-// Whatever stands in a history, the message is added behind it as one line that names the last one, or nothing is changed.
+// Whatever stands in a history, the message is added behind it as one line that names the last one,
+// or nothing is changed.
 func FuzzInject(f *testing.F) {
 	for _, text := range []string{talk, strings.TrimSuffix(talk, "\n"), talk + `{"uuid":"u-4","mess`, `{"uuid":7}`, `{"uuid":"u-1","message":[[`,
 		strings.Repeat(`{"message":`, 11_000), `{"uuid":"` + strings.Repeat("u", 1<<16) + `"}`, strings.Repeat("x", 1<<16)} {

@@ -14,14 +14,15 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record is the history file of a session. The client appends the messages that it takes, so messages taken since recordOf stand after
-// offset.
+// record is the history file of a session. The client appends the messages that it takes, so
+// messages taken since recordOf stand after offset.
 type record struct {
 	path   string // empty: the session has no file yet
 	offset int64
 }
 
-// maxRecord is how many bytes of a record c2c reads at most. maxRecordLine is the longest line that it reads; a line may hold a picture.
+// maxRecord is how many bytes of a record c2c reads at most. maxRecordLine is the longest line that
+// it reads; a line may hold a picture.
 const (
 	maxRecord     = 16 << 20
 	maxRecordLine = 4 << 20
@@ -44,8 +45,8 @@ func recordOf(config string, process int) record {
 	return record{path, info.Size()}
 }
 
-// prompted returns the ids of the messages in msgs that the client has written into the record as prompts since the call of recordOf. It
-// stops at the first message that is missing there.
+// prompted returns the ids of the messages in msgs that the client has written into the record as
+// prompts since the call of recordOf. It stops at the first message that is missing there.
 func (r record) prompted(msgs []mail.Message) (ids []string) {
 	if r.path == "" {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The client has written a prompt with one of two messages behind the place where the record was looked at, and one before it.
+// The client has written a prompt with one of two messages behind the place where the record was
+// looked at, and one before it.
 func TestTheRecordSaysWhatTheClientHasTaken(t *testing.T) {
 	config := t.TempDir()
 	path := filepath.Join(config, "projects", "p", "s-1.jsonl")

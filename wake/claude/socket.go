@@ -24,7 +24,8 @@ type Socket struct {
 	rings  int
 }
 
-// FromEnv finds the socket of the session that started this program. If there is no socket, the error says why.
+// FromEnv finds the socket of the session that started this program. If there is no socket, the
+// error says why.
 func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) {
 	path := getenv("CLAUDE_CODE_MESSAGING_SOCKET")
 	if path == "" && getenv("CLAUDE_CODE_HARBOR_KITE") == "0" {
@@ -36,8 +37,9 @@ func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) 
 	return &Socket{Path: path, Token: getenv("CLAUDE_CODE_MESSAGING_TOKEN"), Now: now}, nil
 }
 
-// Ring writes one line with the text of the ring. The line makes the client run its UserPromptSubmit hook, which hands over the mail in the
-// same request to the model. Without our hooks, the model calls poll_inbox.
+// Ring writes one line with the text of the ring. The line makes the client run its
+// UserPromptSubmit hook, which hands over the mail in the same request to the model. Without our
+// hooks, the model calls poll_inbox.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	s.rings++ // makes each text different: the client drops a text that it got within the last 30 s, from any process
 	at := s.Now().UTC().Format("15:04:05")
@@ -55,12 +57,12 @@ func (s *Socket) inbound() string {
 	return s.Inbound()
 }
 
-// sender is the name under which the client counts our messages. The client takes 30 messages of each sender at once, and then one every
-// two seconds.
+// sender is the name under which the client counts our messages. The client takes 30 messages of
+// each sender at once, and then one every two seconds.
 const sender = "c2c"
 
-// write puts text into the client's own frame for messages of other sessions. The text cannot close this frame, because
-// mail.Message.Envelope escapes the tags of the frame in the body of a message.
+// write puts text into the client's own frame for messages of other sessions. The text cannot close
+// this frame, because mail.Message.Envelope escapes the tags of the frame in the body of a message.
 func (s *Socket) write(ctx context.Context, name, text string) error {
 	if s.inbound() == client.ClaudeRefuses {
 		return fmt.Errorf("%w: its person has set crossSessionInbound to refuse", wake.ErrRefused)
@@ -86,6 +88,6 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 	return socket.WriteSocket(ctx, s.Path, out.Bytes(), nil)
 }
 
-// limit is lower than the client's own limit (see sender), because other processes may use our name, too. The client drops messages above
-// its limit silently.
+// limit is lower than the client's own limit (see sender), because other processes may use our
+// name, too. The client drops messages above its limit silently.
 var limit = daemon.Limit{Burst: 25, Interval: 2 * time.Second}

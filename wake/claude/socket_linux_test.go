@@ -9,7 +9,8 @@ import (
 	"c2c/wake"
 )
 
-// A client that has been stopped accepts nothing, and Linux refuses what is more than its listener holds.
+// A client that has been stopped accepts nothing, and Linux refuses what is more than its listener
+// holds.
 func TestAClientThatAcceptsNothingIsThere(t *testing.T) {
 	s, l := listen(t)
 	conn, err := l.(*net.UnixListener).SyscallConn()

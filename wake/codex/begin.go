@@ -15,18 +15,20 @@ import (
 // daemonTime is how long the start of Codex's daemon may take. The first start copies the program.
 const daemonTime = time.Minute
 
-// embedded has the options with which a terminal runs without the daemon, and the commands that begin no new session (0.169.0).
+// embedded has the options with which a terminal runs without the daemon, and the commands that
+// begin no new session (0.169.0).
 var embedded = map[string]bool{
 	"-c": true, "--config": true, "-p": true, "--profile": true, "--search": true, "--no-daemon": true, "--remote": true, "--dangerously-bypass-hook-trust": true,
 	"resume": true, "fork": true, "exec": true, "e": true, "review": true, "queue": true, "agents": true,
 }
 
-// Begin begins a thread in the daemon. It returns the thread's id, and the arguments with which Codex shows the thread. If no daemon runs,
-// Begin starts one. A terminal can show only a thread with at least one item. So Begin adds an item, which tells the model its alias.
-// The terminal does not show this item.
+// Begin begins a thread in the daemon. It returns the thread's id, and the arguments with which
+// Codex shows the thread. If no daemon runs, Begin starts one. A terminal can show only a thread
+// with at least one item. So Begin adds an item, which tells the model its alias. The terminal does
+// not show this item.
 //
-// The terminal itself could begin the thread, but then c2c could not find this thread. Codex does not report which thread a terminal has
-// begun, and two terminals may begin one at the same time.
+// The terminal itself could begin the thread, but then c2c could not find this thread. Codex does
+// not report which thread a terminal has begun, and two terminals may begin one at the same time.
 func Begin(ctx context.Context, s wake.Start) (id string, args []string, err error) {
 	for _, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")

@@ -10,7 +10,8 @@ func init() {
 	wake.Register(wake.Client{Name: "codex", NeedsNoServer: true, Ways: ways, Dir: dirOf, Begin: Begin})
 }
 
-// ways returns the ways to Codex: its app-server, or its queue if the app-server does not have the session's thread.
+// ways returns the ways to Codex: its app-server, or its queue if the app-server does not have the
+// session's thread.
 func ways(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 	server := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended}
 	bell := &queue{Home: p.Config, Thread: s.ID, Unattended: s.Unattended, Getenv: p.Getenv}

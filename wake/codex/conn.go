@@ -26,7 +26,8 @@ const (
 // ownName is what c2c calls itself, also as the source of each thread that it begins.
 const ownName = "c2c"
 
-// unknownThread is the app-server's error code for an unknown thread, and for any other invalid request.
+// unknownThread is the app-server's error code for an unknown thread, and for any other invalid
+// request.
 const unknownThread = -32600
 
 // conn is one initialized connection to the app-server.
@@ -90,8 +91,8 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	return c, nil
 }
 
-// noAnswer wraps err, the error of a server that does not answer, in ErrUnreachable. If ctx has ended, the server may be well, so noAnswer
-// wraps err in ErrUncaptured.
+// noAnswer wraps err, the error of a server that does not answer, in ErrUnreachable. If ctx has
+// ended, the server may be well, so noAnswer wraps err in ErrUncaptured.
 func noAnswer(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
@@ -99,7 +100,8 @@ func noAnswer(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 }
 
-// socketOf follows Codex's link to its socket, and returns the socket's path. It refuses a socket that another user could have put there.
+// socketOf follows Codex's link to its socket, and returns the socket's path. It refuses a socket
+// that another user could have put there.
 func socketOf(home string) (string, error) {
 	link := filepath.Join(home, "app-server-control", "app-server-control.sock")
 	path, err := filepath.EvalSymlinks(link)
@@ -123,8 +125,8 @@ func (c *conn) write(ctx context.Context, r request) error {
 	return c.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// call sends a request and waits for its answer. It ignores everything else that the server sends, even the server's own
-// requests: those are for the person's terminal.
+// call sends a request and waits for its answer. It ignores everything else that the server sends,
+// even the server's own requests: those are for the person's terminal.
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -12,7 +12,8 @@ import (
 	"c2c/client"
 )
 
-// After a connection has ended or failed, Follow connects again after the time followFirst. This time doubles, up to followMost.
+// After a connection has ended or failed, Follow connects again after the time followFirst. This
+// time doubles, up to followMost.
 const (
 	followFirst = time.Second
 	followMost  = time.Minute
@@ -37,17 +38,20 @@ func (s status) state() State {
 	return Unknown
 }
 
-// doing returns the word of package client for a state, or "" for a state that does not show what the session does.
+// doing returns the word of package client for a state, or "" for a state that does not show what
+// the session does.
 func doing(st State) string {
 	return map[State]string{Idle: client.Idle, Busy: client.Busy, Waiting: client.Waiting}[st]
 }
 
-// Until ctx ends, Follow calls the function tell whenever the thread begins to do something else. The argument does is a word of package
-// client. The app-server reports the states of all threads to all its clients. Follow does not subscribe to the thread, because the
-// app-server also asks subscribers for approvals.
+// Until ctx ends, Follow calls the function tell whenever the thread begins to do something else.
+// The argument does is a word of package client. The app-server reports the states of all threads
+// to all its clients. Follow does not subscribe to the thread, because the app-server also asks
+// subscribers for approvals.
 //
-// When a terminal has ended, the app-server keeps its thread for a minute, and reports nothing. So Follow also waits for the end of the
-// terminals. When the last one has ended, Follow reports that an idle thread is away.
+// When a terminal has ended, the app-server keeps its thread for a minute, and reports nothing. So
+// Follow also waits for the end of the terminals. When the last one has ended, Follow reports that
+// an idle thread is away.
 func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	v := view{tell: tell, idle: make(chan struct{}, 1)}
 	var watching sync.WaitGroup
@@ -68,15 +72,17 @@ func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	}
 }
 
-// follow does the work of Follow for one connection. The result connected is false if it could not connect, or if the app-server does not
-// report the state yet: just when the first turn of a thread begins, the app-server cannot read the thread.
+// follow does the work of Follow for one connection. The result connected is false if it could not
+// connect, or if the app-server does not report the state yet: just when the first turn of a thread
+// begins, the app-server cannot read the thread.
 func (s *Server) follow(ctx context.Context, v *view) (connected bool) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
 		return false
 	}
 	defer c.close()
-	// Read the state after connecting, so that no change is missed: the answer includes all changes before it.
+	// Read the state after connecting, so that no change is missed: the answer includes all changes
+	// before it.
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
 		connected = true
@@ -106,7 +112,8 @@ func (v *view) does(state string) {
 	defer v.mu.Unlock()
 	v.state = state
 	v.late.Store(true)
-	// Look before "away" is reported: a new terminal may be there, and after "away" package owed tells others that the session has ended.
+	// Look before "away" is reported: a new terminal may be there, and after "away" package owed
+	// tells others that the session has ended.
 	if v.shown != client.Away && v.shown != client.Waiting || state != client.Idle {
 		v.report(state)
 	}
@@ -118,7 +125,8 @@ func (v *view) does(state string) {
 	}
 }
 
-// The method shows takes what a look has found, a word of Server.shown. If the thread is idle, it reports a change.
+// The method shows takes what a look has found, a word of Server.shown. If the thread is idle, it
+// reports a change.
 func (v *view) shows(word string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -133,10 +141,12 @@ func (v *view) shows(word string) {
 
 func (v *view) report(does string) { v.said = does; v.tell(does) }
 
-// watchTerminals tells v when the last terminal of the app-server has ended, and when the thread's own terminal has yet to open it. It looks
-// again each time the thread is idle: when a terminal opens the thread, the app-server ends the thread, begins it again, and reports it as
-// idle. A thread for which there was no terminal yet is not away, because a terminal may be about to open it. No event shows that this
-// terminal comes, so for a thread of c2c start watchTerminals looks again after a second, then after ever longer times.
+// watchTerminals tells v when the last terminal of the app-server has ended, and when the thread's
+// own terminal has yet to open it. It looks again each time the thread is idle: when a terminal
+// opens the thread, the app-server ends the thread, begins it again, and reports it as idle. A
+// thread for which there was no terminal yet is not away, because a terminal may be about to open
+// it. No event shows that this terminal comes, so for a thread of c2c start watchTerminals looks
+// again after a second, then after ever longer times.
 func (s *Server) watchTerminals(ctx context.Context, v *view) {
 	look, wait := s.processes, s.ended
 	if look == nil {
@@ -198,8 +208,8 @@ func (c *conn) changed(ctx context.Context, thread string) (State, error) {
 	}
 }
 
-// dirOf returns the working directory of a thread of the app-server. The result ok is false for a thread that no person sees: a subagent's
-// thread, or a short-lived one.
+// dirOf returns the working directory of a thread of the app-server. The result ok is false for a
+// thread that no person sees: a subagent's thread, or a short-lived one.
 func dirOf(ctx context.Context, home, thread string) (dir string, ok bool, err error) {
 	c, err := dial(ctx, home)
 	if err != nil {

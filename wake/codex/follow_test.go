@@ -13,8 +13,8 @@ import (
 	"c2c/client"
 )
 
-// A follower hears what the thread does when it comes, of each change, and from the next app-server, too. What it cannot
-// know it does not go on saying.
+// A follower hears what the thread does when it comes, of each change, and from the next
+// app-server, too. What it cannot know it does not go on saying.
 func TestWhatAThreadDoesIsToldWheneverItChanges(t *testing.T) {
 	more := []string{
 		`{"method":"thread/status/changed","params":{"threadId":"another","status":{"type":"idle"}}}`,
@@ -206,7 +206,8 @@ func TestATerminalThatEndsBeforeTheFirstStateIsNotForgotten(t *testing.T) {
 	f.want("the state at last", client.Away)
 }
 
-// A look that began before the thread was idle may have missed a terminal that has opened the thread since.
+// A look that began before the thread was idle may have missed a terminal that has opened the
+// thread since.
 func TestOnlyALookThatBeganSinceTheThreadIsIdleSaysAway(t *testing.T) {
 	f := follow(t, 0)
 	f.terminals(2)

@@ -7,7 +7,8 @@ import (
 	"c2c/client"
 )
 
-// unloadTime is how long Codex keeps a thread after its terminal has ended: a minute and some seconds.
+// unloadTime is how long Codex keeps a thread after its terminal has ended: a minute and some
+// seconds.
 const unloadTime = 75 * time.Second
 
 // ownTime is longer than a new terminal takes to open the thread that c2c start has begun for it.
@@ -33,16 +34,19 @@ func writer(all []process, thread string) (p process, found bool) {
 	return p, false
 }
 
-// shown returns client.Idle if a terminal may show the thread, client.Waiting if its terminal has yet to open it, and client.Away if no
-// terminal shows it.
+// shown returns client.Idle if a terminal may show the thread, client.Waiting if its terminal has
+// yet to open it, and client.Away if no terminal shows it.
 //
-// The app-server does not report which thread a terminal shows, and keeps a thread for a minute after its terminal has ended. But a terminal
-// that opens a thread ends it in the app-server and begins it again, with a new lock file. So a young terminal has opened no thread whose
-// lock file is older than itself. If its command line names such a thread, it may still ask its person to trust the folder or the hooks:
-// a turn would run behind that question, and would be lost when the terminal opens the thread.
+// The app-server does not report which thread a terminal shows, and keeps a thread for a minute
+// after its terminal has ended. But a terminal that opens a thread ends it in the app-server and
+// begins it again, with a new lock file. So a young terminal has opened no thread whose lock file
+// is older than itself. If its command line names such a thread, it may still ask its person to
+// trust the folder or the hooks: a turn would run behind that question, and would be lost when the
+// terminal opens the thread.
 //
-// If it is not known which of two threads a terminal shows, it counts for both: mail for a thread that is shown must not wait for the end of
-// another. Only for a thread of c2c start it is known: the terminal that names it, until somebody opens it again later.
+// If it is not known which of two threads a terminal shows, it counts for both: mail for a thread
+// that is shown must not wait for the end of another. Only for a thread of c2c start it is known:
+// the terminal that names it, until somebody opens it again later.
 func (s *Server) shown(all []process) string {
 	writer, found := writer(all, s.Thread)
 	if !found {

@@ -15,7 +15,8 @@ import (
 	"c2c/internal/proc"
 )
 
-// processes returns the processes that have files in home, a CODEX_HOME, open: the locks of threads, databases or the lock of a program.
+// processes returns the processes that have files in home, a CODEX_HOME, open: the locks of
+// threads, databases or the lock of a program.
 func processes(home string) (all []process) {
 	home = resolved(home)
 	entries, _ := os.ReadDir("/proc")
@@ -36,9 +37,10 @@ func resolved(path string) string {
 	return path
 }
 
-// processOf reads the open files of a process of this user. Each process of Codex keeps a lock below tmp open as long as it runs. But it
-// closes a database that it has not used for ten minutes (0.169.0). Only files in home count, because c2c later runs the program of the
-// process that has a thread's lock file open.
+// processOf reads the open files of a process of this user. Each process of Codex keeps a lock
+// below tmp open as long as it runs. But it closes a database that it has not used for ten minutes
+// (0.169.0). Only files in home count, because c2c later runs the program of the process that has a
+// thread's lock file open.
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
 	locks := resolved(filepath.Join(home, client.CodexLocks))

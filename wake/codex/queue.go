@@ -13,8 +13,9 @@ import (
 // queueTime is how long `codex queue` may run.
 const queueTime = 10 * time.Second
 
-// queue is the doorbell for a terminal that runs without the daemon. The command `codex queue` puts the text of the ring into Codex's own
-// queue. Such a terminal reads the queue about every nine seconds (measured: 4.2 to 9.0).
+// queue is the doorbell for a terminal that runs without the daemon. The command `codex queue` puts
+// the text of the ring into Codex's own queue. Such a terminal reads the queue about every nine
+// seconds (measured: 4.2 to 9.0).
 type queue struct {
 	Home       string
 	Thread     string

@@ -114,7 +114,8 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// execQueue is for a thread of a `codex exec`, which takes a queued line at its end and never answers it.
+// execQueue is for a thread of a `codex exec`, which takes a queued line at its end and never
+// answers it.
 func execQueue(t *testing.T) *queue {
 	t.Helper()
 	q := queueOf(t)
@@ -144,7 +145,8 @@ func TestAQueueThatNoTerminalLooksAtIsLeftAlone(t *testing.T) {
 	}
 }
 
-// The program of the process that has the thread open is run, so root must not take another user's process for it.
+// The program of the process that has the thread open is run, so root must not take another user's
+// process for it.
 func TestAProcessOfAnotherUserHasNoThreadOfOurs(t *testing.T) {
 	if os.Geteuid() != 0 {
 		need.Skip(t, "run the tests as root, who alone sees another user's open files")

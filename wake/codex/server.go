@@ -14,22 +14,26 @@ import (
 )
 
 const (
-	// maxContext is how many bytes Codex passes on to its model from one piece of untrusted context. Codex counts bytes in all languages.
+	// maxContext is how many bytes Codex passes on to its model from one piece of untrusted
+	// context. Codex counts bytes in all languages.
 	maxContext = 4000
-	// receiptTime is how long Codex may keep our line waiting, for example behind a long command. If c2c stops waiting
-	// and Codex takes the line later, the mail comes twice.
+	// receiptTime is how long Codex may keep our line waiting, for example behind a long command.
+	// If c2c stops waiting and Codex takes the line later, the mail comes twice.
 	receiptTime = 10 * time.Minute
-	// receiptFirst is the first time between two checks for the receipt. The time doubles, up to receiptMost times receiptFirst.
+	// receiptFirst is the first time between two checks for the receipt. The time doubles, up to
+	// receiptMost times receiptFirst.
 	receiptFirst = 50 * time.Millisecond
 	receiptMost  = 20
-	// lostLooks: if so many checks in a row find an idle thread without our line, the line counts as lost. One check is not enough, because
-	// a requested turn takes a moment to begin.
+	// lostLooks: if so many checks in a row find an idle thread without our line, the line counts
+	// as lost. One check is not enough, because a requested turn takes a moment to begin.
 	lostLooks = 8
-	// receiptPage is how many of the newest items a check reads. This is enough, because a turn adds only a few items in a second.
+	// receiptPage is how many of the newest items a check reads. This is enough, because a turn
+	// adds only a few items in a second.
 	receiptPage = 20
 )
 
-// Server is one thread of the app-server. It is a Doorbell and a Carrier, for one goroutine at a time.
+// Server is one thread of the app-server. It is a Doorbell and a Carrier, for one goroutine at a
+// time.
 type Server struct {
 	Home   string // CODEX_HOME
 	Thread string
@@ -86,14 +90,15 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	return read.Thread.Status.state(), nil
 }
 
-// Ring starts a turn with the text of a ring. If a turn runs already, Ring adds the text to this turn.
+// Ring starts a turn with the text of a ring. If a turn runs already, Ring adds the text to this
+// turn.
 func (s *Server) Ring(ctx context.Context, n wake.Notice) error {
 	_, err := s.begin(ctx, n.Text(wake.Poll), "")
 	return err
 }
 
-// Carry starts a turn with the messages as untrusted context, or adds them to the running turn. It returns when the messages are part of
-// the conversation.
+// Carry starts a turn with the messages as untrusted context, or adds them to the running turn. It
+// returns when the messages are part of the conversation.
 func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, ids := pack(msgs)
 	if len(ids) == 0 {
@@ -115,8 +120,8 @@ func pack(msgs []mail.Message) (text string, ids []string) {
 	return text, ids
 }
 
-// line returns the text that the person sees in the terminal. The model gets it as the user's words, so it contains no words of the
-// messages, only valid aliases.
+// line returns the text that the person sees in the terminal. The model gets it as the user's
+// words, so it contains no words of the messages, only valid aliases.
 func line(msgs []mail.Message, carried int) string {
 	names := wake.NoticeOf(msgs[:carried]).From
 	if len(names) == 0 {
@@ -133,8 +138,8 @@ func line(msgs []mail.Message, carried int) string {
 	return text
 }
 
-// begin starts a turn, or adds to the running turn. If ids is not empty, the argument carried has the messages with these ids, and
-// begin waits for the receipt.
+// begin starts a turn, or adds to the running turn. If ids is not empty, the argument carried has
+// the messages with these ids, and begin waits for the receipt.
 func (s *Server) begin(ctx context.Context, visible, carried string, ids ...string) ([]string, error) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -150,12 +155,14 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		"input": []any{map[string]any{"type": "text", "text": visible, "text_elements": []string{}}},
 	}
 	if carried != "" {
-		// Use each key only once: Codex leaves out context if it has already got some under the same key, even if the earlier line was lost.
+		// Use each key only once: Codex leaves out context if it has already got some under the
+		// same key, even if the earlier line was lost.
 		piece := map[string]string{"kind": "untrusted", "name": "mail_from_other_agents", "value": carried}
 		turn["additionalContext"] = map[string]any{id: piece}
 	}
 	if err := c.call(ctx, "turn/start", turn, nil); err != nil {
-		// Codex may have taken the turn even if no answer came. ErrUncaptured keeps the ringer from trying another method at once.
+		// Codex may have taken the turn even if no answer came. ErrUncaptured keeps the ringer from
+		// trying another method at once.
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	}
 	if len(ids) == 0 {
@@ -209,14 +216,15 @@ func (s *Server) attended() error {
 	return nil
 }
 
-// refused reports whether err is an error that the server has answered. If it is, the connection still works.
+// refused reports whether err is an error that the server has answered. If it is, the connection
+// still works.
 func refused(err error) bool {
 	var said *serverError
 	return errors.As(err, &said)
 }
 
-// receipt waits until our line is part of the conversation, and returns an error if the line is lost. It does not subscribe
-// to the thread, because Codex asks subscribers for approvals.
+// receipt waits until our line is part of the conversation, and returns an error if the line is
+// lost. It does not subscribe to the thread, because Codex asks subscribers for approvals.
 func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
@@ -226,7 +234,8 @@ func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 	}
 	atRest := 0
 	for wait := first; ; wait = min(2*wait, receiptMost*first) {
-		// Read the state before the list: if a turn takes the line and ends in between, the list has the line.
+		// Read the state before the list: if a turn takes the line and ends in between, the list
+		// has the line.
 		st, err := s.state(ctx, c)
 		if err != nil && !refused(err) {
 			return err

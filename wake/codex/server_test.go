@@ -140,7 +140,8 @@ func (s *appServer) serve(w http.ResponseWriter, r *http.Request) {
 		if req.ID == nil || f == nil {
 			continue
 		}
-		// Noise that a client must pass over: a notification, and a request for an approval with our id.
+		// Noise that a client must pass over: a notification, and a request for an approval with
+		// our id.
 		ws.Write(r.Context(), websocket.MessageText, []byte(`{"method":"thread/status/changed","params":{}}`))
 		ws.Write(r.Context(), websocket.MessageText, []byte(`{"id":`+string(req.ID)+`,"method":"item/commandExecution/requestApproval","params":{}}`))
 		said := f(req.Params)
@@ -250,7 +251,8 @@ func TestEachHandOverHasAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// busy lets the thread be active for n looks; at the last one our line is listed, if it is taken at all.
+// busy lets the thread be active for n looks; at the last one our line is listed, if it is taken at
+// all.
 func (s *appServer) busy(n int, taken bool) {
 	looks := 0
 	listed := s.answers["thread/items/list"]
@@ -299,7 +301,8 @@ func TestAServerThatHangsUpBeforeTheReceipt(t *testing.T) {
 	}
 }
 
-// What answers on the socket and is no app-server costs nothing that stays, as it is asked again and again.
+// What answers on the socket and is no app-server costs nothing that stays, as it is asked again
+// and again.
 func TestNoConnectionStaysAfterARefusedHandshake(t *testing.T) {
 	closed := make(chan struct{}, 1)
 	home := listen(t, &http.Server{
@@ -336,7 +339,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// The app-server keeps a thread for a minute after its terminal has gone, and does not tell which has one.
+// The app-server keeps a thread for a minute after its terminal has gone, and does not tell which
+// has one.
 func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
 	const old, young = time.Hour, 10 * time.Second
 	one := process{client: true, threads: since(old, "thread-1")}

@@ -30,7 +30,8 @@ type web struct {
 	port            int
 }
 
-// Ring sends the session a prompt with the text of the ring. The client's hook for that prompt brings the mail.
+// Ring sends the session a prompt with the text of the ring. The client's hook for that prompt
+// brings the mail.
 func (w *web) Ring(ctx context.Context, n wake.Notice) error {
 	token, err := w.token()
 	if err != nil {
@@ -52,7 +53,8 @@ func (w *web) Ring(ctx context.Context, n wake.Notice) error {
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
-	// Use no proxy from the environment and follow no redirect, so that the token goes nowhere else.
+	// Use no proxy from the environment and follow no redirect, so that the token goes nowhere
+	// else.
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := c.Do(r)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"c2c/wake"
 )
 
-// serve is a stand-in for `kimi web` with one session, which answers as given, and tells what it took.
+// serve is a stand-in for `kimi web` with one session, which answers as given, and tells what it
+// took.
 func serve(t *testing.T, status int, answer string) (w *web, taken chan string) {
 	t.Helper()
 	taken = make(chan string, 10)

@@ -1,7 +1,8 @@
-// Package plugin gives mail to an AI program through c2c's plugin. The plugin runs inside the program and has started this process. The
-// plugin and this process write lines of JSON to each other. The plugin reports its sessions, and which messages their models have; this
-// process offers messages to the plugin. The plugin remembers the messages that it got. If this process offers a message again, the plugin
-// does not show it again.
+// Package plugin gives mail to an AI program through c2c's plugin. The plugin runs inside the
+// program and has started this process. The plugin and this process write lines of JSON to each
+// other. The plugin reports its sessions, and which messages their models have; this process offers
+// messages to the plugin. The plugin remembers the messages that it got. If this process offers a
+// message again, the plugin does not show it again.
 package plugin
 
 import (
@@ -21,8 +22,8 @@ import (
 	"c2c/wake"
 )
 
-// maxLine is the largest length of a line from the plugin, in bytes. Such lines contain ids of sessions and messages, but no text of
-// messages.
+// maxLine is the largest length of a line from the plugin, in bytes. Such lines contain ids of
+// sessions and messages, but no text of messages.
 const maxLine = 1 << 20
 
 // fromPlugin is a line from the plugin.
@@ -52,7 +53,8 @@ type toPlugin struct {
 	News    *mailItem  `json:"news,omitempty"`    // in the answer to a line with News: what to put beside the message that begins the turn
 }
 
-// mailItem is one message, or a text about new posts. Its key is the same in each offer, and contains no text of the sender.
+// mailItem is one message, or a text about new posts. Its key is the same in each offer, and
+// contains no text of the sender.
 type mailItem struct {
 	Key  string `json:"key"`
 	From string `json:"from,omitempty"` // an alias, or empty
@@ -64,19 +66,24 @@ type Link struct {
 	out       io.Writer
 	writing   chan struct{} // a lock on the field out: full during a write
 	mailboxOf func(ctx context.Context, session string) (sid string, err error)
-	// Run calls Worked, if set, when a session has worked. The argument how is the kind of work: a call of a tool (ByTool), a call of a
-	// tool or command of c2c (ByMail), or a prompt of the person (ByPrompt).
+	// Run calls Worked, if set, when a session has worked. The argument how is the kind of work: a
+	// call of a tool (ByTool), a call of a tool or command of c2c (ByMail), or a prompt of the
+	// person (ByPrompt).
 	Worked func(sid, how string)
-	// Run calls Answered, if set, when a session's model has answered (how is the constant Answered) or has given no answer (failed says
-	// why). Run also calls it once when the plugin announces that it will report the session's answers (how is WillAnswer).
+	// Run calls Answered, if set, when a session's model has answered (how is the constant
+	// Answered) or has given no answer (failed says why). Run also calls it once when the plugin
+	// announces that it will report the session's answers (how is WillAnswer).
 	Answered func(ctx context.Context, sid, how, failed string)
-	// Run calls Begun, if set, when a turn of a session has begun. The carrier brings mail into the turn.
+	// Run calls Begun, if set, when a turn of a session has begun. The carrier brings mail into the
+	// turn.
 	Begun func(sid string, c wake.Carrier)
-	// Run calls Edits, if set, before a session changes files. If refused is true, the session must not make the change, and text says why.
-	// Otherwise text is a warning that the model gets with the result of the change; "": no warning.
+	// Run calls Edits, if set, before a session changes files. If refused is true, the session must
+	// not make the change, and text says why. Otherwise text is a warning that the model gets with
+	// the result of the change; "": no warning.
 	Edits func(ctx context.Context, sid string, paths []string) (text string, refused bool)
-	// Run calls News, if set, when a turn of a session is about to begin. News returns a text about the new posts of the session's rooms, or
-	// "". Run calls seen when the session's model has the text.
+	// Run calls News, if set, when a turn of a session is about to begin. News returns a text about
+	// the new posts of the session's rooms, or "". Run calls seen when the session's model has the
+	// text.
 	News  func(ctx context.Context, sid string) (text string, seen func())
 	moved chan struct{} // gets a value when the plugin has named a session
 	named chan struct{} // closed when the plugin has named its first session
@@ -112,12 +119,14 @@ type session struct {
 	changed chan struct{}   // closed and replaced at every change
 }
 
-// New makes a link that writes to out. The function mailboxOf finds or makes the mailbox of a session.
+// New makes a link that writes to out. The function mailboxOf finds or makes the mailbox of a
+// session.
 func New(out io.Writer, mailboxOf func(ctx context.Context, session string) (sid string, err error)) *Link {
 	return &Link{out: out, writing: make(chan struct{}, 1), mailboxOf: mailboxOf, moved: make(chan struct{}, 1), named: make(chan struct{}), sessions: map[string]*session{}}
 }
 
-// Run reads the plugin's lines until the client ends the input. It returns an error for a line that it cannot use.
+// Run reads the plugin's lines until the client ends the input. It returns an error for a line that
+// it cannot use.
 func (l *Link) Run(ctx context.Context, in io.Reader) error {
 	defer l.end()
 	lines := bufio.NewScanner(in)
@@ -169,8 +178,9 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	return nil
 }
 
-// report records what the plugin reports about a session. If a turn has begun, it returns the id of the session's mailbox. If the session's
-// model now has the text of News, it returns the function to call.
+// report records what the plugin reports about a session. If a turn has begun, it returns the id of
+// the session's mailbox. If the session's model now has the text of News, it returns the function
+// to call.
 func (l *Link) report(s fromPlugin) (begun string, seen func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,7 +225,8 @@ func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 	}
 }
 
-// edited answers a line about a tool call that changes files. If the plugin has not named the session, the answer allows the change.
+// edited answers a line about a tool call that changes files. If the plugin has not named the
+// session, the answer allows the change.
 func (l *Link) edited(ctx context.Context, s fromPlugin) toPlugin {
 	answer := toPlugin{Session: s.Session, Call: s.Call}
 	l.mu.Lock()
@@ -282,7 +293,8 @@ func (l *Link) end() {
 	}
 }
 
-// tell writes a line to the plugin. It also returns when ctx ends; if the write still blocks then, a goroutine goes on with the write.
+// tell writes a line to the plugin. It also returns when ctx ends; if the write still blocks then,
+// a goroutine goes on with the write.
 func (l *Link) tell(ctx context.Context, t toPlugin) error {
 	line, err := json.Marshal(t)
 	if err != nil {
@@ -324,8 +336,8 @@ func (l *Link) Shows(id string) bool {
 // The channel Moved gets a value when the plugin has named a session.
 func (l *Link) Moved() <-chan struct{} { return l.moved }
 
-// Begin makes the client begin a session. It returns nil when the plugin has named a session with this id. If the new session
-// has another id, Begin waits until ctx ends.
+// Begin makes the client begin a session. It returns nil when the plugin has named a session with
+// this id. If the new session has another id, Begin waits until ctx ends.
 func (l *Link) Begin(ctx context.Context, id string) error {
 	select {
 	case <-l.named: // a session has begun meanwhile, and gets the mail of this ring
@@ -345,8 +357,9 @@ func (l *Link) Begin(ctx context.Context, id string) error {
 	return context.Cause(ctx)
 }
 
-// Follow returns a function that, until ctx ends, calls tell for each report of the plugin about what the session does. It does so even if
-// a report has the same word as the last one, because another process may have recorded another state in between.
+// Follow returns a function that, until ctx ends, calls tell for each report of the plugin about
+// what the session does. It does so even if a report has the same word as the last one, because
+// another process may have recorded another state in between.
 func (l *Link) Follow(id string) func(ctx context.Context, tell func(does string)) {
 	return func(ctx context.Context, tell func(does string)) {
 		told := 0
@@ -385,7 +398,8 @@ type carrier struct {
 	id   string
 }
 
-// Carry implements wake.Carrier. It waits until the model has the messages. A model that is working gets them with its next step.
+// Carry implements wake.Carrier. It waits until the model has the messages. A model that is working
+// gets them with its next step.
 func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -437,8 +451,8 @@ func keyOf(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// expect records an offer as the last offer, and forgets earlier refusals of the client. It returns false if the link has ended or the
-// session is unknown.
+// expect records an offer as the last offer, and forgets earlier refusals of the client. It returns
+// false if the link has ended or the session is unknown.
 func (l *Link) expect(offer toPlugin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -454,8 +468,8 @@ func (l *Link) expect(offer toPlugin) bool {
 	return true
 }
 
-// state returns which messages of the last offer a session's model has, and a channel that is closed at the next change. After an error the
-// caller need not wait for a change.
+// state returns which messages of the last offer a session's model has, and a channel that is
+// closed at the next change. After an error the caller need not wait for a change.
 func (l *Link) state(id string) (has map[string]bool, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -409,7 +409,8 @@ func TestAClientWithASessionIsNotToldToBeginOne(t *testing.T) {
 	})
 }
 
-// The plugin asks for new posts when a turn begins. They count as seen when it reports that the model has them.
+// The plugin asks for new posts when a turn begins. They count as seen when it reports that the
+// model has them.
 func TestNewPostsAreSeenWhenTheModelHasThem(t *testing.T) {
 	c := newClient(t)
 	seen := make(chan string, 9)

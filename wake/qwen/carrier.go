@@ -13,23 +13,27 @@ import (
 	"c2c/wake"
 )
 
-// maxCarry bounds the envelopes of one message, in bytes. The client takes up to a megabyte, but a turn should not start with that much.
+// maxCarry bounds the envelopes of one message, in bytes. The client takes up to a megabyte, but a
+// turn should not start with that much.
 const maxCarry = 64 << 10
 
-// Carrier carries messages over the socket. A message has arrived when the client's record of the session shows it.
+// Carrier carries messages over the socket. A message has arrived when the client's record of the
+// session shows it.
 type Carrier struct {
 	Socket *Socket
 	Chats  string // the directory with the client's records of its sessions
-	// Carry calls Held when the client holds the messages until its person accepts them. Held must keep the messages from other readers;
-	// otherwise the model would see them twice if the person accepts later.
+	// Carry calls Held when the client holds the messages until its person accepts them. Held must
+	// keep the messages from other readers; otherwise the model would see them twice if the person
+	// accepts later.
 	Held func(context.Context, []mail.Message)
-	// Failed returns the time at which the session's model last failed, or zero if the model has answered since. A nil Failed means: not
-	// known. After a failed turn the record may lack the messages that began the turn, although the client has them.
+	// Failed returns the time at which the session's model last failed, or zero if the model has
+	// answered since. A nil Failed means: not known. After a failed turn the record may lack the
+	// messages that began the turn, although the client has them.
 	Failed func() time.Time
 }
 
-// Carry implements wake.Carrier. Carry waits while the client has the messages in its queue, however long the turn takes, so that no other
-// reader gets them.
+// Carry implements wake.Carrier. Carry waits while the client has the messages in its queue,
+// however long the turn takes, so that no other reader gets them.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, from, n := pack(msgs)
 	if n == 0 {
@@ -80,13 +84,14 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}
 }
 
-// lookEvery is the time between two reads of the record. Watching the file would not help: the kernel reports a file that a writer has
-// closed, and the client keeps the record open.
+// lookEvery is the time between two reads of the record. Watching the file would not help: the
+// kernel reports a file that a writer has closed, and the client keeps the record open.
 const lookEvery = time.Second / 20
 
-// pack joins the first messages into one text, as many as fit whole into maxCarry. The result n is the number of these messages, and from
-// names their senders. The text ends with a line that says how to answer, because at first the client does not show its model the tools of
-// c2c. This line comes last, because the client shows its person only how the text begins.
+// pack joins the first messages into one text, as many as fit whole into maxCarry. The result n is
+// the number of these messages, and from names their senders. The text ends with a line that says
+// how to answer, because at first the client does not show its model the tools of c2c. This line
+// comes last, because the client shows its person only how the text begins.
 func pack(msgs []mail.Message) (text, from string, n int) {
 	var names []string
 	for _, m := range msgs {

@@ -47,15 +47,17 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	return w, nil
 }
 
-// repeated: the client's hook reports why the model failed. If this reason begins with repeated, the client (0.24.4) adds the text from its
-// socket to its history once more, and asks the model again. It does so several times a second, until the model answers.
+// repeated: the client's hook reports why the model failed. If this reason begins with repeated,
+// the client (0.24.4) adds the text from its socket to its history once more, and asks the model
+// again. It does so several times a second, until the model answers.
 const repeated = "invalid_request"
 
-// pause is the time after such an error in which c2c sends nothing over the socket. A prompt of the person still brings the mail.
+// pause is the time after such an error in which c2c sends nothing over the socket. A prompt of the
+// person still brings the mail.
 const pause = 15 * time.Minute
 
-// ready returns a function that returns an error while the client may repeat the text from its socket. The argument failed is
-// wake.RingContext.Failed.
+// ready returns a function that returns an error while the client may repeat the text from its
+// socket. The argument failed is wake.RingContext.Failed.
 func ready(failed func() (string, time.Time), now func() time.Time) func(context.Context) error {
 	return func(context.Context) error {
 		if failed == nil {

@@ -19,20 +19,21 @@ import (
 
 // incoming receives messages that the client's sessions send to an alias of c2c.
 //
-// When we close the connection, the client tells its model that the message was sent. But if we have not read everything by then, the
-// client says that sending has failed. So incoming reads the last byte of the message only after it has stored the message.
+// When we close the connection, the client tells its model that the message was sent. But if we
+// have not read everything by then, the client says that sending has failed. So incoming reads the
+// last byte of the message only after it has stored the message.
 type incoming struct {
 	records string
 	to      *peer
 	store   func(context.Context, wake.Sent) error
 }
 
-// takeTime is the time in which incoming must read and store a message. After 5 seconds the client would report that it does not know
-// whether the message was taken.
+// takeTime is the time in which incoming must read and store a message. After 5 seconds the client
+// would report that it does not know whether the message was taken.
 const takeTime = 4 * time.Second
 
-// maxFrame bounds what incoming reads, in bytes. The client (0.24.4) sends a text of at most 65,536 characters; in JSON each character
-// takes at most six bytes.
+// maxFrame bounds what incoming reads, in bytes. The client (0.24.4) sends a text of at most 65,536
+// characters; in JSON each character takes at most six bytes.
 const maxFrame = 1 << 20
 
 // frame is a line from a sender.

@@ -17,7 +17,8 @@ import (
 	"c2c/wake/socket"
 )
 
-// outgoing is one message that c2c has sent, and the socket to which the client writes the receipts for this message.
+// outgoing is one message that c2c has sent, and the socket to which the client writes the receipts
+// for this message.
 type outgoing struct {
 	id, token string
 	changed   chan struct{} // gets a value when the method last has a new status
@@ -43,7 +44,8 @@ func newOutgoing() (*outgoing, error) {
 	return p, nil
 }
 
-// listen makes a socket in a new directory that no other user may enter. closeSocket removes the socket and the directory.
+// listen makes a socket in a new directory that no other user may enter. closeSocket removes the
+// socket and the directory.
 func listen(name string) (l net.Listener, err error) {
 	for _, parent := range parents() {
 		dir, failed := os.MkdirTemp(parent, ownDir) // 0700
@@ -61,8 +63,8 @@ func listen(name string) (l net.Listener, err error) {
 	return nil, err
 }
 
-// parents returns the directories in which listen may make its directory. The path of a socket must be short. So /tmp comes second, in case
-// the path of os.TempDir is too long.
+// parents returns the directories in which listen may make its directory. The path of a socket must
+// be short. So /tmp comes second, in case the path of os.TempDir is too long.
 func parents() []string { return []string{os.TempDir(), "/tmp"} }
 
 // ownDir is the beginning of the name of each directory that listen makes.

@@ -26,10 +26,12 @@ import (
 	"c2c/wake/socket"
 )
 
-// peers shows aliases of c2c among the client's sessions. Each alias has a record beside the client's own records, and a socket to which
-// the client's tool send_message writes. The client's documents define the protocol (cross-session-protocol, sections 1 to 4). No daemon is
-// needed, because our MCP server in each window of the client shows all aliases. The records of an alias have the same session id in all
-// windows, and of several records with one id the client takes the newest.
+// peers shows aliases of c2c among the client's sessions. Each alias has a record beside the
+// client's own records, and a socket to which the client's tool send_message writes. The client's
+// documents define the protocol (cross-session-protocol, sections 1 to 4). No daemon is needed,
+// because our MCP server in each window of the client shows all aliases. The records of an alias
+// have the same session id in all windows, and of several records with one id the client takes the
+// newest.
 type peers struct {
 	records string // the directory of the client's records
 	self    peerRecord
@@ -46,8 +48,8 @@ type peer struct {
 	listener       net.Listener
 }
 
-// peerRecord is the part of a record sessions/<pid>.json that the client (0.24.4) reads. Only the records of c2c itself have the field
-// Machine.
+// peerRecord is the part of a record sessions/<pid>.json that the client (0.24.4) reads. Only the
+// records of c2c itself have the field Machine.
 type peerRecord struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	PID           int    `json:"pid"`
@@ -66,11 +68,12 @@ type peerRecord struct {
 // maxRecord is how many bytes of a record the client reads at most.
 const maxRecord = 64 << 10
 
-// servedAtOnce is the largest number of connections that peers reads at once. Other connections wait.
+// servedAtOnce is the largest number of connections that peers reads at once. Other connections
+// wait.
 const servedAtOnce = 16
 
-// newPeers returns nil if the client takes no messages of other sessions: with the option -p, or if its person has turned such messages
-// off.
+// newPeers returns nil if the client takes no messages of other sessions: with the option -p, or if
+// its person has turned such messages off.
 func newPeers(getenv func(string) string, store func(context.Context, wake.Sent) error) wake.Peers {
 	if getenv("QWEN_CODE_MESSAGING_SOCKET") == "" {
 		return nil
@@ -143,8 +146,8 @@ func procStart(boot string, s proc.Stat) string {
 	return fmt.Sprintf("%s:%d", strings.TrimSpace(boot), s.Start)
 }
 
-// look lists the records in the client's directory, and the names of the client's own sessions. If a server of ours was killed, look
-// removes the records and sockets of this server.
+// look lists the records in the client's directory, and the names of the client's own sessions. If
+// a server of ours was killed, look removes the records and sockets of this server.
 func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err error) {
 	names, err := dir.Names()
 	files, theirs = map[string]bool{}, map[string]bool{}
@@ -167,8 +170,9 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 	return files, theirs, err
 }
 
-// lives reports whether the process that wrote a record still runs. The result known is false if c2c cannot find out: the record comes
-// from another machine, or was written in another PID namespace since the last boot.
+// lives reports whether the process that wrote a record still runs. The result known is false if
+// c2c cannot find out: the record comes from another machine, or was written in another PID
+// namespace since the last boot.
 func (p *peers) lives(r peerRecord) (lives, known bool) {
 	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
 	if theirs, _, _ := strings.Cut(r.ProcStart, ":"); boot != theirs {
@@ -190,8 +194,8 @@ func readPeer(path string) (r peerRecord, ok bool) {
 	return r, ok
 }
 
-// show makes a socket and a record for a name. The id in the record depends only on the name and the place, so all our servers use the same
-// id.
+// show makes a socket and a record for a name. The id in the record depends only on the name and
+// the place, so all our servers use the same id.
 func (p *peers) show(dir *atomicfile.Dir, place, name string) error {
 	sum := sha256.Sum256([]byte(place + "\x00" + name))
 	id := mail.HexUUID([16]byte(sum[:16]))
@@ -270,8 +274,8 @@ func removeSocket(path string) {
 	}
 }
 
-// sweepSockets removes sockets on which no process listens. The method look does not find such a socket if the client has removed its
-// record.
+// sweepSockets removes sockets on which no process listens. The method look does not find such a
+// socket if the client has removed its record.
 func sweepSockets() {
 	var found []string
 	for _, parent := range parents() {

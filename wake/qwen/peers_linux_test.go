@@ -257,7 +257,8 @@ func TestAMessageIsSentWhenItIsStored(t *testing.T) {
 	}
 }
 
-// Nothing that a frame says is believed: the process is what the kernel says, and its record has the rest.
+// Nothing that a frame says is believed: the process is what the kernel says, and its record has
+// the rest.
 func TestAMessageOfAnotherIsNone(t *testing.T) {
 	w := newWindow(t)
 	w.show("amber", "birch")

@@ -197,7 +197,8 @@ func letter(id, body string) mail.Message {
 	return mail.Message{From: "birch", To: "amber", Content: body, ID: id, TS: 1.5}
 }
 
-// The client shows its model neither the tools of c2c nor its instructions before the model searches for them.
+// The client shows its model neither the tools of c2c nor its instructions before the model
+// searches for them.
 func TestTheModelReadsHowToAnswer(t *testing.T) {
 	c := start(t)
 	c.prove(true)

@@ -14,8 +14,8 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// record reads a file from an offset to its end: the file in which the client records its current session. The file has lines of JSON. Each
-// session has its own file.
+// record reads a file from an offset to its end: the file in which the client records its current
+// session. The file has lines of JSON. Each session has its own file.
 type record struct {
 	dir     string
 	session func() string
@@ -25,7 +25,8 @@ type record struct {
 	exists bool   // the session has a file
 }
 
-// maxLook is the maximum number of bytes that one call of newlyShown reads. A longer line holds no mail of ours.
+// maxLook is the maximum number of bytes that one call of newlyShown reads. A longer line holds no
+// mail of ours.
 const maxLook = 4 << 20
 
 // skip moves the offset to the current end of the file.
@@ -39,8 +40,8 @@ func (r *record) skip() error {
 	return err
 }
 
-// open returns the file of the client's present session, or nil if this session has no file. The client's command /clear begins another
-// session.
+// open returns the file of the client's present session, or nil if this session has no file. The
+// client's command /clear begins another session.
 func (r *record) open() (*os.File, error) {
 	path := filepath.Join(r.dir, filepath.Base(r.session())+".jsonl")
 	if path != r.path {
@@ -57,7 +58,8 @@ func (r *record) open() (*os.File, error) {
 	return f, nil
 }
 
-// newlyShown returns the messages in msgs that the client has given to its model since the last call.
+// newlyShown returns the messages in msgs that the client has given to its model since the last
+// call.
 func (r *record) newlyShown(msgs []mail.Message) (shown []mail.Message, err error) {
 	f, err := r.open()
 	if f == nil {

@@ -20,7 +20,8 @@ type Socket struct {
 	Session func() string // returns the client's id for its current session
 }
 
-// FromEnv finds the socket of the session that started this program. If there is no socket, the error says why.
+// FromEnv finds the socket of the session that started this program. If there is no socket, the
+// error says why.
 func FromEnv(getenv func(string) string) (*Socket, error) {
 	path := getenv("QWEN_CODE_MESSAGING_SOCKET")
 	if path == "" {
@@ -42,7 +43,8 @@ const (
 
 var errHeld = fmt.Errorf("%w: it waits there until it is accepted (/peers), as agents.crossSessionInbound says", wake.ErrConsent)
 
-// verdict returns the error for a receipt's status. It returns nil for a message that may still arrive.
+// verdict returns the error for a receipt's status. It returns nil for a message that may still
+// arrive.
 func verdict(status string) error {
 	switch status {
 	case refused:
@@ -57,10 +59,12 @@ func verdict(status string) error {
 	return nil
 }
 
-// answerTime is the longest wait for the client's receipt. A receipt usually comes within milliseconds.
+// answerTime is the longest wait for the client's receipt. A receipt usually comes within
+// milliseconds.
 const answerTime = 15 * time.Second
 
-// Ring writes the text of the ring, which starts a turn. The hook at the end of that turn brings the mail, or the model calls poll_inbox.
+// Ring writes the text of the ring, which starts a turn. The hook at the end of that turn brings
+// the mail, or the model calls poll_inbox.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	p, err := s.send(ctx, "c2c", n.Text(wake.Poll))
 	if err != nil {
@@ -126,8 +130,9 @@ func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error)
 	return p, nil
 }
 
-// untilClosed waits a moment until the client closes the connection, because this shows that the client has taken the message. A slow
-// client may take the message later, so untilClosed ignores a timeout.
+// untilClosed waits a moment until the client closes the connection, because this shows that the
+// client has taken the message. A slow client may take the message later, so untilClosed ignores a
+// timeout.
 func untilClosed(conn *net.UnixConn) error {
 	if err := conn.CloseWrite(); err != nil {
 		return err

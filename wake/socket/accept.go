@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// longestBackOff is the longest pause between two tries to accept. So Accept may notice with this delay that the listener is closed.
+// longestBackOff is the longest pause between two tries to accept. So Accept may notice with this
+// delay that the listener is closed.
 const longestBackOff = time.Second
 
-// Accept accepts the next connection. If the process or the system has no free file descriptor, Accept tries again, as net/http does.
-// Otherwise a short lack of descriptors would end the server for good.
+// Accept accepts the next connection. If the process or the system has no free file descriptor,
+// Accept tries again, as net/http does. Otherwise a short lack of descriptors would end the server
+// for good.
 func AcceptOurs(l net.Listener) (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, longestBackOff) {
 		conn, err := l.Accept()

@@ -10,8 +10,8 @@ import (
 	"c2c/wake"
 )
 
-// OurPort returns nil if a process of this user, and no other user, listens on a TCP port of 127.0.0.1. Otherwise the error gives the
-// reason. It works only on Linux.
+// OurPort returns nil if a process of this user, and no other user, listens on a TCP port of
+// 127.0.0.1. Otherwise the error gives the reason. It works only on Linux.
 func OurPort(port int) error {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {

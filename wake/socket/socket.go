@@ -1,4 +1,5 @@
-// Package socket writes to the Unix sockets of AI programs. It refuses a socket on which another user could listen.
+// Package socket writes to the Unix sockets of AI programs. It refuses a socket on which another
+// user could listen.
 package socket
 
 import (
@@ -15,7 +16,8 @@ import (
 	"c2c/wake"
 )
 
-// Private returns nil if path is a socket of this user that no other user can replace. Otherwise the error gives the reason.
+// Private returns nil if path is a socket of this user that no other user can replace. Otherwise
+// the error gives the reason.
 func PrivateSocket(path string) error {
 	dir := filepath.Dir(path)
 	info, err := owned(dir)
@@ -28,7 +30,8 @@ func PrivateSocket(path string) error {
 	return OurSocket(path)
 }
 
-// Ours returns nil if path is a socket of this user, and not a link. Otherwise the error gives the reason.
+// Ours returns nil if path is a socket of this user, and not a link. Otherwise the error gives the
+// reason.
 func OurSocket(path string) error {
 	info, err := owned(path)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
@@ -51,10 +54,12 @@ func owned(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// writeTime is the longest time for a write: a client that does not read its socket would block the write for ever.
+// writeTime is the longest time for a write: a client that does not read its socket would block the
+// write for ever.
 const writeTime = 2 * time.Second
 
-// Write connects to a client's socket and writes data. Then, if finish is not nil, it calls finish with the connection.
+// Write connects to a client's socket and writes data. Then, if finish is not nil, it calls finish
+// with the connection.
 func WriteSocket(ctx context.Context, path string, data []byte, finish func(*net.UnixConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()

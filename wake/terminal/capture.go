@@ -7,8 +7,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Captured returns the screen of a pane of a terminal multiplexer, with the cursor at row and col, counted from 0. It assumes that the
-// client wants brackets around a paste, because a capture does not show this.
+// Captured returns the screen of a pane of a terminal multiplexer, with the cursor at row and col,
+// counted from 0. It assumes that the client wants brackets around a paste, because a capture does
+// not show this.
 func Captured(lines []string, row, col int) *Screen {
 	cols := col + 1
 	for _, line := range lines {
@@ -24,7 +25,8 @@ func Captured(lines []string, row, col int) *Screen {
 	return s
 }
 
-// drawable drops characters that could move the cursor. It keeps ESC, because colours begin with ESC.
+// drawable drops characters that could move the cursor. It keeps ESC, because colours begin with
+// ESC.
 func drawable(r rune) rune {
 	if r < ' ' && r != '\x1b' {
 		return -1

@@ -8,9 +8,10 @@ import (
 	"c2c/wake"
 )
 
-// Carry types the whole first message; Ring types only the text of a ring. Carry is for a client that has no tools of c2c. The only proof
-// that the client has the message is that the line stood alone in the prompt, and is gone after Enter. If the prompt may be too small to
-// show the whole message, Carry types the text of a ring.
+// Carry types the whole first message; Ring types only the text of a ring. Carry is for a client
+// that has no tools of c2c. The only proof that the client has the message is that the line stood
+// alone in the prompt, and is gone after Enter. If the prompt may be too small to show the whole
+// message, Carry types the text of a ring.
 func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	line, p := TypedMail(t.client, msgs[0]), typist{t: t, enter: "\r"}
 	t.mu.Lock()

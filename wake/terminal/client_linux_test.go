@@ -18,7 +18,8 @@ import (
 	"golang.org/x/term"
 )
 
-// TestMain lets the test binary be the client as well, which runs in a pane and is led through a socket.
+// TestMain lets the test binary be the client as well, which runs in a pane and is led through a
+// socket.
 func init() {
 	if len(os.Args) == 3 && os.Args[1] == "client" {
 		if err := serveClient(os.Args[2]); err != nil {

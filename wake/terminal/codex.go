@@ -6,7 +6,8 @@ const codex = "codex"
 
 func init() { layouts[codex] = layout{read: codexPrompt} }
 
-// codexPrompt reads the prompt of Codex 0.169.0. Below the prompt are an empty line, the model and the directory.
+// codexPrompt reads the prompt of Codex 0.169.0. Below the prompt are an empty line, the model and
+// the directory.
 func codexPrompt(s *Screen) (string, error) {
 	row, col, visible := s.Position()
 	if !visible || col < 2 {

@@ -32,8 +32,8 @@ type PaneDoorbell struct {
 
 // terminal is a pane of tmux, or a window of GNU screen.
 type terminal interface {
-	// look reads what the pane shows, and the latest time at which a person may have typed. It returns an error if a typed key would not
-	// reach the client.
+	// look reads what the pane shows, and the latest time at which a person may have typed. It
+	// returns an error if a typed key would not reach the client.
 	look(context.Context) (*Screen, time.Time, error)
 	// Paste and Enter work as in Typewriter.
 	Paste(ctx context.Context, text string) error
@@ -47,7 +47,8 @@ type muxTypist struct {
 	terminal
 }
 
-// Ring types the text of n into the client's prompt; see Type. After a person's key, Ring may wait ten seconds: see foreground.
+// Ring types the text of n into the client's prompt; see Type. After a person's key, Ring may wait
+// ten seconds: see foreground.
 func (b *PaneDoorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.now == nil {
 		b.now = time.Now

@@ -25,7 +25,8 @@ func both(t *testing.T, test func(t *testing.T, l *lab)) {
 	}
 }
 
-// With the waits of a real ring, and nobody who waits for the client to draw, while a person looks on.
+// With the waits of a real ring, and nobody who waits for the client to draw, while a person looks
+// on.
 func TestARingTakesItsOwnTime(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
 		l.attach()
@@ -216,7 +217,8 @@ func TestADeadPaneIsUnreachable(t *testing.T) {
 	b := l.bell()
 	l.conn.Close()
 	gone(t, b.Process)
-	// Its hook pane-died sometimes never runs (3.3a): it has seen the end of the output, and not SIGCHLD.
+	// Its hook pane-died sometimes never runs (3.3a): it has seen the end of the output, and not
+	// SIGCHLD.
 	for l.tmux("display-message", "-p", "-t", "%0", "#{pane_dead}") != "1\n" {
 	}
 	if err := b.Ring(t.Context(), muxNotice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "dead") {

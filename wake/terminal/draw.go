@@ -55,7 +55,8 @@ func (s *Screen) lineFeed() {
 	p.row = min(p.row+1, s.rows-1)
 }
 
-// scroll moves the lines from the line top to the end of the scrolling region up by n lines; a negative n moves them down.
+// scroll moves the lines from the line top to the end of the scrolling region up by n lines; a
+// negative n moves them down.
 func (p *page) scroll(top, n int) {
 	region := p.cells[top:p.bottom]
 	n = max(-len(region), min(n, len(region)))
@@ -208,7 +209,8 @@ func (s *Screen) eraseScreen(what int) {
 	}
 }
 
-// style tracks faint text: in a prompt, clients draw their own hints faint, but not the text that a person has typed.
+// style tracks faint text: in a prompt, clients draw their own hints faint, but not the text that a
+// person has typed.
 func (s *Screen) style(params ansi.Params) {
 	if len(params) == 0 {
 		s.pen = Cell{}

@@ -9,10 +9,12 @@ func init() { layouts[gemini] = layout{read: geminiPrompt} }
 // geminiHint is the client's text in an empty prompt. It looks like text that a person has typed.
 const geminiHint = "Type your message or @path/to/file"
 
-// geminiPrompt reads the prompt of Gemini CLI 0.61.0. From top to bottom the screen shows: a line about the running turn, a rule, the mode,
-// the upper edge of a box, the prompt with a sign in the second column, the lower edge of the box, and perhaps a menu. The client draws a
-// cursor of its own, at the place of the terminal's cursor. A slow client may treat an Enter as part of a paste. Then the cursor is on an
-// empty line below the text, and geminiPrompt searches for the upper edge above this line.
+// geminiPrompt reads the prompt of Gemini CLI 0.61.0. From top to bottom the screen shows: a line
+// about the running turn, a rule, the mode, the upper edge of a box, the prompt with a sign in the
+// second column, the lower edge of the box, and perhaps a menu. The client draws a cursor of its
+// own, at the place of the terminal's cursor. A slow client may treat an Enter as part of a paste.
+// Then the cursor is on an empty line below the text, and geminiPrompt searches for the upper edge
+// above this line.
 func geminiPrompt(s *Screen) (string, error) {
 	row, col, _ := s.Position()
 	last := row // the last row of the draft
@@ -42,5 +44,6 @@ func geminiPrompt(s *Screen) (string, error) {
 	return draft, nil
 }
 
-// geminiEdge reports whether a line is the upper or lower edge of the prompt: empty, or drawn with half blocks.
+// geminiEdge reports whether a line is the upper or lower edge of the prompt: empty, or drawn with
+// half blocks.
 func geminiEdge(line []Cell) bool { return strings.Trim(LineText(line), " ▀▄") == "" }

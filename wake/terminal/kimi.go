@@ -9,10 +9,12 @@ const kimi = "kimi"
 
 func init() { layouts[kimi] = layout{read: kimiPrompt, join: "\x13"} }
 
-// kimiPrompt reads the prompt of Kimi Code 2.1.0: a box with the prompt, and below it the directory and how full the context is. It returns
-// an error for a side question (/btw), whose box has another top, for a shell command, which has another sign, and for a menu below the
-// box. During a turn the client draws phases of the moon or moving dots above the box. There it also shows a prompt that its person has
-// sent during the turn. Then the error is errQueue, because the key that makes a line join the turn would send this prompt, too.
+// kimiPrompt reads the prompt of Kimi Code 2.1.0: a box with the prompt, and below it the directory
+// and how full the context is. It returns an error for a side question (/btw), whose box has
+// another top, for a shell command, which has another sign, and for a menu below the box. During a
+// turn the client draws phases of the moon or moving dots above the box. There it also shows a
+// prompt that its person has sent during the turn. Then the error is errQueue, because the key that
+// makes a line join the turn would send this prompt, too.
 func kimiPrompt(s *Screen) (draft string, err error) {
 	const sign = 3 // the column of the prompt's sign
 	row, col, _ := s.Position()

@@ -121,8 +121,8 @@ func (l *lab) say(order string) report {
 	return l.said
 }
 
-// bell is for the client, a minute after everything was typed, and waits until the client has drawn. It is for a client
-// that answers, even on a busy machine.
+// bell is for the client, a minute after everything was typed, and waits until the client has
+// drawn. It is for a client that answers, even on a busy machine.
 func (l *lab) bell() *PaneDoorbell {
 	l.t.Helper()
 	pane, err := PaneHere(func(key string) string { return l.said.Env[key] })

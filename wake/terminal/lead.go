@@ -9,15 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LeadVerb is the first argument of a process that Start starts as the leader of the client's terminal. The client's words follow it.
+// LeadVerb is the first argument of a process that Start starts as the leader of the client's
+// terminal. The client's words follow it.
 const LeadVerb = "__lead"
 
-// Lead is the leader of a client's terminal. It starts the client, writes the client's process id to file 3, and returns the client's exit
-// status.
+// Lead is the leader of a client's terminal. It starts the client, writes the client's process id
+// to file 3, and returns the client's exit status.
 //
-// The leader is there for Ctrl-Z. A client then restores the terminal and sends SIGTSTP to itself. The kernel drops this signal if nobody
-// above the client is in its session, because nobody could continue it: the client would never draw again. The leader is a parent
-// in the client's session. It stops with its client, and Terminal.Run notices that.
+// The leader is there for Ctrl-Z. A client then restores the terminal and sends SIGTSTP to itself.
+// The kernel drops this signal if nobody above the client is in its session, because nobody could
+// continue it: the client would never draw again. The leader is a parent in the client's session.
+// It stops with its client, and Terminal.Run notices that.
 func Lead(argv []string) (status int, err error) {
 	told := os.NewFile(3, "told")
 	unix.CloseOnExec(3)
@@ -39,8 +41,8 @@ func Lead(argv []string) (status int, err error) {
 	})
 }
 
-// wait returns the exit status of a child as a shell would: 128 plus the signal if a signal ended the child. It calls stopped each time the
-// child has stopped.
+// wait returns the exit status of a child as a shell would: 128 plus the signal if a signal ended
+// the child. It calls stopped each time the child has stopped.
 func wait(pid int, stopped func()) (status int, err error) {
 	for {
 		var ws unix.WaitStatus

@@ -9,8 +9,9 @@ import (
 	"c2c/wake"
 )
 
-// isNotice reports whether a prompt shows the text of one ring and nothing else. This may be an earlier ring, for other mail: a client may
-// keep the text in its prompt although c2c has pressed Enter.
+// isNotice reports whether a prompt shows the text of one ring and nothing else. This may be an
+// earlier ring, for other mail: a client may keep the text in its prompt although c2c has pressed
+// Enter.
 func isNotice(draft string) bool {
 	rest, ours := strings.CutPrefix(squeeze(draft), `<c2cevent="message_pending"count="`)
 	count, rest, more := strings.Cut(rest, `"from="`)

@@ -16,8 +16,8 @@ const (
 	KindScreen = "screen"
 )
 
-// A paneKind is a program with panes that c2c can read and type into. Its file adds it to paneKinds in
-// init; a test in pane_test.go names what is missing there.
+// A paneKind is a program with panes that c2c can read and type into. Its file adds it to paneKinds
+// in init; a test in pane_test.go names what is missing there.
 type paneKind struct {
 	name     string // also that of the program
 	variable string // set in every pane

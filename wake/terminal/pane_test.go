@@ -66,8 +66,8 @@ func TestThePaneThatAProcessRunsIn(t *testing.T) {
 	}
 }
 
-// What a real Claude Code drew, as screen's hardcopy gives it: without colours, and of each character but
-// the rules, which readable puts back, the low byte.
+// What a real Claude Code drew, as screen's hardcopy gives it: without colours, and of each
+// character but the rules, which readable puts back, the low byte.
 func TestAPromptIsRecognisedWithoutItsHighBytes(t *testing.T) {
 	for name, want := range map[string]bool{"claude-idle": true, "claude-draft": false, "claude-dialog": false, "claude-busy": false} {
 		drawn, err := os.ReadFile(filepath.Join("testdata", name+".raw"))

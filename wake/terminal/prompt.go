@@ -8,9 +8,10 @@ import (
 	"c2c/wake"
 )
 
-// Prompt returns the text that a person has typed into a client's prompt and not sent, without the client's own hints there. It returns an
-// error if the screen shows anything but a prompt that waits for input, because then a key could answer a dialog or join a turn. It also
-// returns an error for a client or a layout that c2c does not know.
+// Prompt returns the text that a person has typed into a client's prompt and not sent, without the
+// client's own hints there. It returns an error if the screen shows anything but a prompt that
+// waits for input, because then a key could answer a dialog or join a turn. It also returns an
+// error for a client or a layout that c2c does not know.
 func Prompt(client string, s *Screen) (draft string, err error) {
 	if !s.pasting {
 		return "", errors.New("it does not read from a prompt of its own")
@@ -25,7 +26,8 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 // KnowsPrompt reports whether c2c can read a client's prompt. Only then can c2c type there.
 func KnowsPrompt(client string) bool { _, known := layouts[client]; return known }
 
-// JoinPrompt does the same as Prompt, but for a prompt during a turn. It returns an error if no turn runs.
+// JoinPrompt does the same as Prompt, but for a prompt during a turn. It returns an error if no
+// turn runs.
 func JoinPrompt(client string, s *Screen) (draft string, err error) {
 	switch draft, err = Prompt(client, s); err {
 	case errTurn:
@@ -36,7 +38,8 @@ func JoinPrompt(client string, s *Screen) (draft string, err error) {
 	return "", err
 }
 
-// JoinKey returns the key that sends the line in a client's prompt into the running turn; "" if there is none.
+// JoinKey returns the key that sends the line in a client's prompt into the running turn; "" if
+// there is none.
 func JoinKey(client string) string { return layouts[client].join }
 
 // A layout describes how a client draws its prompt.
@@ -46,11 +49,12 @@ type layout struct {
 	word string                        // the beginning of words that act as commands anywhere in a prompt; "": there are none
 }
 
-// layouts has the layout of each client whose prompt c2c can read, by the client's name. The file of a
-// client adds it in init.
+// layouts has the layout of each client whose prompt c2c can read, by the client's name. The file
+// of a client adds it in init.
 var layouts = map[string]layout{}
 
-// Same reports whether a prompt shows a text and nothing else. Blanks do not count, because a narrow prompt breaks lines.
+// Same reports whether a prompt shows a text and nothing else. Blanks do not count, because a
+// narrow prompt breaks lines.
 func SameText(draft, text string) bool { return squeeze(draft) == squeeze(text) }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
@@ -74,8 +78,8 @@ func (s *Screen) text(first, end int) string {
 	return b.String()
 }
 
-// typed returns the text that a person has typed into the prompt's lines first to end-1, from column left to column right-1, without hints.
-// The text of a full line continues in the next line.
+// typed returns the text that a person has typed into the prompt's lines first to end-1, from
+// column left to column right-1, without hints. The text of a full line continues in the next line.
 func (s *Screen) typed(first, end, left, right int) string {
 	var lines []string
 	for i := first; i < end; i++ {
@@ -102,7 +106,8 @@ func (s *Screen) ruled(row int) (top, bottom int, ok bool) {
 	return top, bottom, top >= 0 && top < row && bottom < s.Rows()
 }
 
-// rule reports whether a line of the screen is a rule: a horizontal line about as wide as the screen.
+// rule reports whether a line of the screen is a rule: a horizontal line about as wide as the
+// screen.
 func rule(line []Cell) bool {
 	n := 0
 	for _, c := range line {

@@ -6,11 +6,13 @@ const qwen = "qwen"
 
 func init() { layouts[qwen] = layout{read: qwenPrompt} }
 
-// qwenHint is the client's text in an empty prompt. The client draws this text like typed text, but with more blanks before it.
+// qwenHint is the client's text in an empty prompt. The client draws this text like typed text, but
+// with more blanks before it.
 const qwenHint = "  Type your message or @path/to/file"
 
-// qwenPrompt reads the prompt of Qwen Code 0.24.4. The prompt stands between two rules, with the directory and the mode
-// below. A suggestion for the next prompt counts as a draft, because Enter would accept it.
+// qwenPrompt reads the prompt of Qwen Code 0.24.4. The prompt stands between two rules, with the
+// directory and the mode below. A suggestion for the next prompt counts as a draft, because Enter
+// would accept it.
 func qwenPrompt(s *Screen) (string, error) {
 	row, col, visible := s.Position()
 	top, bottom, ok := s.ruled(row)

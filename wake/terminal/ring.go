@@ -62,8 +62,8 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	return t.typeLine(ctx, typist{t: t, enter: "\r"}, Prompt, n.Text(n.What()))
 }
 
-// waitUntilStill waits until the client stops drawing, but at most limits.settle. If Ring did not wait, it would return an error, and c2c
-// would try again only two seconds later.
+// waitUntilStill waits until the client stops drawing, but at most limits.settle. If Ring did not
+// wait, it would return an error, and c2c would try again only two seconds later.
 func (t *Terminal) waitUntilStill(ctx context.Context) {
 	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
 		t.mu.Lock()
@@ -79,7 +79,8 @@ func (t *Terminal) waitUntilStill(ctx context.Context) {
 	}
 }
 
-// typeLine makes p type a line into the client's prompt. The function read returns the draft in the prompt.
+// typeLine makes p type a line into the client's prompt. The function read returns the draft in the
+// prompt.
 func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *Screen) (string, error), line string) error {
 	select {
 	case t.keys <- struct{}{}:
@@ -161,7 +162,8 @@ func (p typist) Paste(_ context.Context, text string) error {
 // Enter implements Typewriter.
 func (p typist) Enter(context.Context) error { return p.write(p.enter) }
 
-// write types into the client's terminal. If the client does not read, write gives up after limits.answer.
+// write types into the client's terminal. If the client does not read, write gives up after
+// limits.answer.
 func (p typist) write(text string) error {
 	m := p.t.master
 	if err := m.SetWriteDeadline(time.Now().Add(p.t.limits.answer)); err != nil {

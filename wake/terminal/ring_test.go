@@ -21,9 +21,9 @@ import (
 )
 
 // prompt is a client: it draws a prompt as Claude Code does, and says in a pipe what was entered.
-// What is pasted stays a draft until Enter. Keys: d opens a dialog, b starts a turn, g goes deaf for pastes,
-// x opens a dialog as soon as something is pasted, s hands the terminal to a shell. With C2C_TEST_KEEPS it takes a message
-// only when it gets SIGUSR1.
+// What is pasted stays a draft until Enter. Keys: d opens a dialog, b starts a turn, g goes deaf
+// for pastes, x opens a dialog as soon as something is pasted, s hands the terminal to a shell.
+// With C2C_TEST_KEEPS it takes a message only when it gets SIGUSR1.
 func prompt() {
 	taken := make(chan os.Signal, 1)
 	signal.Notify(taken, syscall.SIGUSR1)
@@ -101,7 +101,8 @@ type desk struct {
 	entered *bufio.Scanner
 }
 
-// hasty is for a test whose client does not answer, calm for one whose client does, even on a busy machine.
+// hasty is for a test whose client does not answer, calm for one whose client does, even on a busy
+// machine.
 var (
 	hasty = limits{answer: time.Second}
 	calm  = limits{answer: tooLong / 2}

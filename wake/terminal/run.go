@@ -1,6 +1,7 @@
-// Package pty runs a client, that is, an AI program, in a terminal of its own inside the person's terminal. It passes the person's keys to
-// the client and the client's output to the person, byte for byte. It also passes on the terminal's size, the exit status, signals and
-// suspension. It writes nothing to disk.
+// Package pty runs a client, that is, an AI program, in a terminal of its own inside the person's
+// terminal. It passes the person's keys to the client and the client's output to the person, byte
+// for byte. It also passes on the terminal's size, the exit status, signals and suspension. It
+// writes nothing to disk.
 package terminal
 
 import (
@@ -24,7 +25,8 @@ import (
 const (
 	// restTime is how long c2c waits for more output after the client has ended.
 	restTime = 200 * time.Millisecond
-	// stuckTime is how long c2c tries to show this last output, because the person's terminal may block.
+	// stuckTime is how long c2c tries to show this last output, because the person's terminal may
+	// block.
 	stuckTime = 2 * time.Second
 )
 
@@ -76,8 +78,8 @@ func Start(cfg Config) (*Terminal, error) {
 	}
 	defer hear.Close()
 	cmd := &exec.Cmd{Path: cfg.Leader, Args: append([]string{cfg.Leader, LeadVerb}, cfg.Argv...), Env: cfg.Env, Dir: cfg.Dir, ExtraFiles: []*os.File{told}}
-	// Call signal.Notify before the start. Otherwise the client would also ignore a signal that this process ignores, such as SIGHUP under
-	// nohup, and so would outlive its terminal.
+	// Call signal.Notify before the start. Otherwise the client would also ignore a signal that
+	// this process ignores, such as SIGHUP under nohup, and so would outlive its terminal.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	master, err := pty.StartWithSize(cmd, size)
@@ -119,8 +121,8 @@ func (t *Terminal) PID() int { return t.pid }
 // Abandon ends the client, for a caller that will not call Run.
 func (t *Terminal) Abandon() { unix.Kill(-t.pid, unix.SIGHUP) }
 
-// Run shows the client to the person until the client ends. It returns the client's exit status as a shell would: 128 plus
-// the signal if a signal ended the client.
+// Run shows the client to the person until the client ends. It returns the client's exit status as
+// a shell would: 128 plus the signal if a signal ended the client.
 func (t *Terminal) Run() (status int, err error) {
 	if t.cooked, err = term.MakeRaw(int(t.in.Fd())); err != nil {
 		t.Abandon()
@@ -158,8 +160,8 @@ func (t *Terminal) resize() {
 	}
 }
 
-// fd returns the descriptor of the client's terminal, which is valid until the client has ended. The method Fd does not make this file
-// blocking, because package os has not opened the file.
+// fd returns the descriptor of the client's terminal, which is valid until the client has ended.
+// The method Fd does not make this file blocking, because package os has not opened the file.
 func (t *Terminal) fd() int { return int(t.master.Fd()) }
 
 // relay moves bytes and signals until the client has ended.
@@ -179,7 +181,8 @@ func (t *Terminal) relay() (status int, err error) {
 		defer close(drawn)
 		io.Copy(t.out, io.TeeReader(drawing{t}, screenWriter{t})) // ends with EIO when the last process has closed the terminal
 	}()
-	// Nothing can stop a read from the person's terminal, so this goroutine ends only with the program.
+	// Nothing can stop a read from the person's terminal, so this goroutine ends only with the
+	// program.
 	go io.Copy(keyboard{t}, t.in)
 
 	status, err = wait(t.leader, t.suspend)
@@ -194,8 +197,8 @@ func (t *Terminal) relay() (status int, err error) {
 	return status, errors.Join(err, t.master.Close())
 }
 
-// drawing reads the client's output. After the client has ended, one of its background processes may keep the terminal open,
-// so each read then has a deadline.
+// drawing reads the client's output. After the client has ended, one of its background processes
+// may keep the terminal open, so each read then has a deadline.
 type drawing struct{ t *Terminal }
 
 func (d drawing) Read(b []byte) (int, error) {
@@ -218,9 +221,10 @@ func (t *Terminal) forward(sig syscall.Signal) {
 // stopTime is how long suspend waits to be stopped.
 const stopTime = 100 * time.Millisecond
 
-// suspend stops this process after the client has stopped itself at Ctrl-Z, so that the person's shell gets the terminal back. It stops the
-// whole group, because a script may have started c2c. Later this process and the client continue together. Without a shell that could
-// continue them, the kernel drops the signal, and the client continues at once.
+// suspend stops this process after the client has stopped itself at Ctrl-Z, so that the person's
+// shell gets the terminal back. It stops the whole group, because a script may have started c2c.
+// Later this process and the client continue together. Without a shell that could continue them,
+// the kernel drops the signal, and the client continues at once.
 func (t *Terminal) suspend() {
 	goOn := make(chan os.Signal, 1)
 	signal.Notify(goOn, syscall.SIGCONT)

@@ -190,7 +190,8 @@ func TestMuchOutputComesWhole(t *testing.T) {
 	}
 }
 
-// The person's terminal may be stuck, or its window gone. Then the rest of the picture is not waited for.
+// The person's terminal may be stuck, or its window gone. Then the rest of the picture is not
+// waited for.
 func TestATerminalThatTakesNothingDoesNotHoldUs(t *testing.T) {
 	person, in, err := pty.Open()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"c2c/wake"
 )
 
-// gnuScreen is a window of a GNU screen session (measured with 4.9.0). c2c reads the window from screen's hardcopy, a file
-// with a copy of the window. The hardcopy does not show:
+// gnuScreen is a window of a GNU screen session (measured with 4.9.0). c2c reads the window from
+// screen's hardcopy, a file with a copy of the window. The hardcopy does not show:
 //
 //   - The exact text. A hardcopy holds only the low byte of each character, so U+276F is an "o". mux reads each
 //     byte as a Latin-1 character. Instead of a control character it takes U+2500 plus the byte (a line or a block).
@@ -68,8 +68,9 @@ func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 
 func (s *gnuScreen) close() error { return os.RemoveAll(s.dir) }
 
-// look implements terminal. It must detect copy mode, in which screen refuses to change the number of scrollback lines; there is no other
-// sign of this mode. So look increases the number by one, checks whether it has changed, and restores it.
+// look implements terminal. It must detect copy mode, in which screen refuses to change the number
+// of scrollback lines; there is no other sign of this mode. So look increases the number by one,
+// checks whether it has changed, and restores it.
 func (s *gnuScreen) look(ctx context.Context) (v *Screen, read time.Time, err error) {
 	if read, err = s.terminal(); err != nil {
 		return v, read, err
@@ -107,8 +108,8 @@ func (s *gnuScreen) look(ctx context.Context) (v *Screen, read time.Time, err er
 	return Captured(withSigns(lines), st.row, st.col), read, nil
 }
 
-// scrollbackCommand returns the command that sets the number of scrollback lines. The @ stops screen from showing a message, which would
-// stay for a second and make look wait.
+// scrollbackCommand returns the command that sets the number of scrollback lines. The @ stops
+// screen from showing a message, which would stay for a second and make look wait.
 func (s *gnuScreen) scrollbackCommand(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
 
 // terminal checks that the client runs in this window, and in the foreground of its terminal.
@@ -132,8 +133,9 @@ func (s *gnuScreen) terminal() (read time.Time, err error) {
 	return foreground(p)
 }
 
-// state has what screen reports about a window. In `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)` the first pair is the column and row of the
-// cursor, counted from 1, the second pair is the width and height, and 1024 is the number of scrollback lines.
+// state has what screen reports about a window. In `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)` the
+// first pair is the column and row of the cursor, counted from 1, the second pair is the width and
+// height, and 1024 is the number of scrollback lines.
 type muxState struct{ row, col, height, scrollback int }
 
 func (s *gnuScreen) info(ctx context.Context) (muxState, error) {
@@ -144,8 +146,8 @@ func (s *gnuScreen) info(ctx context.Context) (muxState, error) {
 	return parseInfo(out)
 }
 
-// parseInfo parses screen's answer to the command info. A warning may come before the answer, for example if any screen session of this
-// user has died.
+// parseInfo parses screen's answer to the command info. A warning may come before the answer, for
+// example if any screen session of this user has died.
 func parseInfo(out string) (st muxState, err error) {
 	var width int
 	n, _ := fmt.Sscanf(out[max(0, strings.IndexByte(out, '(')):], "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.scrollback)
@@ -174,8 +176,8 @@ func (s *gnuScreen) hardcopy() ([]string, error) {
 	return readable(data), nil
 }
 
-// readable returns a hardcopy's lines without control characters. Otherwise the low bytes of a hostile text could form a control sequence
-// that draws something else.
+// readable returns a hardcopy's lines without control characters. Otherwise the low bytes of a
+// hostile text could form a control sequence that draws something else.
 func readable(hardcopy []byte) []string {
 	lines := strings.Split(strings.TrimSuffix(string(hardcopy), "\n"), "\n")
 	for i, line := range lines {

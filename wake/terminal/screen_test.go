@@ -11,8 +11,8 @@ import (
 	profiles "c2c/client"
 )
 
-// recorded replays what a real client drew on a terminal of 120 columns and 40 lines. Of Kimi Code and Qwen Code what was
-// drawn over is left out.
+// recorded replays what a real client drew on a terminal of 120 columns and 40 lines. Of Kimi Code
+// and Qwen Code what was drawn over is left out.
 func recorded(t testing.TB, name string) *Screen {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name+".raw"))
@@ -209,7 +209,8 @@ func TestAResizeForgetsThePicture(t *testing.T) {
 	}
 }
 
-// Any program in the terminal may set its size, up to 65535 lines of 65535 columns. That would take gigabytes.
+// Any program in the terminal may set its size, up to 65535 lines of 65535 columns. That would take
+// gigabytes.
 func TestATerminalThatIsTooLargeHasNoCopy(t *testing.T) {
 	for _, size := range [][2]int{{65535, 65535}, {65535, 120}, {40, 65535}, {math.MaxInt, math.MaxInt}} {
 		s := NewScreen(size[0], size[1])

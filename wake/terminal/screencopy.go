@@ -1,11 +1,13 @@
-// This part keeps a copy of what a terminal shows, so that c2c can read a client's prompt before it types
-// there.
+// This part keeps a copy of what a terminal shows, so that c2c can read a client's prompt before it
+// types there.
 //
-// It understands all output that the clients known to c2c were seen to use: text, cursor movement, erasing, scrolling, insertion and
-// deletion, the alternate screen. A library parses the control sequences, and the package ignores those that it does not know. If the copy
-// is wrong for this reason, or if the terminal is too large for a copy, c2c finds no idle prompt in it, and types nothing. The package
-// draws 100 MB of text in a second; the terminal of a library (charmbracelet/x/vt, April 2026) drew 1 MB. The package writes nothing to
-// disk. One goroutine at a time may use a Screen.
+// It understands all output that the clients known to c2c were seen to use: text, cursor movement,
+// erasing, scrolling, insertion and deletion, the alternate screen. A library parses the control
+// sequences, and the package ignores those that it does not know. If the copy is wrong for this
+// reason, or if the terminal is too large for a copy, c2c finds no idle prompt in it, and types
+// nothing. The package draws 100 MB of text in a second; the terminal of a library
+// (charmbracelet/x/vt, April 2026) drew 1 MB. The package writes nothing to disk. One goroutine at
+// a time may use a Screen.
 
 package terminal
 
@@ -51,11 +53,13 @@ func NewScreen(rows, cols int) *Screen {
 	return s
 }
 
-// maxCells bounds the memory of a screen: any program in a terminal can set its size, up to 65535 lines of 65535 columns.
+// maxCells bounds the memory of a screen: any program in a terminal can set its size, up to 65535
+// lines of 65535 columns.
 const maxCells = 1 << 20 // on one page; all usual terminals have fewer
 
-// clear empties both pages and shows the main one. For a terminal with too many cells, the copy has only one cell. A copy that is only
-// smaller would break lines at wrong places, and could show a prompt where there is none.
+// clear empties both pages and shows the main one. For a terminal with too many cells, the copy has
+// only one cell. A copy that is only smaller would break lines at wrong places, and could show a
+// prompt where there is none.
 func (s *Screen) clear(rows, cols int) {
 	rows, cols = max(rows, 1), max(cols, 1)
 	if rows > maxCells/cols {
@@ -80,7 +84,8 @@ func (s *Screen) Write(b []byte) (int, error) {
 		switch state := s.parser.State(); {
 		case state == parser.GroundState && c >= ' ' && c < 0x7f:
 			s.print(rune(c)) // most bytes come here, so this shortcut saves time
-		// Drop bytes from 0x80 on inside a title: they are parts of UTF-8 characters, but the parser would take 0x9c for the title's end.
+		// Drop bytes from 0x80 on inside a title: they are parts of UTF-8 characters, but the
+		// parser would take 0x9c for the title's end.
 		case c < 0x80 || state == parser.GroundState || state == parser.Utf8State:
 			s.parser.Advance(c)
 		}
@@ -128,8 +133,8 @@ func LineText(line []Cell) string {
 
 func (s *Screen) String() string { return s.text(0, s.rows) }
 
-// Same reports whether two screens show the same text, with the cursor at the same place. Colours do not count, because a
-// cursor that the client draws may blink.
+// Same reports whether two screens show the same text, with the cursor at the same place. Colours
+// do not count, because a cursor that the client draws may blink.
 func (s *Screen) Same(other *Screen) bool {
 	return s.shown.row == other.shown.row && s.shown.col == other.shown.col && s.String() == other.String()
 }

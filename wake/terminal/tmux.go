@@ -51,7 +51,8 @@ func newTmux(path string, p Pane, pid int) *tmux {
 	return &tmux{command{path: path, args: []string{"-u", "-S", p.Socket}}, p, pid}
 }
 
-// fields are the fields of a pane that look reads, in this order. The title is not among them, because the client chooses it.
+// fields are the fields of a pane that look reads, in this order. The title is not among them,
+// because the client chooses it.
 const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
 
 // look implements terminal. The server reads all fields at the same moment.
@@ -112,9 +113,10 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 	return foreground(p)
 }
 
-// typed returns the latest time at which a person may have typed. For each attached terminal tmux keeps the time of the last key of any
-// kind, in whole seconds. Terminals that show another pane do not count. tmux keeps no time for keys from `tmux send-keys` or from a
-// terminal in control mode: mux notices such keys only when the client reads them.
+// typed returns the latest time at which a person may have typed. For each attached terminal tmux
+// keeps the time of the last key of any kind, in whole seconds. Terminals that show another pane do
+// not count. tmux keeps no time for keys from `tmux send-keys` or from a terminal in control mode:
+// mux notices such keys only when the client reads them.
 func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	out, err := t.cmd.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
 	if err != nil {
@@ -133,7 +135,8 @@ func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	return last, nil
 }
 
-// Paste implements terminal. With -p tmux puts brackets around the text if the client has asked for them.
+// Paste implements terminal. With -p tmux puts brackets around the text if the client has asked for
+// them.
 func (t *tmux) Paste(ctx context.Context, text string) error {
 	buffer := "c2c-" + strconv.Itoa(os.Getpid())
 	_, err := t.cmd.run(ctx, "set-buffer", "-b", buffer, "--", text, ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", t.pane.ID)

@@ -24,9 +24,10 @@ func readProcess(pid int) (proc.Stat, error) {
 	return p, nil
 }
 
-// foreground returns nil if a key on the terminal would reach the client itself. It returns an error if the key would reach a command that
-// the client runs there, such as an editor. The result read is the latest time at which the client may have read from the terminal.
-// foreground does not notice a command in the client's own process group; only the screen shows such a command.
+// foreground returns nil if a key on the terminal would reach the client itself. It returns an
+// error if the key would reach a command that the client runs there, such as an editor. The result
+// read is the latest time at which the client may have read from the terminal. foreground does not
+// notice a command in the client's own process group; only the screen shows such a command.
 func foreground(p proc.Stat) (read time.Time, err error) {
 	if p.Group != p.Foreground {
 		return read, errors.New("another program has its terminal")
@@ -48,13 +49,15 @@ func foreground(p proc.Stat) (read time.Time, err error) {
 	if mode.Lflag&unix.ICANON != 0 {
 		return read, errors.New("it does not read single keys")
 	}
-	// The kernel keeps only the time of the first read in each step of eight seconds (tty_update_time), so that nobody learns the length of
-	// a password. So the last read may be as late as the end of that step.
+	// The kernel keeps only the time of the first read in each step of eight seconds
+	// (tty_update_time), so that nobody learns the length of a password. So the last read may be as
+	// late as the end of that step.
 	sec, _ := st.Atim.Unix()
 	return time.Unix(sec&^7+8, 0).Add(kernelTick), nil
 }
 
-// kernelTick is how much too early the time of a read may be: the kernel takes that time from a coarse clock.
+// kernelTick is how much too early the time of a read may be: the kernel takes that time from a
+// coarse clock.
 const kernelTick = 10 * time.Millisecond
 
 // device returns the device number of the terminal at path.
@@ -66,7 +69,8 @@ func device(path string) (uint64, error) {
 	return st.Rdev, nil
 }
 
-// environOf returns a function that looks up the variables with which a process of this user was started.
+// environOf returns a function that looks up the variables with which a process of this user was
+// started.
 func environOf(pid int) (func(key string) string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

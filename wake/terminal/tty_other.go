@@ -10,7 +10,8 @@ import (
 	"c2c/wake"
 )
 
-// readProcess returns an error, so that mux types nothing: this system does not show which terminal a process has.
+// readProcess returns an error, so that mux types nothing: this system does not show which terminal
+// a process has.
 func readProcess(int) (proc.Stat, error) {
 	return proc.Stat{}, fmt.Errorf("%w: this system does not show which terminal a process has", wake.ErrUnreachable)
 }

@@ -11,8 +11,8 @@ import (
 
 // Terminal is the terminal of a client, into which Type types.
 type Typewriter interface {
-	// Idle returns nil if the person types nothing, the screen does not change, and a key would reach the client. Otherwise the error gives
-	// the reason.
+	// Idle returns nil if the person types nothing, the screen does not change, and a key would
+	// reach the client. Otherwise the error gives the reason.
 	Idle(context.Context) error
 	// Look calls the function see with the present screen.
 	Look(ctx context.Context, see func(*Screen)) error
@@ -24,15 +24,18 @@ type Typewriter interface {
 	Enter(context.Context) error
 }
 
-// Type types a line into a client's prompt, as a person would, and presses Enter. It is the last resort: in all clients that c2c knows, an
-// Enter approves an open dialog. So Type types only into an empty prompt that waits for input, while neither the person nor the client is
-// active. It presses Enter only if the prompt shows nothing but the line. The function prompt reads the prompt, as Prompt does. The
-// argument answer is how long the client may take to show the line, and then to take Enter.
+// Type types a line into a client's prompt, as a person would, and presses Enter. It is the last
+// resort: in all clients that c2c knows, an Enter approves an open dialog. So Type types only into
+// an empty prompt that waits for input, while neither the person nor the client is active. It
+// presses Enter only if the prompt shows nothing but the line. The function prompt reads the
+// prompt, as Prompt does. The argument answer is how long the client may take to show the line, and
+// then to take Enter.
 //
-// Type returns wake.ErrHeld if it has typed nothing, and wake.ErrUncaptured if it has typed, but the client did not take the line. A line
-// that was pasted and not sent stays in the prompt as a draft. The next call of Type does not paste the line again, but presses Enter when
-// the prompt waits for input. If line is the text of a ring and the prompt still shows the text of an earlier ring, Type sends the earlier
-// text: it is still true that mail waits.
+// Type returns wake.ErrHeld if it has typed nothing, and wake.ErrUncaptured if it has typed, but
+// the client did not take the line. A line that was pasted and not sent stays in the prompt as a
+// draft. The next call of Type does not paste the line again, but presses Enter when the prompt
+// waits for input. If line is the text of a ring and the prompt still shows the text of an earlier
+// ring, Type sends the earlier text: it is still true that mail waits.
 func Type(ctx context.Context, t Typewriter, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
 	pasted, err := idle(ctx, t, prompt, line)
 	if err != nil {
@@ -87,11 +90,12 @@ func Type(ctx context.Context, t Typewriter, prompt func(*Screen) (draft string,
 	}))
 }
 
-// pasteTime is the time between a paste and Enter. If an Enter comes within a tenth of a second after a paste, Gemini CLI takes it for a
-// part of the paste.
+// pasteTime is the time between a paste and Enter. If an Enter comes within a tenth of a second
+// after a paste, Gemini CLI takes it for a part of the paste.
 const pasteTime = 300 * time.Millisecond
 
-// waitAfterPaste waits for pasteTime. Then it calls the function wanted with the screen, and returns its error.
+// waitAfterPaste waits for pasteTime. Then it calls the function wanted with the screen, and
+// returns its error.
 func waitAfterPaste(ctx context.Context, t Typewriter, wanted func(*Screen) error) (err error) {
 	select {
 	case <-ctx.Done():
@@ -104,8 +108,9 @@ func waitAfterPaste(ctx context.Context, t Typewriter, wanted func(*Screen) erro
 	return err
 }
 
-// idle returns an error if Type must not type now. If the prompt already shows the line, or an earlier ring in place of a ring, idle
-// returns the text in the prompt, and Type only presses Enter.
+// idle returns an error if Type must not type now. If the prompt already shows the line, or an
+// earlier ring in place of a ring, idle returns the text in the prompt, and Type only presses
+// Enter.
 func idle(ctx context.Context, t Typewriter, prompt func(*Screen) (string, error), line string) (pasted string, err error) {
 	if err := t.Idle(ctx); err != nil {
 		return "", err

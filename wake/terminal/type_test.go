@@ -61,7 +61,8 @@ func TestWhereNoPromptIsAPersonIsToldOfADialog(t *testing.T) {
 	}
 }
 
-// A notice that a client has kept is sent, whatever mail it was for. What only begins or ends like one is somebody's draft.
+// A notice that a client has kept is sent, whatever mail it was for. What only begins or ends like
+// one is somebody's draft.
 func TestANoticeThatStayedInThePromptIsSent(t *testing.T) {
 	now := wake.Notice{Count: 2, From: []string{"amber", "birch"}}
 	line := now.Text(now.What())

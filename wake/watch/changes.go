@@ -9,13 +9,14 @@ import (
 
 const (
 	pollEvery = time.Second // the time between two checks if the system has no watch left
-	// unlocked is how long a lock may still be held after its lock file was closed: the kernel reports the close before it
-	// releases the lock.
+	// unlocked is how long a lock may still be held after its lock file was closed: the kernel
+	// reports the close before it releases the lock.
 	unlocked = 100 * time.Millisecond
 )
 
-// Changes reports when a writer has closed a file. All watchers of a ringer share one Changes, because the kernel gives a
-// user only 128 watch instances. But each Receipt (receipt.go) makes a Changes of its own while it waits for the client.
+// Changes reports when a writer has closed a file. All watchers of a ringer share one Changes,
+// because the kernel gives a user only 128 watch instances. But each Receipt (receipt.go) makes a
+// Changes of its own while it waits for the client.
 type Changes struct {
 	source source
 
@@ -23,8 +24,9 @@ type Changes struct {
 	subs map[*subscription]bool
 }
 
-// source watches files by means of the system. A nil source means that the system has no watch left. The method add returns the number that
-// events of this file carry. The method take reads the events that have come so far.
+// source watches files by means of the system. A nil source means that the system has no watch
+// left. The method add returns the number that events of this file carry. The method take reads the
+// events that have come so far.
 type source interface {
 	add(file string) (id int, err error)
 	addTimes(dir string) (id int, err error) // like add, but also reports files whose time was set
@@ -32,8 +34,9 @@ type source interface {
 	close()
 }
 
-// notice is called for each event, with the number that the method add has returned, and for a directory also with the name of the file. A
-// negative number means that the system lost events, so any file may have changed.
+// notice is called for each event, with the number that the method add has returned, and for a
+// directory also with the name of the file. A negative number means that the system lost events, so
+// any file may have changed.
 type notice = func(id int, name string)
 
 // subscription is one watcher of files.
@@ -51,8 +54,8 @@ func NewChanges() *Changes {
 	return c
 }
 
-// subscribe returns a subscription to the changes of a file, which must exist. If file is "", the subscription has no file yet. Its method
-// add adds files.
+// subscribe returns a subscription to the changes of a file, which must exist. If file is "", the
+// subscription has no file yet. Its method add adds files.
 func (c *Changes) subscribe(file string) *subscription {
 	s := &subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
 	if file == "" && c.source != nil || file != "" && s.add(file) {
@@ -64,7 +67,8 @@ func (c *Changes) subscribe(file string) *subscription {
 	return s
 }
 
-// add makes s watch one more file, or all files in a directory. It returns false if the system cannot watch path now.
+// add makes s watch one more file, or all files in a directory. It returns false if the system
+// cannot watch path now.
 func (s *subscription) add(path string) bool {
 	c := s.changes
 	c.mu.Lock()
@@ -79,8 +83,9 @@ func (s *subscription) add(path string) bool {
 	return err == nil
 }
 
-// Until calls the function ready at once, after each change of the file, and from time to time. It returns nil when ready returns true, and
-// an error when ready returns one or ctx ends. The file must exist.
+// Until calls the function ready at once, after each change of the file, and from time to time. It
+// returns nil when ready returns true, and an error when ready returns one or ctx ends. The file
+// must exist.
 func (c *Changes) Until(ctx context.Context, file string, ready func() (bool, error)) error {
 	s := c.subscribe(file)
 	defer s.Close()
@@ -107,15 +112,16 @@ func (s *subscription) until(ctx context.Context, ready func() (bool, error)) er
 	}
 }
 
-// Close ends the subscription. The kernel watches the files until the Changes is closed, because another subscription may need
-// them.
+// Close ends the subscription. The kernel watches the files until the Changes is closed, because
+// another subscription may need them.
 func (s *subscription) Close() {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	delete(s.changes.subs, s)
 }
 
-// notify wakes the subscriptions that have the file with number id; a negative id wakes all subscriptions.
+// notify wakes the subscriptions that have the file with number id; a negative id wakes all
+// subscriptions.
 func (c *Changes) notify(id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

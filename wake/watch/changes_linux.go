@@ -6,7 +6,8 @@ import (
 	"c2c/internal/inotify"
 )
 
-// recheck is the time between two checks if no event comes. So a lost event delays a message by at most this time.
+// recheck is the time between two checks if no event comes. So a lost event delays a message by at
+// most this time.
 const recheck = time.Minute
 
 type closes struct{ w *inotify.Watch }

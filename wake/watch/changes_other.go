@@ -11,11 +11,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// recheck is as short as pollEvery, because the watch misses something: kqueue reports changes, but not that a file was closed without a
-// change. The end of a killed reader closes its lease file in this way.
+// recheck is as short as pollEvery, because the watch misses something: kqueue reports changes, but
+// not that a file was closed without a change. The end of a killed reader closes its lease file in
+// this way.
 const recheck = time.Second
 
-// dirs watches directories. For a file it watches the file's directory, because the file may be replaced.
+// dirs watches directories. For a file it watches the file's directory, because the file may be
+// replaced.
 type dirs struct {
 	w    *fsnotify.Watcher
 	done chan struct{}

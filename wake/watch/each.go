@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Each calls the function look again and again. The next call comes when a writer has closed one of the files that look has returned, or
-// after the duration that look has returned as wait (0: no limit). In any case it comes within recheck; if one of the files cannot be
-// watched, within a second. Two calls are at least the duration gap apart. The files should exist. Each returns an error when look returns
-// one or ctx ends.
+// Each calls the function look again and again. The next call comes when a writer has closed one of
+// the files that look has returned, or after the duration that look has returned as wait (0: no
+// limit). In any case it comes within recheck; if one of the files cannot be watched, within a
+// second. Two calls are at least the duration gap apart. The files should exist. Each returns an
+// error when look returns one or ctx ends.
 func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (files []string, wait time.Duration, err error)) error {
 	s := c.subscribe("")
 	defer s.Close()
@@ -35,7 +36,8 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 	}
 }
 
-// pause returns after a change, or after the duration wait, but not before the duration gap has passed.
+// pause returns after a change, or after the duration wait, but not before the duration gap has
+// passed.
 func (s *subscription) pause(ctx context.Context, gap, wait time.Duration) error {
 	over, again := time.After(gap), time.After(max(gap, wait))
 	select {

@@ -82,7 +82,8 @@ func TestAFileThatIsReplacedIsWatched(t *testing.T) {
 	}
 }
 
-// Its directory may not be there yet, or the user's watches have run out: /proc/sys/user/max_inotify_watches.
+// Its directory may not be there yet, or the user's watches have run out:
+// /proc/sys/user/max_inotify_watches.
 func TestAFileThatCannotBeWatchedIsLookedAtEverySecond(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "comes")
 	changes := NewChanges()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Files watches some directories. It reports the path of each file there that a writer has closed, or whose time was set. Only one
-// goroutine may use it.
+// Files watches some directories. It reports the path of each file there that a writer has closed,
+// or whose time was set. Only one goroutine may use it.
 type Files struct {
 	source source
 	every  time.Duration
@@ -28,8 +28,9 @@ func NewFiles() *Files {
 	return f
 }
 
-// Watch adds a directory; it does no harm to add a directory twice. If NewFiles got no watch of the system, Watch does nothing, and Every
-// returns a short time. After an error, the caller may call Poll.
+// Watch adds a directory; it does no harm to add a directory twice. If NewFiles got no watch of the
+// system, Watch does nothing, and Every returns a short time. After an error, the caller may call
+// Poll.
 func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
@@ -53,7 +54,8 @@ func (f *Files) Poll() { f.every = pollEvery }
 // The channel Told gets a value when Take has files to return.
 func (f *Files) Told() <-chan struct{} { return f.told }
 
-// Take returns the files that were reported since the last Take. If all is true, any file may have changed.
+// Take returns the files that were reported since the last Take. If all is true, any file may have
+// changed.
 func (f *Files) Take() (changed map[string]bool, all bool) {
 	if f.source != nil {
 		f.source.take()

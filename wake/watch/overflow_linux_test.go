@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel keeps so many events for who does not read them, and drops the rest. What it dropped may be anybody's.
+// The kernel keeps so many events for who does not read them, and drops the rest. What it dropped
+// may be anybody's.
 func TestEverybodyLooksAfterAnOverflow(t *testing.T) {
 	data, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
 	if err != nil {

@@ -14,24 +14,27 @@ import (
 const (
 	// receiptTime is how long a hook of an idle client may take to archive carried messages.
 	receiptTime = 15 * time.Second
-	// busyTime is the same limit for a busy client, which takes messages when its tool call ends. If the ringer released the
-	// lease earlier, that call's hook would show the messages a second time.
+	// busyTime is the same limit for a busy client, which takes messages when its tool call ends.
+	// If the ringer released the lease earlier, that call's hook would show the messages a second
+	// time.
 	busyTime = 10 * time.Minute
 )
 
-// Receipt carries messages to a client that does not report what it received. The receipt comes from our hook in the client, which archives
-// the messages that the client's model has got (inbox.Mailbox.Receive).
+// Receipt carries messages to a client that does not report what it received. The receipt comes
+// from our hook in the client, which archives the messages that the client's model has got
+// (inbox.Mailbox.Receive).
 type Receipt struct {
 	Box  *inbox.Mailbox
 	Busy func(context.Context) bool // reports whether the client works; nil: never
 }
 
-// maxCarry is how many bytes of messages Receipt carries at once. Claude Code takes a megabyte, but a turn should not start with that much.
+// maxCarry is how many bytes of messages Receipt carries at once. Claude Code takes a megabyte, but
+// a turn should not start with that much.
 const maxCarry = 64 << 10
 
-// Carry passes msgs to the function send, in order and up to the first message that cannot have a receipt; send returns the ids of the
-// messages that it has sent. Carry returns the ids of the messages whose receipts came. If send has sent no message and returns no error,
-// Carry rings bell.
+// Carry passes msgs to the function send, in order and up to the first message that cannot have a
+// receipt; send returns the ids of the messages that it has sent. Carry returns the ids of the
+// messages whose receipts came. If send has sent no message and returns no error, Carry rings bell.
 func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mail.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
 	mark, err := r.Box.Archive().Mark(ctx)
 	if err != nil {
@@ -40,8 +43,8 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	size := 0
 	end := slices.IndexFunc(msgs, func(m mail.Message) bool {
 		size += len(m.Envelope()) + 1
-		// Stop at a message that cannot have a receipt: an ephemeral message is not archived, and if two messages have one id, the record
-		// of one of them proves nothing about the other.
+		// Stop at a message that cannot have a receipt: an ephemeral message is not archived, and
+		// if two messages have one id, the record of one of them proves nothing about the other.
 		return m.Ephemeral || m.Handle() != m.ID || size > maxCarry
 	})
 	if end < 0 {
@@ -57,8 +60,9 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	return nil, err
 }
 
-// await waits until a hook has archived messages, and returns their ids. The argument mark is the end of the archive before the messages
-// were sent. If no message was archived in time, the error is wake.ErrUncaptured.
+// await waits until a hook has archived messages, and returns their ids. The argument mark is the
+// end of the archive before the messages were sent. If no message was archived in time, the error
+// is wake.ErrUncaptured.
 func (r Receipt) await(ctx context.Context, mark inbox.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()

@@ -8,7 +8,8 @@ import (
 	"c2c/wake"
 )
 
-// reported remembers which of the messages that waited at the last check are reported, and the last ring that was reported.
+// reported remembers which of the messages that waited at the last check are reported, and the last
+// ring that was reported.
 type reported struct {
 	known  map[mailKey]bool // the messages for which Watcher has called Report
 	ringID string
@@ -20,7 +21,8 @@ type mailKey struct{ id, from string }
 
 func keyOf(m mail.Message) mailKey { return mailKey{m.ID, m.From} }
 
-// reportRing reports a ring for msgs. Messages that may wake a session get the outcome of the ring, and the others count as filtered.
+// reportRing reports a ring for msgs. Messages that may wake a session get the outcome of the ring,
+// and the others count as filtered.
 func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	if w.Report == nil {
 		return
@@ -32,8 +34,8 @@ func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ri
 	w.remember(msgs)
 }
 
-// reportUnrung reports messages for which there was no ring and no report yet. The argument outcome is "" while nothing is decided: the
-// session works, or the last ring was a moment ago.
+// reportUnrung reports messages for which there was no ring and no report yet. The argument outcome
+// is "" while nothing is decided: the session works, or the last ring was a moment ago.
 func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome string) {
 	if w.Report == nil {
 		return
@@ -64,7 +66,8 @@ func split(msgs []mail.Message) (rung, others []mail.Message) {
 	return rung, others
 }
 
-// tellNew reports the messages in msgs that were not reported yet. If r has no ring id, they get a new ring id.
+// tellNew reports the messages in msgs that were not reported yet. If r has no ring id, they get a
+// new ring id.
 func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	news := slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return w.reported.known[keyOf(m)] })
 	if len(news) == 0 {

@@ -115,7 +115,8 @@ func TestWhatABusySessionGetsIsToldWithItsRing(t *testing.T) {
 	wantTold(t, "idle", told(), "rang m1")
 }
 
-// The way that a bell took is told of those for whom it was enough, too: of a question nothing else would say it.
+// The way that a bell took is told of those for whom it was enough, too: of a question nothing else
+// would say it.
 func TestACoalescedMessageIsToldWithTheWayOfTheRing(t *testing.T) {
 	s := newStage(t, wake.Method{Name: "test", Doorbell: &script{}})
 	var got []string

@@ -1,12 +1,14 @@
 // Package watch notices that a mailbox changed and rings its session.
 //
-// On Linux it watches the mailbox's lock file. Every writer closes that file, so the event IN_CLOSE_WRITE comes after each write, by c2c
-// or by any other program. The file is never replaced, and a watch costs the senders nothing. A Watcher also checks once a
-// minute if no event comes. So a lost event delays a message, but the message is not lost. If the system has no watch left, a Watcher
-// checks once a second. So it does on other systems, where fsnotify watches the directories.
+// On Linux it watches the mailbox's lock file. Every writer closes that file, so the event
+// IN_CLOSE_WRITE comes after each write, by c2c or by any other program. The file is never
+// replaced, and a watch costs the senders nothing. A Watcher also checks once a minute if no event
+// comes. So a lost event delays a message, but the message is not lost. If the system has no watch
+// left, a Watcher checks once a second. So it does on other systems, where fsnotify watches the
+// directories.
 //
-// A Watcher serves one session. wake.Policy decides when to ring, and a wake.Method rings. The package writes nothing to disk: a Watcher
-// keeps in memory for which oldest message it has rung.
+// A Watcher serves one session. wake.Policy decides when to ring, and a wake.Method rings. The
+// package writes nothing to disk: a Watcher keeps in memory for which oldest message it has rung.
 package watch
 
 import (
@@ -31,15 +33,18 @@ type Watcher struct {
 	Methods []wake.Method              // the best first
 	Busy    func(context.Context) bool // reports whether the session works; nil: never
 	Quiet   func() bool                // reports whether the session wants no ring now; nil: never
-	// Borrow takes the right to ring, and release gives it back after one ring. The result ok is false while another process has this
-	// right. Borrow is nil if this process has the right already.
+	// Borrow takes the right to ring, and release gives it back after one ring. The result ok is
+	// false while another process has this right. Borrow is nil if this process has the right
+	// already.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring) // if set, stores a ring, or why there was none
-	// Report, if set, is called with the outcome of messages: at each ring for all messages that may wake a session, and once for each
-	// message that was coalesced or filtered. The argument of type wake.Ring has the ring's RingID and Method, and for a coalesced message
-	// those of the last ring.
+	// Report, if set, is called with the outcome of messages: at each ring for all messages that
+	// may wake a session, and once for each message that was coalesced or filtered. The argument of
+	// type wake.Ring has the ring's RingID and Method, and for a coalesced message those of the
+	// last ring.
 	Report func(context.Context, []mail.Message, wake.Ring)
-	// Turn, if set, is called with true before a ring, and with false if the client did not take the ring.
+	// Turn, if set, is called with true before a ring, and with false if the client did not take
+	// the ring.
 	Turn func(_ context.Context, runs bool) error
 	Now  func() time.Time
 	Gap  time.Duration // the time from the first ring for a message to the second, then it doubles; 0: 15 s
@@ -50,13 +55,15 @@ type Watcher struct {
 	reported    reported
 }
 
-// Continue makes w remember the rings of an earlier Watcher, which has served the same session and has ended.
+// Continue makes w remember the rings of an earlier Watcher, which has served the same session and
+// has ended.
 func (w *Watcher) Continue(before *Watcher) {
 	w.policy, w.last, w.reported = before.policy, before.last, before.reported
 }
 
-// Run rings until ctx ends, and then returns nil. If this process has the right to ring and no method reaches the client, Run
-// returns ErrUnreachable, so that another process may try its own methods.
+// Run rings until ctx ends, and then returns nil. If this process has the right to ring and no
+// method reaches the client, Run returns ErrUnreachable, so that another process may try its own
+// methods.
 func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	sub := changes.subscribe(w.Lock)
 	defer sub.Close()
@@ -84,15 +91,18 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	}
 }
 
-// subscribed makes sub also watch the lease directory. It also returns the mailbox's stamp: sub reports every change after that stamp.
+// subscribed makes sub also watch the lease directory. It also returns the mailbox's stamp: sub
+// reports every change after that stamp.
 func (w *Watcher) subscribed(sub *subscription) (inbox.Stamp, error) {
-	// The end of a killed reader closes its lease file, but not the lock file. Ignore the result, because the directory may not exist yet.
+	// The end of a killed reader closes its lease file, but not the lock file. Ignore the result,
+	// because the directory may not exist yet.
 	sub.add(filepath.Join(filepath.Dir(w.Lock), w.Box.LeaseName()))
 	return w.Box.Stamp()
 }
 
-// await returns when the mailbox has no longer the given stamp, when the time limit is over, or when ctx has ended. A closed lock file does
-// not always mean a change: the method look closes it too.
+// await returns when the mailbox has no longer the given stamp, when the time limit is over, or
+// when ctx has ended. A closed lock file does not always mean a change: the method look closes it
+// too.
 func (w *Watcher) await(ctx context.Context, sub *subscription, stamp inbox.Stamp, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -151,8 +161,9 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	return again, nil
 }
 
-// ringIfAllowed rings if this process has the right to ring, or can borrow it. Without this right, or if nothing is left to ring for, r has
-// no outcome. The result cause says why the client did not take the ring.
+// ringIfAllowed rings if this process has the right to ring, or can borrow it. Without this right,
+// or if nothing is left to ring for, r has no outcome. The result cause says why the client did not
+// take the ring.
 func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
@@ -176,7 +187,8 @@ func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy b
 	return r, cause, err
 }
 
-// record calls Record for each ring. If there was no ring, it calls Record only once for the same mail and outcome, not each second.
+// record calls Record for each ring. If there was no ring, it calls Record only once for the same
+// mail and outcome, not each second.
 func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	if r.Outcome != wake.Rang && r.Outcome == w.last.Outcome && r.Method == w.last.Method && r.SameMail(w.last) {
 		return
@@ -187,9 +199,9 @@ func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	}
 }
 
-// ring tries the methods until one reaches the client. Only the first ring for a message may carry messages, unless the method is
-// idempotent. Otherwise a client that has kept the messages of the first ring, to take them later, would get them twice. A doorbell carries
-// no messages.
+// ring tries the methods until one reaches the client. Only the first ring for a message may carry
+// messages, unless the method is idempotent. Otherwise a client that has kept the messages of the
+// first ring, to take them later, would get them twice. A doorbell carries no messages.
 func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause error) {
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
@@ -224,8 +236,8 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 	return r, cause
 }
 
-// waits reports whether the oldest message of a ring still waits. Meanwhile a hook may have handed it over. If the mailbox stays locked,
-// waits takes the message for one that waits.
+// waits reports whether the oldest message of a ring still waits. Meanwhile a hook may have handed
+// it over. If the mailbox stays locked, waits takes the message for one that waits.
 func (w *Watcher) waits(ctx context.Context, r wake.Ring) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -233,8 +245,9 @@ func (w *Watcher) waits(ctx context.Context, r wake.Ring) bool {
 	return err != nil || slices.ContainsFunc(msgs, r.IsFor)
 }
 
-// HandOver leases messages, makes the carrier of m hand them to the client, and acks those that the client has got. The lease ends with
-// this process, so after a crash before the ack another reader gets the messages again.
+// HandOver leases messages, makes the carrier of m hand them to the client, and acks those that the
+// client has got. The lease ends with this process, so after a crash before the ack another reader
+// gets the messages again.
 func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if m.Ready != nil {
 		if err := m.Ready(ctx); err != nil {
@@ -252,8 +265,8 @@ func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if len(had) == 0 {
 		return errors.Join(err, l.Release())
 	}
-	// The next ring offers the other messages, so ignore the carrier's error. Ack the messages that the client has, even if ctx
-	// has ended.
+	// The next ring offers the other messages, so ignore the carrier's error. Ack the messages that
+	// the client has, even if ctx has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	return l.Ack(ctx, had...)

@@ -132,7 +132,8 @@ func (s slow) Ring(ctx context.Context, n wake.Notice) error {
 	return s.script.Ring(ctx, n)
 }
 
-// A hook hands the message over while the doorbell waits. Mail that comes in this time has a ring of its own.
+// A hook hands the message over while the doorbell waits. Mail that comes in this time has a ring
+// of its own.
 func TestWhatIsReadBeforeTheRingIsNotRungFor(t *testing.T) {
 	bell, meanwhile := &script{}, func() {}
 	s := newStage(t, wake.Method{Name: "terminal", Doorbell: slow{bell, func() { meanwhile() }}})
@@ -159,7 +160,8 @@ func TestWhatIsReadBeforeTheRingIsNotRungFor(t *testing.T) {
 	}
 }
 
-// The session is closed while the client gets its mail, and somebody has the archive's lock at that moment.
+// The session is closed while the client gets its mail, and somebody has the archive's lock at that
+// moment.
 func TestWhatWasHandedOverWhenTheWatcherIsStoppedIsRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var s *stage
@@ -186,7 +188,8 @@ func TestWhatWasHandedOverWhenTheWatcherIsStoppedIsRead(t *testing.T) {
 	}
 }
 
-// What is leased counts as handed over, and a status must not say so of mail for a client that is away.
+// What is leased counts as handed over, and a status must not say so of mail for a client that is
+// away.
 func TestARingThatIsStoppedIsNoFailureOfTheClient(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	m := &script{had: func([]string) ([]string, error) {
@@ -363,8 +366,8 @@ func TestARightToRingThatIsNotGivenBackIsAnError(t *testing.T) {
 	}
 }
 
-// noticed waits for what giveBack does to mail that another reader has, and fails the test when that is seen only
-// by the look that comes in any case.
+// noticed waits for what giveBack does to mail that another reader has, and fails the test when
+// that is seen only by the look that comes in any case.
 func (s *stage) noticed(giveBack func()) {
 	s.t.Helper()
 	s.w.Lock = filepath.Join(s.root, s.box.LockName())
@@ -435,8 +438,8 @@ func TestMailOfAKilledReaderIsNoticedAtOnce(t *testing.T) {
 	})
 }
 
-// hold takes what waits, says so, and stays until its input ends. A wait for nothing but its test would be a
-// deadlock to the Go runtime, which then ends the program.
+// hold takes what waits, says so, and stays until its input ends. A wait for nothing but its test
+// would be a deadlock to the Go runtime, which then ends the program.
 func hold(t *testing.T, root string) {
 	dir, err := atomicfile.Create(root)
 	if err != nil {

@@ -82,7 +82,8 @@ type request struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// start starts the agent. The function onRequest answers the agent's requests, and onTurnEnd is called when a turn is over.
+// start starts the agent. The function onRequest answers the agent's requests, and onTurnEnd is
+// called when a turn is over.
 func start(argv, env []string, dir string, onRequest func(request) (any, bool), onTurnEnd func(error)) (*agent, error) {
 	a := &agent{cmd: exec.Command(argv[0], argv[1:]...), writing: make(chan struct{}, 1), onRequest: onRequest, onTurnEnd: onTurnEnd,
 		exited: make(chan struct{}), ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
@@ -134,8 +135,9 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	close(a.ended)
 }
 
-// readLine returns the next line. At the end of the output it returns the last line together with an error. readLine is faster than
-// bufio.Scanner, which after each read searches a long line from its beginning.
+// readLine returns the next line. At the end of the output it returns the last line together with
+// an error. readLine is faster than bufio.Scanner, which after each read searches a long line from
+// its beginning.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
@@ -165,7 +167,8 @@ func (a *agent) hear(l line) {
 	}
 }
 
-// answer answers a request. The agent waits for an answer, so c2c answers an unknown request with an error.
+// answer answers a request. The agent waits for an answer, so c2c answers an unknown request with
+// an error.
 func (a *agent) answer(id string, r request) {
 	out := map[string]any{"jsonrpc": "2.0", "id": id}
 	if result, known := a.onRequest(r); known {
@@ -268,7 +271,8 @@ func (a *agent) newID(answer chan reply) string {
 	return id
 }
 
-// write writes a line. It also returns when ctx or the agent ends; if the write still blocks then, a goroutine goes on with the write.
+// write writes a line. It also returns when ctx or the agent ends; if the write still blocks then,
+// a goroutine goes on with the write.
 func (a *agent) write(ctx context.Context, message map[string]any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

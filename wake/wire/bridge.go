@@ -56,8 +56,8 @@ type Config struct {
 	OnState func(State) // called with each new state, one call at a time
 }
 
-// Bridge gives mail to an agent. It starts the agent when there is mail. It implements wake.Carrier. Only one goroutine at a
-// time may call Carry, Ready and Close.
+// Bridge gives mail to an agent. It starts the agent when there is mail. It implements
+// wake.Carrier. Only one goroutine at a time may call Carry, Ready and Close.
 type Bridge struct {
 	cfg   Config
 	agent *agent // nil: no agent runs
@@ -88,7 +88,8 @@ func (b *Bridge) setState(change func(*State)) {
 	b.cfg.OnState(b.state)
 }
 
-// Ready returns wake.ErrHeld while a turn of the agent runs, if the agent's version of the protocol does not let c2c add words to a turn.
+// Ready returns wake.ErrHeld while a turn of the agent runs, if the agent's version of the protocol
+// does not let c2c add words to a turn.
 func (b *Bridge) Ready(context.Context) error {
 	if a := b.agent; a != nil && a.runs() && !a.version.steers() {
 		return wake.ErrHeld
@@ -117,7 +118,8 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return inbox.Handles(msgs), nil
 }
 
-// text returns what the agent passes to its model as its user's words. The text does not begin with a slash, so it is no command.
+// text returns what the agent passes to its model as its user's words. The text does not begin with
+// a slash, so it is no command.
 func text(msgs []mail.Message) string {
 	var out strings.Builder
 	out.WriteString(mail.Preface(msgs))
@@ -127,7 +129,8 @@ func text(msgs []mail.Message) string {
 	return out.String()
 }
 
-// failed ends the agent, so that the next try starts a new one. It does not end an agent that was only busy.
+// failed ends the agent, so that the next try starts a new one. It does not end an agent that was
+// only busy.
 func (b *Bridge) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil { // the caller gave up; the agent still works
 		return context.Cause(ctx)
@@ -163,7 +166,8 @@ func (b *Bridge) open(ctx context.Context) error {
 	return err
 }
 
-// turnEnded reports the end of a turn; err is nil if the turn succeeded. It runs in the goroutine that reads from the agent.
+// turnEnded reports the end of a turn; err is nil if the turn succeeded. It runs in the goroutine
+// that reads from the agent.
 func (b *Bridge) turnEnded(err error) {
 	b.setState(func(s *State) {
 		if s.Agent = Idle; err != nil {
@@ -197,8 +201,8 @@ func (b *Bridge) end() {
 	}
 }
 
-// answer answers a request of the agent. Only requests for approval come, because the call of initialize has told the agent that c2c
-// supports no others.
+// answer answers a request of the agent. Only requests for approval come, because the call of
+// initialize has told the agent that c2c supports no others.
 func (b *Bridge) answer(r request) (result any, known bool) {
 	if r.Type != "ApprovalRequest" {
 		return nil, false
@@ -227,7 +231,8 @@ type version struct{ major, minor int }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// steers is true if c2c can add words to a running turn, and the agent confirms that it has taken them.
+// steers is true if c2c can add words to a running turn, and the agent confirms that it has taken
+// them.
 func (v version) steers() bool { return v.minor >= 5 }
 
 func parseVersion(text string) (v version, err error) {
@@ -300,7 +305,8 @@ func (r reply) problem() error {
 
 var errNotAsked error = refusal{said: "the agent ended its turn and did not ask its model"}
 
-// give passes text to the agent, in the running turn or in a new turn. It returns when the model has answered.
+// give passes text to the agent, in the running turn or in a new turn. It returns when the model
+// has answered.
 func (a *agent) give(ctx context.Context, text string) error {
 	input := map[string]string{"user_input": text}
 	if a.runs() && a.version.steers() {
@@ -320,8 +326,9 @@ func (a *agent) give(ctx context.Context, text string) error {
 	return a.await(ctx, w)
 }
 
-// steer puts text into the running turn. The result over is true if the turn has ended before the agent got the text. If the agent has got
-// the text, but the turn ends without an answer to it, over is false and err is set. The next turn may still take such a text.
+// steer puts text into the running turn. The result over is true if the turn has ended before the
+// agent got the text. If the agent has got the text, but the turn ends without an answer to it,
+// over is false and err is set. The next turn may still take such a text.
 func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	w := a.offer("SteerInput")
 	r, err := a.call(ctx, "steer", input)
@@ -334,7 +341,8 @@ func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	return false, a.await(ctx, w)
 }
 
-// offer records that a text is on its way to the agent. The argument event is the name of the event that will show that the agent has it.
+// offer records that a text is on its way to the agent. The argument event is the name of the event
+// that will show that the agent has it.
 func (a *agent) offer(event string) *words {
 	w := &words{event: event}
 	a.update(func() { a.words = w })
@@ -347,7 +355,8 @@ func (a *agent) runs() bool {
 	return a.turn != nil && !a.turn.over
 }
 
-// await returns nil when the model has answered the text w, and an error if the turn ends before that.
+// await returns nil when the model has answered the text w, and an error if the turn ends before
+// that.
 func (a *agent) await(ctx context.Context, w *words) error {
 	if err := a.until(ctx, func() bool { return w.had || a.turn.over }); err != nil {
 		return err

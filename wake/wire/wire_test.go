@@ -217,7 +217,8 @@ func (p *place) wait(missed string, ready func() bool) {
 	}
 }
 
-// An agent that does not say when it takes a steer (1.4), or knows none, is given nothing while a turn runs.
+// An agent that does not say when it takes a steer (1.4), or knows none, is given nothing while a
+// turn runs.
 func TestAnAgentThatCannotBeSteeredIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"1.1 slow", "1.2 slow", "1.3 slow", "1.4 slow", wireagent.Legacy} {
@@ -384,7 +385,8 @@ func TestWhatAnAgentHasStartedEndsWithIt(t *testing.T) {
 	}
 }
 
-// heard lets a bridge hear what an agent says until its end, and gives the words that it was given before.
+// heard lets a bridge hear what an agent says until its end, and gives the words that it was given
+// before.
 func heard(t *testing.T, says io.Reader) (*agent, *words) {
 	t.Helper()
 	b := New(Config{OnState: func(State) {}})

@@ -1,5 +1,6 @@
-// Command noop is an MCP server with which bench compares c2c's server: noop <file>. Its tool noop only answers. Its tool
-// keep first appends a line to the file and syncs it, which is the least work of a tool that hands over mail.
+// Command noop is an MCP server with which bench compares c2c's server: noop <file>. Its tool noop
+// only answers. Its tool keep first appends a line to the file and syncs it, which is the least
+// work of a tool that hands over mail.
 package main
 
 import (

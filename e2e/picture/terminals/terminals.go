@@ -20,8 +20,8 @@ const (
 	gap                = 12
 )
 
-// Draw draws terminals of this many columns, side by side or, if stacked, one below the other. Lines that begin with a prompt
-// sign have another colour.
+// Draw draws terminals of this many columns, side by side or, if stacked, one below the other.
+// Lines that begin with a prompt sign have another colour.
 func Draw(columns int, stacked bool, panes ...Pane) []byte {
 	rows := 0
 	for i, pane := range panes {
