@@ -43,8 +43,8 @@ func TestTheDesignListsTheLayers(t *testing.T) {
 // A client with a protocol of its own registers itself, but only if a program links its package.
 func TestTheRingerLinksEveryClient(t *testing.T) {
 	var want strings.Builder
-	want.WriteString(`// This file is written by: go test ./cmd/c2c -run TestTheRingerLinksEveryClient -update (make docs).
-// It links the packages by which c2c wakes clients that have a protocol of their own.
+	want.WriteString(`// This file is written by make docs. It links the packages by which c2c wakes clients that have a
+// protocol of their own.
 
 package ringer
 

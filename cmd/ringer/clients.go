@@ -1,5 +1,5 @@
-// This file is written by: go test ./cmd/c2c -run TestTheRingerLinksEveryClient -update (make
-// docs). It links the packages by which c2c wakes clients that have a protocol of their own.
+// This file is written by make docs. It links the packages by which c2c wakes clients that have a
+// protocol of their own.
 
 package ringer
 

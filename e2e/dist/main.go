@@ -159,7 +159,7 @@ func (r *release) share(scratch string) error {
 	if err != nil {
 		return err
 	}
-	pages, err := fs.Glob(module, "docs/commands/*")
+	pages, err := fs.Glob(module, "docs/[ci]*/*") // docs/commands and docs/inside
 	if err != nil {
 		return err
 	}
