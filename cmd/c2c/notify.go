@@ -106,11 +106,11 @@ func (a asking) cancel(ctx context.Context, alias string) error {
 // await waits for the notice, takes it and prints it. If this process is killed, the notice comes
 // as mail.
 func (a asking) await(ctx context.Context, r owed.Request) error {
-	if !a.json {
-		fmt.Fprintf(a.stderr, "c2c: waiting until %s; Ctrl-C ends that\n", awaited(r))
-	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if !a.json { // now that Ctrl-C withdraws the request
+		fmt.Fprintf(a.stderr, "c2c: waiting until %s; Ctrl-C ends that\n", awaited(r))
+	}
 	checker := owed.NewRequestChecker(a.b.Registry, nil)
 	err := untilChanges(ctx, func() ([]string, error) { return a.look(ctx, checker, r) })
 	switch {
