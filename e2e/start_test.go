@@ -162,6 +162,10 @@ func TestAStartedSessionGoesOnWithItsOwnConversation(t *testing.T) {
 					p.WaitShown("Ask anything", "Said prompt-"+alias)
 				}
 				if c == lab.Gemini {
+					if len(more) > 0 {
+						p.WaitShown("Said prompt-" + alias) // it forgets what is typed before it shows the conversation
+					}
+					p.WaitShown("MCP server")
 					p.TypeSlowly()
 				}
 				model.Script(lab.Say("Said " + word))
