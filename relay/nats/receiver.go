@@ -45,6 +45,7 @@ func (r *receiver) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			r.giveBack()
 			return
 		case <-r.fresh:
 			r.asked, r.pause = 0, firstPause
@@ -137,5 +138,20 @@ func (r *receiver) packet(ctx context.Context, m *client.Msg) {
 	}
 	if err := r.conn.Publish(m.Reply, []byte(answer)); err != nil {
 		r.cfg.Log.Debug("a packet comes again", "err", err)
+	}
+}
+
+// giveBack rejects the packets that still wait here. So the hub sends them again as soon as this
+// host is back, and not after half a minute.
+func (r *receiver) giveBack() {
+	for {
+		select {
+		case m := <-r.msgs:
+			if m.Reply != "" {
+				r.conn.Publish(m.Reply, []byte("-NAK")) // if this answer is lost, the packet also comes again, but later
+			}
+		default:
+			return
+		}
 	}
 }
