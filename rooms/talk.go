@@ -109,6 +109,9 @@ func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 
 // begin finds the members to which a post goes. The caller must close p.room.
 func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (p *posting, err error) {
+	if b.Brief { // the receipt says whom the post wakes, so c2c has to know which clients live
+		b.Brief = false
+	}
 	p = &posting{b: b, look: b.Prober(), from: from, draft: d}
 	if err := broker.CheckSender(from, d.Message); err != nil {
 		return nil, err

@@ -665,6 +665,28 @@ func TestAPostThatWakesManyCountsForEach(t *testing.T) {
 	}
 }
 
+// A command in a shell does not find out which clients live, but the receipt of a post has to: it
+// does not say that the post wakes a session whose client has ended.
+func TestAReceiptInAShellDoesNotSayThatAPostWakesAnEndedSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	w.join("review", amber, birch)
+	err := w.Change(t.Context(), func(rows []sessions.Row) ([]sessions.Row, error) {
+		i := sessions.FindSID(rows, birch.ID)
+		rows[i].SetInteger("pid", 1073741901) // no process can have this id
+		rows[i].SetInteger("pid_start_time", 1)
+		return rows, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Brief = true
+	if r := w.draft(amber, Draft{Room: "review", Message: mail.Message{Content: "@birch, look"}}); len(r.Wakes) > 0 || !slices.Equal(r.Waits, []string{"birch"}) {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A claimed person does not let a stopped room go on.
 func TestOnlyAProvenPersonEndsTheCountOfWakes(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,6 @@ func (c *call) replyToMail(ctx context.Context, from sessions.Session, answered 
 // replyToPost posts the answer to a message that came from a room. The function show prints the
 // receipt.
 func (c *call) replyToPost(ctx context.Context, from sessions.Session, answered mail.Message, d *draft) (show func() error, err error) {
-	c.b.Brief = false // the receipt says whom the post wakes
 	r, err := rooms.ReplyToPost(ctx, c.b, from, answered, rooms.Draft{Message: d.message, Limit: rooms.LimitOf(c.getenv)})
 	return func() error { return c.showPosted(r) }, cli.WithHint(err, rooms.HintFor(err, mail.RoomOf(answered.To)))
 }

@@ -27,7 +27,6 @@ func newRoom(f *cli.Flags) *room {
 // send posts to a room. The argument alias is a member that the post wakes, or "".
 func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) error {
 	return d.send(ctx, c, c.words[1:], func(ctx context.Context, from sessions.Session) error {
-		c.b.Brief = false // the receipt says whom the post wakes, so Publish has to know which clients live
 		post := rooms.Draft{Room: name, To: alias, Message: d.message, Wake: r.wake, Reason: r.reason, Limit: rooms.LimitOf(c.getenv)}
 		receipt, err := rooms.Publish(ctx, c.b, from, post)
 		if err != nil {
