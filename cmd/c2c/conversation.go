@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -38,20 +37,18 @@ func search(c *call, f *cli.Flags) action {
 		if strings.TrimSpace(strings.Join(c.words, "")) == "" {
 			return fmt.Errorf("%w: which words?", errUsage)
 		}
-		if err := checkLimit(*limit); err != nil {
+		most, err := newest(*limit)
+		if err != nil {
 			return err
-		}
-		if *limit == 0 {
-			*limit = math.MaxInt
 		}
 		s, err := c.acting(ctx)
 		if err != nil {
 			return err
 		}
-		found, err := rooms.SearchPosts(ctx, c.b, s, c.words, max(*limit, *limit+1)) // without a limit the sum overflows
-		if len(found) > *limit {
-			found = found[:*limit]
-			fmt.Fprintf(c.stderr, "c2c: these are the newest %d; --limit 0 shows all\n", *limit)
+		found, err := rooms.SearchPosts(ctx, c.b, s, c.words, max(most, most+1)) // without a limit the sum overflows
+		if len(found) > most {
+			found = found[:most]
+			fmt.Fprintf(c.stderr, "c2c: these are the newest %d; --limit 0 shows all\n", most)
 		}
 		return errors.Join(c.show(append([]broker.Mail{}, found...), func() {
 			if len(found) > 0 && !c.forPerson(ctx) {

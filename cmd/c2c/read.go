@@ -238,14 +238,12 @@ func indented(m mail.Message) string {
 func history(c *call, f *cli.Flags) action {
 	limit, sent := f.Int("limit"), f.Bool("sent")
 	return func(ctx context.Context) error {
-		if err := checkLimit(*limit); err != nil {
+		most, err := newest(*limit)
+		if err != nil {
 			return err
 		}
-		if *limit == 0 {
-			*limit = math.MaxInt
-		}
 		if *sent {
-			return c.limited(ctx, func(ctx context.Context) error { return c.showSent(ctx, *limit) })
+			return c.limited(ctx, func(ctx context.Context) error { return c.showSent(ctx, most) })
 		}
 		_, m, err := c.mailbox(ctx)
 		if errors.Is(err, sessions.ErrNoSession) && c.session != "" { // the session is gone, but its archive stays
@@ -256,7 +254,7 @@ func history(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		found, err := m.Archive().History(ctx, *limit)
+		found, err := m.Archive().History(ctx, most)
 		if err != nil {
 			return err
 		}

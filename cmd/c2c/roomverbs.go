@@ -88,7 +88,7 @@ func (c *roomCall) run(ctx context.Context, name string) error {
 	as := strings.TrimSpace(name + " " + verb.takes)
 	usage := func(problem string) error {
 		err := fmt.Errorf("%w: %s c2c rooms %s", errUsage, problem, as)
-		sample := strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "NAME", "board", "WORDS", "build")
+		sample := strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet")
 		return cli.WithHint(err, "such as: c2c rooms "+sample.Replace(as)+"; c2c help rooms shows how")
 	}
 	switch {
@@ -367,5 +367,5 @@ func (c *roomCall) send(ctx context.Context, s sessions.Session) error {
 	if err != nil {
 		return err
 	}
-	return c.show(r, func() { c.printf("%s\n", r.String()) })
+	return c.showPosted(r)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -89,6 +90,14 @@ func checkLimit(n int) error {
 		return fmt.Errorf("%w: --limit %d: want 0 for all, or more", errUsage, n)
 	}
 	return nil
+}
+
+// newest returns how many messages the option --limit asks for. An option of 0 asks for all.
+func newest(limit int) (int, error) {
+	if limit == 0 {
+		return math.MaxInt, nil
+	}
+	return limit, checkLimit(limit)
 }
 
 func deadLetter(c *call, f *cli.Flags) action {
