@@ -7,7 +7,6 @@ package atomicfile
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -100,23 +99,6 @@ func (f *PrivateFile[T]) Change(ctx context.Context, edit func(*T) error) error 
 		}
 		return f.Dir.Replace(f.Name, after)
 	})
-}
-
-// FormatRows returns a list as JSON, with each row on its own line, so that a person can read the
-// file.
-func FormatRows[T any](rows []T) ([]byte, error) {
-	b := []byte{'['}
-	for i, row := range rows {
-		line, err := json.Marshal(row)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(b, '\n'), line...)
-	}
-	return append(b, "\n]"...), nil
 }
 
 // Read reads a file of at most limit bytes. If another user may read the file, or if the file is

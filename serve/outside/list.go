@@ -157,7 +157,19 @@ func (l *SenderList) change(ctx context.Context, edit func([]Sender) ([]Sender, 
 	})
 }
 
+// format returns the list as JSON, with each sender on its own line, so that a person can read the
+// file.
 func format(all []Sender) ([]byte, error) {
-	rows, err := atomicfile.FormatRows(all)
-	return append(rows, '\n'), err
+	b := []byte{'['}
+	for i, s := range all {
+		line, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, '\n'), line...)
+	}
+	return append(b, "\n]\n"...), nil
 }
