@@ -82,8 +82,8 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	}
 }
 
-// A look closes the lock file, and who waits for that looks again: so there is none while nothing
-// can come of it.
+// A look closes the lock file, and a process that waits for that looks again. So c2c does not look
+// while nothing can come of it.
 func TestAnAnswerInAnothersHandsIsAwaitedAtRest(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})

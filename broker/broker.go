@@ -4,11 +4,11 @@
 // to wake its client when mail waits; a ringer is a process that rings.
 //
 // Package sessions has the list of the sessions, and package inbox keeps their mail on disk. Of the
-// packages in this folder, owed knows what is owed, how it ends and who is told, and stops agents
-// that only answer each other; moves moves mail to another mailbox.
+// packages in this folder, owed knows what is owed, how that ends and whom c2c tells; it stops
+// agents that only answer each other; moves moves mail to another mailbox.
 //
 // Some more words: The facts of a session are a file for what its row in registry.json cannot hold
-// (package sessions/facts). A sweep ("c2c sweep") removes sessions that nobody uses and of whose
+// (sessions/facts.go). A sweep ("c2c sweep") removes sessions that nobody uses and of whose
 // client c2c sees no process. A host is another machine, and the relay is the process that carries
 // mail to hosts. The OCaml c2c is the program before this one.
 //

@@ -67,8 +67,8 @@ func TestASenderOutsideIsNotSweptAndNotEverybody(t *testing.T) {
 	}
 }
 
-// A service that only signs has no token for GET /events: who answers it is told that nobody reads
-// that.
+// A service that only signs has no token for GET /events. A session that answers the service is
+// told that nobody reads the answer.
 func TestAServiceThatSignsReadsNoAnswers(t *testing.T) {
 	w := newWorld(t)
 	birch := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"})

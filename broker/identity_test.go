@@ -589,7 +589,7 @@ type startedAs struct {
 func (s *startedAs) Environ(int) []string { return s.as }
 
 // A wire daemon hands its session on in the same way. The agent itself need not call anything of
-// c2c, so who calls first is not the agent: its process is the one that the daemon has started.
+// c2c, so the first caller is not the agent. The agent is the process that the daemon has started.
 func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
 	w := newTableWorld(t)
 	w.table[11] = sessions.Process{PID: 11, Parent: 10, Start: 11} // the agent

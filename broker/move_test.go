@@ -572,9 +572,9 @@ func TestMailIsMovedToWhoHasTheAliasByThen(t *testing.T) {
 	w.wantMail("third", "late")
 }
 
-// A sender that finds the receiver's row forgotten records that the mail is to move to who has the
-// alias now. When the receiver is back by then, its mail is where it belongs: moved to itself, it
-// would be removed as there already.
+// A sender that finds the receiver's row forgotten records that the mail is to move to the session
+// that has the alias now. If the receiver is back by then, its mail is where it belongs: moved to
+// itself, it would be removed as there already.
 func TestMailIsNotMovedToItself(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)

@@ -296,8 +296,8 @@ func TestObligationsMoveWithTheirRoot(t *testing.T) {
 func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]func(w *world){
-		"by who looks all the time": func(w *world) { w.look(owed.NewChecker(w.Registry)) },
-		"by a command":              (*world).once,
+		"by a process that looks all the time": func(w *world) { w.look(owed.NewChecker(w.Registry)) },
+		"by a command":                         (*world).once,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,6 @@
-// This part finds the process and the user at one end of a TCP connection, on Linux. It is not part
-// of procstat, because the program c2c links procstat: c2c does not need package sockets, and would
-// pay for its imports at every start.
+// This part finds the process and the user at one end of a TCP connection, on Linux. It is not in
+// internal/proc, because the program c2c links that package and would pay for these imports at
+// every start.
 
 package serve
 

@@ -127,7 +127,7 @@ func (t *takingRoot) takeSessions(ctx context.Context, dry bool) error {
 		known[r.SID()] = mail.ValidName(r.SID()) // a row with another id stays in the file of the old root
 	}
 	for _, sid := range sessions.AddMissing(sids, slices.Sorted(maps.Keys(known))...) {
-		if valid, is := known[sid]; is && !valid {
+		if valid, has := known[sid]; has && !valid {
 			continue
 		}
 		box, err := t.from.Mailbox(sid)

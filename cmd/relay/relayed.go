@@ -1,10 +1,10 @@
-// Package relayed runs c2c relay: one process that carries mail to other machines and from them,
+// Package relay runs c2c relay: one process that carries mail to other machines and from them,
 // for all roots and all paired hosts of a user. It also has the commands that start, stop and query
 // this process, and that pair hosts.
 //
-// Beside the files of package hosts, <state directory>/relay has:
+// Beside the files of package relay in the folder relay, <state directory>/relay has:
 //
-//	relay.lock, .pid, .log  see package daemon
+//	relay.lock, .pid, .log  see package internal/daemon
 //	relay.sock              the socket over which `c2c relay --stdio` reaches the relay
 //	links.json              the last state of the link to each host; it means nothing while no relay runs
 //	wanted.lock             a process closes it to make the relay check the roots

@@ -1,4 +1,4 @@
-// Package procstat reads what Linux says in /proc about processes: their state, owner, open files,
+// Package proc reads what Linux says in /proc about processes: their state, owner, open files,
 // sockets and terminals.
 package proc
 

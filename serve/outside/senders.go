@@ -1,4 +1,4 @@
-// Package senders keeps the list of programs and services outside c2c that may write to sessions
+// Package outside keeps the list of programs and services outside c2c that may write to sessions
 // over HTTP, with the key of each.
 //
 // A sender shows a token, or signs its requests. A bridge is a sender that passes on the messages

@@ -17,7 +17,7 @@ import (
 )
 
 // A session that runs keeps its root, wherever its client and its commands are. So a caller's root
-// is first looked up by who calls, and only a caller that no session owns gets the root of its
+// is first looked up by the caller, and only a caller that no session owns gets the root of its
 // working directory. The directory Pointers makes that possible without a search: it has a file for
 // each client process, and for the client's id of a session that shares a process or whose hooks
 // run the script.
@@ -63,7 +63,7 @@ func (p pointer) text() string {
 func parsePointer(text string) (p pointer) {
 	mailbox, rest, _ := strings.Cut(text, "\n")
 	words := strings.SplitN(strings.TrimSuffix(rest, "\n"), " ", 4)
-	if len(words) < 4 { // an older version wrote only the mailbox
+	if len(words) < 4 { // not of this form
 		return p
 	}
 	p = pointer{mailbox: mailbox, client: words[0]}

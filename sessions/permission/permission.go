@@ -3,10 +3,10 @@
 // Channels reference, "Relay permission prompts".
 //
 // The MCP server of the asking session writes a request (Ask). A person decides (Decide) at a
-// terminal, on the page, or through a program that may give verdicts (package senders). The server
-// sends the verdict to the client, and records that the verdict was sent (Settle). The first answer
-// wins, also if it comes in the client's own dialog. There is no default verdict: a request may
-// expire without one.
+// terminal, on the page, or through a program that may give verdicts (package serve/outside). The
+// server sends the verdict to the client, and records that the verdict was sent (Settle). The first
+// answer wins, also if it comes in the client's own dialog. There is no default verdict: a request
+// may expire without one.
 //
 // All data is in files, in <root>/permission. Any number of processes may use them at once:
 //

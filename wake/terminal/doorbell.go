@@ -20,7 +20,7 @@ const (
 // Doorbell rings one client.
 type PaneDoorbell struct {
 	Pane    Pane
-	Client  string // the client's name, which tells package screen how the client draws its prompt
+	Client  string // the client's name, by which c2c knows how the client draws its prompt
 	Process int    // the client's process
 	Getenv  func(string) string
 

@@ -1,7 +1,7 @@
-// Package pty runs a client, that is, an AI program, in a terminal of its own inside the person's
-// terminal. It passes the person's keys to the client and the client's output to the person, byte
-// for byte. It also passes on the terminal's size, the exit status, signals and suspension. It
-// writes nothing to disk.
+// Package terminal runs a client, that is, an AI program, in a terminal of its own inside the
+// person's terminal. It passes the person's keys to the client and the client's output to the
+// person, byte for byte. It also passes on the terminal's size, the exit status, signals and
+// suspension. It writes nothing to disk.
 package terminal
 
 import (
@@ -37,7 +37,7 @@ type Config struct {
 	Env     []string
 	Dir     string
 	In, Out *os.File // the input and output of the person's terminal
-	// Client is the client's name, from which package screen knows how the client draws its prompt.
+	// Client is the client's name, by which c2c knows how the client draws its prompt.
 	Client string
 }
 

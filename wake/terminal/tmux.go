@@ -116,7 +116,7 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 // typed returns the latest time at which a person may have typed. For each attached terminal tmux
 // keeps the time of the last key of any kind, in whole seconds. Terminals that show another pane do
 // not count. tmux keeps no time for keys from `tmux send-keys` or from a terminal in control mode:
-// mux notices such keys only when the client reads them.
+// c2c notices such keys only when the client reads them.
 func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	out, err := t.cmd.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
 	if err != nil {

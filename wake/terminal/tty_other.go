@@ -10,7 +10,7 @@ import (
 	"c2c/wake"
 )
 
-// readProcess returns an error, so that mux types nothing: this system does not show which terminal
+// readProcess returns an error, so that c2c types nothing: this system does not show which terminal
 // a process has.
 func readProcess(int) (proc.Stat, error) {
 	return proc.Stat{}, fmt.Errorf("%w: this system does not show which terminal a process has", wake.ErrUnreachable)
