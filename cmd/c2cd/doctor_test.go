@@ -575,6 +575,12 @@ func startFakeServer(t *testing.T, home string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Process.Kill(); server.Wait() })
+	// A process has no arguments yet in a moment of its start. Once it reads, it has them.
+	writer, err := os.OpenFile(filepath.Join(home, "mcp"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { writer.Close() })
 	return server
 }
 
