@@ -15,24 +15,23 @@ import (
 	"c2c/wake/terminal"
 )
 
-// background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that these
-// three have in common.
+// background is what c2c serve, c2c wake or c2c wire-daemon starts and stops: a part of the daemon,
+// or the process of an agent.
 type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
-	// status describes the daemon's state. up is false if the daemon does not run or does not
-	// answer.
+	// status describes its state. up is false if it does not run or does not answer.
 	status(ctx context.Context) (st printer, up bool, err error)
-	// reuse is for a restart: it may take settings that the person has not typed from the running
-	// daemon.
-	reuse() error
+	// again is for a restart: it ends what runs, and may take settings that the person has not typed
+	// from there.
+	again(ctx context.Context) error
 }
 
 type printer interface{ Print(io.Writer) }
 
-// daemonVerb runs a verb that is common to all daemons.
-func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON bool) error {
+// backgroundVerb runs a verb that is common to all of these.
+func (a *app) backgroundVerb(ctx context.Context, d background, verb string, asJSON bool) error {
 	switch verb {
 	case "run":
 		return d.run(ctx)
@@ -41,10 +40,7 @@ func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON 
 	case "stop":
 		return d.stop(ctx)
 	case "restart":
-		if err := d.reuse(); err != nil {
-			return err
-		}
-		if err := d.stop(ctx); err != nil {
+		if err := d.again(ctx); err != nil {
 			return err
 		}
 		return d.start(ctx)
@@ -55,15 +51,15 @@ func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON 
 		}
 		return a.printStatus(st, up, asJSON)
 	}
-	return nil // package cli has no other verb for a daemon
+	return nil // package cli has no other verb for them
 }
 
-// errDown means that a daemon does not run, or does not answer. c2cd does not print it, because the
+// errDown means that something does not run, or does not answer. c2cd does not print it, because the
 // status shows it already.
-var errDown = errors.New("no daemon")
+var errDown = errors.New("it does not run")
 
-// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that a
-// script can test the exit status.
+// printStatus prints a status. It returns errDown unless up is true, so that a script can test the
+// exit status.
 func (a *app) printStatus(st printer, up, asJSON bool) error {
 	if asJSON {
 		if err := cli.JSON(a.stdout, st); err != nil {
@@ -78,44 +74,62 @@ func (a *app) printStatus(st printer, up, asJSON bool) error {
 	return nil
 }
 
-// startDaemon starts a daemon and prints that it runs.
-func (a *app) startDaemon(ctx context.Context, d daemon.Daemon, dir string, env []string, args ...string) error {
-	pid, err := d.Start(ctx, dir, env, args...)
+// startPart switches a part on, and prints that it runs.
+func (a *app) startPart(ctx context.Context, p daemon.Part, r daemon.Record) error {
+	pid, err := 0, p.CheckHere()
 	if err == nil {
-		fmt.Fprintf(a.stdout, "%s runs, process %d\n", d.What, pid)
+		pid, err = p.Start(ctx, r, false)
+	}
+	return a.sayRuns(p.Name, "runs", pid, err)
+}
+
+func (a *app) sayRuns(what, runs string, pid int, err error) error {
+	if err == nil {
+		fmt.Fprintf(a.stdout, "%s %s, process %d\n", what, runs, pid)
 	}
 	return err
 }
 
-// stopDaemon stops a daemon and prints whether one ran.
-func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
-	ran, err := d.Stop(ctx)
+// sayEnded prints whether something has ended, or did not run.
+func (a *app) sayEnded(what string, ran bool, err error) error {
 	switch {
 	case err != nil:
 	case ran:
-		fmt.Fprintf(a.stdout, "%s ended\n", d.What)
+		fmt.Fprintf(a.stdout, "%s ended\n", what)
 	default:
-		fmt.Fprintf(a.stdout, "no %s runs\n", d.What)
+		fmt.Fprintf(a.stdout, "no %s runs\n", what)
 	}
 	return err
 }
 
-// daemonEnv returns the environment for a daemon: the variables that name directories, and the
-// variables named in more.
-func daemonEnv(more ...string) []string {
+// runPart runs the daemon in this process, with a part on that is switched back at the end.
+func (a *app) runPart(ctx context.Context, p daemon.Part, r daemon.Record) error {
+	if err := p.Free(); err != nil {
+		return err
+	}
+	now, before, err := p.On(ctx, r, true)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.work(ctx, p.Daemon), p.Back(ctx, now, before))
+}
+
+// partEnv returns the environment for a part of the daemon: the variables that name directories, and
+// the variables named in more.
+func partEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
 	return daemon.SafeEnv(os.Environ(), append(more, terminal.PaneEnv()...))
 }
 
-// createsRoot reports whether a daemon's verb may create the root. The other verbs query the
-// daemon, or stop it.
+// createsRoot reports whether a verb may create the root. The other verbs query what runs, or stop
+// it.
 func createsRoot(verb string) bool { return slices.Contains([]string{"run", "start", "restart"}, verb) }
 
-// openDaemon opens the root for a daemon's verb. It returns nil if there is no root and the verb
-// does not need one.
-func (a *app) openDaemon(verb string) (*broker.Broker, error) {
+// openFor opens the root for a verb. It returns nil if there is no root and the verb does not need
+// one.
+func (a *app) openFor(verb string) (*broker.Broker, error) {
 	switch {
 	case createsRoot(verb):
 		return a.open(a.log)

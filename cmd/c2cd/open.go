@@ -42,7 +42,7 @@ func (c *call) openPage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
+	code, err := page.NewCode(d.Files, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
 	if err != nil {
 		return fmt.Errorf("make a link: %w", err)
 	}
@@ -61,10 +61,7 @@ func (c *call) openPage(ctx context.Context) error {
 
 // running returns the address at which the daemon listens; an error if it does not run.
 func (d *httpDaemon) running() (at serve.At, err error) {
-	pid := 0
-	if d.Dir != nil {
-		pid, err = d.PID()
-	}
+	pid, err := d.PID()
 	if err == nil && pid != 0 {
 		at, err = serve.ReadAt(d.State)
 	}

@@ -15,7 +15,7 @@ import (
 // relay runs c2c relay.
 func (c *call) relay(ctx context.Context, v cli.Verb) error {
 	err := relay.Run(ctx, relay.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Environ: os.Environ(), Cwd: c.cwd,
-		C2C: c.c2c, Log: c.log, Person: c.personAnywhere}, v, c.args)
+		C2C: c.c2c, Log: c.log, Work: c.runPart, Person: c.personAnywhere}, v, c.args)
 	if errors.Is(err, relay.ErrDown) {
 		return errDown
 	}

@@ -65,7 +65,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	l := outside.OpenSenders(d.Dir, time.Now)
+	l := outside.OpenSenders(d.Files, time.Now)
 	switch verb {
 	case "deny":
 		return c.denySender(ctx, l, words[1:], *asJSON)
@@ -136,7 +136,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if runs, err := d.Runs(); err == nil && !runs {
 		fmt.Fprintln(c.stderr, "c2c: the daemon that listens there does not run yet: c2c serve start")
 	}
-	a := allowed{Name: s.Name, To: s.To, URL: outside.URL(d.Dir, s)}
+	a := allowed{Name: s.Name, To: s.To, URL: outside.URL(d.Files, s)}
 	if s.Scheme == "" {
 		a.Token = key
 	} else {
@@ -228,8 +228,8 @@ func (c *call) listSenders(asJSON bool) error {
 	}
 	defer d.Close()
 	rows, refused := []outside.Listed{}, outside.Refusal{}
-	if d.Dir != nil {
-		l := outside.OpenSenders(d.Dir, time.Now)
+	if d.Files != nil {
+		l := outside.OpenSenders(d.Files, time.Now)
 		if rows, err = l.Listed(); err != nil {
 			return err
 		}

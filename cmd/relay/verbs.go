@@ -16,6 +16,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/project"
 	"c2c/relay"
@@ -32,6 +33,8 @@ type Program struct {
 	Cwd            string
 	C2C            string // path of the c2c in the directory of this program
 	Log            *slog.Logger
+	// Work runs the daemon in this process, with a part on.
+	Work func(context.Context, daemon.Part, daemon.Record) error
 	// Person returns nil if a person has typed the command. The argument does completes the error
 	// "only a person ...".
 	Person func(ctx context.Context, does string) error
@@ -51,7 +54,7 @@ type call struct {
 	in                               *bufio.Reader // reads the typed lines
 	as, name, projects, aliases, ssh *string
 	members, listen, url, ca         *string
-	yes, dry, unit, asJSON           *bool
+	yes, dry, asJSON                 *bool
 }
 
 // Run runs c2c relay. The arguments args are the words and options that follow the word relay.
@@ -67,8 +70,6 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 		return err
 	}
 	switch verb = strings.TrimSpace(verb); {
-	case verb == "" && *c.unit:
-		return c.printUnit()
 	case verb == "":
 		return fmt.Errorf("%w: relay needs a verb: %s", cli.ErrUsage, strings.Join(strings.Fields(v.First), ", "))
 	case len(words) != len(strings.Fields(own.Args)) && verb != "hub" && verb != "pair" || len(words) > 1 && verb == "pair":
@@ -111,12 +112,12 @@ func (p Program) bind(own cli.Verb) *call {
 		return new(bool)
 	}
 	return &call{Program: p, Flags: f, in: bufio.NewReader(p.Stdin), as: text("as"), name: text("name"), projects: text("projects"), aliases: text("aliases"),
-		members: text("hosts"), listen: text("listen"), url: text("url"), ca: text("ca"), ssh: text("ssh"), yes: flag("yes"), dry: flag("dry-run"), unit: flag("unit"), asJSON: flag("json")}
+		members: text("hosts"), listen: text("listen"), url: text("url"), ca: text("ca"), ssh: text("ssh"), yes: flag("yes"), dry: flag("dry-run"), asJSON: flag("json")}
 }
 
 // inside runs the verbs that only ssh and c2c call.
 func (p Program) inside(ctx context.Context, args []string) (done bool, err error) {
-	if len(args) == 0 || args[0] != "--stdio" && args[0] != "exchange" && args[0] != "want" {
+	if len(args) == 0 || args[0] != "--stdio" && args[0] != "exchange" {
 		return false, nil
 	}
 	r, err := Open(p.Getenv, true)
@@ -124,20 +125,8 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 		return true, err
 	}
 	defer r.Close()
-	switch args[0] {
-	case "--stdio":
+	if args[0] == "--stdio" {
 		return true, r.Stdio(ctx, p.Environ, os.Stdin, os.Stdout)
-	case "want":
-		ctx, cancel := context.WithTimeout(ctx, broker.WantTime)
-		defer cancel()
-		err = r.Want(ctx, p.Environ)
-		switch {
-		case errors.Is(err, ErrStopped):
-			_, err = io.WriteString(p.Stdout, broker.SaysStopped)
-		case errors.Is(err, context.DeadlineExceeded): // the relay goes on starting
-			err = nil
-		}
-		return true, err
 	}
 	var e Exchange
 	if err := json.NewDecoder(io.LimitReader(p.Stdin, 64<<10)).Decode(&e); err != nil {
@@ -180,14 +169,13 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 	case "status":
 		return c.status()
 	case "run":
-		h := &Host{Relay: c.r, Getenv: c.Getenv, Log: c.Log, Now: time.Now}
-		return h.Run(ctx)
+		return c.Work(ctx, c.r.Part, daemon.Record{Env: daemon.SafeEnv(c.Environ, Settings())})
 	case "start":
 		return c.start(ctx)
 	case "stop":
 		return c.stop(ctx)
 	case "restart":
-		if err := c.stop(ctx); err != nil {
+		if _, err := c.r.Daemon.Stop(ctx); err != nil {
 			return err
 		}
 		return c.start(ctx)
@@ -214,7 +202,10 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 func (c *call) hosts() *relay.HostList { return c.r.Hosts(time.Now) }
 
 func (c *call) start(ctx context.Context) error {
-	pid, started, err := c.r.Start(ctx, c.Environ)
+	if err := c.r.CheckHere(); err != nil {
+		return err
+	}
+	pid, started, err := c.r.Start(ctx, c.Environ, false)
 	if err != nil {
 		return err
 	}
@@ -227,12 +218,9 @@ func (c *call) start(ctx context.Context) error {
 }
 
 func (c *call) stop(ctx context.Context) error {
-	ran := false
-	if c.r.Dir != nil {
-		var err error
-		if ran, err = c.r.Stop(ctx); err != nil {
-			return err
-		}
+	ran, err := c.r.End(ctx, daemon.Off)
+	if err != nil {
+		return err
 	}
 	if ran {
 		fmt.Fprintln(c.Stdout, "relay ended; mail for other machines waits until c2c relay start")
