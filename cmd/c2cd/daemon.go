@@ -85,7 +85,7 @@ func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 	}
 	return d.Work(ctx, daemon.Work{
 		Log: a.log, Version: broker.Version, Build: proc.OwnBuildID(),
-		Begin: func() error { return reapServe(ctx, a.getenv) },
+		Begin: func() { a.reapServe(ctx) },
 		Needed: func(name string, r daemon.Record) bool {
 			p, root, known := find(name)
 			return known && (p.needed == nil || p.needed(r, root))
@@ -103,6 +103,9 @@ func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 
 // daemonVerbs runs the verbs of c2c daemon.
 func (a *call) daemonVerbs(ctx context.Context) error {
+	if slices.Equal(a.args, []string{"want"}) { // only c2c itself calls this
+		return a.wantDaemon(ctx)
+	}
 	unit, asJSON := a.Bool("unit"), a.Bool("json")
 	verbs, err := a.words()
 	if err != nil {
@@ -123,8 +126,6 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 	}
 	defer d.Close()
 	switch verbs[0] {
-	case "want":
-		return a.wantDaemon(ctx, d)
 	case "log":
 		return printLog(a.stdout, d)
 	case "stop":
@@ -166,7 +167,12 @@ func (a *app) resume(ctx context.Context, d daemon.Daemon) error {
 }
 
 // wantDaemon runs "c2cd daemon want", by which a process of c2c has the daemon do what is needed.
-func (a *app) wantDaemon(ctx context.Context, d daemon.Daemon) error {
+func (a *app) wantDaemon(ctx context.Context) error {
+	d, err := openDaemon(a.getenv, false)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
 	ctx, cancel := context.WithTimeout(ctx, broker.WantTime)
 	defer cancel()
 	said, err := relay.Want(ctx, a.getenv, os.Environ())

@@ -149,14 +149,15 @@ func (d *httpDaemon) Reap(ctx context.Context) (bool, error) {
 }
 
 // reapServe is Reap for the daemon itself.
-func reapServe(ctx context.Context, getenv func(string) string) error {
-	d, err := openHTTP(getenv, false)
-	if err != nil || d.State == nil {
-		return err
+func (a *app) reapServe(ctx context.Context) {
+	d, err := openHTTP(a.getenv, false)
+	if err == nil && d.State != nil {
+		defer d.Close()
+		_, err = serve.Reap(ctx, d.State, func() (bool, error) { return false, nil })
 	}
-	defer d.Close()
-	_, err = serve.Reap(ctx, d.State, func() (bool, error) { return false, nil })
-	return err
+	if err != nil {
+		a.log.Warn("where the last HTTP daemon has listened may be shown still", "err", err)
+	}
 }
 
 // httpDaemon opens the files of the daemon, for a verb.

@@ -19,7 +19,7 @@ type Work struct {
 	Log            *slog.Logger
 	Version, Build string
 	// Begin, if set, is called before the first part begins, when no other daemon runs.
-	Begin func() error
+	Begin func()
 	// Needed reports whether there still is what a part is for. If not, the daemon switches it off.
 	Needed func(name string, r Record) bool
 	// Run runs a part until ctx ends. It calls ready when the part does its work. If Run returns
@@ -58,12 +58,11 @@ func (d Daemon) Work(ctx context.Context, w Work) error {
 	h := &host{Daemon: d, Work: w, parts: map[string]*active{},
 		about: Running{Version: w.Version, Build: w.Build, Namespace: namespace(), Started: time.Now().UTC().Truncate(time.Second)}}
 	d.Prepare = func() error {
-		err := atomicfile.UnlessAbsent(d.Dir.Remove(runningFile)) // of a daemon that was killed
-		if err == nil && w.Begin != nil {
-			err = w.Begin()
-		}
-		if err != nil {
+		if err := atomicfile.UnlessAbsent(d.Dir.Remove(runningFile)); err != nil { // of a daemon that was killed
 			return err
+		}
+		if w.Begin != nil {
+			w.Begin()
 		}
 		return d.change(ctx, func(*Switches) {}) // makes the lock file, so that it can be watched
 	}

@@ -227,10 +227,13 @@ func (d Daemon) Halt(ctx context.Context) (ran bool, err error) {
 	if d.Dir == nil {
 		return false, nil
 	}
-	if err := d.change(ctx, func(s *Switches) { s.Stopped = true }); err != nil {
-		return false, err
+	if ran, err = d.Runs(); err == nil {
+		err = d.change(ctx, func(s *Switches) { s.Stopped = true })
 	}
-	return d.Stop(ctx)
+	if err == nil {
+		_, err = d.Stop(ctx)
+	}
+	return ran, err
 }
 
 // Remove ends the daemon and removes its files. If leaveStopped is true, it leaves a record that the
