@@ -5,12 +5,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -25,11 +27,13 @@ import (
 // part is one part of the daemon. If each root has one, the root is behind the word in its name.
 type part struct {
 	word, name string
-	// needed reports whether there still is what the part is for; nil: always.
-	needed func(r daemon.Record, root string) bool
-	// run does the work until ctx ends, and calls ready when it does it. The app has the environment
-	// of the shell that has switched the part on.
-	run func(ctx context.Context, a *app, r daemon.Record, root string, ready func()) error
+	stopped    daemon.State // what it is after a person has stopped it
+	then       string       // what a person reads then
+	// needed returns an error if what the part is for is not there (any more); nil: it always is.
+	needed func(r daemon.Record, root string) error
+	// does works until ctx ends, and calls ready when it does its work. The app has the environment of
+	// the shell that has switched the part on.
+	does func(ctx context.Context, a *app, r daemon.Record, root string, ready func()) error
 }
 
 const (
@@ -40,19 +44,27 @@ const (
 // parts has all parts of the daemon.
 func parts() []part {
 	return []part{
-		{servePart, "HTTP daemon", nil, runServe},
-		{relay.Name, "relay", func(r daemon.Record, _ string) bool { return relay.IsPaired(r.Getenv) },
+		{servePart, "HTTP daemon", "", "", nil, runServe},
+		{wakePart, "wake daemon", "", "", func(_ daemon.Record, root string) error { return missing(root) }, runWake},
+		{relay.Name, "relay", daemon.Off, "; mail for other machines waits until c2c relay start",
+			func(r daemon.Record, _ string) error { return relay.NeedHost(r.Getenv) },
 			func(ctx context.Context, a *app, r daemon.Record, _ string, ready func()) error {
 				return relay.RunPart(ctx, a.getenv, r.Env, a.log, ready)
 			}},
-		{wakePart, "wake daemon", func(_ daemon.Record, root string) bool { return isThere(root) }, runWake},
 	}
 }
 
-func isThere(path string) bool { _, err := os.Stat(path); return !os.IsNotExist(err) }
+// missing returns an error if there is no file at a path.
+func missing(path string) error {
+	_, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
 
-// find returns a part by its name in the daemon, and its root. After an update to an older c2c, the
-// part may be unknown.
+// find returns a part by its name in the daemon, and its root. A newer c2c may have switched on a part
+// that is unknown here.
 func find(name string) (p part, root string, known bool) {
 	word, root, _ := strings.Cut(name, " ")
 	all := parts()
@@ -72,11 +84,13 @@ func openDaemon(getenv func(string) string, create bool) (daemon.Daemon, error) 
 	return daemon.Open(state, create)
 }
 
-// partOf returns a part as commands see it. root is "" unless each root has one.
-func partOf(d daemon.Daemon, word, root string) daemon.Part {
+// verbsOf returns the verbs of a part. root is "" unless each root has one.
+func (a *app) verbsOf(d daemon.Daemon, word, root string) partVerbs {
 	p, _, _ := find(word)
-	return daemon.Part{Daemon: d, ID: strings.TrimSpace(word + " " + root), Name: p.name}
+	return partVerbs{Part: daemon.Part{Daemon: d, ID: strings.TrimSpace(word + " " + root), Name: p.name}, part: p, a: a}
 }
+
+func (p *partVerbs) root() string { _, root, _ := strings.Cut(p.ID, " "); return root }
 
 // work makes this process the daemon.
 func (a *app) work(ctx context.Context, d daemon.Daemon) error {
@@ -88,11 +102,11 @@ func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 		Begin: func() { a.reapServe(ctx) },
 		Needed: func(name string, r daemon.Record) bool {
 			p, root, known := find(name)
-			return known && (p.needed == nil || p.needed(r, root))
+			return known && (p.needed == nil || p.needed(r, root) == nil)
 		},
 		Run: func(ctx context.Context, name string, r daemon.Record, ready func()) error {
 			p, root, _ := find(name)
-			return p.run(ctx, &app{getenv: r.Getenv, log: a.log, c2c: a.c2c, cwd: "/"}, r, root, ready)
+			return p.does(ctx, &app{getenv: r.Getenv, log: a.log, c2c: a.c2c, cwd: "/"}, r, root, ready)
 		},
 		Explain: func(err error) string {
 			f := cli.FailureOf("", err)
@@ -130,7 +144,7 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 		return printLog(a.stdout, d)
 	case "stop":
 		ran, err := d.Halt(ctx)
-		return a.sayEnded(d.What, ran, err)
+		return a.sayEnded(d.What, "", ran, err)
 	case "restart":
 		if _, err := d.Stop(ctx); err != nil {
 			return err
@@ -142,10 +156,7 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 		return a.work(ctx, d)
 	}
 	st, err := lookDaemon(d, a.c2c+"d")
-	if err != nil {
-		return err
-	}
-	return a.printStatus(st, st.PID != 0, *asJSON)
+	return a.printStatus(st, st.PID != 0, err, *asJSON)
 }
 
 // resume starts the daemon with all parts that are on.
@@ -188,50 +199,38 @@ func (a *app) wantDaemon(ctx context.Context) error {
 
 // daemonStatus is the daemon's state as other processes see it.
 type daemonStatus struct {
-	PID     int          `json:"pid,omitempty"` // 0: no daemon runs
-	Stopped bool         `json:"stopped,omitempty"`
-	Version string       `json:"version,omitempty"`
-	Build   string       `json:"build,omitempty"`
-	Other   bool         `json:"other_build,omitempty"` // it runs another build than the installed c2c
-	Away    bool         `json:"other_sandbox,omitempty"`
-	Started time.Time    `json:"started_at,omitzero"`
-	Log     string       `json:"log,omitempty"`
-	Parts   []partStatus `json:"parts"`
-}
-
-// partStatus is the state of a part: on, if it is on and no daemon runs.
-type partStatus struct {
-	Name  string       `json:"name"`
-	State daemon.State `json:"state"`
-	Since time.Time    `json:"since,omitzero"`
-	Error string       `json:"error,omitempty"`
+	PID            int    `json:"pid,omitempty"` // 0: no daemon runs
+	Stopped        bool   `json:"stopped,omitempty"`
+	Other          bool   `json:"other_build,omitempty"` // it runs another build than the installed c2c
+	Log            string `json:"log,omitempty"`
+	daemon.Running        // if no daemon runs, it has the parts that are on
+	away           error  // it was started in another sandbox
 }
 
 // lookDaemon finds the daemon's state. The argument installed is the path of the installed program,
 // whose build it compares with the daemon's.
 func lookDaemon(d daemon.Daemon, installed string) (st daemonStatus, err error) {
-	st.Parts = []partStatus{}
 	s, err := d.Switches()
+	st.Parts = map[string]daemon.Active{}
 	if err != nil || d.Dir == nil {
 		return st, err
 	}
-	r, up, err := d.Running()
-	if err == nil && up {
+	up := false
+	if st.Running, up, err = d.Running(); err == nil && up {
 		st.PID, err = d.PID()
 	}
-	st.Stopped, st.Version, st.Build, st.Started, st.Log = s.Stopped, r.Version, r.Build, r.Started, d.Log()
-	build := proc.BuildID(installed)
-	st.Other = r.Build != "" && build != "" && r.Build != build
-	st.Away = d.CheckHere() != nil
+	parts := map[string]daemon.Active{}
 	for _, name := range s.On() {
-		one := partStatus{Name: name, State: daemon.On}
-		if a, is := r.Parts[name]; is {
-			one = partStatus{name, a.State, a.Since, a.Error}
-		}
-		st.Parts = append(st.Parts, one)
+		parts[name] = daemon.Active{State: daemon.On}
 	}
+	maps.Copy(parts, st.Parts)
+	build := proc.BuildID(installed)
+	st.Stopped, st.Log, st.Parts, st.away = s.Stopped, d.Log(), parts, d.CheckHere()
+	st.Other = st.Build != "" && build != "" && st.Build != build
 	return st, err
 }
+
+func (st daemonStatus) names() []string { return slices.Sorted(maps.Keys(st.Parts)) }
 
 // Print writes the status for a person.
 func (st daemonStatus) Print(w io.Writer) {
@@ -248,16 +247,16 @@ func (st daemonStatus) Print(w io.Writer) {
 	if warn := st.warning(); warn != "" {
 		fmt.Fprintln(w, warn)
 	}
-	for _, p := range st.Parts {
-		fmt.Fprintf(w, "%s: %s\n", p.Name, p.says())
+	for _, name := range st.names() {
+		fmt.Fprintf(w, "%s: %s\n", name, says(st.Parts[name]))
 	}
 }
 
-func (p partStatus) says() string {
-	if p.Error != "" {
-		return string(p.State) + ", and begins again: " + p.Error
+func says(a daemon.Active) string {
+	if a.Error != "" {
+		return string(a.State) + ", and begins again: " + a.Error
 	}
-	return string(p.State)
+	return string(a.State)
 }
 
 // warning says what is wrong with a daemon that runs.
@@ -265,8 +264,8 @@ func (st daemonStatus) warning() string {
 	switch {
 	case st.Other:
 		return "it is another build of c2c than the one that is installed: c2c daemon restart"
-	case st.Away:
-		return "it was started in another sandbox or container, and sees only that: c2c daemon restart"
+	case st.away != nil:
+		return st.away.Error()
 	}
 	return ""
 }
@@ -281,14 +280,13 @@ func (c Checkup) checkDaemon() []format.Finding {
 	defer d.Close()
 	st, err := lookDaemon(d, c.Program+"d")
 	f.Path = st.Log
-	var names, failed []string
-	for _, p := range st.Parts {
-		names = append(names, p.Name)
-		if p.State == daemon.Failed {
-			failed = append(failed, p.Name+" has "+p.says())
+	var failed []string
+	for _, name := range st.names() {
+		if a := st.Parts[name]; a.State == daemon.Failed {
+			failed = append(failed, name+" has "+says(a))
 		}
 	}
-	on := strings.Join(names, ", ")
+	on := strings.Join(st.names(), ", ")
 	switch {
 	case err != nil:
 		return []format.Finding{format.Failed(f.Part, f.Path, err)}
@@ -350,7 +348,7 @@ func (s Setup) endDaemon(ctx context.Context, dry bool) error {
 	if err == nil && !dry {
 		// Machines that are paired may connect, and other sessions that still run have mail for
 		// them: neither starts it again.
-		_, err = d.Remove(ctx, relay.IsPaired(s.Getenv))
+		_, err = d.Remove(ctx, relay.NeedHost(s.Getenv) == nil)
 	}
 	if err == nil && pid != 0 {
 		fmt.Fprintf(s.Stdout, "the daemon ends (process %d)\n", pid)

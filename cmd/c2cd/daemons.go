@@ -15,44 +15,33 @@ import (
 	"c2c/wake/terminal"
 )
 
-// background is what c2c serve, c2c wake or c2c wire-daemon starts and stops: a part of the daemon,
-// or the process of an agent.
+// background is what c2c serve, wake, relay or wire-daemon starts and stops: a part of the daemon, or
+// the process of an agent.
 type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
-	// status describes its state. up is false if it does not run or does not answer.
-	status(ctx context.Context) (st printer, up bool, err error)
 	// again is for a restart: it ends what runs, and may take settings that the person has not typed
 	// from there.
 	again(ctx context.Context) error
 }
 
-type printer interface{ Print(io.Writer) }
-
-// backgroundVerb runs a verb that is common to all of these.
-func (a *app) backgroundVerb(ctx context.Context, d background, verb string, asJSON bool) error {
+// backgroundVerb runs a verb that is common to all of these. Package cli has no other verb for them.
+func backgroundVerb(ctx context.Context, d background, verb string) error {
 	switch verb {
 	case "run":
 		return d.run(ctx)
-	case "start":
-		return d.start(ctx)
 	case "stop":
 		return d.stop(ctx)
 	case "restart":
 		if err := d.again(ctx); err != nil {
 			return err
 		}
-		return d.start(ctx)
-	case "status":
-		st, up, err := d.status(ctx)
-		if err != nil {
-			return err
-		}
-		return a.printStatus(st, up, asJSON)
 	}
-	return nil // package cli has no other verb for them
+	return d.start(ctx)
 }
+
+type printer interface{ Print(io.Writer) }
 
 // errDown means that something does not run, or does not answer. c2cd does not print it, because the
 // status shows it already.
@@ -60,27 +49,19 @@ var errDown = errors.New("it does not run")
 
 // printStatus prints a status. It returns errDown unless up is true, so that a script can test the
 // exit status.
-func (a *app) printStatus(st printer, up, asJSON bool) error {
-	if asJSON {
-		if err := cli.JSON(a.stdout, st); err != nil {
-			return err
-		}
-	} else {
+func (a *app) printStatus(st printer, up bool, err error, asJSON bool) error {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		err = cli.JSON(a.stdout, st)
+	default:
 		st.Print(a.stdout)
 	}
-	if !up {
-		return errDown
+	if err == nil && !up {
+		err = errDown
 	}
-	return nil
-}
-
-// startPart switches a part on, and prints that it runs.
-func (a *app) startPart(ctx context.Context, p daemon.Part, r daemon.Record) error {
-	pid, err := 0, p.CheckHere()
-	if err == nil {
-		pid, err = p.Start(ctx, r, false)
-	}
-	return a.sayRuns(p.Name, "runs", pid, err)
+	return err
 }
 
 func (a *app) sayRuns(what, runs string, pid int, err error) error {
@@ -91,27 +72,64 @@ func (a *app) sayRuns(what, runs string, pid int, err error) error {
 }
 
 // sayEnded prints whether something has ended, or did not run.
-func (a *app) sayEnded(what string, ran bool, err error) error {
+func (a *app) sayEnded(what, then string, ran bool, err error) error {
 	switch {
 	case err != nil:
 	case ran:
-		fmt.Fprintf(a.stdout, "%s ended\n", what)
+		fmt.Fprintf(a.stdout, "%s ended%s\n", what, then)
 	default:
 		fmt.Fprintf(a.stdout, "no %s runs\n", what)
 	}
 	return err
 }
 
-// runPart runs the daemon in this process, with a part on that is switched back at the end.
-func (a *app) runPart(ctx context.Context, p daemon.Part, r daemon.Record) error {
-	if err := p.Free(); err != nil {
-		return err
+// partVerbs switches a part of the daemon on and off.
+type partVerbs struct {
+	daemon.Part
+	part
+	a      *app
+	record daemon.Record
+}
+
+func (p *partVerbs) start(ctx context.Context) error {
+	pid, err := p.PID()
+	if err != nil || pid != 0 {
+		return p.a.sayRuns(p.Name, "runs already", pid, err)
 	}
-	now, before, err := p.On(ctx, r, true)
+	if p.needed != nil {
+		err = p.needed(p.record, p.root())
+	}
+	if err == nil {
+		err = p.CheckHere()
+	}
+	if err == nil {
+		pid, err = p.Start(ctx, p.record, false)
+	}
+	return p.a.sayRuns(p.Name, "runs", pid, err)
+}
+
+func (p *partVerbs) stop(ctx context.Context) error {
+	ran, err := p.End(ctx, p.stopped)
+	return p.a.sayEnded(p.Name, p.then, ran, err)
+}
+
+// run runs the daemon in this process, with the part on.
+func (p *partVerbs) run(ctx context.Context) error {
+	err := p.Free()
+	if err == nil {
+		_, err = p.On(ctx, p.record, true)
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.work(ctx, p.Daemon), p.Back(ctx, now, before))
+	err = p.a.work(ctx, p.Daemon)
+	_, eerr := p.End(ctx, "")
+	return errors.Join(err, eerr)
+}
+
+func (p *partVerbs) again(ctx context.Context) error {
+	_, err := p.Daemon.Stop(ctx)
+	return err
 }
 
 // partEnv returns the environment for a part of the daemon: the variables that name directories, and

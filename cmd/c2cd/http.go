@@ -29,7 +29,7 @@ func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, erro
 // OverHTTP describes the HTTP daemon for a client's configuration. The result's Runs is true only
 // if the daemon answers and accepts the token.
 func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
-	d, err := openHTTP(s.Getenv, false)
+	d, err := (&app{getenv: s.Getenv}).openHTTP(false)
 	if err != nil {
 		return nil, err
 	}

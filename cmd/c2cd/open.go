@@ -33,7 +33,7 @@ func (c *call) openPage(ctx context.Context) error {
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
 	}
-	d, err := c.httpDaemon(false)
+	d, err := c.openHTTP(false)
 	if err != nil {
 		return err
 	}

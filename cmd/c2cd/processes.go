@@ -21,7 +21,7 @@ import (
 // has never run and while all is well: checkDaemon says that it runs.
 func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 	f := format.Finding{Status: format.Problem, Part: "HTTP daemon"}
-	d, err := openHTTP(c.Getenv, false)
+	d, err := (&app{getenv: c.Getenv}).openHTTP(false)
 	if err != nil {
 		return []format.Finding{format.Failed(f.Part, "", err)}
 	}

@@ -60,7 +60,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	if err := c.personAnywhere(ctx, "lets others write from outside"); err != nil {
 		return err
 	}
-	d, err := c.httpDaemon(true)
+	d, err := c.openHTTP(true)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (c *call) pairSender(ctx context.Context, l *outside.SenderList, code strin
 }
 
 func (c *call) listSenders(asJSON bool) error {
-	d, err := c.httpDaemon(false)
+	d, err := c.openHTTP(false)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,9 @@ const (
 // httpDaemon is the HTTP daemon of this user, and has what the verbs of c2c serve need to handle
 // it.
 type httpDaemon struct {
-	daemon.Part
+	partVerbs
 	State, Files *atomicfile.Dir // the state directory, and that of its files; nil: it does not exist yet
 	Port         int
-	a            *app
-	dir          string // clients that name no directory get the root of this directory
 }
 
 // serve runs the verbs of c2c serve.
@@ -48,16 +46,20 @@ func (a *call) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.httpDaemon(verb != "status" && verb != "stop")
+	d, err := a.openHTTP(verb != "status" && verb != "stop")
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	d.Port = at
-	if verb == "rotate-token" {
+	d.set(at, a.cwd)
+	switch verb {
+	case "rotate-token":
 		return d.rotateToken()
+	case "status":
+		st, err := d.Look(ctx, a.c2c+"d")
+		return a.printStatus(st, st.Answers, err, *asJSON)
 	}
-	err = a.backgroundVerb(ctx, d, verb, *asJSON)
+	err = backgroundVerb(ctx, d, verb)
 	if err == nil && verb == "stop" {
 		a.setup().TellOverHTTP("its tools use HTTP, and do not work until c2c serve start", "; until then, c2c install %s --http makes them use stdio")
 	}
@@ -81,8 +83,8 @@ func (a *app) httpPort(option string) (int, error) {
 }
 
 // openHTTP opens the files of the HTTP daemon. If create is true, it makes missing files.
-func openHTTP(getenv func(string) string, create bool) (*httpDaemon, error) {
-	path, err := project.FindStateDir(getenv)
+func (a *app) openHTTP(create bool) (*httpDaemon, error) {
+	path, err := project.FindStateDir(a.getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func openHTTP(getenv func(string) string, create bool) (*httpDaemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &httpDaemon{Part: partOf(all, servePart, "")}
+	d := &httpDaemon{partVerbs: a.verbsOf(all, servePart, "")}
 	open := atomicfile.Open
 	if create {
 		open = atomicfile.Create
@@ -150,7 +152,7 @@ func (d *httpDaemon) Reap(ctx context.Context) (bool, error) {
 
 // reapServe is Reap for the daemon itself.
 func (a *app) reapServe(ctx context.Context) {
-	d, err := openHTTP(a.getenv, false)
+	d, err := a.openHTTP(false)
 	if err == nil && d.State != nil {
 		defer d.Close()
 		_, err = serve.Reap(ctx, d.State, func() (bool, error) { return false, nil })
@@ -160,27 +162,18 @@ func (a *app) reapServe(ctx context.Context) {
 	}
 }
 
-// httpDaemon opens the files of the daemon, for a verb.
-func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
-	d, err := openHTTP(a.getenv, create)
-	if err == nil {
-		d.a, d.dir = a, a.cwd
+// set sets where the daemon listens, and the directory whose root clients get that name no directory.
+func (d *httpDaemon) set(port int, dir string) {
+	settings := map[string]string{"dir": dir}
+	if d.Port = port; port != serve.LastPort {
+		settings["port"] = strconv.Itoa(port)
 	}
-	return d, err
-}
-
-// record returns what the part gets: where it listens, and the directory of the shell.
-func (d *httpDaemon) record() daemon.Record {
-	settings := map[string]string{"dir": d.dir}
-	if d.Port != serve.LastPort {
-		settings["port"] = strconv.Itoa(d.Port)
-	}
-	return daemon.Record{Env: partEnv("C2C_MCP_BROKER_ROOT", owed.HopsVariable, rooms.WakesVariable), Settings: settings}
+	d.record = daemon.Record{Env: partEnv("C2C_MCP_BROKER_ROOT", owed.HopsVariable, rooms.WakesVariable), Settings: settings}
 }
 
 // runServe runs the part of the daemon.
 func runServe(ctx context.Context, a *app, r daemon.Record, _ string, ready func()) error {
-	d, err := openHTTP(a.getenv, true)
+	d, err := a.openHTTP(true)
 	if err != nil {
 		return err
 	}
@@ -194,8 +187,6 @@ func runServe(ctx context.Context, a *app, r daemon.Record, _ string, ready func
 	h := &httpHost{State: d.State, Files: d.Files, Port: port, Getenv: a.getenv, Cwd: r.Settings["dir"], Log: a.log}
 	return explainPort(h.Run(ctx, ready))
 }
-
-func (d *httpDaemon) run(ctx context.Context) error { return d.a.runPart(ctx, d.Part, d.record()) }
 
 // explainPort adds a hint to the errors for a port in use and for an invalid token.
 func explainPort(err error) error {
@@ -223,12 +214,13 @@ func (d *httpDaemon) start(ctx context.Context) error {
 		return d.printURL()
 	}
 	if d.Port == serve.AnyPort { // choose it here: the record then has the port that clients will store
-		var err error
-		if d.Port, err = serve.FreePort(ctx); err != nil {
+		port, err := serve.FreePort(ctx)
+		if err != nil {
 			return err
 		}
+		d.set(port, d.record.Settings["dir"])
 	}
-	if err := d.a.startPart(ctx, d.Part, d.record()); err != nil {
+	if err := d.partVerbs.start(ctx); err != nil {
 		return err
 	}
 	return d.printURL()
@@ -246,29 +238,23 @@ func (d *httpDaemon) printURL() error {
 }
 
 func (d *httpDaemon) stop(ctx context.Context) error {
-	ran, err := d.End(ctx, "")
-	if err := d.a.sayEnded(d.Name, ran, err); err != nil {
+	if err := d.partVerbs.stop(ctx); err != nil {
 		return err
 	}
-	_, err = d.Reap(ctx)
+	_, err := d.Reap(ctx)
 	return err
-}
-
-func (d *httpDaemon) status(ctx context.Context) (printer, bool, error) {
-	st, err := d.Look(ctx, d.a.c2c+"d")
-	return st, st.Answers, err
 }
 
 // again makes the next start use the directory of the last one.
 func (d *httpDaemon) again(ctx context.Context) error {
 	r, err := d.Record()
-	if dir := r.Settings["dir"]; err == nil && dir != "" && isThere(dir) {
-		d.dir = dir
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = d.Daemon.Stop(ctx)
+	if dir := r.Settings["dir"]; dir != "" && missing(dir) == nil {
+		d.set(d.Port, dir)
 	}
-	return err
+	return d.partVerbs.again(ctx)
 }
 
 func (d *httpDaemon) rotateToken() error {

@@ -55,7 +55,8 @@ func (a *call) wake(ctx context.Context) error {
 		return err
 	}
 	defer all.Close()
-	d := &wakeDaemon{Part: partOf(all, wakePart, root), Broker: b, a: a.app, gap: *gap}
+	d := &wakeDaemon{a.verbsOf(all, wakePart, root), b}
+	d.record = daemon.Record{Env: partEnv(), Settings: map[string]string{"gap": gap.String()}}
 	switch verbs[0] {
 	case "attach":
 		pane, err := terminal.PaneHere(a.getenv)
@@ -65,19 +66,21 @@ func (a *call) wake(ctx context.Context) error {
 		return d.setPane(ctx, *sid, pane.String())
 	case "detach":
 		return d.setPane(ctx, *sid, "")
+	case "status":
+		st, err := d.status(ctx)
+		return a.printStatus(st, st.PID != 0, err, *asJSON)
 	}
-	return a.backgroundVerb(ctx, d, verbs[0], *asJSON)
+	return backgroundVerb(ctx, d, verbs[0])
 }
 
 // wakeDaemon has what the verbs of c2c wake need to handle the daemon of one root.
 type wakeDaemon struct {
-	daemon.Part
+	partVerbs
 	Broker *broker.Broker // nil: there is no root
-	a      *app
-	gap    time.Duration // the time between the first two rings for a message
 }
 
-// runWake wakes the sessions of a root until ctx ends.
+// runWake wakes the sessions of a root until ctx ends. The setting gap is the time between the first
+// two rings for a message.
 func runWake(ctx context.Context, a *app, r daemon.Record, root string, ready func()) error {
 	gap, err := time.ParseDuration(r.Settings["gap"])
 	if err != nil {
@@ -107,39 +110,11 @@ func runWake(ctx context.Context, a *app, r daemon.Record, root string, ready fu
 	return nil
 }
 
-func (d *wakeDaemon) record() daemon.Record {
-	return daemon.Record{Env: partEnv(), Settings: map[string]string{"gap": d.gap.String()}}
-}
-
-func (d *wakeDaemon) run(ctx context.Context) error { return d.a.runPart(ctx, d.Part, d.record()) }
-
-func (d *wakeDaemon) start(ctx context.Context) error {
-	pid, err := d.PID()
-	if err != nil || pid != 0 {
-		return d.a.sayRuns(d.Name, "runs already", pid, err)
-	}
-	return d.a.startPart(ctx, d.Part, d.record())
-}
-
-func (d *wakeDaemon) stop(ctx context.Context) error {
-	ran, err := d.End(ctx, "")
-	return d.a.sayEnded(d.Name, ran, err)
-}
-
-func (d *wakeDaemon) again(ctx context.Context) error {
-	_, err := d.Daemon.Stop(ctx)
-	return err
-}
-
 // status finds out whether the daemon of the root runs, and which sessions it may ring.
-func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
-	root, err := d.a.root()
-	if err != nil {
-		return nil, false, err
-	}
-	st := wakeStatus{Root: root, Sessions: []wakeTarget{}}
+func (d *wakeDaemon) status(ctx context.Context) (st wakeStatus, err error) {
+	st.Root, st.Sessions = d.root(), []wakeTarget{}
 	if st.PID, err = d.PID(); err != nil || d.Broker == nil {
-		return st, st.PID != 0, err
+		return st, err
 	}
 	all, err := d.Broker.Sessions(ctx)
 	for _, s := range all {
@@ -147,7 +122,7 @@ func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
 			st.Sessions = append(st.Sessions, wakeTarget{s.ID, s.Alias, s.Pane, s.Unattended, s.LastRing})
 		}
 	}
-	return st, st.PID != 0, err
+	return st, err
 }
 
 // setPane records the pane in which c2c may type for a session. With an empty pane, it records that

@@ -57,7 +57,11 @@ func (a *call) wireDaemon(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.backgroundVerb(ctx, d, verbs[0], *asJSON)
+	if verbs[0] == "status" {
+		st, err := d.Look(ctx)
+		return a.printStatus(st, st.PID != 0, err, *asJSON)
+	}
+	return backgroundVerb(ctx, d, verbs[0])
 }
 
 func (d *wireDaemon) start(ctx context.Context) error {
@@ -73,12 +77,7 @@ func (d *wireDaemon) start(ctx context.Context) error {
 
 func (d *wireDaemon) stop(ctx context.Context) error {
 	ran, err := d.Process.Stop(ctx)
-	return d.a.sayEnded(d.What, ran, err)
-}
-
-func (d *wireDaemon) status(ctx context.Context) (printer, bool, error) {
-	st, err := d.Look(ctx)
-	return st, st.PID != 0, err
+	return d.a.sayEnded(d.What, "", ran, err)
 }
 
 func (d *wireDaemon) again(ctx context.Context) error {

@@ -83,33 +83,35 @@ func (r *Relay) Close() {
 	}
 }
 
+// Record returns what the relay gets from the environment env.
+func Record(env []string) daemon.Record { return daemon.Record{Env: daemon.SafeEnv(env, Settings())} }
+
 // Start starts the relay, unless it runs already. If anew is true, a relay that runs begins anew, and
-// so reads its files again. The relay gets the variables that it needs from env.
-func (r *Relay) Start(ctx context.Context, env []string, anew bool) (pid int, started bool, err error) {
+// so reads its files again.
+func (r *Relay) Start(ctx context.Context, env []string, anew bool) error {
 	if pid, err := r.PID(); err != nil || pid != 0 && !anew {
-		return pid, false, err
+		return err
 	}
-	if !IsPaired(daemon.Record{Env: env}.Getenv) {
-		return 0, false, cli.WithHint(errors.New("no machine is paired with this one"), "c2c relay add USER@HOST, or c2c relay pair, pairs one")
-	}
-	pid, err = r.Part.Start(ctx, daemon.Record{Env: daemon.SafeEnv(env, Settings())}, anew)
-	return pid, err == nil, err
+	_, err := r.Part.Start(ctx, Record(env), anew)
+	return err
 }
 
-// IsPaired reports whether a machine is paired with this one, so that the relay has something to do.
-// It returns true if the list cannot be read: the relay then says so.
-func IsPaired(getenv func(string) string) bool {
-	path, err := project.FindStateDir(getenv)
+// NeedHost returns an error if no machine is paired with this one, so that the relay has nothing to
+// do. It returns nil if the list cannot be read: the relay then says so.
+func NeedHost(getenv func(string) string) error {
+	r, err := Open(getenv, false)
 	if err != nil {
-		return false
+		return nil
 	}
-	dir, err := atomicfile.Open(filepath.Join(path, relay.HostsDir))
-	if err != nil {
-		return false
+	defer r.Close()
+	var all []relay.Host
+	if r.Dir != nil {
+		all, err = r.Hosts(time.Now).All()
 	}
-	defer dir.Close()
-	all, err := relay.OpenHosts(dir, time.Now).All()
-	return err != nil || slices.ContainsFunc(all, func(h relay.Host) bool { return h.Revoked == 0 })
+	if err != nil || slices.ContainsFunc(all, func(h relay.Host) bool { return h.Revoked == 0 }) {
+		return nil
+	}
+	return cli.WithHint(errors.New("no machine is paired with this one"), "c2c relay add USER@HOST, or c2c relay pair, pairs one")
 }
 
 // ErrStopped means that a person has stopped the relay.
@@ -129,7 +131,7 @@ func (r *Relay) Ensure(ctx context.Context, env []string, anew bool) error {
 		err = ErrStopped
 	}
 	if err == nil {
-		_, _, err = r.Start(ctx, env, anew)
+		err = r.Start(ctx, env, anew)
 	}
 	return err
 }
@@ -139,7 +141,7 @@ func (r *Relay) Ensure(ctx context.Context, env []string, anew bool) error {
 // unless the relay has that root open. If a person has stopped the relay, said is
 // broker.SaysStopped.
 func Want(ctx context.Context, getenv func(string) string, env []string) (said string, err error) {
-	if !IsPaired(getenv) {
+	if NeedHost(getenv) != nil {
 		return "", nil
 	}
 	r, err := Open(getenv, true)

@@ -16,7 +16,6 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/project"
 	"c2c/relay"
@@ -33,8 +32,6 @@ type Program struct {
 	Cwd            string
 	C2C            string // path of the c2c in the directory of this program
 	Log            *slog.Logger
-	// Work runs the daemon in this process, with a part on.
-	Work func(context.Context, daemon.Part, daemon.Record) error
 	// Person returns nil if a person has typed the command. The argument does completes the error
 	// "only a person ...".
 	Person func(ctx context.Context, does string) error
@@ -168,17 +165,6 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 		return c.list()
 	case "status":
 		return c.status()
-	case "run":
-		return c.Work(ctx, c.r.Part, daemon.Record{Env: daemon.SafeEnv(c.Environ, Settings())})
-	case "start":
-		return c.start(ctx)
-	case "stop":
-		return c.stop(ctx)
-	case "restart":
-		if _, err := c.r.Daemon.Stop(ctx); err != nil {
-			return err
-		}
-		return c.start(ctx)
 	}
 	if verb == "pair" {
 		return c.pair(ctx, word)
@@ -200,35 +186,6 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 }
 
 func (c *call) hosts() *relay.HostList { return c.r.Hosts(time.Now) }
-
-func (c *call) start(ctx context.Context) error {
-	if err := c.r.CheckHere(); err != nil {
-		return err
-	}
-	pid, started, err := c.r.Start(ctx, c.Environ, false)
-	if err != nil {
-		return err
-	}
-	if started {
-		fmt.Fprintf(c.Stdout, "relay runs, process %d\n", pid)
-	} else {
-		fmt.Fprintf(c.Stdout, "relay runs already, process %d\n", pid)
-	}
-	return nil
-}
-
-func (c *call) stop(ctx context.Context) error {
-	ran, err := c.r.End(ctx, daemon.Off)
-	if err != nil {
-		return err
-	}
-	if ran {
-		fmt.Fprintln(c.Stdout, "relay ended; mail for other machines waits until c2c relay start")
-	} else {
-		fmt.Fprintln(c.Stdout, "no relay runs")
-	}
-	return nil
-}
 
 // allowed returns the lists in --projects and --aliases; a list is nil if its option is missing.
 func (c *call) allowed() (projects, aliases []string, err error) {

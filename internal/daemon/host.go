@@ -89,11 +89,10 @@ func (h *host) look(ctx context.Context) error {
 	}
 	wanted := map[string]Record{}
 	for _, name := range s.On() {
-		if r := s.Parts[name]; s.Stopped {
-		} else if h.Needed(name, r) {
+		if r := s.Parts[name]; h.Needed(name, r) && !s.Stopped {
 			wanted[name] = r
-		} else if err := (Part{Daemon: h.Daemon, ID: name}).Back(ctx, r, Record{}); err != nil {
-			h.Log.Warn("a part that nothing needs was not switched off", "part", name, "err", err)
+		} else if !s.Stopped {
+			h.forget(ctx, name, r)
 		}
 	}
 	h.mu.Lock()
@@ -114,6 +113,18 @@ func (h *host) look(ctx context.Context) error {
 		return errIdle
 	}
 	return nil
+}
+
+// forget switches a part off that nothing needs, unless it was switched on anew.
+func (h *host) forget(ctx context.Context, name string, r Record) {
+	err := h.change(ctx, func(s *Switches) {
+		if s.Parts[name].Run == r.Run {
+			delete(s.Parts, name)
+		}
+	})
+	if err != nil {
+		h.Log.Warn("a part that nothing needs was not switched off", "part", name, "err", err)
+	}
 }
 
 // begin runs a part until it is ended. The caller holds mu.

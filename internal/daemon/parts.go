@@ -242,10 +242,9 @@ func (d Daemon) Remove(ctx context.Context, leaveStopped bool) (ran bool, err er
 	if d.Dir == nil {
 		return false, nil
 	}
-	if ran, err = d.Halt(ctx); err != nil {
-		return ran, err
+	if ran, err = d.Halt(ctx); err == nil {
+		err = d.change(ctx, func(s *Switches) { *s = Switches{Stopped: leaveStopped} })
 	}
-	err = d.change(ctx, func(s *Switches) { *s = Switches{Stopped: leaveStopped} })
 	for _, name := range []string{runningFile, d.logFile(), d.pidFile()} {
 		err = errors.Join(err, atomicfile.UnlessAbsent(d.Dir.Remove(name)))
 	}
@@ -291,59 +290,43 @@ func (p Part) Record() (Record, error) {
 	return s.Parts[p.ID], err
 }
 
-// On switches the part on with the environment and settings of r, and returns its record, and the one
-// before. A part that is on with the same settings goes on as it is, unless anew is true.
-func (p Part) On(ctx context.Context, r Record, anew bool) (now, before Record, err error) {
+// On switches the part on with the environment and settings of r, and returns its run. A part that is
+// on with the same settings, and has not failed, goes on as it is, unless anew is true.
+func (p Part) On(ctx context.Context, r Record, anew bool) (run string, err error) {
+	a, _, err := p.Active()
+	if err != nil {
+		return "", err
+	}
 	r.State, r.Run = On, strconv.FormatInt(time.Now().UnixNano(), 36)
 	err = p.change(ctx, func(s *Switches) {
-		before = s.Parts[p.ID]
-		if before.State == On && maps.Equal(before.Settings, r.Settings) && !anew {
-			r.Run = before.Run
+		if was := s.Parts[p.ID]; was.State == On && maps.Equal(was.Settings, r.Settings) && !anew && a.State != Failed {
+			r.Run = was.Run
 		}
 		s.Stopped, s.Parts[p.ID] = false, r
 	})
-	return r, before, err
-}
-
-// Back undoes On, unless the part was switched on or off meanwhile.
-func (p Part) Back(ctx context.Context, now, before Record) error {
-	return p.change(context.WithoutCancel(ctx), func(s *Switches) {
-		switch {
-		case s.Parts[p.ID].Run != now.Run:
-		case before.State == "":
-			delete(s.Parts, p.ID)
-		default:
-			s.Parts[p.ID] = before
-		}
-	})
+	return r.Run, err
 }
 
 // Start switches the part on as On does, starts the daemon if necessary, and returns the process id
-// when the part runs. If the part fails, it is switched back.
+// when the part runs. A part that fails is switched off again.
 func (p Part) Start(ctx context.Context, r Record, anew bool) (pid int, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the %s did not start within %s", p.Name, startTime))
 	defer cancel()
-	last, _, err := p.Active()
-	if err != nil {
-		return 0, err
-	}
-	now, before, err := p.On(ctx, r, anew || last.State == Failed)
-	if err != nil {
-		return 0, err
-	}
-	for {
-		err = p.Ensure(ctx, now.Env)
+	run, err := p.On(ctx, r, anew)
+	for err == nil {
+		err = p.Ensure(ctx, r.Env)
 		var a Active
 		if err == nil {
 			a, pid, err = p.Active()
 		}
-		switch {
-		case err == nil && a.Run == now.Run && a.State == Failed:
+		if err == nil && a.State == Failed && a.Run == run {
 			err = fmt.Errorf("the %s did not start (%s): %s", p.Name, p.Log(), a.Error)
-			fallthrough
-		case err != nil:
-			return 0, errors.Join(err, p.Back(ctx, now, before))
-		case a.Run == now.Run && pid != 0:
+		}
+		if err != nil {
+			_, eerr := p.End(ctx, "")
+			return 0, errors.Join(err, eerr)
+		}
+		if pid != 0 && a.Run == run {
 			return pid, nil
 		}
 		select {
@@ -351,27 +334,24 @@ func (p Part) Start(ctx context.Context, r Record, anew bool) (pid int, err erro
 			return 0, context.Cause(ctx)
 		case <-time.After(lookTime):
 		}
-		if now, err = p.Record(); err == nil && now.State != On { // otherwise wait for the run of whoever came later
+		var now Record
+		if now, err = p.Record(); err == nil && now.State != On {
 			err = fmt.Errorf("the %s was stopped meanwhile", p.Name)
 		}
-		if err != nil {
-			return 0, err
-		}
+		run = now.Run // perhaps of another start, which came later
 	}
+	return 0, err
 }
 
 // End switches the part to the state to, which is Off or "", and returns when the part has ended, and
 // the daemon, if that was its last part.
 func (p Part) End(ctx context.Context, to State) (ran bool, err error) {
-	if p.Dir == nil {
-		return false, nil
-	}
 	r, _, err := p.Running()
-	if err != nil {
+	if err != nil || p.Dir == nil {
 		return false, err
 	}
 	_, ran = r.Parts[p.ID]
-	err = p.change(ctx, func(s *Switches) {
+	err = p.change(context.WithoutCancel(ctx), func(s *Switches) {
 		if delete(s.Parts, p.ID); to != "" {
 			s.Parts[p.ID] = Record{State: to}
 		}
@@ -379,11 +359,9 @@ func (p Part) End(ctx context.Context, to State) (ran bool, err error) {
 	if err != nil {
 		return ran, err
 	}
-	err = p.await(ctx, p.Name, func() (bool, error) {
+	return ran, p.await(ctx, p.Name, func() (bool, error) {
 		r, up, err := p.Running()
 		_, is := r.Parts[p.ID]
-		ran = ran || is
 		return !up || !is && len(r.Parts) > 0, err
 	})
-	return ran, err
 }
