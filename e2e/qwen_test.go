@@ -72,7 +72,7 @@ func TestIdleQwenIsWoken(t *testing.T) {
 	t.Parallel()
 	l, model, p := qwenAt(t, nil)
 	wakes(t, l, model, p, func() { hooksSayIdle(l, "amber") }, "amber", "user", "read by socket")
-	if item := once(t, model.WaitText("word-wake-0\n"), "word-wake-0\n"); !strings.Contains(item.Text, "Answer with the reply tool of c2c") {
+	if item := once(t, model.WaitText("word-wake-0\n"), "word-wake-0\n"); !strings.Contains(item.Text, "Answer with c2c's tool send") {
 		t.Errorf("the model does not read how to answer: %q", item.Text)
 	}
 	wantRings(t, l, 5)
