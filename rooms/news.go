@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"c2c/inbox/mail"
@@ -284,6 +285,7 @@ func (r RoomNews) text(sid string, share, limit int, now time.Time) string {
 		if now.Sub(p.Time()) > recent {
 			head = p.Head(now)
 		}
+		head = strings.Replace(head, " ("+mail.ByClaim+")", "?", 1) // the most frequent word is short
 		if slices.Contains(p.To, sid) {
 			head += " (names you)"
 		}
