@@ -25,7 +25,7 @@ func TestASenderIsKnownByItsProcessOrOnlyClaims(t *testing.T) {
 	l.Run(c2c(), "install", "opencode")
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
 	p := claudeAt(t, l, claude, "--permission-mode", "default")
-	opencode.Script(opencodeTool("register", map[string]any{"alias": "coral"}), lab.Say("Registered."))
+	opencode.Script(opencodeTool("me", map[string]any{"alias": "coral"}), lab.Say("Registered."))
 	q := l.OpenCodeTUI()
 	q.Submit("prompt-one")
 	q.WaitShown("Registered.")

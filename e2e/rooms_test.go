@@ -35,7 +35,7 @@ func roomLab(t *testing.T, env map[string]string, all []link, answer func(i int)
 	for i, is := range all {
 		then := answer(i)
 		models[i].Answer(func(r *lab.Request) (lab.Reply, bool) {
-			if !called(r, "register") {
+			if !called(r, "me") {
 				return register(is.client, memberOf(is)), true
 			}
 			return then(r)
