@@ -49,7 +49,7 @@ func qwenGuide() Guide {
 		Title: "Qwen Code", Package: "@qwen-code/qwen-code", Tested: "0.24.4", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
 		Idle:    "its socket for messages of other sessions",
-		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
+		Last:    "a line typed into an empty prompt (`c2c start`, tmux)",
 		Receipt: "its own record of the session shows the message",
 		Answer:  "its hooks; its record, at the end of a turn",
 		Claimed: "warned with the result of the edit, with the reason of the holder; refused before the edit where the project asks for it. A subagent is refused and not warned",
