@@ -190,7 +190,7 @@ func TestNothingIsMadeBeforeATool(t *testing.T) {
 	}
 }
 
-// c2c start --full-delivery types mail as its person's words while nobody serves the session.
+// Until somebody serves the session, the terminal of c2c start tells its client to run a command.
 func TestASessionThatWasStartedIsServedBeforeATool(t *testing.T) {
 	c := testClient{t: t, root: filepath.Join(t.TempDir(), "root"), env: map[string]string{"C2C_MCP_SESSION_ID": "amber"}}
 	b, err := broker.Open(broker.Config{Root: c.root})
