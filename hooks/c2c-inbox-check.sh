@@ -49,15 +49,9 @@ esac
 for f in "$box.lease"/*; do
 	[ ! -e "$f" ] || start
 done
-# Mail has come since the session's last work: c2c looks whether this event is work.
-if [ -e "$box.inbox.lock" ]; then
-	[ -e "$box.work" ] || start
-	[ ! "$box.inbox.lock" -nt "$box.work" ] || start
-fi
-# It has been handed mail since its model's last answer: this event may tell of one.
-if [ -e "$box.answered" ]; then
-	[ ! "${box%/*}/archive/${box##*/}.jsonl" -nt "$box.answered" ] || start
-fi
+# Until it has worked, and its model answered, after the last mail: this event may
+# tell of that.
+[ -e "$box.calm" ] || start
 # It is in a room: something may be new there, which a turn begins with. A session
 # that is open to a room sees it within the turn, too.
 if [ -e "$box.rooms" ]; then

@@ -12,22 +12,12 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// AnswersEnd is the end of the name of the empty file <sid>.answered. The file's time is when c2c
-// last saw the session's model answer. If the file exists, mail counts as read when the model has
-// answered after the mail was handed over. ExpectAnswers makes the file, if some hook or plugin
-// reports answers. c2c does not sync the file: after a power cut, the next answer sets its time
-// again.
+// AnswersEnd is the end of the name of the note <sid>.answered. It says when c2c last saw the
+// session's model answer. If there is a note, mail counts as read when the model has answered after
+// the mail was handed over. ExpectAnswers makes the note, if some hook or plugin reports answers.
 const AnswersEnd = ".answered"
 
 func AnsweredName(sid string) string { return sid + AnswersEnd }
-
-// noAnswer is the file's time until the session answers.
-var noAnswer = time.Unix(1, 0)
-
-// The script c2c-inbox-check.sh compares the time of an answer with the time of the archive's file.
-// The kernel sets the latter, and its clock may be AnswerTick behind. Therefore callers of
-// SawAnswer subtract AnswerTick from the present time.
-const AnswerTick = atomicfile.ClockTick
 
 // Within failureGap the same failure is recorded only once, because some clients ask their model
 // several times a second.
@@ -37,48 +27,31 @@ const failureGap = time.Second
 const maxFailure = 200
 
 // ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that
-// the mail handed over now waits for an answer. If the last answer is very recent, ExpectAnswers
-// sets the recorded time back to AnswerTick before now: otherwise this answer would count as an
-// answer to the mail.
+// the mail handed over from now on waits for an answer.
 func ExpectAnswers(reg *Registry, sid string) error {
 	name := AnsweredName(sid)
-	last, _, err := reg.Dir().TimeOf(name)
-	if before := reg.Now().Add(-AnswerTick); err == nil && last.After(before) {
-		return reg.Dir().Touch(name, before)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if _, err := reg.Dir().ReadNote(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := reg.Dir().Log(name, nil); err != nil { // this makes the file
+	if err := reg.Dir().MakeNote(name, timeText(time.Time{})); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return reg.Dir().Touch(name, noAnswer)
+	return nil
 }
 
 // SawAnswer records that the model of a session answered at the given time; the zero time means
 // now. It does nothing if no answers are expected. The recorded time never goes back, unless a
-// wrong clock has set it to the future. With a zero time it makes one system call.
+// wrong clock has set it to the future.
 func SawAnswer(reg *Registry, sid string, at time.Time) error {
 	now := reg.Now()
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
-	name := AnsweredName(sid)
-	var err error
-	if at.Before(now) {
-		var last time.Time
-		last, _, err = reg.Dir().TimeOf(name)
-		if err == nil && !last.Before(at) && !last.After(now) {
-			return nil
-		}
+	last, err := readTime(reg.Dir(), AnsweredName(sid))
+	if err != nil || !last.Before(at) && !last.After(now) {
+		return atomicfile.UnlessAbsent(err)
 	}
-	if err == nil {
-		err = reg.Dir().Touch(name, at)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return reg.Dir().WriteNote(AnsweredName(sid), timeText(at))
 }
 
 // SawFailure records why the model of a session gave no answer, in the client's words. After a
@@ -95,7 +68,8 @@ func SawFailure(ctx context.Context, reg *Registry, sid, why string) error {
 	if old, at := ModelFailure(reg, sid); old == why && reg.Now().Sub(at) < failureGap {
 		return nil
 	}
-	return reg.Facts.Change(ctx, sid, func(f *Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
+	err := reg.Facts.Change(ctx, sid, func(f *Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
+	return errors.Join(err, EndCalm(reg, sid))
 }
 
 // SawAnswerSince is for a turn that began with mail, at the time start. The model may have answered
@@ -111,12 +85,9 @@ func SawAnswerSince(reg *Registry, sid string, start time.Time) error {
 // LastAnswer returns when c2c last saw the model of a session answer; zero: never, or the recorded
 // time is wrong. told is false if nothing reports its answers.
 func LastAnswer(reg *Registry, sid string) (at time.Time, told bool) {
-	at, _, err := reg.Dir().TimeOf(AnsweredName(sid))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return time.Time{}, false
-	case err != nil || IsFuture(at, reg.Now()) || at.Equal(noAnswer):
-		return time.Time{}, true
+	at, err := readTime(reg.Dir(), AnsweredName(sid))
+	if err != nil || at.IsZero() || IsFuture(at, reg.Now()) {
+		return time.Time{}, !errors.Is(err, fs.ErrNotExist)
 	}
 	return Earlier(at, reg.Now()), true // the clock may have been set back a little
 }
@@ -175,7 +146,7 @@ func LookForAnswer(reg *Registry, s Session) {
 }
 
 // Settled reports whether all mail that was handed to a session counts as read. If so, the
-// session's file of answers can be removed: without the file, the mail counts as read, too.
+// session's note of answers can be removed: without the note, the mail counts as read, too.
 func Settled(ctx context.Context, reg *Registry, sid string) bool {
 	last, told := LastAnswer(reg, sid)
 	if !told {

@@ -62,7 +62,7 @@ func (f *DueFile) LookBy(at time.Time) {
 	case err == nil:
 		err = f.root.Remove(FileName)
 	case errors.Is(err, fs.ErrNotExist): // a process may be looking just now
-		err = f.root.MakeNote(FileName, timeText(time.Unix(0, 0)))
+		err = f.root.MakeNote(FileName, timeText(time.Time{}))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 		f.log.Warn("a deadline may be noticed late", "after", LookEvery, "err", err)

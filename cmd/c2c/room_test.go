@@ -166,7 +166,7 @@ func TestTheHookScriptStartsC2cForNewPostsAtAPromptOnly(t *testing.T) {
 	}
 	claudeEvent(t, root, "SessionStart") // it writes the pointer
 	claudeEvent(t, root, "UserPromptSubmit")
-	if err := os.WriteFile(filepath.Join(root, "amber.work"), nil, 0o600); err != nil { // it has worked since mail came
+	if err := os.WriteFile(filepath.Join(root, "amber.calm"), nil, 0o600); err != nil { // it has worked since mail came
 		t.Fatal(err)
 	}
 	starts := func(args ...string) bool {
