@@ -52,13 +52,8 @@ done
 # Until it has worked, and its model answered, after the last mail: this event may
 # tell of that.
 [ -e "$box.calm" ] || start
-# It is in a room: something may be new there, which a turn begins with. A session
-# that is open to a room sees it within the turn, too.
-if [ -e "$box.rooms" ]; then
-	if [ "$ring" = prompt ] || [ -e "$box.rooms-open" ]; then
-		for f in "${box%/*}"/rooms/*/history.jsonl; do
-			[ ! "$f" -nt "$box.rooms" ] || start
-		done
-	fi
-fi
+# It is in a room: a turn begins with what is new there, and a session that is open
+# to a room sees that within the turn, too.
+[ ! -e "$box.rooms-open" ] || start
+[ "$ring" != prompt ] || [ ! -e "$box.rooms" ] || start
 exit 0
