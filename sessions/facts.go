@@ -84,6 +84,7 @@ type Facts struct {
 	TookOver string `json:"took_over,omitempty"`
 
 	stored bool // the session has a file
+	others Row  // the fields that only a newer c2c knows; a server of an older one may run for weeks
 }
 
 // former is an alias that a session had.

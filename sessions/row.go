@@ -104,7 +104,7 @@ func (r *Row) Set(name string, value json.RawMessage) {
 // add appends a member to a row whose bytes are not shared.
 func (r *Row) add(name string, value json.RawMessage) {
 	b := []byte("{")
-	if n := len(*r); n > 0 {
+	if n := len(*r); n > 2 {
 		b = append((*r)[:n-1], ',')
 	}
 	b = append(fields.AppendText(b, name), ':')

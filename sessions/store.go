@@ -3,7 +3,6 @@ package sessions
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -125,16 +124,16 @@ func (st *FactStore) Change(ctx context.Context, sid string, edit func(*Facts)) 
 		if err != nil {
 			return err
 		}
-		before, _ := json.MarshalIndent(f, "", "  ")
+		before, _ := f.text()
 		edit(&f)
-		after, err := json.MarshalIndent(f, "", "  ")
+		after, err := f.text()
 		if err != nil {
 			return err
 		}
 		if bytes.Equal(before, after) {
 			return dir.RemoveLeftover(sid + ".json") // nothing changed: avoid the fsync
 		}
-		return dir.Replace(sid+".json", append(after, '\n'))
+		return dir.Replace(sid+".json", after)
 	})
 }
 
