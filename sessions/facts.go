@@ -39,8 +39,10 @@ type Facts struct {
 	RingerStart int64     `json:"ringer_start,omitempty"`
 	Pane        string    `json:"pane,omitempty"`
 	LastRing    wake.Ring `json:"last_ring,omitzero"`
-	// Unattended: see Session.Unattended.
-	Unattended bool `json:"unattended,omitempty"`
+	// Role, Quiet, Unattended: see the fields of Session.
+	Role       string `json:"role,omitempty"`
+	Quiet      bool   `json:"dnd,omitempty"`
+	Unattended bool   `json:"unattended,omitempty"`
 	// Turn is the last reported state of the session's turn, or "". TurnAt: since then, and in the
 	// present process. TurnBy: who reported it.
 	Turn   string    `json:"turn,omitempty"`

@@ -98,6 +98,10 @@ func (f *Facts) member(name string) any {
 		return &f.Pane
 	case "last_ring":
 		return &f.LastRing
+	case "role":
+		return &f.Role
+	case "dnd":
+		return &f.Quiet
 	case "unattended":
 		return &f.Unattended
 	case "transport":
