@@ -38,11 +38,6 @@ type DueFile struct {
 	log  inbox.Log
 }
 
-// DueOf returns the note of a root. The caller closes the root.
-func DueOf(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *DueFile {
-	return &DueFile{root, now, log}
-}
-
 // UntilLook returns how long no process needs to look at deadlines; 0: look now.
 func (f *DueFile) UntilLook() time.Duration {
 	at, err := readTime(f.root, FileName)

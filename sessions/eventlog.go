@@ -34,16 +34,11 @@ const (
 	EventSent = "dm_enqueue" // the event of a stored message; see docs/compatibility.md for the names
 )
 
-// Log is broker.log of an open root. It does not close the root.
+// EventLog is broker.log of an open root. It does not close the root.
 type EventLog struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
-}
-
-// Open returns the log of a root. If a line cannot be written, log gets a warning.
-func OpenEventLog(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *EventLog {
-	return &EventLog{root, now, log}
 }
 
 // Write appends a line to broker.log, which people and the tool tail_log read. The arguments facts

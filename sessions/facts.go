@@ -49,7 +49,7 @@ type Facts struct {
 	TurnAt time.Time `json:"turn_at,omitzero"`
 	TurnBy string    `json:"turn_by,omitempty"`
 	// Failure is the reason why the session's model gave no answer at the time FailedAt; see
-	// turns.SawFailure.
+	// SawFailure.
 	Failure  string    `json:"failure,omitempty"`
 	FailedAt time.Time `json:"failed_at,omitzero"`
 	// Transport is the transport of the session's latest tool calls. It was different before

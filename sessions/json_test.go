@@ -51,7 +51,7 @@ func TestFactsOfANewerVersionStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	st := OpenFacts(root, time.Now, inbox.NoLog)
+	st := &FactStore{root: root, now: time.Now, log: inbox.NoLog}
 	dir, err := st.Dir()
 	if err != nil {
 		t.Fatal(err)

@@ -64,9 +64,10 @@ func Open(cfg Config) (*Registry, error) {
 	if reg.Log == nil {
 		reg.Log = inbox.NoLog
 	}
-	reg.Events = OpenEventLog(root, reg.Now, reg.Log)
-	reg.Facts, reg.Locks, reg.Due = OpenFacts(root, reg.Now, reg.Log), LocksOf(root), DueOf(root, reg.Now, reg.Log)
-	reg.RegistryFile = OpenRegistry(root, reg.Now, reg.Log, reg.Events)
+	reg.Events = &EventLog{root, reg.Now, reg.Log}
+	reg.Facts = &FactStore{root: root, now: reg.Now, log: reg.Log}
+	reg.Locks, reg.Due = &Locks{root: root}, &DueFile{root, reg.Now, reg.Log}
+	reg.RegistryFile = &RegistryFile{root: root, now: reg.Now, log: reg.Log, events: reg.Events}
 	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg.Log, reg.Events}}
 	return reg, nil
 }

@@ -37,11 +37,6 @@ type RegistryFile struct {
 	last   lastRows
 }
 
-// OpenRegistry returns the registry of a root.
-func OpenRegistry(root *atomicfile.Dir, now func() time.Time, log inbox.Log, events *EventLog) *RegistryFile {
-	return &RegistryFile{root: root, now: now, log: log, events: events}
-}
-
 func (f *RegistryFile) locked(ctx context.Context, work func() error) error {
 	return atomicfile.WithLock(ctx, f.root, RegistryLock, work)
 }
@@ -49,7 +44,7 @@ func (f *RegistryFile) locked(ctx context.Context, work func() error) error {
 // Rows reads the registry. It needs no lock, because the file is only ever replaced whole.
 func (f *RegistryFile) Rows(ctx context.Context) ([]Row, error) {
 	rows, err := f.ReadRegistry()
-	var damaged *DamagedRegistryError
+	var damaged *damagedRegistryError
 	if !errors.As(err, &damaged) {
 		return rows, err
 	}
@@ -76,11 +71,11 @@ func (f *RegistryFile) Change(ctx context.Context, edit func(rows []Row) ([]Row,
 	})
 }
 
-type DamagedRegistryError struct{ err error }
+type damagedRegistryError struct{ err error }
 
-func (e *DamagedRegistryError) Error() string { return e.err.Error() }
+func (e *damagedRegistryError) Error() string { return e.err.Error() }
 
-// ReadRegistry reads the rows, or returns a *DamagedError. It splits a file in our own layout
+// ReadRegistry reads the rows, or returns a *damagedRegistryError. It splits a file in our own layout
 // without parsing it.
 func (f *RegistryFile) ReadRegistry() ([]Row, error) {
 	return f.last.read(f.root)
@@ -114,7 +109,7 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	rows, ok := splitRegistry(data)
 	if !ok {
 		if rows, err = ParseRegistry(data); err != nil {
-			return nil, &DamagedRegistryError{err}
+			return nil, &damagedRegistryError{err}
 		}
 	}
 	if settled {

@@ -200,7 +200,7 @@ func (r Row) isWhole() bool {
 	return ok && found && bytes.HasPrefix(rest, []byte(`,"alias":"`))
 }
 
-// Format writes one row on each line, for people and for splitRegistry.
+// FormatRegistry writes one row on each line, for people and for splitRegistry.
 func FormatRegistry(rows []Row) []byte {
 	return fields.Array(len(rows), func(b []byte, i int) []byte { return append(b, rows[i]...) })
 }

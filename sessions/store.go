@@ -16,25 +16,20 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-const FactsDirectory = "sessions" // of the files, in a root
+const factsDirectory = "sessions" // of the files, in a root
 
-// DamagedError says that a file of facts is damaged, or is not a private file of ours.
+// DamagedFactsError says that a file of facts is damaged, or is not a private file of ours.
 type DamagedFactsError struct{ err error }
 
 func (e *DamagedFactsError) Error() string { return e.err.Error() }
 
-// Store has the facts of all sessions of an open root. It does not close the root.
+// FactStore has the facts of all sessions of an open root. It does not close the root.
 type FactStore struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
 	dir  *atomicfile.Dir  // the open directory of the files; nil: each read opens it again
 	seen map[string]Facts // cache of a store that Glance made; nil: each call reads the file again
-}
-
-// Open returns the facts of a root.
-func OpenFacts(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *FactStore {
-	return &FactStore{root: root, now: now, log: log}
 }
 
 // Glance returns a store that reads each file only once.
@@ -57,7 +52,7 @@ func (st *FactStore) Release() {
 }
 
 // Dir opens the directory of the files.
-func (st *FactStore) Dir() (*atomicfile.Dir, error) { return st.root.Sub(FactsDirectory, true) }
+func (st *FactStore) Dir() (*atomicfile.Dir, error) { return st.root.Sub(factsDirectory, true) }
 
 // Read reads the facts of a session. It is no error if the session has none.
 func (st *FactStore) Read(sid string) (f Facts, err error) {
@@ -72,7 +67,7 @@ func (st *FactStore) Read(sid string) (f Facts, err error) {
 	return ReadFactsIn(dir, sid)
 }
 
-// ReadIn reads the facts of a session from the directory that Dir opened. A *DamagedError says that
+// ReadFactsIn reads the facts of a session from the directory that Dir opened. A *DamagedFactsError says that
 // the file is damaged or not ours.
 func ReadFactsIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	data, err := dir.Read(sid + ".json")
@@ -189,7 +184,7 @@ func (st *FactStore) BindID(client, id, sid string) error {
 	return ids.Replace(name, []byte(sid+"\n"))
 }
 
-// LastChange returns the time of the last write to the facts of a session, or the argument latest
+// LastFactsChange returns the time of the last write to the facts of a session, or the argument latest
 // if that is later or dir is nil.
 func LastFactsChange(dir *atomicfile.Dir, sid string, latest time.Time) time.Time {
 	if dir == nil {

@@ -99,7 +99,7 @@ func LastAnswer(reg *Registry, sid string) (at time.Time, told bool) {
 	return Earlier(at, reg.Now()), true // the clock may have been set back a little
 }
 
-// Failure returns why and when the model of a session last failed; "" if it has answered since.
+// ModelFailure returns why and when the model of a session last failed; "" if it has answered since.
 func ModelFailure(reg *Registry, sid string) (why string, at time.Time) {
 	f := reg.Facts.Of(sid)
 	if f.Failure == "" || IsFuture(f.FailedAt, reg.Now()) {

@@ -11,13 +11,13 @@ import (
 	"c2c/inbox"
 )
 
-// Sentences is a log that passes each warning to a function, as one sentence.
-type Sentences func(string)
+// sentences is a log that passes each warning to a function, as one sentence.
+type sentences func(string)
 
-func (s Sentences) Debug(string, ...any) {}
-func (s Sentences) Info(string, ...any)  {}
+func (s sentences) Debug(string, ...any) {}
+func (s sentences) Info(string, ...any)  {}
 
-func (s Sentences) Warn(words string, facts ...any) {
+func (s sentences) Warn(words string, facts ...any) {
 	var said []string
 	if isFull(facts) {
 		s(words + ": the disk is full; free some space")
@@ -38,11 +38,11 @@ func isFull(facts []any) bool {
 	})
 }
 
-func (s Sentences) Error(words string, facts ...any) { s.Warn(words, facts...) }
+func (s sentences) Error(words string, facts ...any) { s.Warn(words, facts...) }
 
 // WarningLogger makes a log for a program that answers a person or a model. It passes each warning
 // to the function f as one sentence.
-func WarningLogger(f func(sentence string)) inbox.Log { return Sentences(f) }
+func WarningLogger(f func(sentence string)) inbox.Log { return sentences(f) }
 
 // mailLog is the log of the mailboxes. It also writes warnings to broker.log, because not every
 // program shows them.
