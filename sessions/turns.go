@@ -16,7 +16,6 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
-	"c2c/wake"
 )
 
 // AnswersEnd is the end of the name of the note <sid>.answered. It says when c2c last saw the
@@ -182,10 +181,10 @@ const (
 const ByEvents = "events"
 
 // AfterRead returns the state of a message after the receiver's model has answered. The argument
-// reader names the reader that has handed over the whole message. With some readers, the mail may
-// stay unread although the model answers: then the state is Handed, not Read.
+// reader names the reader that has handed over the whole message. What was written to an event
+// stream may stay unread although the model answers: then the state is Handed, not Read.
 func AfterRead(reader string) string {
-	if wake.AboutMethod(reader).Typed || reader == ByEvents {
+	if reader == ByEvents {
 		return Handed
 	}
 	return Read
