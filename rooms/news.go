@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"c2c/inbox/mail"
-	"c2c/internal/atomicfile"
 	"c2c/sessions"
 )
 
@@ -30,7 +29,6 @@ type News struct {
 	sid    string
 	looked time.Time // the time at which the method Store.News has looked
 	moved  []moved
-	part   bool     // rooms or posts were left out, so Seen must make the hook script look again
 	left   []string // rooms for which Text had no space
 }
 
@@ -63,7 +61,7 @@ const maxNews = 50
 // the session got as messages, and rooms that the session has muted. The method Seen then records
 // that the session has seen the posts.
 func (st Store) News(sid string, ask Ask) (News, error) {
-	n := News{st: st, sid: sid, looked: st.Now(), part: ask.OnlyOpen}
+	n := News{st: st, sid: sid, looked: st.Now()}
 	all, err := st.places(sid)
 	if err != nil {
 		return n, err
@@ -71,7 +69,7 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 	var errs []error
 	for _, p := range all {
 		if err := n.look(p, ask); err != nil { // after an error, go on with the other rooms
-			n.part, errs = true, append(errs, err)
+			errs = append(errs, err)
 		}
 	}
 	return n, errors.Join(errs...)
@@ -124,7 +122,7 @@ func (n *News) look(p place, ask Ask) error {
 			return true
 		}
 		if age := n.looked.Sub(post.Time()); named && age.Abs() < underWay { // it comes as a message at any moment: end before it
-			news, end, n.part = empty, post.start, true
+			news, end = empty, post.start
 			return true
 		}
 		news.since = post.TS
@@ -154,7 +152,6 @@ func (n *News) add(news RoomNews) {
 // Until returns the news of one room. The result's method Seen records only posts of this room up
 // to place, and which rooms are gone.
 func (n News) Until(room string, place int64) News {
-	n.part = true
 	n.Rooms = slices.DeleteFunc(slices.Clone(n.Rooms), func(r RoomNews) bool { return r.Room != room })
 	n.moved = slices.DeleteFunc(slices.Clone(n.moved), func(m moved) bool { return m.room != room && !m.left })
 	for i := range n.moved {
@@ -169,21 +166,14 @@ func (n News) Seen(ctx context.Context) error {
 	if n.st.Root == nil {
 		return nil
 	}
-	at := n.looked.Add(-2 * atomicfile.ClockTick)
-	if n.part || len(n.Rooms) > 0 { // what is shown with a prompt may be taken back with it
-		at = time.Unix(1, 0) // an old time makes the hook script call c2c again
-	}
 	all, err := n.st.places(n.sid)
 	if err != nil {
 		return err
 	}
 	if edited := n.edit(all); !slices.Equal(edited, all) {
-		return n.st.changePlaces(ctx, n.sid, at, n.edit)
+		return n.st.changePlaces(ctx, n.sid, n.edit)
 	}
-	if n.part {
-		return nil
-	}
-	return atomicfile.UnlessAbsent(n.st.Root.Touch(sessions.RoomPlaces(n.sid), at))
+	return nil
 }
 
 func (n News) edit(all []place) []place {
@@ -258,7 +248,7 @@ func (n *News) Text(limit int) string {
 	for i, room := range n.Rooms {
 		part := room.text(n.sid, limit/(len(n.Rooms)-i), limit, n.st.Now().UTC())
 		if part == "" {
-			n.part, n.left = true, append(n.left, room.Room)
+			n.left = append(n.left, room.Room)
 			continue
 		}
 		limit -= len(part)

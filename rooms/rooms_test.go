@@ -269,36 +269,6 @@ func TestThePlaceInAnArchivedRoomIsNotOneInTheNextRoomOfThatName(t *testing.T) {
 	}
 }
 
-// What is new in one room stays new to the hook script when the session joins or leaves another
-// one.
-func TestJoiningAndLeavingHideNoPost(t *testing.T) {
-	t.Parallel()
-	st := store(t)
-	one, two := st.must(t, "one"), st.must(t, "two")
-	one.join(t, "birch", "cedar")
-	two.join(t, "birch")
-	if err := st.Root.Touch(sessions.RoomPlaces("birch"), time.Now().Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	one.post(t, "cedar", "new")
-	isNew := func() bool {
-		t.Helper()
-		seen, _, err := st.Root.TimeOf(sessions.RoomPlaces("birch"))
-		posted, _, herr := one.dir.TimeOf(historyName)
-		if err != nil || herr != nil {
-			t.Fatal(err, herr)
-		}
-		return posted.After(seen)
-	}
-	if err := two.Leave(t.Context(), "birch", "birch"); err != nil || !isNew() {
-		t.Errorf("the script does not see the post after birch has left another room; %v", err)
-	}
-	two.join(t, "birch")
-	if !isNew() {
-		t.Error("the script does not see the post after birch has joined another room")
-	}
-}
-
 func TestARootHasSoManyRoomsAndNoMore(t *testing.T) {
 	t.Parallel()
 	st := store(t)
