@@ -196,7 +196,7 @@ func (look Prober) Unrung(s Session) (why, do string) {
 		}
 		return RingerEnded, "its next prompt brings the mail; if no terminal shows it any more, " + do // only c2c start takes the terminal with it
 	case look.NotBegun(s):
-		return "nothing of c2c has run in its client yet", wake.DialogWaits
+		return "nothing of c2c has run in its client yet", wake.DialogWaits + "; or c2c is not set up in this client: c2c doctor tells"
 	case s.Pane != "":
 		do = "c2c wake start rings it in its pane"
 	case s.Client == "":

@@ -288,7 +288,7 @@ func TestDoctorTellsOfAClientThatHasNotBegun(t *testing.T) {
 	if _, err := c.b.Send(t.Context(), sessions.Session{ID: "birch", Alias: "birch"}, mail.Message{To: "amber", Content: "hello"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.line("warning  session amber: mail waits since"), "; nothing of c2c has run in its client yet; a dialog may wait in its terminal, such as whether you trust the folder"; !strings.HasSuffix(got, want) {
+	if got, want := c.line("warning  session amber: mail waits since"), "; nothing of c2c has run in its client yet; a dialog may wait in its terminal, such as whether you trust the folder; or c2c is not set up in this client: c2c doctor tells"; !strings.HasSuffix(got, want) {
 		t.Errorf("no %q in %s", want, got)
 	}
 }

@@ -439,7 +439,7 @@ func serve(t *testing.T, lines *bufio.Scanner, answers *json.Encoder, does func(
 }
 
 func TestThePageInChromium(t *testing.T) {
-	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs"} {
+	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs", "code", "waiting"} {
 		t.Run(part, func(t *testing.T) { newPeople(t).browse(part) })
 	}
 }

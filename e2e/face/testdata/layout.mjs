@@ -211,6 +211,66 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
       await page.end('words');
     },
 
+    // Code, diffs and tables are set off, a link is text that one click selects, and no character is lost.
+    async code() {
+      const fence = '```';
+      const all = {
+        code: 'Look at `read.go`:\n' + fence + 'go\nfunc a() {\n\treturn <b>1</b>\n}\n' + fence + '\nIs it right? See https://example.org/a?b=1 for more.',
+        diff: 'I propose:\ndiff --git a/x.go b/x.go\n--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,2 @@\n-old\n+new\n same\n\nThat is all.',
+        table: 'The figures:\n| name | ms |\n|---|---:|\n| send | 3 |\n| hook | 12 |\nA line with a | in it is none.',
+        open: 'The end is missing:\n~~~\n' + fence + '\n- not an item',
+        list: '- an item\n- another one\n+ and a third',
+      };
+      for (const text of Object.values(all)) await wish('send', { from: 'amber', to: 'birch', text });
+      for (const [name, options] of [['light', { colorScheme: 'light' }], ['dark', { colorScheme: 'dark' }], ['phone', phone]]) {
+        const page = await loggedIn(options);
+        await shown(page, 'and a third').waitFor();
+        same('the words are as they were sent', await page.locator('#flow .words').allTextContents(), Object.values(all));
+        same('code stands in a block', await page.locator('#flow .code').allTextContents(), [all.code.slice(19, all.code.indexOf('Is it')), all.diff.slice(11, all.diff.indexOf('\nThat')), all.table.slice(13, all.table.indexOf('A line')), all.open.slice(20)]);
+        same('what goes and comes', await page.locator('#flow .goes, #flow .comes').allTextContents(), ['--- a/x.go\n', '+++ b/x.go\n', '-old\n', '+new\n']);
+        check('it is monospace', (await page.locator('#flow .code').first().evaluate((e) => getComputedStyle(e).fontFamily)).includes('monospace'));
+        await page.locator('#flow .address').click();
+        same('one click selects a link, and nothing opens', [await page.evaluate(() => getSelection().toString()), await page.locator('a[href^=http]').count()], ['https://example.org/a?b=1', 0]);
+        await lint(page, 'code, ' + name);
+        await picture(page, 'code-' + name);
+        await page.end('code');
+      }
+    },
+
+    async waiting() {
+      const page = await loggedIn({ viewport: { width: 1440, height: 900 } });
+      await page.click('#s-waiting');
+      await page.locator('#board', { hasText: 'Nobody waits' }).waitFor();
+      await picture(page, 'waiting-none');
+      await wish('send', { from: 'amber', to: 'birch', kind: 'task', text: 'Find out why the last row is lost.' });
+      await wish('send', { from: 'birch', to: 'amber', kind: 'question', text: 'Which separator?' });
+      await wish('send', { from: 'birch', to: 'amber', kind: 'question', text: 'And which encoding?' });
+      await wish('send', { from: 'birch', to: 'dana', kind: 'question', text: 'Shall an empty file be an error?' });
+      await wish('dialog', { from: 'birch' });
+      await page.locator('#board tbody tr').nth(3).waitFor();
+      await page.locator('#board .mark').nth(1).waitFor();
+      const rows = await page.locator('#board tbody tr').evaluateAll((all) => all.map((e) => e.cells[0].textContent));
+      same('the longest wait comes first, behind those at a dialog', rows, ['birch waits for its person', 'amber waits for birchcircle', 'birch waits for ambercircle', 'birch waits for you']);
+      check('several are one row', (await page.locator('#board tbody tr').nth(2).textContent()).includes('2 questions'));
+      same('they are drawn', [await page.locator('#board svg text').allTextContents(), await page.locator('#board svg .circle').count()], [['amber', 'birch', 'you'], 2]);
+      same('only what is mine is for me', await page.locator('#owed .card h3').allTextContents(), ['birch waits for you']);
+      same('a session that waits for its person comes first', (await page.locator('#sessions .name').allTextContents())[2], 'birch');
+      check('on top of all that is for me, too', await page.evaluate(() => document.querySelector('.todo .card').textContent.startsWith('birch waits for its person')));
+      for (const [name, colorScheme, width, height] of [['wide', 'light', 1440, 900], ['middle', 'dark', 1024, 768], ['phone', 'dark', 360, 740]]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height });
+        await page.click('#s-waiting', { force: true }).catch(() => {});
+        same(name + ' needs no sideways scroll', await page.evaluate(() => [document.documentElement.scrollWidth <= innerWidth, document.querySelector('#board').scrollWidth <= document.querySelector('#board').clientWidth]), [true, true]);
+        await lint(page, 'waiting, ' + name);
+        await picture(page, 'waiting-' + name);
+      }
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.locator('#board tbody tr', { hasText: 'Which separator?' }).getByRole('button').click();
+      await page.waitForFunction(() => document.querySelector('#talk-title').textContent === 'Conversation of birch and amber');
+      check('the conversation is shown', await page.isHidden('#board') && await shown(page, 'Which separator?').isVisible());
+      await page.end('waiting');
+    },
+
     // A tool call is shown as its person would write it.
     async dialogs() {
       const page = await loggedIn({ viewport: { width: 1440, height: 900 } });

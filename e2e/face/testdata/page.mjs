@@ -194,8 +194,12 @@ const parts = {
     await page.click('#send');
     await page.waitForFunction(() => document.querySelector('#sent').textContent.startsWith('Stored for amber'));
     same('it goes to whom was chosen', await wish('waits', { to: 'amber' }), ['dana: Please look at it. ()']);
-    await page.locator('#owed .card', { hasText: 'Please look at it.' }).waitFor();
-    check('who owes an answer is shown', (await page.textContent('#owed')).includes('amber'));
+    await page.click('#s-waiting');
+    const waits = page.locator('#board tbody tr', { hasText: 'Please look at it.' });
+    await waits.waitFor();
+    check('who owes an answer is shown', (await waits.textContent()).startsWith('you waits for amber'));
+    same('it is not for the person to do', await page.locator('#owed .card').count(), 0);
+    await page.click('#back');
     // What cannot be sent is kept.
     page.expected = ['422'];
     await page.selectOption('#to', 'amber');
@@ -494,9 +498,9 @@ const parts = {
     }
     const page = await loggedIn();
     const rows = () => page.locator('#sessions .name').allTextContents();
-    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'amber', 'birch', 'dana']);
+    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Waiting', 'amber', 'birch', 'dana']);
     await page.click('#s-ended');
-    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'amber', 'birch', 'coral', 'dana', 'dune']);
+    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Waiting', 'amber', 'birch', 'coral', 'dana', 'dune']);
     same('each session has a colour of its own', new Set(await page.locator('#sessions .name bdi').evaluateAll((all) => all.map((e) => e.className))).size, 5);
     let best = Infinity;
     for (let n = 0; n < 5; n++) {

@@ -19,6 +19,14 @@
     return e;
   }
 
+  // svg builds an element of a drawing.
+  function svg(tag, props, ...children) {
+    const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const [name, value] of Object.entries(props)) e.setAttribute(name, value);
+    e.append(...children);
+    return e;
+  }
+
   // --- The server -------------------------------------------------------------------------------------------------
 
   class Refused extends Error {
@@ -166,6 +174,59 @@
     return '… ' + text.slice(from);
   }
 
+  // blocksOf cuts a text into its lines of code, of a diff or of a table, and what stands between. No character is lost.
+  const fenceLine = /^ {0,3}(`{3,}|~{3,})(.*)/;
+  const diffStart = /^(?:diff --git |@@ -\d|--- .*\n\+\+\+ )/;
+  const diffLine = /^(?:[-+ @\\]|diff |index |new file|deleted file|old mode|new mode|similarity |rename )/;
+  const tableLine = /^\s*(?:\|.*\||[│┌├└║╔╠╚].*|\+[-=+]+\+)\s*$/;
+  function blocksOf(text) {
+    const lines = text.match(/[^\n]*\n|[^\n]+/g) || [];
+    const blocks = [];
+    const run = (from, isIn) => {
+      let to = from;
+      while (to < lines.length && isIn(lines[to], to)) to++;
+      return to;
+    };
+    for (let i = 0; i < lines.length;) {
+      const fence = fenceLine.exec(lines[i]);
+      let end = i, kind = 'code';
+      if (fence) {
+        end = run(i + 1, (line) => !(line.trim().startsWith(fence[1]) && !line.trim().slice(fence[1].length).replaceAll(fence[1][0], ''))) + 1;
+        if (/^\s*diff\b/.test(fence[2])) kind = 'diff';
+      } else if (diffStart.test(lines[i] + (lines[i + 1] || ''))) {
+        end = run(i, (line) => diffLine.test(line));
+        kind = 'diff';
+      } else {
+        end = run(i, (line) => tableLine.test(line));
+        if (end < i + 2) end = i;
+      }
+      if (end === i) {
+        end = i + 1;
+        kind = '';
+      }
+      const last = blocks[blocks.length - 1];
+      if (!kind && last && !last.kind) last.lines.push(lines[i]);
+      else blocks.push({ kind, lines: lines.slice(i, end) });
+      i = end;
+    }
+    return blocks;
+  }
+
+  // formatted is a text with its code, diffs and tables set off, and its links, which one click selects. It is still text alone.
+  function formatted(text) {
+    return blocksOf(text).flatMap(({ kind, lines }) => {
+      if (!kind) return view.hits ? marked(lines.join('')) : inline(lines.join(''));
+      const sign = { '+': 'comes', '-': 'goes', '@': 'fence' };
+      return make('span', { class: 'code', dir: 'ltr' }, lines.map((line) => {
+        const looks = fenceLine.test(line) ? 'fence' : kind === 'diff' ? sign[line[0]] : '';
+        return looks ? make('span', { class: looks }, marked(line)) : marked(line);
+      }));
+    });
+  }
+  function inline(text) {
+    return text.split(/(`[^`\n]+`|https?:\/\/[^\s<>"'`]+)/).map((part, i) => (i % 2 ? make('span', { class: part[0] === '`' ? 'mono' : 'mono address' }, part) : part));
+  }
+
   function fate(m) {
     if (m.room) return m.new ? 'new' : m.old ? 'old: from before you joined' : '';
     const what = m.state;
@@ -189,7 +250,7 @@
   function article(m, before, place, size) {
     const id = 'm-' + m.key;
     const text = longText(m.text) && !m.open ? excerpt(m.text) : m.text;
-    const words = make('div', { class: 'words', dir: 'auto', id: id + '-w' }, marked(text));
+    const words = make('div', { class: 'words', dir: 'auto', id: id + '-w' }, formatted(text));
     const more = make('button', { type: 'button', class: 'quiet', tabindex: -1, hidden: true });
     if (longText(m.text) && !m.open) {
       words.classList.toggle('short', longText(text));
@@ -249,7 +310,7 @@
       }
     }
     m.open = true;
-    words.replaceChildren(...[marked(m.text)].flat());
+    words.replaceChildren(...formatted(m.text));
     words.classList.remove('short');
     const at = more.closest('article');
     more.hidden = true;
@@ -547,6 +608,9 @@
   function open(v, items, atEnd) {
     view = v;
     list.complete = !v.more;
+    const isBoard = v.kind in boards;
+    $('board').hidden = !isBoard;
+    $('scroll').hidden = $('write').hidden = isBoard;
     $('talk-title').textContent = v.title;
     $('back').hidden = v.kind === 'all';
     if (v.kind !== 'found') $('words').value = '';
@@ -557,6 +621,7 @@
     $('empty').hidden = items.length > 0 || v.kind !== 'all';
     drawSessions();
     part('talk');
+    if (isBoard) boards[v.kind]();
   }
 
   function note(text) {
@@ -573,6 +638,12 @@
 
   function openAll() {
     open({ kind: 'all', title: 'All mail', more: flowMore }, flowMails, true);
+  }
+
+  // openBoard shows what is no list of messages.
+  const boards = { waiting: drawWaiting };
+  function openBoard(kind, title) {
+    open({ kind, title, more: false }, [], false);
   }
 
   async function openSession(s) {
@@ -685,7 +756,7 @@
     return more;
   }
 
-  const rank = (s) => (s.id === me.id ? 0 : s.state === 'absent' ? 2 : 1);
+  const rank = (s) => (s.needs_person ? 0 : s.id === me.id ? 1 : s.state === 'absent' ? 3 : 2);
   const hasEnded = (s) => s.state === 'absent' && !s.waiting;
   const isShown = (s) => view.kind === 'session' && view.session === s.id;
   let showEnded = false;
@@ -699,6 +770,8 @@
     const row = (id, attrs, ...inside) => make('li', {}, make('button', { type: 'button', id, class: 'session' + (attrs.gone ? ' gone' : ''), tabindex: -1, 'aria-pressed': String(!!attrs.on), title: attrs.title || null, onclick: attrs.open }, ...inside));
     ul.replaceChildren(
       row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
+      row('s-waiting', { on: view.kind === 'waiting', open: () => openBoard('waiting', 'Waiting') }, make('span', {}), make('span', { class: 'name' }, 'Waiting'),
+        waits().length ? make('span', { class: 'badge calm' }, waits().length, make('span', { class: 'unseen' }, ' waits')) : make('span', {})),
       ...sorted().filter((s) => !hasEnded(s) || showEnded || isShown(s)).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
         make('span', { class: 'dot ' + word(s.does) }),
         make('span', { class: 'name' }, name(s.alias)),
@@ -1028,10 +1101,10 @@
 
   function counts() {
     drawDialogs();
-    const n = myMail().length + $('dialogs').children.length + $('asks').querySelectorAll('.card').length + $('owed').querySelectorAll('.late').length;
+    const n = myMail().length + $('dialogs').children.length + asks.size + owes.mine.filter((o) => o.late).length;
     $('todo-count').hidden = n === 0;
     $('todo-count').textContent = n;
-    $('todo-empty').hidden = n > 0 || $('owed').querySelectorAll('.card').length > 0;
+    $('todo-empty').hidden = n > 0 || owes.mine.length > 0;
     document.title = (n ? '(' + n + ') ' : '') + 'c2c' + (projectName ? ' · ' + projectName : '');
   }
 
@@ -1137,6 +1210,7 @@
 
   // Answers that somebody waits for. They are asked for anew when something has happened, at most every few seconds.
   let owedTimer = 0, owedText = '';
+  let owes = { mine: [], waits: [] };
   function owedSoon(ms) {
     if (owedTimer) return;
     owedTimer = setTimeout(async () => {
@@ -1150,26 +1224,76 @@
     const text = JSON.stringify(l);
     if (text === owedText) return;
     owedText = text;
+    owes = l;
     const box = $('owed');
     const had = box.contains(document.activeElement) ? document.activeElement.id : '';
-    const group = (title, all) => (all.length ? [make('h3', { class: 'group' }, title), ...all.map(owedCard)] : []);
-    box.replaceChildren(...group('You owe an answer', l.owed.filter((o) => o.mine)), ...group('Open questions', l.owed.filter((o) => !o.mine)),
-      ...(l.more ? [make('p', { class: 'soft' }, 'and ' + l.more + ' more: c2c obligations shows all')] : []));
+    box.replaceChildren(...(l.mine.length ? [make('h3', { class: 'group' }, 'You owe an answer')] : []), ...l.mine.map(owedCard),
+      ...(l.more_mine ? [make('p', { class: 'soft' }, 'and ' + l.more_mine + ' more: c2c obligations shows all')] : []));
     if (had && $(had)) $(had).focus({ preventScroll: true });
     counts();
+    drawSessions();
+    if (view.kind === 'waiting') drawWaiting();
   }
 
+  const wordsOf = (o) => { const known = byID.get(o.id); return known && known.from === o.from ? known.text.slice(0, 600) : o.words; };
+  const dueWords = (o) => (o.late ? 'overdue since ' + short(o.due) : 'due ' + short(o.due));
+  const showThread = (o, id) => make('button', { type: 'button', class: 'quiet', id: id + o.id, onclick: () => thread({ id: o.id, from: o.from, to: o.to }) }, 'Show', make('span', { class: 'unseen' }, ' the ' + o.kind + ' of ' + o.from));
+
   function owedCard(o) {
-    const known = byID.get(o.id);
-    const when = o.late ? 'overdue since ' + short(o.due) : 'due ' + short(o.due);
     return make('div', { class: 'card' + (o.late ? ' late' : ''), role: 'group', 'aria-label': o.kind + ' of ' + o.from },
-      make('h3', {}, name(o.from), make('span', { class: 'soft' }, ' waits for '), o.mine ? 'you' : name(o.to)),
-      make('p', { class: 'brief', dir: 'auto' }, known && known.from === o.from ? known.text.slice(0, 600) : o.words),
-      make('p', { class: 'soft' }, make('span', { class: o.late ? 'fate dead' : '' }, o.kind + ', ' + when), o.reminders ? ', reminded ' + count(o.reminders, 'time', 'times') : ''),
-      o.why && !o.mine ? make('p', { class: 'soft', dir: 'auto' }, o.why + (o.do ? '. ' + o.do : '')) : null,
+      make('h3', {}, name(o.from), make('span', { class: 'soft' }, ' waits for you')),
+      make('p', { class: 'brief', dir: 'auto' }, wordsOf(o)),
+      make('p', { class: 'soft' }, make('span', { class: o.late ? 'fate dead' : '' }, o.kind + ', ' + dueWords(o)), o.reminders ? ', reminded ' + count(o.reminders, 'time', 'times') : ''),
       make('div', { class: 'row' },
-        o.mine && byID.has(o.id) ? make('button', { type: 'button', onclick: () => { part('talk'); reply(byID.get(o.id)); } }, 'Answer', make('span', { class: 'unseen' }, ' ' + o.from)) : null,
-        make('button', { type: 'button', class: 'quiet', id: 'o-' + o.id, onclick: () => thread({ id: o.id, from: o.from, to: o.to }) }, 'Show', make('span', { class: 'unseen' }, ' the ' + o.kind + ' of ' + o.from))));
+        byID.has(o.id) ? make('button', { type: 'button', onclick: () => { openAll(); reply(byID.get(o.id)); } }, 'Answer', make('span', { class: 'unseen' }, ' ' + o.from)) : null,
+        showThread(o, 'o-')));
+  }
+
+  // --- Who waits for whom -----------------------------------------------------------------------------------------
+
+  // waits has who waits: those at a dialog, and then those who wait for an answer, the longest wait first.
+  const waits = () => [...sessions.filter((s) => s.needs_person).map((s) => ({ from: s.alias, sent: s.since, dialog: true })), ...owes.waits];
+
+  function drawWaiting() {
+    const all = waits(), board = $('board');
+    const had = board.contains(document.activeElement) ? document.activeElement.id : '';
+    const row = (w) => make('tr', { class: w.late || w.overdue ? 'late' : '' },
+      make('td', {}, who(w.from), make('span', { class: 'soft' }, ' waits for '), w.dialog ? 'its person' : who(w.to), w.circle ? make('span', { class: 'mark loud' }, 'circle') : null),
+      make('td', { dir: 'auto' }, make('span', { class: 'brief' }, w.dialog ? 'A dialog is open in its own window.' : wordsOf(w)),
+        w.why && w.to !== me.alias ? make('span', { class: 'soft brief' }, w.why + (w.do ? ': ' + w.do : '')) : null),
+      make('td', {}, w.sent ? age(w.sent) : '', make('br', {}), w.dialog ? null : make('span', { class: w.overdue ? 'fate dead' : 'soft' },
+        w.count > 1 ? count(w.count, 'question', 'questions') + (w.overdue ? ', ' + w.overdue + ' overdue' : '') : w.kind + ', ' + dueWords(w)), w.dialog ? null : showThread(w, 'w-')));
+    const who = (alias) => (alias === me.alias ? 'you' : name(alias));
+    board.replaceChildren(...(all.length ? [graph(owes.waits), make('table', { class: 'waits' },
+      make('thead', {}, make('tr', {}, ['Who waits for whom', 'For what', 'Since'].map((t) => make('th', { scope: 'col' }, t)))),
+      make('tbody', {}, all.map(row)))] : [make('p', { class: 'empty' }, 'Nobody waits for anybody.')]),
+    ...(owes.more_waits ? [make('p', { class: 'soft' }, 'and ' + owes.more_waits + ' more: c2c obligations shows all')] : []));
+    if (had && $(had)) $(had).focus({ preventScroll: true });
+  }
+
+  // graph draws who waits for whom, on an ellipse, if they are few. The table says the same.
+  function graph(all) {
+    const names = [...new Set(all.flatMap((w) => [w.from, w.to]))];
+    if (names.length < 3 || names.length > 12) return '';
+    const wide = Math.min(620, Math.max(280, $('board').clientWidth - 32)), high = Math.min(320, 90 + 24 * names.length);
+    const at = new Map(names.map((n, i) => {
+      const turn = (i / names.length) * 2 * Math.PI - Math.PI / 2;
+      return [n, [wide / 2 + (wide / 2 - 62) * Math.cos(turn), high / 2 + (high / 2 - 22) * Math.sin(turn)]];
+    }));
+    const arrow = (w) => {
+      const [[x0, y0], [x1, y1]] = [at.get(w.from), at.get(w.to)];
+      const far = Math.hypot(x1 - x0, y1 - y0);
+      if (!far) return '';
+      const [dx, dy] = [(x1 - x0) / far, (y1 - y0) / far];
+      const gap = Math.min(far / 3, Math.min(50 / Math.abs(dx), 16 / Math.abs(dy))); // to the edge of a name
+      const [bx, by] = [(x0 + x1) / 2 - dy * 14, (y0 + y1) / 2 + dx * 14]; // a bow, so that two ways do not cover each other
+      const [ex, ey] = [x1 - dx * gap, y1 - dy * gap];
+      const back = Math.hypot(ex - bx, ey - by), [hx, hy] = [(ex - bx) / back, (ey - by) / back];
+      const point = (along, aside) => (ex - hx * along - hy * aside).toFixed(1) + ' ' + (ey - hy * along + hx * aside).toFixed(1);
+      return svg('g', { class: w.circle ? 'circle' : '' }, svg('path', { class: 'way', d: `M${x0 + dx * gap} ${y0 + dy * gap} Q${bx} ${by} ${point(5, 0)}` }), svg('path', { class: 'tip', d: `M${point(0, 0)} L${point(9, 4)} L${point(9, -4)} Z` }));
+    };
+    return svg('svg', { class: 'graph', viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, 'aria-hidden': 'true' }, ...all.map(arrow),
+      ...names.map((n) => svg('text', { class: n === me.alias ? '' : colour(n), x: at.get(n)[0], y: at.get(n)[1] + 4 }, n === me.alias ? 'you' : n.length > 15 ? n.slice(0, 14) + '…' : n)));
   }
 
   // Browser notifications, if the person has asked for them in this browser.
@@ -1278,6 +1402,7 @@
     came(all);
     if (c.rooms) posted(c.rooms);
     if (c.sessions) drawSessions();
+    if (c.sessions && view.kind === 'waiting') drawWaiting();
     drawMine();
     owedSoon(2000);
     if (mails.size > maxKnown && !$('text').value) location.reload();
@@ -1385,6 +1510,7 @@
   function refresh() {
     if (document.hidden || stopped || $('main').hidden) return;
     drawSessions();
+    if (view.kind in boards) boards[view.kind]();
     counts();
     owedSoon(0);
     roomsSoon(0);
