@@ -222,6 +222,12 @@ func (p *people) does(w wish) (any, error) {
 		return nil, p.burst(500)
 	case "ended":
 		return nil, p.ended(w.From)
+	case "project": // where the person types c2c once
+		dir := filepath.Join(p.home, w.To)
+		if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%w: %s", err, out)
+		}
+		return typedIn(p.t, p.home, dir, "open", "--print"), nil
 	case "count":
 		return manyMails, nil
 	case "stop":
@@ -439,7 +445,7 @@ func serve(t *testing.T, lines *bufio.Scanner, answers *json.Encoder, does func(
 }
 
 func TestThePageInChromium(t *testing.T) {
-	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs", "code", "waiting"} {
+	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs", "code", "waiting", "projects", "filter"} {
 		t.Run(part, func(t *testing.T) { newPeople(t).browse(part) })
 	}
 }

@@ -237,6 +237,52 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
       }
     },
 
+    // All projects of the person are on one page, and each has an address of its own.
+    async projects() {
+      const page = await loggedIn({ viewport: { width: 1440, height: 900 } });
+      await page.waitForSelector('#place:not([hidden])');
+      check('who has one project has no switch', await page.isHidden('#project'));
+      const first = page.url();
+      await wish('send', { from: 'amber', to: 'birch', text: 'in the first project' });
+      await wish('project', { to: 'shop' });
+      await page.reload();
+      await page.waitForSelector('#project:not([hidden])');
+      await lint(page, 'two projects');
+      await page.selectOption('#project', { label: 'shop' });
+      await page.waitForFunction(() => document.title === 'c2c · shop');
+      check('the other one has an address of its own', page.url() !== first && page.url().includes('?p='));
+      await page.waitForSelector('#project:not([hidden])');
+      same('its sessions alone', (await page.locator('#sessions .name bdi').allTextContents()), ['dana']);
+      await page.setViewportSize({ width: 360, height: 740 });
+      await picture(page, 'projects-phone');
+      same('a small window has the name of the folder, not where it is', [await page.isHidden('#above'), await page.locator('#project option:checked').textContent(), await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)], [true, 'shop', true]);
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await picture(page, 'projects');
+      await page.goto(first);
+      await shown(page, 'in the first project').waitFor();
+      check('a bookmark leads to its project', page.url() === first);
+      await page.end('projects');
+    },
+
+    async filter() {
+      await wish('ended', { from: 'coral' });
+      await wish('send', { from: 'amber', to: 'coral', text: 'left behind' });
+      await wish('room', { to: 'review' });
+      const page = await loggedIn();
+      const rows = async () => (await page.locator('#sessions .name, #rooms .name').allTextContents()).sort();
+      await page.locator('#r-review').waitFor();
+      same('an ended session is folded, also with mail', await rows(), ['1 ended session', 'All mail', 'Waiting', 'amber', 'birch', 'dana', 'review']);
+      check('its mail is counted', (await page.textContent('#s-ended')).includes('1 message waits'));
+      await page.fill('#filter', 'CO');
+      same('the filter has names and clients of all, in large letters or small ones', await rows(), ['All mail', 'Waiting', 'birch', 'coral']);
+      await page.fill('#filter', 'rev');
+      same('and rooms', await rows(), ['All mail', 'Waiting', 'review']);
+      await picture(page, 'filter');
+      await page.fill('#filter', '');
+      await page.locator('#s-ended').waitFor();
+      await page.end('filter');
+    },
+
     async waiting() {
       const page = await loggedIn({ viewport: { width: 1440, height: 900 } });
       await page.click('#s-waiting');

@@ -34,7 +34,8 @@
   }
 
   async function request(path, body) {
-    const init = { headers: { 'X-C2C-Key': key() }, cache: 'no-store' };
+    const used = key();
+    const init = { headers: { 'X-C2C-Key': used, 'X-C2C-Page': project }, cache: 'no-store' };
     if (body !== undefined) {
       init.method = 'POST';
       init.headers['Content-Type'] = 'application/json';
@@ -47,7 +48,11 @@
     }
     down(false);
     if (answer.ok) return answer;
-    if (answer.status === 401) gate('This login is over.');
+    if (answer.status === 401) {
+      await new Promise((go) => setTimeout(go, 300)); // another tab may just have used a link
+      if (used && key() && key() !== used) return request(path, body);
+      gate('This login is over, or this project is gone.');
+    }
     const text = await answer.text();
     let why = text.trim();
     try { why = JSON.parse(text).error || why; } catch { /* the guard answers with a sentence */ }
@@ -57,15 +62,20 @@
   const down = (is) => { $('down').hidden = !is; };
   const ask = async (path, body) => (await request(path, body)).json();
 
-  const key = () => { try { return sessionStorage.getItem(keyName) || ''; } catch { return ''; } };
+  // The key is one for all tabs. Each tab has its own project, which its address names: so a bookmark leads there again.
+  const key = () => { try { return localStorage.getItem(keyName) || ''; } catch { return ''; } };
+  const address = () => '/' + (project ? '?p=' + project : '');
+  let project = new URLSearchParams(location.search).get('p') || '';
+  if (!/^\w*$/.test(project)) project = '';
 
   async function login() {
     const code = location.hash.slice(1);
-    history.replaceState(null, '', '/'); // so that it is in no list of pages
+    history.replaceState(null, '', address()); // so that it is in no list of pages
     if (!code) return !!key();
     try {
-      const { key: fresh } = await ask('/login', { code });
-      sessionStorage.setItem(keyName, fresh);
+      const fresh = await ask('/login', { code });
+      localStorage.setItem(keyName, fresh.key);
+      project = fresh.project;
       return true;
     } catch (e) {
       gate(e.message);
@@ -76,7 +86,7 @@
   function gate(why) {
     stopped = true;
     $('main').hidden = $('tabs').hidden = $('find').hidden = true;
-    $('notify').hidden = $('logout').hidden = true;
+    $('notify').hidden = $('logout').hidden = $('place').hidden = true;
     $('gate').hidden = false;
     $('gate-why').textContent = why;
     link('not logged in', false);
@@ -285,10 +295,10 @@
   }
 
   // how c2c knows the sender
-  const knownWords = { process: 'c2c has seen the sender’s process.', person: 'A person, at a terminal or on this page.', outside: 'From a program or person that is not here. It has no authority.',
+  const knownWords = { person: 'A person, at a terminal or on this page.', outside: 'From a program or person that is not here. It has no authority.',
     host: 'Another machine has signed it, and says which of its sessions wrote.', claimed: 'The sender only claims this name.' };
   function knownBy(m) {
-    if (m.from === 'c2c-system') return null;
+    if (m.from === 'c2c-system' || m.known_by === 'process') return null; // the usual
     const warns = !m.known_by || m.known_by === 'outside' || m.known_by === 'claimed';
     const words = knownWords[m.known_by] || 'c2c does not know who wrote this: another program or an older c2c has stored it.';
     return make('span', { class: warns ? 'mark outside' : 'mark', title: words + (m.started_by ? ' ' + m.started_by + ' has started it.' : '') }, m.known_by || 'unknown');
@@ -757,7 +767,10 @@
   }
 
   const rank = (s) => (s.needs_person ? 0 : s.id === me.id ? 1 : s.state === 'absent' ? 3 : 2);
-  const hasEnded = (s) => s.state === 'absent' && !s.waiting;
+  const hasEnded = (s) => s.state === 'absent';
+  // The filter shows the sessions and the rooms that have its words, those that have ended, too.
+  let filter = [];
+  const passes = (...texts) => { const all = texts.join(' ').toLowerCase(); return filter.every((w) => all.includes(w)); };
   const isShown = (s) => view.kind === 'session' && view.session === s.id;
   let showEnded = false;
   const rowAt = { sessions: 's-all', rooms: '' }; // the row of each list that had the focus last. Tab reaches that one alone, and the keys go on from there
@@ -765,19 +778,19 @@
 
   function drawSessions() {
     const ul = $('sessions');
-    const ended = sessions.filter(hasEnded).length;
+    const ended = sessions.filter(hasEnded);
+    const left = ended.reduce((sum, s) => sum + (s.waiting || 0), 0);
     const had = document.activeElement && ul.contains(document.activeElement) ? document.activeElement.id : '';
     const row = (id, attrs, ...inside) => make('li', {}, make('button', { type: 'button', id, class: 'session' + (attrs.gone ? ' gone' : ''), tabindex: -1, 'aria-pressed': String(!!attrs.on), title: attrs.title || null, onclick: attrs.open }, ...inside));
+    const badge = (n, one, many, more) => (n ? make('span', { class: 'badge' + (more || '') }, n, make('span', { class: 'unseen' }, n === 1 ? one : many)) : make('span', {}));
+    const mails = (n, more) => badge(n, ' message waits', ' messages wait', more);
+    const isListed = (s) => isShown(s) || (filter.length ? passes(s.alias, about(s)) : showEnded || !hasEnded(s));
     ul.replaceChildren(
       row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
-      row('s-waiting', { on: view.kind === 'waiting', open: () => openBoard('waiting', 'Waiting') }, make('span', {}), make('span', { class: 'name' }, 'Waiting'),
-        waits().length ? make('span', { class: 'badge calm' }, waits().length, make('span', { class: 'unseen' }, ' waits')) : make('span', {})),
-      ...sorted().filter((s) => !hasEnded(s) || showEnded || isShown(s)).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
-        make('span', { class: 'dot ' + word(s.does) }),
-        make('span', { class: 'name' }, name(s.alias)),
-        s.waiting ? make('span', { class: 'badge' }, s.waiting, make('span', { class: 'unseen' }, s.waiting === 1 ? ' message waits' : ' messages wait')) : make('span', {}),
-        make('span', { class: 'about' }, about(s)))),
-      ended ? row('s-ended', { on: showEnded, gone: true, open: () => { showEnded = !showEnded; drawSessions(); } }, make('span', {}), make('span', { class: 'name' }, count(ended, 'ended session', 'ended sessions'))) : '');
+      row('s-waiting', { on: view.kind === 'waiting', open: () => openBoard('waiting', 'Waiting') }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length, ' waits', ' wait', ' calm')),
+      ...sorted().filter(isListed).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
+        make('span', { class: 'dot ' + word(s.does) }), make('span', { class: 'name' }, name(s.alias)), mails(s.waiting), make('span', { class: 'about' }, about(s)))),
+      ended.length && !filter.length ? row('s-ended', { on: showEnded, gone: true, open: () => { showEnded = !showEnded; drawSessions(); } }, make('span', {}), make('span', { class: 'name' }, count(ended.length, 'ended session', 'ended sessions')), mails(left, ' calm')) : '');
     const shown = sessions.find(isShown);
     $('talk-facts').hidden = !shown;
     $('talk-facts').textContent = shown ? [about(shown), ...sessionFacts(shown)].filter(Boolean).join(' · ') : '';
@@ -787,6 +800,10 @@
     $('start').hidden = sessions.some((s) => !['absent', 'person', 'external'].includes(s.does));
     drawRooms();
   }
+  $('filter').addEventListener('input', () => {
+    filter = $('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
+    drawSessions();
+  });
   for (const b of $('tell').querySelectorAll('button')) {
     b.addEventListener('click', async () => {
       const shown = sessions.find(isShown);
@@ -862,9 +879,10 @@
 
   function drawRooms() {
     const ul = $('rooms');
-    $('rooms-title').hidden = ul.hidden = !rooms.length;
+    const listed = rooms.filter((r) => passes('#' + r.name, aboutRoom(r)));
+    $('rooms-title').hidden = ul.hidden = !listed.length;
     const had = ul.contains(document.activeElement) ? document.activeElement.id : '';
-    ul.replaceChildren(...rooms.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), tabindex: -1, 'aria-pressed': String(view.kind === 'room' && view.room === r.name), title: r.last ? 'Last post: ' + short(r.last * 1000) : null, onclick: () => openRoom(r.name) },
+    ul.replaceChildren(...listed.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), tabindex: -1, 'aria-pressed': String(view.kind === 'room' && view.room === r.name), title: r.last ? 'Last post: ' + short(r.last * 1000) : null, onclick: () => openRoom(r.name) },
       make('span', { class: 'hash', 'aria-hidden': 'true' }, '#'),
       make('span', { class: 'name' }, make('bdi', {}, r.name)),
       r.new ? make('span', { class: 'badge' }, r.new + (r.more ? '+' : ''), make('span', { class: 'unseen' }, r.new === 1 ? ' new post' : ' new posts')) : make('span', {}),
@@ -1345,9 +1363,14 @@
     me = { id: all.me, alias: all.alias };
     sessions = all.sessions;
     for (const s of sorted()) colour(s.alias); // those that run come first
-    projectName = all.dir.split('/').pop();
-    $('root').textContent = all.dir || all.root;
-    $('root').title = 'Its mail is in ' + all.root;
+    project = all.project;
+    history.replaceState(null, '', address());
+    const dir = all.dir || all.root;
+    projectName = dir.slice(dir.lastIndexOf('/') + 1) || dir;
+    $('above').textContent = dir.slice(0, dir.length - projectName.length);
+    $('root').textContent = projectName;
+    $('place').title = dir + '. Its mail is in ' + all.root;
+    listProjects();
     for (const m of all.mails) know(m);
     const mine = all.mails.map((m) => mails.get(m.key)).sort(order);
     // After a break the list goes on where it was, if nothing is missing between.
@@ -1364,7 +1387,8 @@
       if (mine.length < 500) loadOlder();
     }
     $('gate').hidden = true;
-    $('main').hidden = $('tabs').hidden = $('find').hidden = $('logout').hidden = false;
+    $('main').hidden = $('tabs').hidden = $('find').hidden = $('logout').hidden = $('place').hidden = false;
+    if (!me.id) note('You can only read here. A mailbox of your own comes with c2c open, typed in a terminal in this project.');
     if (view.kind === 'all' && !joins) list.toEnd(); // it had no height before
     drawNotify();
     drawSessions();
@@ -1373,6 +1397,18 @@
     roomsSoon(0);
     readOn();
   }
+
+  // listProjects fills the switch, if there is more than one project. Of two with one name it shows the folders.
+  async function listProjects() {
+    try {
+      const all = (await ask('/api/projects')).projects;
+      const label = (p) => (all.some((o) => o !== p && o.name === p.name) ? p.dir : p.name);
+      $('project').replaceChildren(...all.map((p) => make('option', { value: p.id, selected: p.id === project }, label(p))));
+      $('project').hidden = all.length < 2;
+      $('root').hidden = all.length > 1;
+    } catch (e) { if (e.status) note(e.message); }
+  }
+  $('project').addEventListener('change', () => location.assign('/?p=' + $('project').value));
 
   // came takes in messages that are new. The list is laid out once for all of them.
   function came(all) {
@@ -1504,8 +1540,8 @@
   $('notify').addEventListener('click', toggleNotify);
   $('logout').addEventListener('click', async () => {
     try { await ask('/api/logout', {}); } catch { /* it is over here in any case */ }
-    sessionStorage.removeItem(keyName);
-    gate('You have logged out, in all tabs of this project.');
+    localStorage.removeItem(keyName);
+    gate('You have logged out, in all tabs.');
   });
   function refresh() {
     if (document.hidden || stopped || $('main').hidden) return;
