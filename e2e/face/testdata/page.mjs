@@ -137,22 +137,31 @@ const parts = {
       await more.click();
       await page.waitForFunction(() => !document.querySelector('#flow .words + .quiet:disabled:not([hidden])'));
     }
-    const look = () => page.evaluate(() => ({
+    const boards = ['div', 'p', 'br', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'time', 'svg', 'g', 'path', 'circle', 'text', 'title'];
+    const look = () => page.evaluate((ours) => ({
       pwned: window.pwned ?? null,
       tags: [...new Set([...document.querySelectorAll('#flow *')].map((e) => e.localName))].filter((t) => !['article', 'div', 'p', 'time', 'h3', 'bdi', 'span', 'button'].includes(t)),
-      list: [...new Set([...document.querySelectorAll('#rooms *, #talk-facts *')].map((e) => e.localName))].filter((t) => !['li', 'button', 'span', 'bdi'].includes(t)),
+      list: [...new Set([...document.querySelectorAll('#rooms *, #talk-facts *, #board *')].map((e) => e.localName))].filter((t) => !['li', 'button', 'span', 'bdi'].concat(ours).includes(t)),
       scripts: [...document.scripts].map((s) => s.getAttribute('src')),
       handlers: [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]).filter((a) => a.name.startsWith('on') || a.value.startsWith('javascript:')).length,
       base: document.baseURI, title: document.title,
-      raw: /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u2028]/.test(document.querySelector('#flow').textContent),
+      raw: /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u2028]/.test(document.querySelector('.talk').textContent),
       wide: document.querySelector('#scroll').scrollWidth - document.querySelector('#scroll').clientWidth,
-    }));
+    }), boards);
     const textAlone = async (what) => {
       const odd = await look();
       same(what + ': others write text and nothing else', [odd.pwned, odd.tags, odd.list, odd.scripts, odd.handlers, odd.raw, odd.wide], [null, [], [], ['/page.js'], 0, false, 0]);
       check(what + ': the page is where it was', odd.base.startsWith(origin + '/?p=') && odd.title.includes('c2c'), odd.base + ' ' + odd.title);
     };
     await textAlone('mail');
+    await wish('send', { from: 'amber', to: 'birch', kind: 'question', text: '<img src=x onerror="window.pwned=9"> <b>why</b>?' });
+    for (const board of ['timeline', 'waiting']) {
+      await page.click('#s-' + board);
+      await page.locator('#board tbody tr', { hasText: '<b>why</b>' }).waitFor();
+      await textAlone(board);
+    }
+    await picture(page, 'hostile-waiting');
+    await page.click('#s-all');
     const posts = await wish('hostile room');
     await page.locator('#r-review').click();
     await shown(page, 'the last post').waitFor();
@@ -507,9 +516,9 @@ const parts = {
     }
     const page = await loggedIn();
     const rows = () => page.locator('#sessions .name').allTextContents();
-    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Waiting', 'amber', 'birch', 'dana']);
+    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Timeline', 'Waiting', 'amber', 'birch', 'dana']);
     await page.click('#s-ended');
-    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Waiting', 'amber', 'birch', 'coral', 'dana', 'dune']);
+    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Timeline', 'Waiting', 'amber', 'birch', 'coral', 'dana', 'dune']);
     same('each session has a colour of its own', new Set(await page.locator('#sessions .name bdi').evaluateAll((all) => all.map((e) => e.className))).size, 5);
     let best = Infinity;
     for (let n = 0; n < 5; n++) {

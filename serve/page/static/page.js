@@ -120,6 +120,7 @@
   // --- Time -------------------------------------------------------------------------------------------------------
 
   const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+  const dateFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
   const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
   const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
   const valid = (ms) => ms > 0 && ms < 8.64e15;
@@ -620,6 +621,7 @@
     list.complete = !v.more;
     const isBoard = v.kind in boards;
     $('board').hidden = !isBoard;
+    $('lanes').hidden = v.kind !== 'thread';
     $('scroll').hidden = $('write').hidden = isBoard;
     $('talk-title').textContent = v.title;
     $('back').hidden = v.kind === 'all';
@@ -651,10 +653,23 @@
   }
 
   // openBoard shows what is no list of messages.
-  const boards = { waiting: drawWaiting };
-  function openBoard(kind, title) {
-    open({ kind, title, more: false }, [], false);
+  const boards = { waiting: drawWaiting, timeline: drawTimeline };
+  let boardTimer = 0;
+  function boardSoon() {
+    if (boardTimer || !(view.kind in boards)) return;
+    boardTimer = setTimeout(() => {
+      boardTimer = 0;
+      if (view.kind in boards) boards[view.kind]();
+    }, 300);
   }
+  // board shows this in place of the list, and keeps the focus.
+  function board(...inside) {
+    const box = $('board'), had = box.contains(document.activeElement) ? document.activeElement.id : '';
+    box.replaceChildren(...inside.flat());
+    if (had && $(had)) $(had).focus({ preventScroll: true });
+  }
+  const table = (kind, titles, rows) => make('table', { class: kind }, make('thead', {}, make('tr', {}, titles.map((t) => make('th', { scope: 'col' }, t)))), make('tbody', {}, rows));
+  const who = (alias) => (alias === me.alias ? 'you' : name(alias));
 
   async function openSession(s) {
     const v = { kind: 'session', title: 'Mail of ' + s.alias, session: s.id, alias: s.alias, more: true };
@@ -787,7 +802,8 @@
     const isListed = (s) => isShown(s) || (filter.length ? passes(s.alias, about(s)) : showEnded || !hasEnded(s));
     ul.replaceChildren(
       row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
-      row('s-waiting', { on: view.kind === 'waiting', open: () => openBoard('waiting', 'Waiting') }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length, ' waits', ' wait', ' calm')),
+      row('s-waiting', { on: view.kind === 'waiting', open: () => open({ kind: 'waiting', title: 'Waiting' }, [], false) }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length, ' waits', ' wait', ' calm')),
+      row('s-timeline', { on: !!view.day, open: () => openDay(Date.now()) }, make('span', {}), make('span', { class: 'name' }, 'Timeline')),
       ...sorted().filter(isListed).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
         make('span', { class: 'dot ' + word(s.does) }), make('span', { class: 'name' }, name(s.alias)), mails(s.waiting), make('span', { class: 'about' }, about(s)))),
       ended.length && !filter.length ? row('s-ended', { on: showEnded, gone: true, open: () => { showEnded = !showEnded; drawSessions(); } }, make('span', {}), make('span', { class: 'name' }, count(ended.length, 'ended session', 'ended sessions')), mails(left, ' calm')) : '');
@@ -803,6 +819,7 @@
   $('filter').addEventListener('input', () => {
     filter = $('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
     drawSessions();
+    boardSoon();
   });
   for (const b of $('tell').querySelectorAll('button')) {
     b.addEventListener('click', async () => {
@@ -1250,7 +1267,7 @@
     if (had && $(had)) $(had).focus({ preventScroll: true });
     counts();
     drawSessions();
-    if (view.kind === 'waiting') drawWaiting();
+    boardSoon();
   }
 
   const wordsOf = (o) => { const known = byID.get(o.id); return known && known.from === o.from ? known.text.slice(0, 600) : o.words; };
@@ -1273,20 +1290,15 @@
   const waits = () => [...sessions.filter((s) => s.needs_person).map((s) => ({ from: s.alias, sent: s.since, dialog: true })), ...owes.waits];
 
   function drawWaiting() {
-    const all = waits(), board = $('board');
-    const had = board.contains(document.activeElement) ? document.activeElement.id : '';
-    const row = (w) => make('tr', { class: w.late || w.overdue ? 'late' : '' },
+    const all = waits().filter((w) => passes(w.from, w.to || '')), shown = all.filter((w) => !w.dialog);
+    board(all.length ? [graph(shown), table('waits', ['Who waits for whom', 'For what', 'Since'], all.map((w) => make('tr', { class: w.overdue ? 'late' : '' },
       make('td', {}, who(w.from), make('span', { class: 'soft' }, ' waits for '), w.dialog ? 'its person' : who(w.to), w.circle ? make('span', { class: 'mark loud' }, 'circle') : null),
       make('td', { dir: 'auto' }, make('span', { class: 'brief' }, w.dialog ? 'A dialog is open in its own window.' : wordsOf(w)),
         w.why && w.to !== me.alias ? make('span', { class: 'soft brief' }, w.why + (w.do ? ': ' + w.do : '')) : null),
-      make('td', {}, w.sent ? age(w.sent) : '', make('br', {}), w.dialog ? null : make('span', { class: w.overdue ? 'fate dead' : 'soft' },
-        w.count > 1 ? count(w.count, 'question', 'questions') + (w.overdue ? ', ' + w.overdue + ' overdue' : '') : w.kind + ', ' + dueWords(w)), w.dialog ? null : showThread(w, 'w-')));
-    const who = (alias) => (alias === me.alias ? 'you' : name(alias));
-    board.replaceChildren(...(all.length ? [graph(owes.waits), make('table', { class: 'waits' },
-      make('thead', {}, make('tr', {}, ['Who waits for whom', 'For what', 'Since'].map((t) => make('th', { scope: 'col' }, t)))),
-      make('tbody', {}, all.map(row)))] : [make('p', { class: 'empty' }, 'Nobody waits for anybody.')]),
-    ...(owes.more_waits ? [make('p', { class: 'soft' }, 'and ' + owes.more_waits + ' more: c2c obligations shows all')] : []));
-    if (had && $(had)) $(had).focus({ preventScroll: true });
+      make('td', {}, w.sent ? age(w.sent) : '', w.dialog ? null : [make('br', {}), make('span', { class: w.overdue ? 'fate dead' : 'soft' },
+        w.count > 1 ? count(w.count, 'question', 'questions') + (w.overdue ? ', ' + w.overdue + ' overdue' : '') : w.kind + ', ' + dueWords(w)), showThread(w, 'w-')]))))]
+      : make('p', { class: 'empty' }, 'Nobody waits for anybody.'),
+    owes.more_waits ? make('p', { class: 'soft' }, 'and ' + owes.more_waits + ' more: c2c obligations shows all') : []);
   }
 
   // graph draws who waits for whom, on an ellipse, if they are few. The table says the same.
@@ -1312,6 +1324,91 @@
     };
     return svg('svg', { class: 'graph', viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, 'aria-hidden': 'true' }, ...all.map(arrow),
       ...names.map((n) => svg('text', { class: n === me.alias ? '' : colour(n), x: at.get(n)[0], y: at.get(n)[1] + 4 }, n === me.alias ? 'you' : n.length > 15 ? n.slice(0, 14) + '…' : n)));
+  }
+
+  // --- What happened when -----------------------------------------------------------------------------------------
+
+  const maxTimeline = 300; // messages
+  // openDay shows a day. A conversation has the same view.
+  async function openDay(ms) {
+    const day = new Date(ms).setHours(0, 0, 0, 0), next = new Date(day).setHours(24);
+    const v = { kind: 'timeline', title: 'Timeline, ' + dateFormat.format(day), day, next, mails: [], loads: true };
+    open(v, [], false);
+    try {
+      for (let before = next / 1000 + '/' + '0'.repeat(32); before;) {
+        const l = await ask('/api/history?' + new URLSearchParams({ before, limit: 200 }));
+        if (view !== v) return;
+        const of = l.mails.filter((m) => sent(m) >= day), last = of[of.length - 1];
+        v.mails.push(...of.map(know));
+        before = l.more && last && of.length === l.mails.length && v.mails.length < maxTimeline ? last.ts + '/' + last.key : '';
+      }
+    } catch (e) { if (view === v) note(e.message); }
+    v.loads = false;
+    v.mails.sort(order);
+    if (view === v) drawTimeline();
+  }
+  const isOnTimeline = (m) => !m.room && (view.day ? sent(m) >= view.day && sent(m) < view.next : view.mails.some((o) => o.id && o.id === m.answers));
+
+  // momentsOf says when a message was handed, or became dead; 0: it waits. When a model has read it, only its later answers tell.
+  const momentOf = (m) => (m.state === 'queued' || m.state === 'rung' ? 0 : m.after || m.since || sent(m));
+  const span = (from, to) => age(Date.now() - Math.max(0, to - from));
+
+  function drawTimeline() {
+    const all = view.mails.filter((m) => valid(sent(m)) && passes(m.from, m.to)).slice(-maxTimeline);
+    const answers = new Map(all.filter((m) => m.answers).reverse().map((m) => [m.answers, m])); // the first of each
+    const step = (id, label, to, off) => make('button', { type: 'button', id, disabled: off, onclick: () => openDay(to) }, label);
+    const became = (m) => {
+      const at = momentOf(m), answer = m.id && answers.get(m.id);
+      return [m.state === 'rung' ? 'rung after ' + span(sent(m), m.since) : '', at ? (['handed', 'read'].includes(m.state) ? 'handed' : m.state) + ' after ' + span(sent(m), at) : 'waits',
+        m.state === 'read' ? 'read' : '', answer ? 'answered after ' + span(sent(m), sent(answer)) : ''].filter(Boolean).join(', ');
+    };
+    board(view.day ? make('div', { class: 'row' }, step('day-before', 'Day before', view.day - 1), step('day-after', 'Day after', view.next, view.next > Date.now())) : [],
+      view.mails.length >= maxTimeline ? make('p', { class: 'soft' }, 'These are the newest ' + maxTimeline + ' messages.') : [],
+      all.length ? [lanes(all, answers), make('p', { class: 'soft key' }, [['sent', 'sent'], ['waits', 'waits'], ['rung', 'rung'], ['handed', 'handed'], ['read', 'handed, and read since'], ['works', 'until its answer'], ['dead', 'not handed']].map(([kind, text]) =>
+        make('span', {}, svg('svg', { viewBox: '0 0 20 10', width: 20, height: 10, 'aria-hidden': 'true' }, sign(kind, 10, 5, 20)), text)), 'Long pauses are drawn shorter.'),
+      table('times', ['Sent', 'Message', 'What became of it'], all.map((m) => make('tr', {},
+        make('td', {}, make('time', {}, view.day ? clock(sent(m)) : short(sent(m)))),
+        make('td', { dir: 'auto' }, who(m.from), make('span', { class: 'soft' }, ' to '), who(m.to), ' ', make('span', { class: 'brief one' }, m.text.trim().split('\n', 1)[0].slice(0, 200))),
+        make('td', {}, make('span', { class: fateClass(m) }, became(m)), showThread({ ...m, kind: 'message' }, 't-' + m.key)))))]
+        : make('p', { class: 'empty' }, view.loads ? 'Looking' : 'No mail.'));
+  }
+
+  // sign draws one thing that happens to a message; a stretch of time ends at x.
+  function sign(kind, x, y, wide) {
+    const d = { waits: `M${x - wide / 2} ${y} h${wide}`, works: `M${x - wide / 2} ${y} h${wide}`, rung: `M${x - 4} ${y + 4} h8 l-4 -8 Z`, dead: `M${x - 4} ${y - 4} l8 8 m0 -8 l-8 8` }[kind] || `M${x - 4} ${y} l4 -4 l4 4 l-4 4 Z`;
+    return kind === 'sent' ? svg('circle', { class: kind, cx: x, cy: y, r: 3 }) : svg('path', { class: kind, d });
+  }
+
+  // lanes draws the messages: a lane for each session, time from left to right. The table says the same.
+  function lanes(all, answers) {
+    const now = Date.now(), end = (m) => momentOf(m) || Math.max(now, sent(m));
+    const names = [...new Set(all.flatMap((m) => [m.from, m.to]))];
+    const wide = Math.max(280, $('board').clientWidth - 32), isSmall = wide < 600;
+    const [left, lane] = isSmall ? [8, 38] : [120, 28], high = names.length * lane + 26;
+    // A pause of an hour is some times as long as one of a minute, and no more.
+    const moments = [...new Set(all.flatMap((m) => [sent(m), end(m), m.state === 'rung' ? m.since : sent(m)]))].sort((a, b) => a - b);
+    const at = new Map();
+    let sum = 0;
+    moments.forEach((t, i) => { sum += i ? Math.log1p((t - moments[i - 1]) / 100) : 0; at.set(t, sum); });
+    const x = (t) => left + 6 + (at.get(t) / (sum || 1)) * (wide - left - 20);
+    const y = new Map(names.map((n, i) => [n, i * lane + (isSmall ? 24 : 14)]));
+    const drawn = names.map((n) => svg('path', { class: 'lane', d: `M${left} ${y.get(n)} H${wide}` }));
+    all.forEach((m, i) => {
+      const [from, to] = [x(sent(m)), x(end(m))], lower = y.get(m.to) + (i % 3) * 3 - 3, answer = m.id && answers.get(m.id);
+      const one = [svg('path', { class: 'way', d: `M${from} ${y.get(m.from)} V${lower}` }), sign('sent', from, y.get(m.from)), sign('waits', (from + to) / 2, lower, to - from)];
+      if (answer && momentOf(m) && sent(answer) > end(m)) one.push(sign('works', (to + x(sent(answer))) / 2, lower, x(sent(answer)) - to));
+      if (m.state === 'rung') one.push(sign('rung', x(m.since), lower));
+      if (momentOf(m)) one.push(sign(['handed', 'read'].includes(m.state) ? m.state : 'dead', to, lower));
+      drawn.push(svg('g', { class: m.from === me.alias ? '' : colour(m.from) }, svg('title', {}, m.from + ' to ' + m.to + ', ' + fate(m)), ...one));
+    });
+    let last = -99;
+    for (const t of moments) {
+      if (x(t) - last < 74 || x(t) > wide - 50) continue;
+      last = x(t);
+      drawn.push(svg('path', { class: 'lane', d: `M${last} 0 V${high - 18}` }), svg('text', { class: 'tick', x: last, y: high - 4 }, sameDay(t, moments[0]) ? clock(t) : dayFormat.format(t).split(',')[0] + ' ' + clock(t).slice(0, 5)));
+    }
+    for (const n of names) drawn.push(svg('text', { class: n === me.alias ? '' : colour(n), x: 0, y: y.get(n) + (isSmall ? -9 : 4) }, n === me.alias ? 'you' : n.length > 16 ? n.slice(0, 15) + '…' : n));
+    return svg('svg', { class: 'lanes', viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, 'aria-hidden': 'true' }, ...drawn);
   }
 
   // Browser notifications, if the person has asked for them in this browser.
@@ -1418,6 +1515,7 @@
     for (const m of all) {
       flowMails.push(m);
       if (inView(m, seen) && !list.has(m)) seen.push(m);
+      if (view.kind === 'timeline' && isOnTimeline(m)) view.mails.push(m);
       aloud('Message from ' + m.from + ' to ' + m.to);
     }
     if (seen.length && !list.append(seen)) fresh(unseenBelow + seen.length);
@@ -1438,7 +1536,7 @@
     came(all);
     if (c.rooms) posted(c.rooms);
     if (c.sessions) drawSessions();
-    if (c.sessions && view.kind === 'waiting') drawWaiting();
+    boardSoon();
     drawMine();
     owedSoon(2000);
     if (mails.size > maxKnown && !$('text').value) location.reload();
@@ -1532,6 +1630,8 @@
   for (const id of ['to', 'wake', 'kind']) $(id).addEventListener('change', costSoon);
   $('about-drop').addEventListener('click', () => { dropReply(); $('to').focus(); });
   $('back').addEventListener('click', openAll);
+  $('lanes').addEventListener('click', () => open({ kind: 'timeline', title: view.title.replace('Conversation', 'Timeline'), mails: list.items.slice() }, [], false));
+  new ResizeObserver(boardSoon).observe($('board'));
   $('newer').addEventListener('click', () => { list.toEnd(); fresh(0); });
   $('scroll').addEventListener('scroll', () => {
     if (unseenBelow && list.isAtEnd()) fresh(0);
@@ -1546,7 +1646,7 @@
   function refresh() {
     if (document.hidden || stopped || $('main').hidden) return;
     drawSessions();
-    if (view.kind in boards) boards[view.kind]();
+    boardSoon();
     counts();
     owedSoon(0);
     roomsSoon(0);
