@@ -39,7 +39,7 @@ func geminiGuide() Guide {
 	return Guide{
 		Title: "Gemini CLI", Package: "@google/gemini-cli", Tested: "0.61.0", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
-		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
+		Idle:    "a line typed into an empty prompt (`c2c start`, tmux); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		Answer:  "its hook after a tool call; its record, at the end of a turn",

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"c2c/inbox"
-	"c2c/wake"
 )
 
 // States of a message. There is no state "delivered", because c2c says only what it knows.
@@ -20,10 +19,10 @@ const (
 const ByEvents = "events"
 
 // AfterRead returns the state of a message after the receiver's model has answered. The argument
-// reader names the reader that has handed over the whole message. With some readers, the mail may
-// stay unread although the model answers: then the state is Handed, not Read.
+// reader names the reader that has handed over the whole message. What was written to an event
+// stream may stay unread although the model answers: then the state is Handed, not Read.
 func AfterRead(reader string) string {
-	if wake.AboutMethod(reader).Typed || reader == ByEvents {
+	if reader == ByEvents {
 		return Handed
 	}
 	return Read

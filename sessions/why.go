@@ -204,7 +204,7 @@ func (look Prober) Unrung(s Session) (why, do string) {
 	case !known:
 		do = fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
 	case p.Typed:
-		do = "mail wakes it only if you end it and " + anew() + ", or run c2c wake attach in its pane of tmux or screen"
+		do = "mail wakes it only if you end it and " + anew() + ", or run c2c wake attach in its tmux pane"
 	case look.held(ServerLock(s.ID)):
 		do = "c2c's server in it cannot ring: its next tool call or prompt brings the mail; c2c doctor tells more"
 	default:

@@ -33,14 +33,9 @@ type httpHost struct {
 
 // projects returns the projects of this user, each with a folder that is there.
 func (h *httpHost) projects() (all []page.Project) {
-	for _, state := range project.States(h.Getenv) {
-		for _, r := range project.RootsIn(state) {
-			for _, f := range project.FoldersOf(r.Path) {
-				if _, err := os.Stat(f.Path); err == nil {
-					all = append(all, page.Project{Root: r.Path, Dir: f.Path})
-					break
-				}
-			}
+	for _, u := range project.All(h.Getenv) {
+		if n := len(u.Folders); n > 0 {
+			all = append(all, page.Project{Root: u.Root, Dir: u.Folders[n-1].Path})
 		}
 	}
 	return all

@@ -21,7 +21,7 @@ type toolCall struct {
 	req    mcp.CallToolRequest
 	caller callers.Caller
 
-	handsMail bool // the answer contains mail, which c2c acknowledges once the answer is written
+	handsMail bool // the answer shows mail itself: no other mail is added to it
 }
 
 // attach returns the caller's session. It registers the session if necessary.

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -19,10 +18,9 @@ const ByResult = "tool_result"
 // addMail adds the caller's waiting mail to the result of a tool, unless a hook or a plugin shows
 // the mail to the client's model before the model goes on. The mail comes after the result, so that
 // programs find the result unchanged. Mail that does not fit waits.
-func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
+func (c *toolCall) addMail(ctx context.Context, res *mcp.CallToolResult) {
 	p, known := client.Find(c.caller.Client)
-	// peek_inbox has just shown the waiting mail, and promises to leave it in the mailbox.
-	if known && !p.ResultMail || c.handsMail || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
+	if known && !p.ResultMail || c.handsMail {
 		return
 	}
 	s, err := callers.Resolve(ctx, c.b.Registry, c.callerIn(ctx, c.b, c.req)) // the call may have registered the session
