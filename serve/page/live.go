@@ -67,10 +67,7 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 		return err
 	}
 	_, g, _ := p.find(r)
-	of := p.projectOf(r, g)
-	if of == nil { // since the request came
-		of = &Project{Root: who.Root}
-	}
+	of, _ := p.projectOf(r, g)
 	first := now{Root: visible(who.Root), Project: of.id(), Dir: visible(of.Dir), Sessions: sessionsOf(all.Sessions), Mails: make([]mailView, 0, len(all.Mails))}
 	if me, err := personOf(r, who, open.Broker); err == nil {
 		first.Me, first.Alias = me.ID, visible(me.Alias)

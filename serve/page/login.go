@@ -177,7 +177,7 @@ func removeAll(files *atomicfile.Dir, of string) (err error) {
 // request that names a project which the person does not have is no person's.
 func (p *Page) Person(r *http.Request) (v serve.Visitor, ok bool) {
 	if _, g, in := p.find(r); in {
-		if of := p.projectOf(r, g); of != nil {
+		if of, ok := p.projectOf(r, g); ok {
 			return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: of.Root}, true
 		}
 	}

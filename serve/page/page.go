@@ -54,6 +54,7 @@ type Page struct {
 	files  *atomicfile.Dir
 	roots  Roots
 	all    func() []Project
+	known  sync.Map // projects that were asked for, by Project.id
 	now    func() time.Time
 	log    *slog.Logger
 	logins sync.Mutex // held while a request changes the file of a login

@@ -32,28 +32,30 @@ func (p Project) name() string {
 // projects returns the projects that a login may show: first the one of its link.
 func (p *Page) projects(g grant) []Project {
 	all := []Project{{g.Root, g.Dir}}
-	if p.all == nil {
-		return all
-	}
-	for _, one := range p.all() {
-		if one.Root != g.Root {
-			all = append(all, one)
-		} else if one.Dir != "" {
-			all[0].Dir = one.Dir // the link may have been made in a folder below
-		}
+	if p.all != nil {
+		all = append(all, slices.DeleteFunc(p.all(), func(one Project) bool { return one.Root == g.Root })...)
 	}
 	return all
 }
 
-// projectOf returns the project that a request is about; nil if the login may show none with its
-// name.
-func (p *Page) projectOf(r *http.Request, g grant) *Project {
-	id, all := r.Header.Get(projectHeader), p.projects(g)
-	i := slices.IndexFunc(all, func(one Project) bool { return id == "" || one.id() == id })
-	if i < 0 {
-		return nil
+// projectOf returns the project that a request is about. ok is false if the login may show none with
+// its name. It lists the folders only for a name that is new: a folder may be on a disk that does
+// not answer.
+func (p *Page) projectOf(r *http.Request, g grant) (one Project, ok bool) {
+	id, first := r.Header.Get(projectHeader), Project{g.Root, g.Dir}
+	if id == "" || id == first.id() {
+		return first, true
 	}
-	return &all[i]
+	if known, ok := p.known.Load(id); ok {
+		return known.(Project), true
+	}
+	for _, one := range p.projects(g) {
+		if one.id() == id {
+			p.known.Store(id, one)
+			return one, true
+		}
+	}
+	return Project{}, false
 }
 
 // projectView is a project as the page shows it.

@@ -109,7 +109,7 @@
     if (old) {
       // A list has the text as it is; of a message that was shown whole the text stays.
       const text = old.cut ? m.text : old.text, cut = old.cut ? m.cut : 0;
-      Object.assign(old, { old: m.old, new: m.new, state: m.state, since: m.since, after: m.after, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
+      Object.assign(old, { old: m.old, new: m.new, state: m.state, since: m.since, after: m.after, leased: m.leased, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
       return old;
     }
     mails.set(m.key, m);
@@ -228,10 +228,13 @@
     return blocksOf(text).flatMap(({ kind, lines }) => {
       if (!kind) return view.hits ? marked(lines.join('')) : inline(lines.join(''));
       const sign = { '+': 'comes', '-': 'goes', '@': 'fence' };
-      return make('span', { class: 'code', dir: 'ltr' }, lines.map((line) => {
-        const looks = fenceLine.test(line) ? 'fence' : kind === 'diff' ? sign[line[0]] : '';
-        return looks ? make('span', { class: looks }, marked(line)) : marked(line);
-      }));
+      const parts = [];
+      for (const line of lines) {
+        const looks = fenceLine.test(line) ? 'fence' : (kind === 'diff' && sign[line[0]]) || '';
+        if (parts.length && parts[parts.length - 1][0] === looks) parts[parts.length - 1][1] += line;
+        else parts.push([looks, line]);
+      }
+      return make('span', { class: 'code', dir: 'ltr' }, parts.flatMap(([looks, text]) => (looks ? make('span', { class: looks }, marked(text)) : marked(text))));
     });
   }
   function inline(text) {
@@ -670,6 +673,9 @@
   }
   const table = (kind, titles, rows) => make('table', { class: kind }, make('thead', {}, make('tr', {}, titles.map((t) => make('th', { scope: 'col' }, t)))), make('tbody', {}, rows));
   const who = (alias) => (alias === me.alias ? 'you' : name(alias));
+
+  // writing shows where one writes.
+  const writing = () => (view.kind in boards ? openAll() : part('talk'));
 
   async function openSession(s) {
     const v = { kind: 'session', title: 'Mail of ' + s.alias, session: s.id, alias: s.alias, more: true };
@@ -1280,7 +1286,7 @@
       make('p', { class: 'brief', dir: 'auto' }, wordsOf(o)),
       make('p', { class: 'soft' }, make('span', { class: o.late ? 'fate dead' : '' }, o.kind + ', ' + dueWords(o)), o.reminders ? ', reminded ' + count(o.reminders, 'time', 'times') : ''),
       make('div', { class: 'row' },
-        byID.has(o.id) ? make('button', { type: 'button', onclick: () => { openAll(); reply(byID.get(o.id)); } }, 'Answer', make('span', { class: 'unseen' }, ' ' + o.from)) : null,
+        byID.has(o.id) ? make('button', { type: 'button', onclick: () => { writing(); reply(byID.get(o.id)); } }, 'Answer', make('span', { class: 'unseen' }, ' ' + o.from)) : null,
         showThread(o, 'o-')));
   }
 
@@ -1350,7 +1356,7 @@
   const isOnTimeline = (m) => !m.room && (view.day ? sent(m) >= view.day && sent(m) < view.next : view.mails.some((o) => o.id && o.id === m.answers));
 
   // momentsOf says when a message was handed, or became dead; 0: it waits. When a model has read it, only its later answers tell.
-  const momentOf = (m) => (m.state === 'queued' || m.state === 'rung' ? 0 : m.after || m.since || sent(m));
+  const momentOf = (m) => (m.state === 'queued' || m.state === 'rung' ? 0 : m.after || m.leased || m.since || sent(m));
   const span = (from, to) => age(Date.now() - Math.max(0, to - from));
 
   function drawTimeline() {
@@ -1606,7 +1612,7 @@
     a.addEventListener('click', (e) => {
       e.preventDefault(); // what stands behind the # of the address is a code, when the page is loaded again
       if (a.hash === '#todo-title') part('todo');
-      else part('talk');
+      else writing();
       if (a.hash === '#flow') list.enter();
       else $(a.hash.slice(1)).focus();
     });
