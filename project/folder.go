@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -69,6 +70,28 @@ func FoldersOf(root string) (all []Folder) {
 			all = append(all, f)
 		}
 	})
+	return all
+}
+
+// Used is the root of a project of this user, with its folders that are there now.
+type Used struct {
+	Root    string
+	Folders []Folder
+}
+
+// All returns the roots of all projects of this user.
+func All(getenv func(string) string) (all []Used) {
+	for _, state := range States(getenv) {
+		of := map[string][]Folder{} // by root
+		folders(state, func(_ string, f Folder) {
+			if root := follow(state, f.root); isDir(f.Path) && !slices.ContainsFunc(of[root], func(o Folder) bool { return o.Path == f.Path }) {
+				of[root] = append(of[root], f)
+			}
+		})
+		for _, r := range RootsIn(state) {
+			all = append(all, Used{r.Path, of[filepath.Base(filepath.Dir(r.Path))]})
+		}
+	}
 	return all
 }
 

@@ -70,6 +70,21 @@ func (a *app) open(existing bool) (*broker.Broker, error) {
 	return b, cli.NoRoot(err)
 }
 
+// open opens the root of the project that the caller has named, or else that of the caller.
+func (c *call) open(existing bool) (*broker.Broker, error) {
+	if c.project == "" {
+		return c.app.open(existing)
+	}
+	if callers.IsAgent(c.getenv) {
+		return nil, cli.WithHint(errors.New("only a person acts in another project, and this is the shell of an agent"), "ask your user to run this command in a terminal of their own")
+	}
+	p, err := cli.FindProject(c.getenv, c.cwd, c.project)
+	if err != nil {
+		return nil, err
+	}
+	return broker.Open(broker.ConfigOf(c.getenv, p.Root, c.log()))
+}
+
 func (a *app) log() inbox.Log { return sessions.WarningLogger(cli.Warnings(a.stderr)) }
 
 // caller describes on whose behalf a command acts. The argument explicit is a session that the

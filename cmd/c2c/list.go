@@ -20,8 +20,14 @@ import (
 const lineWidth = 80
 
 func list(c *call, f *cli.Flags) action {
-	all, allHosts := f.Bool("all"), f.Bool("all-hosts")
+	all, allHosts, everywhere := f.Bool("all"), f.Bool("all-hosts"), f.Bool("everywhere")
 	return func(ctx context.Context) error {
+		switch {
+		case *everywhere && (*allHosts || c.project != ""):
+			return fmt.Errorf("%w: --everywhere stands alone, or with --all", errUsage)
+		case *everywhere:
+			return c.listEverywhere(ctx, *all)
+		}
 		c.meetDeadlines(ctx)
 		rows, err := c.b.List(ctx)
 		if err != nil {
@@ -45,8 +51,19 @@ func list(c *call, f *cli.Flags) action {
 // printList prints the list of sessions. If all is true, the list also has ended sessions and
 // session ids, and its lines may be long.
 func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
+	ended, withMail := c.printRows(rows, all, now)
+	switch {
+	case withMail > 0:
+		c.printf("Ended and not shown: %d, %d of them with mail. c2c list --all shows them.\n", ended, withMail)
+	case ended > 0:
+		c.printf("Ended and not shown: %d. c2c list --all shows them.\n", ended)
+	}
+}
+
+// printRows prints the table of sessions, and what follows it about single sessions. It returns how
+// many ended sessions are not shown, and how many of them have mail.
+func (c *call) printRows(rows []sessions.Listed, all bool, now time.Time) (ended, withMail int) {
 	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "HANDED", "CLIENT", "ROLE"}}
-	ended, withMail := 0, 0
 	for _, r := range rows {
 		if r.State == sessions.Absent && !all {
 			ended++
@@ -76,12 +93,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 			c.printf("%s: %s\n", r.Alias, r.Note)
 		}
 	}
-	switch {
-	case withMail > 0:
-		c.printf("Ended and not shown: %d, %d of them with mail. c2c list --all shows them.\n", ended, withMail)
-	case ended > 0:
-		c.printf("Ended and not shown: %d. c2c list --all shows them.\n", ended)
-	}
+	return ended, withMail
 }
 
 // table has a head and a row for each session. The first cell is the alias, which may be long.

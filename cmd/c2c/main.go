@@ -18,6 +18,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/rooms"
+	"c2c/sessions"
 )
 
 // Exit codes, the same for every verb.
@@ -71,6 +72,7 @@ type call struct {
 	json    bool
 	session string // the session that the caller has named, or ""
 	silent  bool   // only errors go to standard error
+	project string // the project that the caller has named, or ""
 }
 
 var errUsage = cli.ErrUsage
@@ -129,6 +131,9 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 	if f.Has("session-id") {
 		f.TextVar(&c.session, "session-id")
 	}
+	if f.Has("project") {
+		f.TextVar(&c.project, "project")
+	}
 	c.words, err = f.Parse(args)
 	switch {
 	case errors.Is(err, cli.ErrHelp):
@@ -138,9 +143,11 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 		return err
 	case cmd.traits&alone != 0:
 		return do(ctx)
+	case f.Given("everywhere"): // a directory without a root is no reason to show nothing
+		return c.limited(ctx, do)
 	}
 	empty, needsRoot := c.emptyAnswer(verb.Name, f)
-	c.b, err = a.open(needsRoot)
+	c.b, err = c.open(needsRoot)
 	if needsRoot && errors.Is(err, fs.ErrNotExist) {
 		return c.showEmpty(err, empty)
 	}
@@ -149,9 +156,14 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 	}
 	defer c.b.Close()
 	if cmd.traits&patient == 0 {
-		return c.limited(ctx, do)
+		err = c.limited(ctx, do)
+	} else {
+		err = do(ctx)
 	}
-	return do(ctx)
+	if unknown := new(sessions.UnknownAliasError); c.project != "" && errors.As(err, &unknown) && len(unknown.Closest) == 0 {
+		err = cli.WithHint(err, "c2c list --project "+mail.Visible(c.project, "")+" shows all of that project")
+	}
+	return err
 }
 
 // limited calls the function do with a context that ends after lockWait.

@@ -37,15 +37,16 @@ func notify(c *call, f *cli.Flags) action {
 		caller := c.caller(c.session)
 		var r owed.Request
 		var now *owed.SessionNews
-		ends := *bubble // with --desktop the command ends at once, even if there is no desktop
+		asked := *bubble
+		*bubble = asked || !*wait && caller.IsPerson() && caller.User.IsTyping()
 		err := c.limited(ctx, func(ctx context.Context) (err error) {
 			if a.by, err = c.b.Attach(ctx, caller); err != nil || *off {
 				return err
 			}
 			if *bubble {
-				if err := proc.CheckDesktop(c.getenv); err != nil {
+				err := proc.CheckDesktop(c.getenv)
+				if *bubble = err == nil; asked && err != nil {
 					fmt.Fprintf(c.stderr, "c2c: %v: the notice comes only as mail\n", err)
-					*bubble = false
 				}
 			}
 			r, now, err = owed.RequestNotice(ctx, c.b.Registry, a.by, words[0], *when, *bubble)
@@ -58,10 +59,14 @@ func notify(c *call, f *cli.Flags) action {
 			return a.cancel(ctx, words[0])
 		case now != nil:
 			return a.tell(*now)
-		case *wait || !ends && caller.IsPerson() && caller.User.IsTyping():
+		case *wait:
 			return a.await(ctx, r)
 		}
-		return a.answer(r, fmt.Sprintf("%s gets one notice, as mail, when %s", a.by.Alias, awaited(r)))
+		way := "as mail"
+		if *bubble {
+			way += " and on the desktop"
+		}
+		return a.answer(r, fmt.Sprintf("%s gets one notice, %s, when %s", a.by.Alias, way, awaited(r)))
 	}
 }
 

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -131,8 +133,8 @@ func TestHistoryWithoutALimitIsAll(t *testing.T) {
 	}
 }
 
-// A person reads letters, of which none can look like another one; an agent reads envelopes, in its
-// terminal, too.
+// A person reads letters, of which none can look like another one, also in a pipe; an agent reads
+// envelopes, in its terminal, too.
 func TestAPersonsTerminalShowsLetters(t *testing.T) {
 	root, env := shellHome(t)
 	mustRun(t, root, "", "register", "birch", "--session-id", "birch")
@@ -168,10 +170,15 @@ func TestAPersonsTerminalShowsLetters(t *testing.T) {
 	if out := shows("c2c thread q-2"); !whole.MatchString(out) {
 		t.Errorf("a thread: %q", out)
 	}
-	if out := shows("c2c history | cat"); !strings.Contains(out, `<c2c event="message" from="birch" by="claimed" id="q-1" kind="question">`) {
-		t.Errorf("in a pipe: %q", out)
+	for _, command := range []string{"c2c history | cat", "setsid -w c2c history --session-id person-" + strconv.Itoa(os.Getuid()) + " | cat"} {
+		if out := shows(command); !first.MatchString(out) || !second.MatchString(out) || strings.Contains(out, "event=") {
+			t.Errorf("%s: %q", command, out)
+		}
 	}
 	mustRun(t, root, "amber", "send", "birch", "hello")
+	if out := shows("c2c peek-inbox --session-id birch | cat"); !strings.Contains(out, `<c2c event="message" from="amber"`) {
+		t.Errorf("another session's mail in a pipe: %q", out)
+	}
 	if out := shows("c2c poll-inbox", "C2C_MCP_SESSION_ID=birch", "CLAUDECODE=1"); !strings.Contains(out, `<c2c event="message" from="amber"`) {
 		t.Errorf("in an agent's terminal: %q", out)
 	}

@@ -29,8 +29,8 @@ func (c *call) printMail(ctx context.Context, msgs []mail.Message) error {
 	return nil
 }
 
-// printAll prints messages: in plain form for a person at a terminal (printLetter), otherwise in
-// envelopes. Text without an envelope could mislead an agent.
+// printAll prints messages: in plain form for a person (printLetter), otherwise in envelopes. Text
+// without an envelope could mislead an agent.
 func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	if len(msgs) == 0 {
 		c.printf("(no messages)\n")
@@ -48,19 +48,23 @@ func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	}
 }
 
-// forPerson reports whether the answer goes to a terminal at which a person has typed the command.
-// A terminal alone proves nothing, because an agent's shell may have one, too.
+// forPerson reports whether the answer is for a person: the command acts for the person, wherever
+// the answer goes; or a person looks, at a terminal, at the mail of another session. A terminal alone
+// proves nothing, because an agent's shell may have one, too.
 func (c *call) forPerson(ctx context.Context) bool {
+	isPerson := func(session string) bool {
+		s, err := callers.Resolve(ctx, c.b.Registry, c.caller(session))
+		return err == nil && s.State == sessions.Person
+	}
+	if isPerson(c.session) {
+		return true
+	}
 	out, ok := c.stdout.(*answer).to.(*os.File)
-	if !ok {
+	if !ok || c.session == "" {
 		return false
 	}
 	info, err := out.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	s, err := callers.Resolve(ctx, c.b.Registry, c.caller(""))
-	return err == nil && s.State == sessions.Person
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && isPerson("")
 }
 
 // mailbox returns the caller's session and mailbox.

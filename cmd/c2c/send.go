@@ -66,7 +66,7 @@ func (d *draft) send(ctx context.Context, c *call, words []string, do func(conte
 	})
 }
 
-func (a *app) printReceipt(r broker.Receipt) {
+func (c *call) printReceipt(r broker.Receipt) {
 	note := ""
 	if r.Duplicate {
 		note = "; it had been sent before"
@@ -74,7 +74,10 @@ func (a *app) printReceipt(r broker.Receipt) {
 	if r.Note != "" {
 		note += "; " + r.Note
 	}
-	a.printf("queued for %s as %s%s\n", r.To, mail.ShortID(r.ID), note)
+	c.printf("queued for %s as %s%s\n", r.To, mail.ShortID(r.ID), note)
+	if c.project != "" {
+		fmt.Fprintf(c.stderr, "c2c: answers come to you in that project: c2c poll-inbox --project %s\n", mail.Visible(c.project, ""))
+	}
 }
 
 func send(c *call, f *cli.Flags) action {

@@ -12,7 +12,6 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/internal/daemon"
-	"c2c/wake/terminal"
 )
 
 // background is what c2c serve, wake, relay or wire-daemon starts and stops: a part of the daemon, or
@@ -138,7 +137,7 @@ func partEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
-	return daemon.SafeEnv(os.Environ(), append(more, terminal.PaneEnv()...))
+	return daemon.SafeEnv(os.Environ(), more)
 }
 
 // createsRoot reports whether a verb may create the root. The other verbs query what runs, or stop

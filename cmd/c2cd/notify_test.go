@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -153,24 +155,29 @@ func TestWhoWaitsHasTheNoticeOrFindsItAsMail(t *testing.T) {
 	}
 }
 
-// A person at a terminal waits there without an option, and a session that has ended is told at
-// once.
-func TestAPersonAtATerminalWaitsThere(t *testing.T) {
+// The command of a person at a terminal ends at once, and the notice comes as mail and on the desktop.
+func TestAPersonIsToldByMailAndOnTheDesktop(t *testing.T) {
 	k := newAsked(t)
-	terminal, err := pty.Start(k.command("notify", "birch", "--when", "done"))
+	tool := filepath.Join(t.TempDir(), "notify-send")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := k.command("notify", "birch", "--when", "done")
+	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(tool)+":"+os.Getenv("PATH"), "DBUS_SESSION_BUS_ADDRESS=unix:path=/bus", "USER=ada")
+	terminal, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer terminal.Close()
-	in := bufio.NewReader(terminal)
-	for line := ""; !strings.Contains(line, "waiting until"); {
-		if line, err = in.ReadString('\n'); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+	if out, _ := io.ReadAll(terminal); !strings.Contains(string(out), "ada gets one notice, as mail and on the desktop, when birch is done\r\n") {
+		t.Errorf("it says %q", out)
 	}
-	k.run("reply", "--done", "all of it", "--from", "birch")
-	if line, _ := in.ReadString('\n'); strings.TrimSpace(line) != "birch says that it is done." {
-		t.Errorf("the person reads %q", line)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	var all []owed.Request
+	if err := json.Unmarshal([]byte(k.run("notify", "--json")), &all); err != nil || len(all) != 1 || !all[0].Desktop {
+		t.Errorf("%v, %+v", err, all)
 	}
 }
 

@@ -45,10 +45,12 @@ func (a *call) wake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	root := a.rootPath()
+	root, err := a.root()
 	if b != nil {
 		defer b.Close()
 		root = b.Root()
+	} else if err != nil {
+		return err
 	}
 	all, err := openDaemon(a.getenv, createsRoot(verbs[0]))
 	if err != nil {

@@ -6,13 +6,10 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"c2c/broker"
 	"c2c/inbox/mail"
-	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -33,11 +30,13 @@ func Elsewhere(getenv func(string) string, cwd, alias string) string {
 	if alias == "" {
 		return ""
 	}
-	w := whereabouts{home: getenv("HOME"), root: root, alias: alias}
-	for _, state := range project.States(getenv) {
-		w.look(state)
+	w := whereabouts{alias: alias}
+	for _, p := range Projects(getenv) {
+		if !isSame(p.Root, root) {
+			w.look(p)
+		}
 	}
-	return w.sentence()
+	return w.sentence(callers.IsAgent(getenv))
 }
 
 // isAlive reports whether the process of a session's client runs.
@@ -50,63 +49,35 @@ func isNamed(r sessions.Row, alias string) bool {
 	return sessions.Fold(r.Alias()) == sessions.Fold(alias) || r.SID() == alias
 }
 
-// maxRoots bounds how many roots a search reads.
-const maxRoots = 1000
-
 // whereabouts is one search for an alias in other projects.
 type whereabouts struct {
-	home, root string // the root of the caller's project
-	alias      string
-
-	where string // the folder of a project that has the alias, or unknown
-	runs  bool   // its session runs
+	alias string
+	where *Project // a project that has the alias
+	runs  bool     // its session runs
 }
 
-const unknown = "another project"
-
-// look searches the roots in a state directory. A link leads to a root that the search also reads.
-// A session that runs counts more than one that has ended.
-func (w *whereabouts) look(state string) {
-	repos, _ := os.ReadDir(filepath.Join(state, project.ReposDir))
-	for _, repo := range repos[:min(len(repos), maxRoots)] {
-		root := filepath.Join(state, project.ReposDir, repo.Name(), "broker")
-		if !repo.IsDir() || isSame(root, w.root) {
-			continue
-		}
-		for _, r := range rowsIn(root) {
-			alive := isAlive(r)
-			if !isNamed(r, w.alias) || w.runs || !alive && w.where != "" {
-				continue
-			}
-			w.where, w.runs = unknown, alive
-			for _, f := range project.FoldersOf(root) {
-				if _, err := os.Stat(f.Path); err != nil {
-					continue
-				}
-				w.where = f.String()
-				if rest, below := strings.CutPrefix(w.where, w.home+"/"); below && w.home != "" {
-					w.where = "~/" + rest
-				}
-			}
+// look searches a project. A session that runs counts more than one that has ended.
+func (w *whereabouts) look(p Project) {
+	for _, r := range rowsIn(p.Root) {
+		if alive := isAlive(r); isNamed(r, w.alias) && !w.runs && (alive || w.where == nil) {
+			w.where, w.runs = &p, alive
 		}
 	}
 }
 
-func isSame(one, other string) bool {
-	a, err := os.Stat(one)
-	b, berr := os.Stat(other)
-	return err == nil && berr == nil && os.SameFile(a, b)
-}
-
-func (w *whereabouts) sentence() string {
-	alias, where := mail.Visible(w.alias, ""), mail.Visible(w.where, "")
-	switch {
-	case w.where == "":
+func (w *whereabouts) sentence(agent bool) string {
+	if w.where == nil {
 		return ""
-	case w.runs && w.where == unknown:
-		return alias + " is in another project: run c2c in the folder where it was started"
-	case w.runs:
-		return fmt.Sprintf("%s is in %s: run c2c there", alias, where)
 	}
-	return fmt.Sprintf("%s was in %s, and its session has ended; c2c list shows the sessions of this project", alias, where)
+	alias, where := mail.Visible(w.alias, ""), mail.Visible(w.where.Name, "")
+	switch {
+	case !w.runs:
+		return fmt.Sprintf("%s was in %s, and c2c does not see it run; c2c list shows the sessions of this project", alias, where)
+	case agent:
+		return fmt.Sprintf("%s is in %s: another project, to which only your user can write", alias, where)
+	case len(w.where.Folders) == 0:
+		return fmt.Sprintf("%s is in %s", alias, where)
+	}
+	name := filepath.Base(w.where.Folders[len(w.where.Folders)-1].Path)
+	return fmt.Sprintf("%s is in %s: run c2c there, or add --project %s to send, ask or list", alias, where, mail.Visible(name, ""))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"c2c/project"
@@ -46,25 +47,62 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 		os.Symlink("cccccccccccc 1:2 |"+here+"/gone", filepath.Join(state, "folders", "3"))); err != nil {
 		t.Fatal(err)
 	}
+	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
 	for alias, want := range map[string]string{
-		"amber":          "amber is in ~/shop (h.org/shop): run c2c there",
-		"AMBER":          "AMBER is in ~/shop (h.org/shop): run c2c there",
-		"s-amber":        "s-amber is in ~/shop (h.org/shop): run c2c there",
-		"birch":          "birch was in ~/shop, and its session has ended; c2c list shows the sessions of this project",
-		"Cedar;":         "Cedar; is in another project: run c2c in the folder where it was started",
-		"yew":            "yew was in another project, and its session has ended; c2c list shows the sessions of this project",
+		"amber":          "amber is in ~/shop (h.org/shop): run c2c there, or add --project shop to send, ask or list",
+		"AMBER":          "AMBER is in ~/shop (h.org/shop): run c2c there, or add --project shop to send, ask or list",
+		"s-amber":        "s-amber is in ~/shop (h.org/shop): run c2c there, or add --project shop to send, ask or list",
+		"birch":          "birch was in ~/shop, and c2c does not see it run; c2c list shows the sessions of this project",
+		"Cedar;":         "Cedar; is in a project whose folder is not known",
+		"yew":            "yew was in a project whose folder is not known, and c2c does not see it run; c2c list shows the sessions of this project",
 		"dune":           "",
 		"nobody":         "",
 		"../../../amber": "",
 	} {
-		w := whereabouts{home: home, alias: alias}
-		w.look(state)
-		if got := w.sentence(); got != want {
+		w := whereabouts{alias: alias}
+		for _, p := range Projects(getenv) {
+			w.look(p)
+		}
+		if got := w.sentence(false); got != want {
 			t.Errorf("%q: %q, want %q", alias, got, want)
 		}
+		if got := w.sentence(true); strings.Contains(got, "--project") || (got == "") != (want == "") {
+			t.Errorf("an agent reads of %q: %q", alias, got)
+		}
 	}
-	w := whereabouts{alias: "amber", root: filepath.Join(state, project.ReposDir, "aaaaaaaaaaaa", "broker")}
-	if w.look(state); w.sentence() != "" {
-		t.Errorf("its own project: %s", w.sentence())
+}
+
+// A person names a project by its folder, its path or its remote, and is told which there are.
+func TestAProjectHasSeveralNames(t *testing.T) {
+	home := t.TempDir()
+	state := filepath.Join(home, ".c2c")
+	for i, place := range []string{"aaaaaaaaaaaa 1:1 h.org/a/shop|src/shop", "bbbbbbbbbbbb 1:2 |src/api", "cccccccccccc 1:3 |old/api", "dddddddddddd 1:4 |gone"} {
+		head, folder, _ := strings.Cut(place, "|")
+		if err := errors.Join(os.MkdirAll(filepath.Join(state, "folders"), 0o700), os.MkdirAll(filepath.Join(state, project.ReposDir, head[:12], "broker"), 0o700),
+			os.Symlink(head+"|"+filepath.Join(home, folder), filepath.Join(state, "folders", fmt.Sprint(i)))); err != nil {
+			t.Fatal(err)
+		}
+		if folder != "gone" {
+			if err := os.MkdirAll(filepath.Join(home, folder, ".git"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
+	for name, want := range map[string]string{
+		"shop": "~/src/shop (h.org/a/shop)", "h.org/a/shop": "~/src/shop (h.org/a/shop)",
+		"api":  `several projects are called "api"; name one by its path: ~/src/api, ~/old/api`,
+		"sho":  `no project is called "sho"; the projects of this user are ~/src/shop (h.org/a/shop), ~/src/api, ~/old/api`,
+		"gone": `no project is called "gone"; the projects of this user are ~/src/shop (h.org/a/shop), ~/src/api, ~/old/api`,
+	} {
+		p, err := FindProject(getenv, home, name)
+		got := p.Name
+		if err != nil {
+			f := FailureOf("send", err)
+			got = f.Message + "; " + f.Hint
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }

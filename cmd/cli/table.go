@@ -11,6 +11,7 @@ var writing = []Verb{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "your own id; sending it again does no harm"},
 			{Name: "reply-to", Value: "id", Takes: "received", Short: "the message that this message answers"},
+			inProject,
 			{Name: "wake", Short: "to a room: wake all members; only a person may", Aside: true},
 			{Name: "reason", Value: "words", Short: "to a room: why @all, shown to all", Aside: true},
 			asJSON,
@@ -21,7 +22,7 @@ var writing = []Verb{
 			"an id it answers the last handed-over message. Put several words into quotes.\n",
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter,
-			{Name: "done", Short: "say that your task is done, for c2c notify"}, asJSON,
+			{Name: "done", Short: "say that your task is done, for c2c notify"}, inProject, asJSON,
 		},
 		Examples: []string{"c2c reply 099a8057 'Yes.'"}},
 	{Name: "ask", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "ask a question and wait for the answer",
@@ -30,7 +31,7 @@ var writing = []Verb{
 			"Keep --wait below the time limit of your client's shell.\n",
 		Options: []Option{
 			{Name: "wait", Value: "duration", Default: "90s", Short: "how long to wait"},
-			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
+			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, inProject, asJSON,
 		},
 		Examples: []string{"c2c ask amber 'Is the build green?' --wait 5m"}},
 	{Name: "send-all", Args: "[text | -]", Short: "send a message to every other session",
@@ -48,7 +49,7 @@ var (
 	blocking   = Option{Name: "blocking", Short: "mark the message as blocking the sender"}
 	fail       = Option{Name: "fail", Short: "mark the message as the report of a failure"}
 	deferrable = Option{Name: "deferrable", Short: "do not wake the receiver for it"}
-	ephemeral  = Option{Name: "ephemeral", Short: "do not archive it after it is read"}
+	ephemeral  = Option{Name: "ephemeral", Short: "do not archive it after it is read", Aside: true}
 	ttl        = Option{Name: "ttl", Value: "duration", Short: "hand it over within this time or not at all"}
 	answerBy   = Option{Name: "answer-by", Value: "duration", Short: "tell me if it is not answered within this time"}
 	tellAfter  = Option{Name: "tell-after", Value: "duration", Takes: "never", Short: "tell me if unread after this time; or never"}
@@ -60,21 +61,21 @@ var reading = []Verb{
 			{Name: "wait", Value: "duration", Optional: true, Short: "wait for mail: this long, or without a limit"},
 			{Name: "check", Short: "print nothing, or --json: exit 0 if mail waits, else 3"},
 			{Name: "peek", Short: "leave the messages where they are"},
-			asSession, asJSON,
+			asSession, inProject, asJSON,
 		},
 		Examples: []string{"c2c poll-inbox --wait 5m"}},
 	{Name: "history", Everyday: true, Short: "show what was handed over, or sent, newest first",
 		Long: "What was sent does not include ephemeral messages that were read, and what\nc2c prune removed.\n",
 		Options: []Option{
 			{Name: "sent", Short: "what this session has sent, and what became of it"},
-			limit, asSession, asJSON,
+			limit, asSession, inProject, asJSON,
 		},
 		Examples: []string{"c2c history --limit 5", "c2c history --sent"}},
 	{Name: "status", Everyday: true, Args: "<message-id>", First: "message", Short: "tell what became of a message",
 		Long: "The conversation is the message, the message that it answers, the answers to it,\nand so on, oldest message first.\n",
 		Options: []Option{
 			{Name: "thread", Short: "show the whole conversation"},
-			asJSON,
+			inProject, asJSON,
 		},
 		Examples: []string{"c2c status 099a8057"}},
 	{Name: "obligations", Short: "show which answers are due, from which session and when",
@@ -127,15 +128,10 @@ var sessionList = []Verb{
 {clients}.
 To start another program, type its path, or -- after its name. With --continue
 or --resume after -- the client goes on with the conversation of this name.
-
-With --full-delivery c2c types short mail itself into an empty prompt, while no
-MCP server of c2c runs in the client. Then the client takes a peer's words for
-yours: SECURITY.md tells what c2c does about that.
 `,
 		Options: []Option{
 			{Name: "alias", Value: "name", Takes: "alias", Short: "the session's name; without it, one is made up"},
 			{Name: "channel", Short: "load c2c as a development channel; the client asks you"},
-			{Name: "full-delivery", Short: "type short mail itself; needs --alias"},
 		},
 		Exit:     "once the client runs, its own; else 1 failed, 2 usage",
 		Examples: []string{"c2c start --alias amber {client} -- --resume"}},
@@ -146,9 +142,10 @@ was handed mail, which its model may not have read yet.
 		Options: []Option{
 			{Name: "all", Short: "ended sessions and session ids, too"},
 			{Name: "all-hosts", Short: "the sessions on paired machines, too"},
-			asJSON,
+			{Name: "everywhere", Short: "of all your projects, and of machines that are linked now"},
+			inProject, asJSON,
 		},
-		Examples: []string{"c2c list"}},
+		Examples: []string{"c2c list", "c2c list --everywhere"}},
 	{Name: "whoami", Short: "tell which session this is",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c whoami"}},
 	{Name: "register", Args: "[alias]", Short: "give this session an alias",
@@ -162,8 +159,8 @@ was handed mail, which its model may not have read yet.
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on --session-id amber"}},
 	{Name: "notify", Args: "[alias]", First: "alias", Short: "tell me once when a session is idle, blocked, done or ended",
-		Long: `At a terminal the command waits, and prints one line. For an agent, and with
---desktop, it ends at once, and the notice is a message, which wakes an agent.
+		Long: `The command ends at once. The notice is a message, which wakes an agent; a
+person at a terminal also gets it on the desktop. --wait prints it here.
 If the session ends before that, the notice says how: it crashed, was closed
 after its turn, was cleared, or never started. An agent itself says that it is
 done, with reply --done. Without an alias it lists the requests.
@@ -171,7 +168,7 @@ done, with reply --done. Without an alias it lists the requests.
 		Options: []Option{
 			{Name: "when", Value: "word", Takes: "idle ended blocked done", Short: "idle, ended, blocked (waits for its person) or done"},
 			{Name: "desktop", Short: "also as a notification of the desktop"},
-			{Name: "wait", Short: "wait here for it, also where no person types"},
+			{Name: "wait", Short: "wait here for it, and print it"},
 			{Name: "off", Short: "no notice about this session any more"},
 			asSession, asJSON,
 		},

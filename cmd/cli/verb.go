@@ -65,6 +65,7 @@ var (
 	asJSON    = Option{Name: "json", Short: "print JSON, errors too"}
 	asSession = Option{Name: "session-id", Also: "from", Value: "session", Takes: "alias", Short: "act for this session or alias, not for your own"}
 	dryRun    = Option{Name: "dry-run", Short: "show what would change, and change nothing"}
+	inProject = Option{Name: "project", Value: "name", Short: "in another project of yours, for a person only"}
 	limit     = Option{Name: "limit", Value: "number", Default: "50", Short: "how many at most; 0 for all"}
 )
 
