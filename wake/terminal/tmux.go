@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -153,3 +154,20 @@ func (t *tmux) Enter(ctx context.Context) error {
 }
 
 func (t *tmux) close() error { return nil }
+
+// Show brings a pane of tmux to the front: in its session, and, where a person is at tmux, on that
+// person's terminal.
+func Show(ctx context.Context, p Pane) error {
+	if err := errors.Join(p.valid(), socket.OurSocket(p.Socket)); err != nil {
+		return err
+	}
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		return err
+	}
+	t := newTmux(path, p, 0)
+	if _, err = t.cmd.run(ctx, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID); err == nil {
+		t.cmd.run(ctx, "switch-client", "-t", p.ID) // without a terminal at this server there is nothing to switch
+	}
+	return err
+}
