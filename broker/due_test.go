@@ -16,16 +16,7 @@ import (
 )
 
 // isDue says whether a command would look at what messages are owed.
-func (w *world) isDue() bool { return w.untilLook() == 0 }
-
-// untilLook is for how long no command looks, as the time of owed.due says.
-func (w *world) untilLook() time.Duration {
-	at, size, err := w.Dir().TimeOf(sessions.FileName)
-	if ahead := at.Sub(w.clock); err == nil && size > 0 && ahead > 0 && ahead <= sessions.LookEvery {
-		return ahead
-	}
-	return 0
-}
+func (w *world) isDue() bool { return w.Due.UntilLook() == 0 }
 
 // looked has somebody look, and nothing due then.
 func (w *world) looked() {
@@ -112,7 +103,8 @@ func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 		late  time.Duration
 	}{
 		"removed":             {func(w *world) error { return os.Remove(path(w)) }, 0},
-		"empty":               {func(w *world) error { return os.Truncate(path(w), 0) }, 0},
+		"no time":             {func(w *world) error { return w.Dir().WriteNote(sessions.FileName, "soon") }, 0},
+		"a file":              {func(w *world) error { return errors.Join(os.Remove(path(w)), os.WriteFile(path(w), nil, 0o600)) }, 0},
 		"by an older version": {func(*world) error { return nil }, sessions.LookEvery},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,9 +183,6 @@ func TestALookThatIsKilledIsDoneAgain(t *testing.T) {
 	w.Due.BeginLook(true)
 	if !w.isDue() {
 		t.Error("nobody looks again")
-	}
-	if err := os.WriteFile(filepath.Join(w.Root(), sessions.FileName+".tmp.c2c"), nil, 0o600); err != nil {
-		t.Fatal(err)
 	}
 	w.looked()
 }

@@ -81,12 +81,9 @@ func ringCause(r wake.Ring) string {
 	return r.Cause
 }
 
-// handedWords describes the state "handed". If the text was typed into a terminal, no receipt ever
-// comes. If a program took the mail, the receipt may still come.
+// handedWords describes the state "handed".
 func handedWords(st MessageStatus, how string) string {
 	switch {
-	case wake.AboutMethod(st.By).Typed:
-		return "typed" + how + ", and nothing tells whether the model has it"
 	case st.By == sessions.ByEvents:
 		return "written to the stream of events of its sender outside, and nothing tells whether anybody has read it"
 	case st.LastRing.Outcome == sessions.Handed:

@@ -94,7 +94,7 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		"only a terminal could ring": {client: "gemini", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(sessions.ServerLock(birch.ID))
-		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch gemini, or run c2c wake attach in its pane"},
+		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch gemini, or run c2c wake attach in its tmux pane"},
 		"a terminal that is gone rang before": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.bell(birch.ID)
 			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", PID: w.starts(20)})

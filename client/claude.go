@@ -93,7 +93,7 @@ func claudeGuide() Guide {
 		Title: "Claude Code", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
 		Idle:    "its socket for messages of other sessions; without c2c's MCP server, its own watch of a file",
-		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
+		Last:    "a line typed into an empty prompt (`c2c start`, tmux)",
 		Receipt: "its `UserPromptSubmit` hook sees the message in the prompt",
 		Answer:  "its hooks after a tool call and at the end of a turn",
 		Claimed: "warned before the edit, with the reason of the holder; refused where the project asks for it",

@@ -117,7 +117,7 @@ func codexGuide() Guide {
 		Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
 		Active:  "hooks only announce mail, after a tool call and with a prompt, because Codex takes their words for a developer's; the result of any tool of c2c brings the mail, or else its app-server does, after the turn",
 		Idle:    "its app-server (`turn/start`); a session without an app-server through `codex queue`, within ten seconds",
-		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
+		Last:    "a line typed into an empty prompt (`c2c start`, tmux)",
 		Receipt: "the line is among the thread's items",
 		Answer:  "the same hooks, once they are trusted",
 		Claimed: "warned before a patch or a command with a patch, without the words of the holder; refused where the project asks for it. Only once its person has trusted the hook",

@@ -42,7 +42,7 @@ func kimiGuide() Guide {
 	return Guide{
 		Title: "Kimi Code", Package: "@moonshot-ai/kimi-code", Tested: "2.1.0", Date: "2026-11-21",
 		Active:  "hooks: with a prompt and at the end of a turn; under `c2c start` a line joins the turn after the current tool call",
-		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); a session of `kimi web` through that server; else `c2c poll-inbox --wait --check`, which the agent runs in the background",
+		Idle:    "a line typed into an empty prompt (`c2c start`, tmux); a session of `kimi web` through that server; else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		Answer:  "its hook at the end of a turn; its log",

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,26 +73,19 @@ func TestTheDaemonLeavesASessionToItsServer(t *testing.T) {
 	l.Run(c2c(), "wake", "stop")
 }
 
-// inPane runs Claude Code, without the ways by which it is woken otherwise, in a pane that c2c
-// knows nothing of until the person attaches it. open and type are commands of the multiplexer.
-func inPane(t *testing.T, open, keys []string) (l *lab.Lab, model *lab.Model, p *lab.Proc, typed func(...string)) {
+// inTmux runs Claude Code, without the ways by which it is woken otherwise, in a pane that c2c
+// knows nothing of until the person attaches it.
+func inTmux(t *testing.T) (l *lab.Lab, model *lab.Model, p *lab.Proc, typed func(string)) {
 	t.Helper()
 	l, model = newLab(t), lab.NewModel(t)
 	l.Setenv("CLAUDE_CODE_HARBOR_KITE", "0")
-	l.Setenv("SCREENDIR", l.Home+"/screens")
-	l.Run("mkdir", "-m", "700", l.Home+"/screens")
 	l.SeedClaude(nil)
 	l.Run(c2c(), "install", "claude")
 	blind(l)
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	home := func(argv []string, more ...string) (out []string) {
-		for _, arg := range append(argv, more...) {
-			out = append(out, strings.ReplaceAll(arg, "HOME", l.Home))
-		}
-		return out
-	}
-	p = l.Terminal(l.ClaudeEnv(model), home(open, "claude", "--permission-mode", "default")...)
-	typed = func(args ...string) { l.Run(home(keys, args...)...) }
+	socket := l.Home + "/tmux"
+	p = l.Terminal(l.ClaudeEnv(model), "tmux", "-S", socket, "-f", "/dev/null", "new-session", "-x", "120", "-y", "40", "claude", "--permission-mode", "default")
+	typed = func(keys string) { l.Run("tmux", "-S", socket, "-f", "/dev/null", "send-keys", "-l", keys) }
 	p.WaitShown("? for shortcuts")
 	model.Script(register(lab.Claude, "amber"), bash(c2c()+" wake attach"), lab.Say("Attached."))
 	typed("prompt-one")
@@ -104,40 +96,27 @@ func inPane(t *testing.T, open, keys []string) (l *lab.Lab, model *lab.Model, p 
 	return l, model, p, typed
 }
 
-func TestTheDaemonWakesAClientInAMultiplexer(t *testing.T) {
-	tmux := []string{"tmux", "-S", "HOME/tmux", "-f", "/dev/null"}
-	screen := []string{"screen", "-S", "lab"}
-	for name, with := range map[string]struct {
-		open, keys []string
-		pane       string
-	}{
-		"tmux":   {append(slices.Clone(tmux), "new-session", "-x", "120", "-y", "40"), append(slices.Clone(tmux), "send-keys", "-l"), "tmux:%0:"},
-		"screen": {append(slices.Clone(screen), "-U", "-c", "/dev/null"), append(slices.Clone(screen), "-p", "0", "-X", "stuff"), "screen:0:"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l, model, p, typed := inPane(t, with.open, with.keys)
-			l.Run(c2c(), "wake", "start", "--min-inject-gap", "1s")
-			typed("half-typed-draft")
-			p.WaitShown("half-typed-draft")
-			l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-			held(l)
-			model.Script(lab.Say("Woken."))
-			typed("\x15") // Ctrl-U: the person has thought better of it
-			r := model.WaitText("word-meanwhile")
-			once(t, r, "word-meanwhile")
-			once(t, r, `event="message_pending" count="1" from="birch"`)
-			if len(r.Find("half-typed-draft")) != 0 {
-				t.Errorf("the draft was sent:\n%s", r)
-			}
-			var st struct {
-				Sessions []struct{ Alias, Pane string }
-			}
-			if err := json.Unmarshal([]byte(l.Run(c2c(), "wake", "status", "--json")), &st); err != nil || len(st.Sessions) != 1 ||
-				st.Sessions[0].Alias != "amber" || !strings.HasPrefix(st.Sessions[0].Pane, with.pane) {
-				t.Errorf("status %+v, %v", st, err)
-			}
-			l.Run(c2c(), "wake", "stop")
-		})
+func TestTheDaemonWakesAClientInTmux(t *testing.T) {
+	l, model, p, typed := inTmux(t)
+	l.Run(c2c(), "wake", "start", "--min-inject-gap", "1s")
+	typed("half-typed-draft")
+	p.WaitShown("half-typed-draft")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	held(l)
+	model.Script(lab.Say("Woken."))
+	typed("\x15") // Ctrl-U: the person has thought better of it
+	r := model.WaitText("word-meanwhile")
+	once(t, r, "word-meanwhile")
+	once(t, r, `event="message_pending" count="1" from="birch"`)
+	if len(r.Find("half-typed-draft")) != 0 {
+		t.Errorf("the draft was sent:\n%s", r)
 	}
+	var st struct {
+		Sessions []struct{ Alias, Pane string }
+	}
+	if err := json.Unmarshal([]byte(l.Run(c2c(), "wake", "status", "--json")), &st); err != nil || len(st.Sessions) != 1 ||
+		st.Sessions[0].Alias != "amber" || !strings.HasPrefix(st.Sessions[0].Pane, "tmux:%0:") {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	l.Run(c2c(), "wake", "stop")
 }

@@ -6,18 +6,24 @@ import (
 	"testing"
 )
 
-func TestReplyAnswersAMessageByAPartOfItsID(t *testing.T) {
-	amber, birch := pair(t)
-	id := fields(t, amber.want("send", `{"to_alias":"birch","content":"what is 6 times 7?","kind":"question"}`))["message_id"].(string)
-	birch.refused("reply", `{"message_id":"`+id[28:]+`"}`, "content")
-	birch.refused("reply", `{"message_id":"0000aaaa","content":"42"}`, "no such message")
-	amber.refused("reply", `{"message_id":"`+id+`","content":"42"}`, "your own")
-	sent := fields(t, birch.want("reply", `{"message_id":"`+id[28:]+`","content":"42"}`))
-	if sent["to_alias"] != "amber" || sent["in_reply_to"] != id || sent["message_id"] == id {
-		t.Errorf("receipt %v", sent)
-	}
-	if got := fields(t, amber.want("poll_inbox", `{}`)); got["content"] != "42" || got["in_reply_to"] != id {
-		t.Errorf("amber has %v", got)
+func TestAnAnswerNamesAMessageByAPartOfItsID(t *testing.T) {
+	for _, call := range [][2]string{{"send", "in_reply_to"}, {"reply", "message_id"}} {
+		tool, name := call[0], call[1]
+		amber, birch := pair(t)
+		amber.want("send", `{"to":"birch","content":"what is 6 times 7?","kind":"question"}`)
+		id := fields(t, birch.want("peek_inbox", `{}`))["message_id"].(string)
+		birch.refused(tool, `{"`+name+`":"`+id[28:]+`"}`, "content")
+		birch.refused(tool, `{"`+name+`":"0000aaaa","content":"42"}`, "no such message")
+		amber.refused(tool, `{"`+name+`":"`+id+`","content":"42"}`, "your own")
+		birch.refused(tool, `{"`+name+`":"`+id+`","content":"42","reason":"x"}`, "reason only for a room")
+		sent := fields(t, birch.want(tool, `{"`+name+`":"`+id[28:]+`","content":"42"}`))
+		got := fields(t, amber.want("poll_inbox", `{}`))
+		if got["content"] != "42" || got["in_reply_to"] != id {
+			t.Errorf("amber has %v", got)
+		}
+		if own, _ := got["message_id"].(string); sent["to_alias"] != "amber" || sent["message_id"] != own[28:] {
+			t.Errorf("receipt %v", sent)
+		}
 	}
 }
 

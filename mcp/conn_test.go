@@ -153,22 +153,23 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 	called, question := map[string]bool{}, ""
 	for _, tc := range []struct{ tool, args, want string }{
 		{"send", `{"to_alias":"birch","content":"hi","message_id":"m-1"}`,
-			"{from_alias:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
+			"{message_id:text queued:bool recipient:text to_alias:text}"},
 		{"send", `{"alias":"birch","content":"hi","message_id":"m-1"}`,
-			"{duplicate:bool from_alias:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
+			"{duplicate:bool message_id:text queued:bool recipient:text to_alias:text}"},
 		{"send_all", `{"content":"hi","exclude_aliases":["CORAL"]}`,
-			"{message_ids:{birch:text} sent_to:[text] skipped:[{alias:text reason:text}]}"},
+			"{queued:bool skipped:[text] stored_for:float to_alias:text}"},
 		{"message_status", `{"message_id":"m-1"}`,
 			"{at:text from_alias:text message_id:text receiver_now:{does:text} session_id:text state:text stored_at:text to_alias:text way:[text] why:text}"},
-		{"list", `{"alive_only":true}`, "[{alias:text alive:bool client:text now:{does:text} registered_at:float role:text session_id:text state:text surface_support:text waiting:bool}]"},
-		{"whoami", `{"session_id":"amber"}`, "{alias:text alive:bool client:text now:{does:text} registered_at:float role:text session_id:text state:text surface_support:text waiting:bool}"},
+		{"list", `{"alive_only":true}`, "[{alias:text alive:bool client:text now:{does:text} role:text session_id:text state:text surface_support:text waiting:bool}]"},
+		{"whoami", `{"session_id":"amber"}`, "{alias:text client:text role:text session_id:text surface_support:text}"},
+		{"me", `{"role":"reviewer"}`, "{alias:text client:text role:text session_id:text surface_support:text}"},
 		{"peek_inbox", `{}`, mail},
 		{"poll_inbox", `{"session_id":"amber"}`, mail},
 		{"poll_inbox", `{}`, "[]"},
 		{"peek_inbox", `{}`, "[]"},
 		{"thread", `{"message_id":"m-1"}`, "[{at:text by:text content:text from_alias:text from_session:text handed_at:text message_id:text state:text to_alias:text ts:float}]"},
 		{"reply", `{"message_id":"QUESTION","content":"hi"}`,
-			"{from_alias:text in_reply_to:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
+			"{message_id:text queued:bool recipient:text to_alias:text}"},
 		{"ask", `{"to_alias":"birch","content":"hi?","wait_seconds":1}`, "{answered:bool message_id:text note:text state:text to_alias:text}"},
 		{"history", `{"limit":1}`, "[{action_required:bool bucket:text content:text drained_at:float drained_by:text due:float from_alias:text kind:text message_id:text reply_required:bool session_id:text to_alias:text ts:float}]"},
 		{"notify_when", `{"alias":"birch","when":"done"}`, "{alias:text notice_id:text when:text}"},
@@ -179,7 +180,16 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		{"tail_log", `{"limit":1}`, "[{event:text ok:bool tool:text ts:float}]"},
 		{"server_info", `{}`, "{name:text pid:float root:text version:text}"},
 		{"runtime_diagnostics", `{}`, "{alias:text client:text doorbells:{coalesced:float filtered:float rang:float send_failed:float uncaptured:float} pid:float protocol:text root:text session_id:text surface_support:text surface_why:text transport:text transport_why:text version:text}"},
-		{"register", `{"alias":"Amber"}`, "registered Amber"},
+		{"register", `{"alias":"Amber"}`, "{alias:text client:text role:text session_id:text surface_support:text}"},
+		{"join_room", `{"room_id":"review","history_limit":5,"alias":"Amber"}`, "{member_count:float room_id:text}"},
+		{"room", `{"name":"#review","do":"open"}`, "{level:text member_count:float room_id:text}"},
+		{"send_room", `{"room_id":"review","content":"hi","alias":"Amber"}`, "{message_id:text queued:bool to_alias:text wakes:[]}"},
+		{"send_room_invite", `{"room_id":"review","invitee_alias":"birch"}`, "{invitee_alias:text member:bool member_count:float room_id:text}"},
+		{"list_rooms", `{}`, "[{alive_member_count:float last_post_ts:float member:bool member_count:float members:[text] room_id:text}]"},
+		{"my_rooms", `{}`, "[{alive_member_count:float last_post_ts:float member:bool member_count:float members:[text] room_id:text}]"},
+		{"look", `{"at":"rooms","of":"review"}`, "{alive_member_count:float dead_member_count:float invited_members:[] last_post_ts:float member:bool member_count:float member_details:[{alias:text alive:bool level:text session_id:text state:text}] members:[text] room_id:text unknown_member_count:float visibility:text}"},
+		{"room_history", `{"room_id":"review","limit":1,"since":1}`, "[{content:text from_alias:text from_session:text message_id:text ts:float}]"},
+		{"leave_room", `{"room_id":"review","alias":"Amber"}`, "{member_count:float room_id:text}"},
 	} {
 		if tc.tool == "peek_inbox" && !called["peek_inbox"] {
 			question = fields(t, birch.want("send", `{"to_alias":"amber","content":"hi","kind":"question"}`))["message_id"].(string)
@@ -226,7 +236,7 @@ func TestThreadsOfOneProcessHaveAMailboxEach(t *testing.T) {
 		return `{"threadId":"` + id + `","x-codex-turn-metadata":{"session_id":"other"}}`
 	}
 	for id, alias := range map[string]string{"t1": "coral", "t2": "dune"} {
-		if texts, isError := c.tool("register", `{"alias":"`+alias+`"}`, thread(id)); isError || texts[0] != "registered "+alias {
+		if texts, isError := c.tool("register", `{"alias":"`+alias+`"}`, thread(id)); isError || fields(t, texts[0])["alias"] != alias {
 			t.Fatalf("register: %q", texts)
 		}
 	}
@@ -460,7 +470,7 @@ func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 		{"send_all", `{"content":"x","exclude_aliases":"birch"}`, "exclude_aliases"},
 		{"history", `{"limit":-1}`, "limit"},
 		{"tail_log", `{"limit":"many"}`, "limit"},
-		{"message_status", `{}`, "message_id"},
+		{"message_status", `{}`, "the id of the message"},
 		{"poll_inbox", `{"all":true}`, "all"},
 		{"sweep", `{"grace":"0s"}`, "grace"},
 	} {

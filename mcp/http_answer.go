@@ -155,9 +155,6 @@ func (s *httpSession) answer(a *answer, q *httpRequest) {
 // handle calls the handler of the request.
 func (s *httpSession) handle(r *http.Request, q *httpRequest, notes chan mcp.JSONRPCNotification) {
 	ctx := q.ctx
-	if q.Method == string(mcp.MethodToolsList) {
-		ctx = tools.WithRoot(ctx, s.cfg.FindRoot(r))
-	}
 	if q.isCall() {
 		ctx = tools.WithTurn(ctx, q.call.yieldTurn)
 	}

@@ -25,9 +25,7 @@ type HTTPConfig struct {
 	// Root returns the root for a request; the result by says what has chosen this root. HTTP calls
 	// Root at a session's first tool call, and again if the root was removed.
 	Root func(*http.Request) (root, by string, err error)
-	// FindRoot returns the root that Root would choose, and makes nothing; "": it is not known.
-	FindRoot func(*http.Request) string
-	URL      string // the URL of this handler
+	URL  string // the URL of this handler
 	// Open opens a root for one client. HTTP closes the broker.
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
 	// Process returns the client's process id, or 0 if c2c cannot see the process.

@@ -130,8 +130,7 @@ func (l *httpLab) handler(limits HTTPLimits) *HTTP {
 			}
 			return l.root, "test", nil
 		},
-		FindRoot: func(*http.Request) string { return l.root },
-		URL:      "http://127.0.0.1:1/mcp",
+		URL: "http://127.0.0.1:1/mcp",
 		Open: func(root string, log inbox.Log) (*broker.Broker, error) {
 			return broker.Open(broker.Config{Root: root, Log: log})
 		},

@@ -134,7 +134,7 @@ func TestOfTwoStreamsOfOneMailboxTheNewestRings(t *testing.T) {
 	l := newHTTPLab(t, HTTPLimits{})
 	said := func(c *httpClient) {
 		body := drain(t, c.post(rpcMessage(1, "tools/call", `{"name":"register","arguments":{"alias":"amber"},"_meta":{"threadId":"t-1"}}`)))
-		if !strings.Contains(body, "registered amber") {
+		if !strings.Contains(body, `\"alias\":\"amber\"`) {
 			t.Fatal(body)
 		}
 	}

@@ -96,9 +96,6 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	if msg.Method == string(mcp.MethodServerDiscover) {
 		ctx = context.WithValue(ctx, seenKey{}, m.cfg.Process(r) != 0)
 	}
-	if msg.Method == string(mcp.MethodToolsList) {
-		ctx = tools.WithRoot(ctx, m.cfg.FindRoot(r))
-	}
 	listens := msg.Method == string(mcp.MethodSubscriptionsListen) && msg.ID != nil
 	var p *statelessPeer
 	if listens || msg.Method == string(mcp.MethodToolsCall) || msg.Method == string(mcp.MethodResourcesRead) {

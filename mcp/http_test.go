@@ -417,9 +417,6 @@ func TestSessionsOfOneProcess(t *testing.T) {
 	first.want("register", `{"alias":"amber"}`)
 	_, leave := first.watched()
 	second := l.dial("one", os.Getpid())
-	if texts, isError := second.call("whoami", `{}`); !isError {
-		t.Errorf("a second connection of the process is %q", texts)
-	}
 	second.want("register", `{"alias":"birch"}`)
 	if a, b := first.alias(), second.alias(); a != "amber" || b != "birch" {
 		t.Errorf("they are %v and %v", a, b)
@@ -712,26 +709,6 @@ func TestListsOfALaterRevisionAreAnswered(t *testing.T) {
 	}
 	if _, err := os.Stat(l.root); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the root was made: %v", err)
-	}
-}
-
-// The first list comes before the first call, and so before the root is decided.
-func TestToolsForRoomsAreListedOverHTTP(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
-	lists := func() []string {
-		modern := &httpClient{httpLab: l, process: os.Getpid()}
-		return []string{drain(t, l.dial("codex", os.Getpid()).post(rpcMessage(2, "tools/list", `{}`))), modern.modern("tools/list", "", "")}
-	}
-	for _, list := range lists() {
-		if strings.Contains(list, "send_room") {
-			t.Errorf("without rooms: %s", list)
-		}
-	}
-	l.dial("codex", os.Getpid()).want("join_room", `{"room_id":"review"}`)
-	for _, list := range lists() {
-		if !strings.Contains(list, "send_room") {
-			t.Errorf("with a room: %s", list)
-		}
 	}
 }
 

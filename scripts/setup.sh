@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of the tools that the checks need and this machine lacks. Arguments choose some of them.
 #
-#   python3  peers that lock with lockf      strace  system calls that fail    tmux, screen  panes to type into
+#   python3  peers that lock with lockf      strace  system calls that fail    tmux  panes to type into
 #   npm      the real clients                gcc     the race detector         git           projects
 #   zsh, fish  shells that complete c2c's words    mandoc   checks the man pages
 #   rpm      the package for it              chromium  the page (make e2e)
 #   curl     mail from outside                sshd, ip  mail between machines
 set -euo pipefail
 
-[ $# -gt 0 ] || set -- python3 strace tmux screen zsh fish mandoc rpm curl git npm gcc sshd ip # chromium: scripts/e2e-install.sh
+[ $# -gt 0 ] || set -- python3 strace tmux zsh fish mandoc rpm curl git npm gcc sshd ip # chromium: scripts/e2e-install.sh
 PATH=$PATH:/usr/sbin:/sbin
 missing=()
 for tool in "$@"; do

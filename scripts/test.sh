@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools=(python3 strace tmux screen zsh fish mandoc rpm curl)
+tools=(python3 strace tmux zsh fish mandoc rpm curl)
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
 	bash scripts/setup.sh "${tools[@]}" || echo 'test: not everything could be installed; the tests run without it' >&2
 fi

@@ -50,15 +50,6 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	return root, by, err
 }
 
-// FindRoot returns the root that RootFor would open, and makes nothing; "": there is none.
-func (s *Server) FindRoot(r *http.Request) string {
-	root, _, _, err := s.find(r)
-	if err != nil {
-		return ""
-	}
-	return root
-}
-
 // find finds the root of a request, and the directory that decides it.
 func (s *Server) find(r *http.Request) (root, dir, by string, err error) {
 	dir, err = projectOf(r)

@@ -1,4 +1,4 @@
-// This part keeps the time of the next deadline in a file of the root, so that most commands need
+// This part keeps the time of the next deadline in a note in the root, so that most commands need
 // not look at any message.
 
 package sessions
@@ -6,51 +6,43 @@ package sessions
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"time"
 
 	"c2c/inbox"
 	"c2c/internal/atomicfile"
 )
 
-// The modification time of the file says when a process must next check the deadlines. An
-// owed.Checker sets it after each check, which is called a look here.
+// The note says when a process must next check the deadlines, in nanoseconds since 1970. An
+// owed.Checker writes it after each check, which is called a look here.
 //
-//	missing, empty, or its time is over   a process must look
-//	a time ahead                          no process must look; but more than LookEvery ahead, a clock was wrong, and a process must look
+//	missing, or its time is over   a process must look
+//	a time ahead                   no process must look; but more than LookEvery ahead, a clock was wrong, and a process must look
 //
-// Only a look makes the time later. A look first removes the file. At its end it writes the file
-// again, unless another process has made an empty file meanwhile. A process that stores an earlier
-// deadline removes the file, or makes an empty file if there is none. So a process may look too
-// early but never too late, in any order of these steps, and also if a process is killed between
-// two steps. Mail from an older c2c or from a killed sender is noticed after LookEvery at the
-// latest.
+// Only a look makes the time later. A look first removes the note. At its end it makes the note
+// again, unless another process has made one with the time 0 meanwhile. A process that stores an
+// earlier deadline removes the note, or makes one with the time 0 if there is none. So a process may
+// look too early but never too late, in any order of these steps, and also if a process is killed
+// between two steps. Mail of a killed sender is noticed after LookEvery at the latest.
 const (
 	FileName = "owed.due"
-	fileText = "The time of this file tells c2c when to check deadlines.\n"
 
-	// LookEvery bounds how far ahead the file's time may be. It is less than owed.TellAfter, so a
-	// message without a deadline of its own needs no earlier look.
+	// LookEvery bounds how far ahead the time may be. It is less than owed.TellAfter, so a message
+	// without a deadline of its own needs no earlier look.
 	LookEvery = 10 * time.Minute
 )
 
-// File is the file owed.due of an open root.
+// DueFile is the note owed.due of an open root.
 type DueFile struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
 }
 
-// Of returns the file of a root. The caller closes the root.
-func DueOf(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *DueFile {
-	return &DueFile{root, now, log}
-}
-
 // UntilLook returns how long no process needs to look at deadlines; 0: look now.
 func (f *DueFile) UntilLook() time.Duration {
-	at, size, err := f.root.TimeOf(FileName)
+	at, err := readTime(f.root, FileName)
 	ahead := at.Sub(f.now())
-	if err != nil || size == 0 || ahead <= 0 || ahead > LookEvery {
+	if err != nil || ahead <= 0 || ahead > LookEvery {
 		return 0
 	}
 	return ahead
@@ -58,17 +50,14 @@ func (f *DueFile) UntilLook() time.Duration {
 
 // LookBy makes some process look at this time, or earlier. Store the deadline first.
 func (f *DueFile) LookBy(at time.Time) {
-	marked, size, err := f.root.TimeOf(FileName)
+	next, err := readTime(f.root, FileName)
 	switch {
-	case err == nil && (size == 0 || !marked.After(at)):
+	case err == nil && !next.After(at):
 		return
 	case err == nil:
 		err = f.root.Remove(FileName)
-	case errors.Is(err, fs.ErrNotExist): // no file: a process may be looking just now
-		var empty *os.File
-		if empty, err = f.root.Open(FileName, os.O_WRONLY|os.O_CREATE|os.O_EXCL); err == nil {
-			err = empty.Close()
-		}
+	case errors.Is(err, fs.ErrNotExist): // a process may be looking just now
+		err = f.root.MakeNote(FileName, timeText(time.Time{}))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 		f.log.Warn("a deadline may be noticed late", "after", LookEvery, "err", err)
@@ -82,8 +71,8 @@ type Look struct {
 	removed bool
 }
 
-// BeginLook removes the file, so that deadlines stored during the look are not missed. If always is
-// false, as in a long-lived process, the file is removed only if less than half of LookEvery is
+// BeginLook removes the note, so that deadlines stored during the look are not missed. If always is
+// false, as in a long-lived process, the note is removed only if less than half of LookEvery is
 // left.
 func (f *DueFile) BeginLook(always bool) Look {
 	l := Look{f, f.now(), always || f.UntilLook() < LookEvery/2}
@@ -105,7 +94,7 @@ func (l Look) End(next time.Time) {
 		l.file.LookBy(next)
 		return
 	}
-	if err := l.file.root.Mark(FileName, fileText, next); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := l.file.root.MakeNote(FileName, timeText(next)); err != nil && !errors.Is(err, fs.ErrExist) {
 		l.file.log.Debug("each command checks deadlines", "err", err)
 	}
 }

@@ -196,7 +196,7 @@ func (look Prober) Unrung(s Session) (why, do string) {
 		}
 		return RingerEnded, "its next prompt brings the mail; if no terminal shows it any more, " + do // only c2c start takes the terminal with it
 	case look.NotBegun(s):
-		return "nothing of c2c has run in its client yet", wake.DialogWaits
+		return "nothing of c2c has run in its client yet", wake.DialogWaits + "; or c2c is not set up in this client: c2c doctor tells"
 	case s.Pane != "":
 		do = "c2c wake start rings it in its pane"
 	case s.Client == "":
@@ -204,7 +204,7 @@ func (look Prober) Unrung(s Session) (why, do string) {
 	case !known:
 		do = fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
 	case p.Typed:
-		do = "mail wakes it only if you end it and " + anew() + ", or run c2c wake attach in its pane of tmux or screen"
+		do = "mail wakes it only if you end it and " + anew() + ", or run c2c wake attach in its tmux pane"
 	case look.held(ServerLock(s.ID)):
 		do = "c2c's server in it cannot ring: its next tool call or prompt brings the mail; c2c doctor tells more"
 	default:

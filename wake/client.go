@@ -23,10 +23,6 @@ type Client struct {
 	// c2c.
 	NeedsNoServer bool
 	Ways          func(RingContext, Session) (Ways, error) // returns how c2c may reach a session
-	// Some clients have a tool of their own to write to other sessions. Peers returns an object
-	// that shows c2c's aliases to this tool. It returns nil if the tool is off. The field Peers is
-	// nil if the client has no such tool. The function store stores a message to an alias.
-	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
 	// Inject adds a message to the history of a session that is not running, and returns the path
 	// of the history. The client shows the message when a person resumes the session. Inject is nil
 	// if c2c cannot write this client's histories.
@@ -56,22 +52,6 @@ type Start struct {
 	Config string // the directory of the client's configuration
 	Dir    string // the client's working directory
 	Alias  string
-}
-
-// Peers shows c2c's aliases in a client's own list of sessions. Only one goroutine may use it.
-type Peers interface {
-	// After Show, the client lists each name in names as a session. These names replace those of
-	// the last call. Each name may occur only once. The argument place is the path of the root,
-	// which makes the ids of these sessions unique.
-	Show(place string, names []string) error
-	Close() error
-}
-
-// Sent is a message that a session of the client has sent with the client's own tool.
-type Sent struct {
-	Process      int    // the sender's process, according to the operating system
-	Session      string // the client's id for the sender's session
-	To, ID, Text string
 }
 
 // History describes a message to add to the history of a session.

@@ -41,8 +41,8 @@ var methods = [...]About{
 type About struct {
 	Name  string
 	Words string // how the method is called in c2c status
-	// Typed: the text is typed, so nothing shows whether the model has it, and a ring that works
-	// does not show that another process rings the session.
+	// Typed: the text is typed, so a ring that works does not show that another process rings the
+	// session.
 	Typed bool
 	// InPrompt: mail that the method carries begins a prompt, and the client's hook sees it there.
 	InPrompt bool

@@ -84,7 +84,7 @@ var layers = []layer{
 		"inbox inbox/mail"},
 	{"wake/<client>", "wakes the sessions of one client by a protocol of its own (Profile.Protocol)",
 		"client github.com/coder/websocket golang.org/x/sys inbox inbox/mail internal/atomicfile internal/daemon internal/proc wake wake/socket wake/watch"},
-	{"wake/terminal", "types into a client's prompt: in a terminal of its own, or in a pane of tmux or screen",
+	{"wake/terminal", "types into a client's prompt: in a terminal of its own, or in a tmux pane",
 		"github.com/charmbracelet/x/ansi github.com/creack/pty golang.org/x/sys golang.org/x/term inbox/mail internal/proc wake wake/socket"},
 	{"wake/plugin", "speaks with our plugin inside a client",
 		"client inbox/mail wake"},

@@ -15,8 +15,9 @@ import (
 	"c2c/sessions"
 )
 
-// checkClients checks each installed client. It reports a problem if c2c is set up in no client.
-// This is only a warning if the root has sessions of some client.
+// checkClients checks each installed client. It reports a problem if there is no client, unless the
+// root has sessions of some. If c2c is set up in none, that is only a warning: c2c start needs no
+// installation.
 func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err error) {
 	o := c.Install
 	none := format.Finding{Status: format.Problem, Part: "clients"}
@@ -47,6 +48,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err
 		}
 	}
 	if !set {
+		none.Status = format.Warning
 		none.Detail = "c2c is set up in none of " + strings.Join(present, ", ") + ": run c2c install, or start sessions with c2c start"
 		report = append(report, none)
 	}

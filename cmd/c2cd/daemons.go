@@ -12,7 +12,6 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/internal/daemon"
-	"c2c/wake/terminal"
 )
 
 // background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that these
@@ -106,7 +105,7 @@ func daemonEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
-	return daemon.SafeEnv(os.Environ(), append(more, terminal.PaneEnv()...))
+	return daemon.SafeEnv(os.Environ(), more)
 }
 
 // createsRoot reports whether a daemon's verb may create the root. The other verbs query the

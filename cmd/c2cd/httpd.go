@@ -15,6 +15,7 @@ import (
 	"c2c/cmd/ringer"
 	"c2c/inbox"
 	"c2c/internal/atomicfile"
+	"c2c/project"
 	"c2c/serve"
 	"c2c/serve/outside"
 	"c2c/serve/page"
@@ -30,11 +31,21 @@ type httpHost struct {
 	Log    *slog.Logger
 }
 
+// projects returns the projects of this user, each with a folder that is there.
+func (h *httpHost) projects() (all []page.Project) {
+	for _, u := range project.All(h.Getenv) {
+		if n := len(u.Folders); n > 0 {
+			all = append(all, page.Project{Root: u.Root, Dir: u.Folders[n-1].Path})
+		}
+	}
+	return all
+}
+
 // Run serves until ctx ends. The function within takes the daemon's lock, so that only one process
 // serves, and then calls prepare and run.
 func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
 	list := outside.OpenSenders(h.Files, time.Now)
-	shown := page.New(page.Config{Files: h.Files, Log: h.Log})
+	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects})
 	s := serve.New(serve.Config{
 		Senders: outside.Keys{List: list}, Persons: shown,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,

@@ -90,9 +90,8 @@ func processWords(pid int) string {
 
 // runClient runs a client until it ends, and returns the client's exit status. If alias is not "",
 // it first registers a session with this alias. begun is the client's id of a session that begin
-// has made and that no server of ours rings, or empty. If the argument full is set, c2c types whole
-// messages, not only the text of a ring.
-func (a *app) runClient(ctx context.Context, name, alias, begun string, argv, env []string, full bool) (status int, err error) {
+// has made and that no server of ours rings, or empty.
+func (a *app) runClient(ctx context.Context, name, alias, begun string, argv, env []string) (status int, err error) {
 	sid := ""
 	if alias != "" {
 		// Register this process before the client runs: if two processes start with one alias, only
@@ -134,11 +133,7 @@ func (a *app) runClient(ctx context.Context, name, alias, begun string, argv, en
 	if begun != "" {
 		defer ringerOf(ringer.Begun(name, begun)).Start(ctx)()
 	} else if t.Types() { // if c2c does not know the client's prompt, this ringer could never type, and would hold back rings
-		var words wake.Carrier
-		if full {
-			words = t
-		}
-		defer ringerOf(ringer.Terminal(t.PID(), t, t.Joins(), words)).Start(ctx)()
+		defer ringerOf(ringer.Terminal(t.PID(), t, t.Joins())).Start(ctx)()
 	} else {
 		defer ringerOf(ringer.Scope{}).StartChecking(ctx)()
 	}

@@ -183,12 +183,6 @@ func (a *app) caller() callers.Caller {
 	return c
 }
 
-// rootPath is like root, but ignores the error: the caller's next call reports it.
-func (a *app) rootPath() string {
-	root, _ := a.root()
-	return root
-}
-
 // openThere opens the root for a verb that never creates one.
 func (a *app) openThere() (*broker.Broker, error) {
 	b, err := broker.OpenFor(a.caller(), a.cwd, broker.Config{Log: a.log, Existing: true})

@@ -73,7 +73,7 @@ func (a *call) mcp(ctx context.Context) error {
 	srv = tools.New(tools.Config{
 		Stateless: stateless,
 		Channel:   push != nil, Relay: relay, Silent: silent, Log: a.log,
-		Client: kind, Getenv: a.getenv, PID: parent, Root: a.rootPath,
+		Client: kind, Getenv: a.getenv, PID: parent,
 		Uninstalled: func(name string, pid int) bool {
 			return !*plugin && sessions.Uninstalled(a.getenv, client.Name(name), pid)
 		},

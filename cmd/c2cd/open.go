@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/project"
 	"c2c/serve"
 	"c2c/serve/page"
 	"c2c/sessions/callers"
@@ -42,7 +44,11 @@ func (c *call) openPage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
+	dir := c.cwd
+	if place, err := project.Find(c.getenv, c.cwd); err == nil {
+		dir = cmp.Or(place.Top(), dir)
+	}
+	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: dir, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
 	if err != nil {
 		return fmt.Errorf("make a link: %w", err)
 	}

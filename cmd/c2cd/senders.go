@@ -37,13 +37,13 @@ func (c *call) sendersVerb(ctx context.Context) error {
 		return err
 	}
 	verb := strings.Join(words[:min(1, len(words))], "")
-	most := map[string]int{"list": 1, "allow": 2, "deny": 2, "pair": 2}[verb]
-	one := verb == "deny" && len(words) == 3 // then the words name a person behind a bridge
-	if most == 0 || len(words) != most && !one {
-		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME [WRITER], and pair CODE", errUsage)
+	most := map[string]int{"list": 1, "allow": 2, "deny": 2}[verb]
+	writer := len(words) == 3 && verb != "list" // the words name a person behind a bridge
+	if most == 0 || len(words) != most && !writer {
+		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, allow BRIDGE WRITER, deny NAME [WRITER]", errUsage)
 	}
-	if verb != "allow" && (*to != "" || *bridge || *verdicts || *github || *standard) {
-		return fmt.Errorf("%w: these options are for c2c senders allow", errUsage)
+	if (verb != "allow" || writer) && (*to != "" || *bridge || *verdicts || *github || *standard) {
+		return fmt.Errorf("%w: these options are for c2c senders allow NAME", errUsage)
 	}
 	if verb == "list" {
 		return c.listSenders(*asJSON)
@@ -66,11 +66,11 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	}
 	defer d.Close()
 	l := outside.OpenSenders(d.Dir, time.Now)
-	switch verb {
-	case "deny":
+	switch {
+	case verb == "deny":
 		return c.denySender(ctx, l, words[1:], *asJSON)
-	case "pair":
-		return c.pairSender(ctx, l, words[1], *asJSON)
+	case writer:
+		return c.admitWriter(ctx, l, words[1], words[2], *asJSON)
 	}
 	b, err := c.open(c.log) // this makes the root of a project in which no session has run yet
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *call) denySender(ctx context.Context, l *outside.SenderList, names []st
 			c.tellReads(ctx, s, sessions.ClientDenied)
 		}
 	} else {
-		err = l.Unpair(ctx, names[0], names[1])
+		err = l.Expel(ctx, names[0], names[1])
 	}
 	if errors.Is(err, outside.ErrUnknown) {
 		return cli.WithHint(err, "c2c senders list shows all")
@@ -206,10 +206,11 @@ func (c *call) tellReads(ctx context.Context, s outside.Sender, client string) {
 	}
 }
 
-func (c *call) pairSender(ctx context.Context, l *outside.SenderList, code string, asJSON bool) error {
-	s, identity, err := l.Pair(ctx, code)
-	if errors.Is(err, outside.ErrCode) {
-		return cli.WithHint(err, "if the code has expired, the writer gets a new code with the next message through the bridge")
+// admitWriter lets a person write through a bridge.
+func (c *call) admitWriter(ctx context.Context, l *outside.SenderList, bridge, identity string, asJSON bool) error {
+	s, err := l.Admit(ctx, bridge, identity)
+	if errors.Is(err, outside.ErrUnknown) {
+		return cli.WithHint(err, "c2c senders list shows all; c2c senders allow NAME --to ALIAS --bridge makes a bridge")
 	}
 	if err != nil {
 		return err
@@ -262,13 +263,5 @@ func (c *call) listSenders(asJSON bool) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, strings.Join(r.To, ","), r.Scheme, may, cmp.Or(r.LastUsed, "-"), project)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, r := range rows {
-		for _, k := range r.Waiting {
-			fmt.Fprintf(c.stdout, "%s asks to write through %s: c2c senders pair, with the code that was given\n", k.Identity, k.Bridge)
-		}
-	}
-	return nil
+	return w.Flush()
 }

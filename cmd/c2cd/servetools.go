@@ -27,7 +27,7 @@ func (h *httpHost) serveTools(ctx context.Context, s *serve.Server, sessionList 
 		Config: tools.Config{Log: h.Log, Uninstalled: func(name string, pid int) bool {
 			return pid != 0 && sessions.Uninstalled(h.Getenv, name, pid)
 		}},
-		Root: s.RootFor, FindRoot: s.FindRoot, URL: s.URL(),
+		Root: s.RootFor, URL: s.URL(),
 		Open:        h.openFor,
 		Process:     serve.ProcessOf,
 		CountStream: serve.CountStream, Sessions: sessionList,

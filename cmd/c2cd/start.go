@@ -15,13 +15,12 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
-	"c2c/wake/terminal"
 )
 
 // start runs a client as a session. With --alias, the session has this name, and the same mailbox
 // each time.
 func (a *call) start(ctx context.Context) (status int, err error) {
-	alias, channel, full := a.Text("alias"), a.Bool("channel"), a.Bool("full-delivery")
+	alias, channel := a.Text("alias"), a.Bool("channel")
 	var theirs []string
 	dashes := slices.Index(a.args, "--")
 	if dashes >= 0 {
@@ -47,19 +46,11 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 			return 0, fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
-	if *full {
-		if err := a.checkFull(name, *alias); err != nil {
-			return 0, fmt.Errorf("%w: %w", errUsage, err)
-		}
-	}
 	path, err := a.programOf(name)
 	if err != nil {
 		return 0, err
 	}
-	var alone install.Alone
-	if !*full {
-		alone = a.setUpAlone(profile.Name, theirs)
-	}
+	alone := a.setUpAlone(profile.Name, theirs)
 	wakes, _ := wake.FindClient(name)
 	if *alias != "" {
 		if theirs, err = a.ownConversation(ctx, profile, wakes.Begin != nil, *alias, theirs); err != nil {
@@ -86,9 +77,9 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		if alone.Lacks == "" {
 			id = "" // c2c's server in the client rings the session
 		}
-		return a.runClient(ctx, name, "", id, append(argv[:1], args...), env, *full)
+		return a.runClient(ctx, name, "", id, append(argv[:1], args...), env)
 	}
-	return a.runClient(ctx, name, *alias, "", argv, env, *full)
+	return a.runClient(ctx, name, *alias, "", argv, env)
 }
 
 // ownConversation returns the client's arguments. If they open a conversation without naming it
@@ -157,19 +148,4 @@ func (a *app) programOf(name string) (path string, err error) {
 	}
 	err = fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
 	return "", cli.WithHint(err, "install it, or add its folder to PATH; c2c doctor tells which clients are found")
-}
-
-// checkFull returns an error if c2c cannot, or need not, type whole messages into this client.
-func (a *app) checkFull(name, alias string) error {
-	profile, _ := client.Find(name)
-	o, err := a.options()
-	switch {
-	case profile.SharedProcess || !terminal.KnowsPrompt(name):
-		return fmt.Errorf("mail cannot be typed into %s: leave --full-delivery out", name)
-	case err == nil && install.HasServer(name, o):
-		return fmt.Errorf("c2c is set up in %s and brings its mail: leave --full-delivery out", name)
-	case alias == "":
-		return errors.New("--full-delivery is for a client in which c2c is not set up: name its session with --alias")
-	}
-	return nil
 }

@@ -40,21 +40,6 @@ func TestStartSaysWhatIsMissingInAClientThatIsNotSetUp(t *testing.T) {
 	}
 }
 
-func TestMailIsTypedOnlyWhereItCanBe(t *testing.T) {
-	k := newKeeper(t)
-	k.run("install", "kimi")
-	for want, args := range map[string][]string{
-		"name its session with --alias":        {"claude"},
-		"mail cannot be typed into codex":      {"--alias", "amber", "codex"},
-		"mail cannot be typed into some-shell": {"--alias", "amber", "some-shell", "--"},
-		"c2c is set up in kimi":                {"--alias", "amber", "kimi"},
-	} {
-		if out, err := k.try(append([]string{"start", "--full-delivery"}, args...)...); err == nil || !strings.Contains(out, want) {
-			t.Errorf("%q: %v: %s", args, err, out)
-		}
-	}
-}
-
 // Ctrl-C in another terminal, or a script's kill, may reach the launcher alone. Its client decides
 // what that means.
 func TestAStartedClientThatSurvivesAnInterruptIsLookedAfterStill(t *testing.T) {

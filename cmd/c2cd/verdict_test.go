@@ -221,7 +221,7 @@ func TestATerminalThatAnAgentHasOpenedIsNobodys(t *testing.T) {
 	a.ask("abcde")
 	a.types("c2c rooms create review; c2c serve start")
 	t.Cleanup(func() { a.try("serve", "stop") })
-	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber", "senders pair 123456", "open --print", "relay pair --yes --ssh me@laptop",
+	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber", "senders allow chat u1", "open --print", "relay pair --yes --ssh me@laptop",
 		"send '#review' --wake hi", "resume amber birch", "send amber hi"} {
 		out := a.forges("mkdir -p new; cd new; c2c " + line)
 		if !strings.Contains(out, noLogin) || !strings.Contains(out, "exit 1") {

@@ -140,7 +140,7 @@ func TestAProcessThatIsNotTheDaemonIsNotStopped(t *testing.T) {
 func TestOnlyAKnownClientInAKnownPaneIsAttached(t *testing.T) {
 	k := newKeeper(t)
 	k.run("register", "amber", "--session-id", "amber")
-	if out, err := k.try("wake", "attach", "--session-id", "amber"); err == nil || !strings.Contains(out, "run this inside screen or tmux") || !strings.Contains(out, "! c2c wake attach") {
+	if out, err := k.try("wake", "attach", "--session-id", "amber"); err == nil || !strings.Contains(out, "run this inside tmux") || !strings.Contains(out, "! c2c wake attach") {
 		t.Errorf("outside: %v, %s", err, out)
 	}
 	if out := k.run("wake", "detach", "--session-id", "amber"); !strings.Contains(out, "amber was not attached") {

@@ -136,7 +136,7 @@ func showTerminal(ctx context.Context, b *broker.Broker, l sessions.Listed) erro
 		return fmt.Errorf("c2c knows no terminal of %s", l.Alias)
 	}
 	pane, err := terminal.PaneHere(sessions.EnvironmentOf(b.Processes.Environ(l.PID)))
-	if err != nil || pane.Kind != terminal.KindTmux {
+	if err != nil {
 		return fmt.Errorf("%s is process %d, and not in a pane of tmux that c2c sees", l.Alias, l.PID)
 	}
 	return terminal.Show(ctx, pane)

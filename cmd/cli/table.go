@@ -130,15 +130,10 @@ var sessionList = []Verb{
 {clients}.
 To start another program, type its path, or -- after its name. With --continue
 or --resume after -- the client goes on with the conversation of this name.
-
-With --full-delivery c2c types short mail itself into an empty prompt, while no
-MCP server of c2c runs in the client. Then the client takes a peer's words for
-yours: SECURITY.md tells what c2c does about that.
 `,
 		Options: []Option{
 			{Name: "alias", Value: "name", Takes: "alias", Short: "the session's name; without it, one is made up"},
 			{Name: "channel", Short: "load c2c as a development channel; the client asks you"},
-			{Name: "full-delivery", Short: "type short mail itself; needs --alias"},
 		},
 		Exit:     "once the client runs, its own; else 1 failed, 2 usage",
 		Examples: []string{"c2c start --alias amber {client} -- --resume"}},

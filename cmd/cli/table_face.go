@@ -47,16 +47,16 @@ part of a long command: such a request says NOT SHOWN IN FULL, and takes
 			asJSON,
 		},
 		Examples: []string{"c2c allow", "c2c allow abcde"}},
-	{Name: "senders", C2cd: true, Args: "<verb> [name] [writer]", First: "allow deny list pair", Short: "let programs and people write here from outside",
+	{Name: "senders", C2cd: true, Args: "<verb> [name] [writer]", First: "allow deny list", Short: "let programs and people write here from outside",
 		Long: `They write over HTTP, to c2c serve. Each has a name and a key, printed once: a
 token, or the secret of a signature. Their mail comes from external-NAME and has
 no authority. A bridge brings mail of many writers, and names them in the header
-X-Sender; a new one gets a code to tell you. Only a person lets others in.
+X-Sender; you let each of them in. Only a person lets others in.
 
   allow NAME --to ALIAS   let it write to sessions of this project
+  allow BRIDGE WRITER     let a writer of a bridge in
   deny NAME [WRITER]      take its key away, or stop one writer of a bridge
   list                    show all, of all projects
-  pair CODE               let a new writer of a bridge in
 `,
 		Options: []Option{
 			{Name: "to", Value: "aliases", Takes: "alias", Short: "aliases it may write to, with commas; the first is the default"},

@@ -69,9 +69,9 @@ install tells them how.
 		Long:     "On standard input and output, until the input ends. The plugin starts it.\n",
 		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; default: the parent"}},
 		Examples: []string{"c2c plugin {client} < lines.jsonl"}},
-	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux, screen",
+	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux",
 		Long: `Wakes sessions that have no MCP server of their own to do it: those that a
-daemon of their client serves, and clients in tmux or screen that you attach.
+daemon of their client serves, and clients in tmux that you attach.
 A session's own MCP server has priority. While a session works it needs no
 daemon.
 

@@ -107,13 +107,8 @@ func (r *Ringer) ring(ctx context.Context) error {
 	defer r.Scope.forwardChanges(ctx, changes)()
 	w := &watchers{Ringer: r, b: b, changes: changes, running: map[wake.Session]*running{}}
 	defer w.stop(nil)
-	names := r.names(b)
-	defer names.close()
 	defer r.checkDeadlines(ctx, b, changes)()
-	return changes.Until(ctx, registry, func() (bool, error) {
-		names.show(ctx)
-		return false, w.update(ctx)
-	})
+	return changes.Until(ctx, registry, func() (bool, error) { return false, w.update(ctx) })
 }
 
 func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Session, err error) {

@@ -127,7 +127,7 @@ func TestAClientInTheShellOfAnotherIsNotRungByItsTerminal(t *testing.T) {
 	if s, err := b.Attach(t.Context(), callers.Caller{Client: "kimi", ClientID: "k1", PID: inner.Process.Pid}); err != nil || s.ID == outer.ID {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	r.Scope = Terminal(os.Getpid(), rings, false, nil)
+	r.Scope = Terminal(os.Getpid(), rings, false)
 	all, err := r.sessions(t.Context(), b)
 	if err != nil || len(all) != 1 || all[0].SID != outer.ID {
 		t.Errorf("it types for %+v, %v", all, err)
@@ -140,7 +140,7 @@ func TestASessionHasABellAsLongAsItsRingerRuns(t *testing.T) {
 	for _, client := range []string{"claude", "kimi"} {
 		r, b, s, rings := typing(t)
 		if client == "claude" {
-			r.Scope = Terminal(os.Getpid(), rings, false, nil)
+			r.Scope = Terminal(os.Getpid(), rings, false)
 		} else {
 			ways := r.Scope.ways
 			if _, err := b.Attach(t.Context(), callers.Caller{Explicit: s.ID, Client: client, PID: os.Getpid()}); err != nil {
@@ -205,7 +205,7 @@ func deliverTo(t *testing.T, b *broker.Broker, s sessions.Session) {
 // holds the lock of the session's facts.
 func TestARingerEndsAlthoughItCannotTakeItsBellBack(t *testing.T) {
 	r, b, s, rings := typing(t)
-	r.Scope = Terminal(os.Getpid(), rings, false, nil)
+	r.Scope = Terminal(os.Getpid(), rings, false)
 	stop := r.Start(t.Context())
 	hasBell(t, b, s)
 	lock := lockFacts(t, b, s)
@@ -223,7 +223,7 @@ func TestARingerEndsAlthoughItCannotTakeItsBellBack(t *testing.T) {
 // A suspended process has the lock of the session's facts when the ringer starts.
 func TestALockedFileOfFactsHoldsUpNoRingAndTheBellIsRecordedLater(t *testing.T) {
 	r, b, s, rings := typing(t)
-	r.Scope = Terminal(os.Getpid(), rings, false, nil)
+	r.Scope = Terminal(os.Getpid(), rings, false)
 	lock := lockFacts(t, b, s)
 	deliverTo(t, b, s)
 	stop := r.Start(t.Context())
@@ -253,7 +253,7 @@ func TestTheWakeDaemonIsNoBellOfASession(t *testing.T) {
 // A client whose folder is not trusted, or that c2c is not set up in, has no tool to poll with.
 func TestATerminalWithoutAServerIsToldWhatToRun(t *testing.T) {
 	r, b, s, rings := typing(t)
-	r.Scope = Terminal(os.Getpid(), rings, false, nil)
+	r.Scope = Terminal(os.Getpid(), rings, false)
 	defer r.Start(t.Context())()
 	deliverTo(t, b, s)
 	select {
@@ -304,68 +304,6 @@ func TestAProcessIsUsedOnlyWhileItIsTheClients(t *testing.T) {
 	s.Process = 0 // gone, or in another PID namespace: there it may be alive by its lock
 	if got := r.session(s); got.Process != 0 || s.State != sessions.Alive {
 		t.Errorf("%s, and not known here: %+v", s.State, got)
-	}
-}
-
-// words carries the first message, and tells the test.
-type words chan string
-
-func (w words) Carry(ctx context.Context, msgs []mail.Message) ([]string, error) {
-	select {
-	case w <- msgs[0].Content:
-	case <-ctx.Done():
-	}
-	return []string{msgs[0].Handle()}, nil
-}
-
-// The server's client has hooks or tools that bring the mail, where it does not count as words of
-// the person.
-func TestMailItselfIsTypedOnlyWhileNoServerRuns(t *testing.T) {
-	r, b, s, rings := typing(t)
-	typed := make(words)
-	r.Scope = Terminal(os.Getpid(), rings, false, typed)
-	defer r.Start(t.Context())()
-	box, err := b.Mailbox(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	deliver := func(id string) {
-		if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "body of " + id, ID: id}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	late := time.After(30 * time.Second)
-	for _, id := range []string{"m-1", "m-2"} {
-		deliver(id)
-		select {
-		case body := <-typed:
-			if body != "body of "+id {
-				t.Errorf("typed %q", body)
-			}
-		case <-rings:
-			t.Errorf("rung for %s", id)
-		case <-late:
-			t.Fatal("nothing is typed")
-		}
-	}
-	if got, err := b.Status(t.Context(), "m-1"); err != nil || got.State != sessions.Handed || got.By != wake.ByTerminal {
-		t.Errorf("%+v, %v; nothing proves that it was read", got, err)
-	}
-	release, err := b.Locks.Serve(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
-	deliver("m-3")
-	select {
-	case n := <-rings:
-		if n.Oldest != "m-3" || n.NoTool {
-			t.Errorf("notice %+v", n)
-		}
-	case body := <-typed:
-		t.Errorf("typed %q", body)
-	case <-late:
-		t.Fatal("it is not rung")
 	}
 }
 

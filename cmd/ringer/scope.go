@@ -81,9 +81,8 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 
 // Terminal returns the scope of a terminal of ours in which a client runs as process pid. The
 // argument bell types a ring into the terminal; joins means that bell can also do this while a turn
-// runs. The argument mail types the mail itself if no server of ours runs in the client; nil: no
-// mail is typed.
-func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope {
+// runs.
+func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
 	return Scope{
 		lockPerRing: true, bell: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -93,15 +92,6 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope 
 		},
 		ways: func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bellInTerminal{bell, p.Served}, Joins: joins}}}
-			if mail != nil {
-				ready := func(context.Context) error {
-					if p.Served() {
-						return fmt.Errorf("%w: its server hands the mail over", wake.ErrUnreachable)
-					}
-					return nil
-				}
-				w.Methods = slices.Insert(w.Methods, 0, wake.Method{Name: wake.ByTerminal, Carrier: mail, Idempotent: true, Ready: ready})
-			}
 			if s.Process == 0 {
 				return w, nil
 			}

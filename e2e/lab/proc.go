@@ -69,7 +69,8 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 	if err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
-	// The read must be stoppable at the program's end, because GNU screen keeps the terminal open.
+	// The read must be stoppable at the program's end, because a process that the client leaves
+	// behind keeps the terminal open.
 	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err := errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
 		t.Fatalf("open the terminal of %s: %v", p.name, err)

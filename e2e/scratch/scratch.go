@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -150,9 +151,14 @@ func (h Home) Archived() (found map[string]int, unreadable int, err error) {
 				From string `json:"from_alias"`
 			}
 			if len(bytes.TrimSpace(line)) == 0 {
-				continue // a blank line follows a torn one
+				continue
 			}
-			if err := json.Unmarshal(line, &record); err != nil || record.ID == "" {
+			// The kernel may store only the first pages of a write whose process is killed. Readers of an
+			// archive skip such a line: its messages are not acknowledged.
+			torn := new(json.SyntaxError)
+			if err := json.Unmarshal(line, &record); errors.As(err, &torn) && torn.Offset == int64(len(line)) {
+				continue
+			} else if err != nil || record.ID == "" {
 				unreadable++
 				continue
 			}

@@ -40,8 +40,6 @@ type Adapter struct {
 	Carrier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier
 	// Shows returns a carried message as the client's model sees it. Nil: its envelope.
 	Shows func(mail.Message) string
-	// Single: the carrier carries only one message at a time.
-	Single bool
 }
 
 // Run tests the doorbells of an adapter and, if it has one, its carrier.

@@ -310,6 +310,16 @@ func (d *beneath) change(verb, name string, call func() error) error {
 	return d.fail(verb, name, call())
 }
 
+// TimeOf returns the time of a file's last change, and the file's size. It makes one system call.
+func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
+	var st unix.Stat_t
+	err = d.change("stat", name, func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err != nil {
+		return time.Time{}, 0, err
+	}
+	return time.Unix(st.Mtim.Unix()), st.Size, nil
+}
+
 // Touch sets the time of a file's last change.
 func (d *Dir) Touch(name string, at time.Time) error {
 	ts := unix.NsecToTimespec(at.UnixNano())

@@ -30,9 +30,6 @@ const (
 // ask sends a question and waits for the answer. Meanwhile the server answers other calls.
 func (c *toolCall) ask(ctx context.Context) (any, error) {
 	m := c.message()
-	if m.To == "" {
-		return nil, errNoReceiver
-	}
 	m.Kind = "question"
 	var s sessions.Session
 	var q *broker.Question

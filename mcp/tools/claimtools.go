@@ -7,38 +7,27 @@ import (
 	"path/filepath"
 
 	"c2c/broker/owed"
-	"c2c/sessions"
 	"c2c/sessions/claims"
 )
 
-// wantedOf returns the claims that a call wants to make or release. The model must give absolute
-// paths, because a server does not always know the folder of its client.
-func wantedOf(c *toolCall) claims.Wanted {
+// changeClaims makes or releases claims. The model must give absolute paths, because a server does
+// not always know the folder of its client.
+func changeClaims(c *toolCall, ctx context.Context) (any, error) {
 	w := claims.Wanted{Paths: c.req.GetStringSlice("paths", nil), Task: c.req.GetString("task", ""), Why: c.req.GetString("why", "")}
 	if len(w.Paths) > 0 {
 		w.Worktree = claims.Worktree(filepath.Dir(w.Paths[0]))
 	}
-	return w
-}
-
-func makeClaims(c *toolCall, ctx context.Context) (any, error) {
-	w := wantedOf(c)
-	if len(w.Paths) == 0 && w.Task == "" {
+	change := claims.Make
+	if c.req.GetBool("release", false) {
+		change = claims.Release
+	} else if len(w.Paths) == 0 && w.Task == "" {
 		return nil, errors.New("claim: it needs paths or a task")
 	}
-	return changeClaims(c, ctx, claims.Make, w)
-}
-
-func releaseClaims(c *toolCall, ctx context.Context) (any, error) {
-	return changeClaims(c, ctx, claims.Release, wantedOf(c))
-}
-
-func changeClaims(c *toolCall, ctx context.Context, do func(context.Context, *sessions.Registry, sessions.Session, claims.Wanted) ([]claims.Claim, error), w claims.Wanted) (any, error) {
 	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := do(ctx, c.b.Registry, s, w)
+	all, err := change(ctx, c.b.Registry, s, w)
 	return c.claims(all), err
 }
 

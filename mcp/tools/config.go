@@ -37,9 +37,6 @@ type Config struct {
 	// Uninstalled, if set, reports whether c2c was uninstalled from the client while this process
 	// of the client ran. If so, each call returns an error.
 	Uninstalled func(client string, pid int) bool
-	// Root returns the path of the root, which may not exist yet; nil: the transport knows the root
-	// of each request, see WithRoot.
-	Root func() string
 	// RootBy returns what has chosen the root, such as a variable; nil: not known.
 	RootBy func() string
 	Log    *slog.Logger // for c2c's own faults; nil discards

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +27,7 @@ const ackTime = 10 * time.Second
 
 func (c *toolCall) message() mail.Message {
 	return mail.Message{
-		To:      c.req.GetString("to_alias", c.req.GetString("alias", "")),
-		Content: c.req.GetString("content", ""), ID: c.req.GetString("message_id", ""),
+		To: c.req.GetString("to", ""), Content: c.req.GetString("content", ""), ID: c.req.GetString("message_id", ""),
 		Kind: c.req.GetString("kind", ""), Tag: c.req.GetString("tag", ""),
 		InReplyTo:  c.req.GetString("in_reply_to", ""),
 		Deferrable: c.req.GetBool("deferrable", false), Ephemeral: c.req.GetBool("ephemeral", false),
@@ -37,89 +35,106 @@ func (c *toolCall) message() mail.Message {
 }
 
 var (
-	errNoReceiver = errors.New("to_alias is missing; call list to see who is there")
+	errNoReceiver = errors.New("send: it needs to, or in_reply_to for an answer; call list to see who is there")
 	errCannotTell = errors.New("this transport does not report whether an answer was written, so it cannot hand over mail: run c2c poll-inbox")
 )
 
+const (
+	toAll    = "all" // every session that is alive
+	maxFiles = 10    // how many files an answer may name
+)
+
+// send writes to a session, to a room or to all. Without a receiver it answers a message; that may
+// also be named by message_id, or by its chat_id if it is from outside.
 func (c *toolCall) send(ctx context.Context) (any, error) {
-	l := c.message()
-	if l.To == "" {
+	m := c.message()
+	if room := c.req.GetString("room_id", ""); room != "" {
+		m.To = "#" + withoutHash(room)
+	}
+	if m.To == "" && m.InReplyTo == "" {
+		m.InReplyTo, m.ID = m.ID, ""
+	}
+	done := m.Tag == tagDone || c.req.GetBool("done", false)
+	if m.Tag == tagDone {
+		m.Tag = ""
+	}
+	if err := c.setTimes(&m); err != nil {
+		return nil, err
+	}
+	if m.To == "" && m.InReplyTo == "" && c.req.GetString("chat_id", "") == "" {
 		return nil, errNoReceiver
 	}
-	if within := c.req.GetString("answer_by", ""); within != "" {
-		if err := owed.SetAnswerBy(&l, time.Now(), within); err != nil {
-			return nil, fmt.Errorf("answer_by %q: %w", within, err)
-		}
-	}
-	if ttl := c.req.GetString("ttl", ""); ttl != "" {
-		if err := owed.SetTTL(&l, time.Now(), ttl); err != nil {
-			return nil, fmt.Errorf("ttl %q: %w", ttl, err)
-		}
-	}
-	if after := c.req.GetString("tell_after", ""); after != "" {
-		if err := owed.SetTellAfter(&l, after); err != nil {
-			return nil, fmt.Errorf("tell_after %q: %w", after, err)
-		}
-	}
-	if alias, room, is := rooms.Address(l.To); is {
-		return postToRoom(c, ctx, rooms.Draft{Room: room, To: alias, Message: l})
-	}
 	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return c.b.Send(ctx, s, l)
-}
-
-// maxFiles is how many files a reply may name.
-const maxFiles = 10
-
-// answer makes the message of a reply. A call may give the content in the argument text, as in
-// Claude Code's Channels reference.
-func (c *toolCall) answer() (mail.Message, error) {
-	m := c.message()
-	m.ID = "" // the argument message_id names the message that m answers
-	text := c.req.GetString("text", "")
-	if m.Content != "" && text != "" && m.Content != text {
-		return m, errors.New("reply: content and text have the same meaning, and their values differ: give only one")
-	}
-	if m.Content = cmp.Or(m.Content, text); m.Content == "" {
-		return m, errors.New("reply: it needs content")
-	}
-	return m, nil
-}
-
-func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
-	m, err := c.answer()
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	answered, err := c.answered(ctx, s)
-	if errors.Is(err, broker.ErrNoMessage) && s.Facts.InRooms {
-		if post, perr := rooms.Received(c.b.Registry, s, c.req.GetString("message_id", "")); perr == nil {
-			answered, err = post, nil
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if r, is, err := replyInRoom(c, ctx, s, answered, m); is {
-		return r, err
-	}
-	r, err := c.sendReply(ctx, s, answered, m)
-	if err == nil && c.req.GetBool("done", false) {
-		if derr := owed.SaidDone(ctx, c.b.Registry, s, nil); derr != nil { // the answer is sent: an error would make the model send it again
+	r, err := c.sendFrom(ctx, s, m)
+	if err == nil && done {
+		if derr := owed.SaidDone(ctx, c.b.Registry, s, nil); derr != nil { // the message is sent: an error would make the model send it again
 			r.Note = strings.TrimPrefix(r.Note+"; ", "; ") + "nobody is told that you are done: " + derr.Error()
 		}
 	}
 	return r, err
 }
 
-func (c *toolCall) sendReply(ctx context.Context, s sessions.Session, answered mail.Message, m mail.Message) (r broker.Receipt, err error) {
+// setTimes sets the times that the call gives.
+func (c *toolCall) setTimes(m *mail.Message) error {
+	now := time.Now()
+	for _, t := range []struct {
+		name string
+		set  func(string) error
+	}{
+		{"answer_by", func(v string) error { return owed.SetAnswerBy(m, now, v) }},
+		{"ttl", func(v string) error { return owed.SetTTL(m, now, v) }},
+		{"tell_after", func(v string) error { return owed.SetTellAfter(m, v) }},
+	} {
+		if v := c.req.GetString(t.name, ""); v != "" {
+			if err := t.set(v); err != nil {
+				return fmt.Errorf("%s %q: %w", t.name, v, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *toolCall) sendFrom(ctx context.Context, s sessions.Session, m mail.Message) (receipt, error) {
+	alias, room, inRoom := rooms.Address(m.To)
+	answered, err := c.answered(ctx, s, m)
+	if err != nil {
+		return receipt{}, err
+	}
+	isAll := strings.EqualFold(m.To, toAll)
+	draft := rooms.Draft{Room: room, To: alias, Message: m, Reason: c.req.GetString("reason", ""), Limit: wakesLimit(c)}
+	if m.To == "" && mail.RoomOf(answered.To) != "" {
+		inRoom = true
+	}
+	for _, only := range []struct {
+		name, where string
+		fits        bool
+	}{
+		{"reason", "for a room", inRoom}, {"exclude_aliases", `with to "all"`, isAll},
+		{"files", "to answer a sender outside", m.To == "" && !inRoom}, {"edits", "to answer a sender outside", m.To == "" && !inRoom},
+		{"chat_id", "to answer a sender outside", m.To == "" && !inRoom},
+	} {
+		if _, given := c.req.GetArguments()[only.name]; given && !only.fits {
+			return receipt{}, fmt.Errorf("send: it takes %s only %s", only.name, only.where)
+		}
+	}
+	switch {
+	case inRoom && m.To == "":
+		return postReceipt(rooms.ReplyToPost(ctx, c.b, s, answered, draft))
+	case inRoom:
+		return postReceipt(rooms.Publish(ctx, c.b, s, draft))
+	case isAll:
+		sent, not, err := c.b.SendAll(ctx, s, m, c.req.GetStringSlice("exclude_aliases", nil)...)
+		return allReceipt(sent, not), err
+	case m.To != "":
+		return mailReceipt(c.b.Send(ctx, s, m))
+	}
+	return mailReceipt(c.sendAnswer(ctx, s, answered, m))
+}
+
+func (c *toolCall) sendAnswer(ctx context.Context, s sessions.Session, answered, m mail.Message) (r broker.Receipt, err error) {
 	files, edits := c.req.GetStringSlice("files", nil), c.req.GetString("edits", "")
 	if len(files) == 0 && edits == "" {
 		return c.b.Reply(ctx, s, answered, m)
@@ -135,37 +150,26 @@ func (c *toolCall) sendReply(ctx context.Context, s sessions.Session, answered m
 	return c.b.ReplyExternal(ctx, s, answered, m, o)
 }
 
-// answered returns the message that a reply answers.
-func (c *toolCall) answered(ctx context.Context, s sessions.Session) (mail.Message, error) {
-	id, chat := c.req.GetString("message_id", ""), c.req.GetString("chat_id", "")
+// answered returns the message or the post that m answers. If m has a receiver, m need not be an
+// answer, and package broker looks for the message.
+func (c *toolCall) answered(ctx context.Context, s sessions.Session, m mail.Message) (answered mail.Message, err error) {
+	id, chat := m.InReplyTo, c.req.GetString("chat_id", "")
 	switch {
-	case id == "" && chat == "":
-		return mail.Message{}, errors.New("reply: it needs message_id, or the chat_id of a message from outside")
+	case m.To != "":
+		return answered, nil
 	case id == "":
 		return c.b.ReceivedInChat(ctx, s, chat)
 	}
-	m, err := c.b.Received(ctx, s, id)
-	if o, ok := m.Origin(); err == nil && chat != "" && (!ok || o.ChatID != chat) {
-		return mail.Message{}, fmt.Errorf("reply: message %s has another chat_id than %q: give only one of message_id and chat_id", mail.ShortID(m.ID), chat)
+	answered, err = c.b.Received(ctx, s, id)
+	if errors.Is(err, broker.ErrNoMessage) && s.Facts.InRooms {
+		if post, perr := rooms.Received(c.b.Registry, s, id); perr == nil {
+			return post, nil
+		}
 	}
-	return m, err
-}
-
-func (c *toolCall) sendAll(ctx context.Context) (any, error) {
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
+	if o, ok := answered.Origin(); err == nil && chat != "" && (!ok || o.ChatID != chat) {
+		return answered, fmt.Errorf("send: message %s has another chat_id than %q: give only one of in_reply_to and chat_id", mail.ShortID(answered.ID), chat)
 	}
-	sent, not, err := c.b.SendAll(ctx, s, c.message(), c.req.GetStringSlice("exclude_aliases", nil)...)
-	if err != nil {
-		return nil, err
-	}
-	to, ids := []string{}, map[string]string{}
-	for _, r := range sent {
-		to = append(to, r.To)
-		ids[r.To] = r.ID
-	}
-	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
+	return answered, err
 }
 
 // progress counts how many parts of a long message a conversation has got. It is in memory only:
@@ -192,7 +196,13 @@ func (p progress) isWith(m mail.Message) bool {
 // hands over a long message in parts, one part at each call. Between the calls the message waits
 // like any other: it cannot get lost, and other readers can take it. It counts as read when the
 // last part is written.
+//
+// With the argument keep it shows the waiting messages and leaves them waiting.
 func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
+	c.handsMail = true
+	if c.req.GetBool("keep", false) {
+		return c.peekInbox(ctx)
+	}
 	s, box, err := c.mailbox(ctx)
 	if err != nil {
 		return nil, err
@@ -325,7 +335,7 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 
 // thread shows the newest messages of a conversation, as many as fit into an answer.
 func (c *toolCall) thread(ctx context.Context) (any, error) {
-	all, more, err := c.b.Thread(ctx, c.req.GetString("message_id", ""))
+	all, more, err := c.b.Thread(ctx, c.req.GetString("of", ""))
 	if len(all) == 0 {
 		return nil, err
 	}
@@ -344,6 +354,32 @@ func (c *toolCall) thread(ctx context.Context) (any, error) {
 		"A message that is marked as part 1 is cut: the command c2c thread shows the whole message.")
 }
 
-func (c *toolCall) messageStatus(ctx context.Context) (any, error) {
-	return c.b.Status(ctx, c.req.GetString("message_id", ""))
+// look shows what a model may want to know of others, of rooms and of messages.
+func (c *toolCall) look(ctx context.Context) (any, error) {
+	at, of := c.req.GetString("at", ""), c.req.GetString("of", "")
+	switch at {
+	case "help":
+		return help, nil
+	case "claims":
+		return listClaims(c, ctx)
+	case "history":
+		return c.history(ctx)
+	}
+	if of == "" && at != "rooms" {
+		return nil, fmt.Errorf("look: at %s it needs of: %s", at, map[bool]string{true: "the name of the room", false: "the id of the message"}[at == "posts"])
+	}
+	switch at {
+	case "thread":
+		return c.thread(ctx)
+	case "status":
+		return c.b.Status(ctx, of)
+	}
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if at == "posts" {
+		return roomPosts(c, s, withoutHash(of))
+	}
+	return listRooms(c, ctx, s, withoutHash(of), c.req.GetBool("mine", false))
 }

@@ -2,7 +2,7 @@ package tools
 
 import (
 	"context"
-	"slices"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -19,10 +19,9 @@ const ByResult = "tool_result"
 // addMail adds the caller's waiting mail to the result of a tool, unless a hook or a plugin shows
 // the mail to the client's model before the model goes on. The mail comes after the result, so that
 // programs find the result unchanged. Mail that does not fit waits.
-func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
+func (c *toolCall) addMail(ctx context.Context, res *mcp.CallToolResult) {
 	p, known := client.Find(c.caller.Client)
-	// peek_inbox has just shown the waiting mail, and promises to leave it in the mailbox.
-	if known && !p.ResultMail || c.handsMail || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
+	if known && !p.ResultMail || c.handsMail {
 		return
 	}
 	s, err := callers.Resolve(ctx, c.b.Registry, c.callerIn(ctx, c.b, c.req)) // the call may have registered the session
@@ -41,11 +40,6 @@ func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolRe
 	}
 }
 
-// MailPreface is the text before mail in a result.
-func MailPreface(msgs []mail.Message) string {
-	return mail.Preface(msgs) + " It waited for you and is handed over here, as poll_inbox would do it:\n"
-}
-
 func (c *toolCall) addLeased(ctx context.Context, s sessions.Session, box *inbox.Mailbox, res *mcp.CallToolResult) error {
 	room := c.room()
 	for _, content := range res.Content {
@@ -57,22 +51,24 @@ func (c *toolCall) addLeased(ctx context.Context, s sessions.Session, box *inbox
 	if err != nil {
 		return err
 	}
-	preface := MailPreface(l.Messages)
-	page := page{room: room - len(preface)}
+	text, count := mail.Preface(l.Messages), 0
 	for _, m := range l.Messages {
-		if one, err := ToJSON(m); err != nil || !page.add(one) {
+		one := "\n" + m.EnvelopeAt(time.Now())
+		if len(text)+len(one) > room {
 			break
 		}
+		text += one
+		count++
 	}
-	if page.count > 0 {
-		if err := c.ackOnWritten(ctx, s, ByResult, l, page.count, part{}); err != nil {
+	if count > 0 {
+		if err := c.ackOnWritten(ctx, s, ByResult, l, count, part{}); err != nil {
 			return err
 		}
-		res.Content = append(res.Content, mcp.NewTextContent(preface+page.text.String()+"]"))
+		res.Content = append(res.Content, mcp.NewTextContent(text))
 	} else if err := l.Release(); err != nil {
 		return err
 	}
-	if rest := mail.MoreWait(len(l.Messages)-page.count, l.More); rest != "" {
+	if rest := mail.MoreWait(len(l.Messages)-count, l.More); rest != "" {
 		res.Content = append(res.Content, mcp.NewTextContent(rest+": call poll_inbox."))
 	}
 	return nil

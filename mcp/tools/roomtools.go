@@ -10,86 +10,13 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"c2c/broker"
-	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/sessions"
 )
 
-// RoomTools lists the tools for rooms, with the names of docs/compatibility.md. tools/list shows
-// them only in a root with rooms, because their texts fill the context of each model. They can be
-// called in any root. The tool send also posts to rooms.
-func RoomTools() []Tool {
-	room := func() argument { return str("room_id", "").must().filled() }
-	return []Tool{
-		entry("send_room", Writes, sendRoom,
-			`Post to a room. It wakes only members whom it names (@alias, not in code), and the author of the in_reply_to post. Content "pass" posts nothing.`,
-			room(), str("content", "Up to 64 KiB.").must().filled(),
-			str("in_reply_to", ""),
-			str("reason", "Why @all, shown to all."),
-			str("alias", "").quiet(), str("tag", "").quiet(),
-		),
-		entry("room_history", Reads, roomHistory,
-			"Show a room's posts, oldest first.",
-			room(), limit(""),
-			number("since", "").quiet(),
-		),
-		entry("list_rooms", Reads, listRooms,
-			"List rooms, their members, and what each wants to see."),
-		entry("join_room", Writes, joinRoom,
-			"Join a room, or make it. Posts that name you wake you; the rest comes as a digest at your next turn.",
-			room(),
-			integer("history_limit", "How many old posts to show.", 0).atLeast(0).atMost(200),
-			str("level", "").oneOf(rooms.Levels()),
-			str("alias", "").quiet(),
-		),
-		entry("leave_room", Writes, leaveRoom,
-			"Leave a room.",
-			room(), str("alias", "").quiet(),
-		),
-		hidden(entry("my_rooms", Reads, myRooms, "")),
-		hidden(entry("send_room_invite", Writes, inviteToRoom, "", room(), str("invitee_alias", "").must(), str("alias", "").quiet())),
-	}
-}
-
-// hidden returns the tool t as one that can be called, but that no list shows.
-func hidden(t Tool) Tool { t.hidden = true; return t }
-
 // number is an argument with a number that may have a fraction, such as a time.
 func number(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "number", Description: description}}
-}
-
-// showRooms removes the tools for rooms from a list, unless the root has rooms or
-// rooms.JoinVariable names rooms to join.
-func (t *Tools) showRooms(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res *mcp.ListToolsResult) {
-	roomTools := map[string]bool{} // tool name: whether a list may show it
-	for _, tool := range RoomTools() {
-		roomTools[tool.Name] = !tool.hidden
-	}
-	shown := t.hasRooms(ctx)
-	res.Tools = slices.DeleteFunc(slices.Clone(res.Tools), func(tool mcp.Tool) bool {
-		listed, isRoomTool := roomTools[tool.Name]
-		return isRoomTool && !(shown && listed)
-	})
-}
-
-func (t *Tools) hasRooms(ctx context.Context) bool {
-	if t.peer(ctx).autoJoin() != "" {
-		return true
-	}
-	root, _ := ctx.Value(rootKey{}).(string)
-	if t.Cfg.Root != nil {
-		root = t.Cfg.Root()
-	}
-	return root != "" && rooms.Exist(root)
-}
-
-type rootKey struct{} // context key of the root of a list
-
-// WithRoot returns a context for a request that lists the tools, in a transport whose clients have
-// several roots. The root need not exist; "": it is not known.
-func WithRoot(ctx context.Context, root string) context.Context {
-	return context.WithValue(ctx, rootKey{}, root)
 }
 
 // autoJoin returns the value of rooms.JoinVariable: the rooms that a session joins at its first
@@ -111,7 +38,8 @@ func (p *Peer) joinRooms(ctx context.Context, b *broker.Broker, s sessions.Sessi
 	}
 }
 
-func roomID(c *toolCall) string { return strings.TrimPrefix(c.req.GetString("room_id", ""), "#") }
+// withoutHash returns the name of a room, which a call may write with a # before it.
+func withoutHash(name string) string { return strings.TrimPrefix(name, "#") }
 
 func wakesLimit(c *toolCall) int {
 	if c.Client.Getenv == nil {
@@ -120,22 +48,9 @@ func wakesLimit(c *toolCall) int {
 	return rooms.LimitOf(c.Client.Getenv)
 }
 
-func postToRoom(c *toolCall, ctx context.Context, d rooms.Draft) (any, error) {
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d.Limit = wakesLimit(c)
-	return rooms.Publish(ctx, c.b, s, d)
-}
-
-func sendRoom(c *toolCall, ctx context.Context) (any, error) {
-	return postToRoom(c, ctx, rooms.Draft{Room: roomID(c), Message: c.message(), Reason: c.req.GetString("reason", "")})
-}
-
 // openRoom opens a room that the session may read; the caller closes it.
-func openRoom(c *toolCall, s sessions.Session) (*rooms.Room, error) {
-	r, err := rooms.StoreOf(c.b.Registry).Open(roomID(c))
+func openRoom(c *toolCall, s sessions.Session, name string) (*rooms.Room, error) {
+	r, err := rooms.StoreOf(c.b.Registry).Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +61,8 @@ func openRoom(c *toolCall, s sessions.Session) (*rooms.Room, error) {
 	return r, nil
 }
 
-func roomHistory(c *toolCall, ctx context.Context) (any, error) {
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, err := openRoom(c, s)
+func roomPosts(c *toolCall, s sessions.Session, name string) (any, error) {
+	r, err := openRoom(c, s, name)
 	if err != nil {
 		return nil, err
 	}
@@ -172,107 +83,103 @@ func roomHistory(c *toolCall, ctx context.Context) (any, error) {
 	return listing(c, all[first:], first, fmt.Sprintf("older posts were left out: the command c2c rooms history %s shows all.", r.Name), nil, "")
 }
 
-// joined is the answer of join_room.
-type joined struct {
+// What the tool room does. The other values are levels.
+const (
+	doJoin   = "join"
+	doLeave  = "leave"
+	doInvite = "invite"
+)
+
+// roomSaid is the answer of the tool room.
+type roomSaid struct {
 	Room    string            `json:"room_id"`
-	Members []string          `json:"members"`
-	History []json.RawMessage `json:"history"`
+	Count   int               `json:"member_count"`
+	Level   rooms.Level       `json:"level,omitempty"`
+	Invited string            `json:"invitee_alias,omitempty"`
+	In      bool              `json:"member,omitempty"` // the invited session is in the room now
+	History []json.RawMessage `json:"history,omitempty"`
 }
 
-func joinRoom(c *toolCall, ctx context.Context) (any, error) {
+func changeRoom(c *toolCall, ctx context.Context) (any, error) {
 	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := rooms.Join(ctx, c.b, s, roomID(c), true); err != nil {
+	name, do := withoutHash(c.req.GetString("name", "")), c.req.GetString("do", "")
+	said, level := roomSaid{Room: name}, c.req.GetString("level", "")
+	switch do {
+	case doJoin:
+		_, err = rooms.Join(ctx, c.b, s, name, true)
+	case doLeave:
+		err = rooms.Leave(ctx, c.b, s, name)
+	case doInvite:
+		var r broker.Receipt
+		r, said.In, err = rooms.Invite(ctx, c.b, s, name, c.req.GetString("invite", ""))
+		said.Invited = r.To
+	default:
+		level = do
+	}
+	if err != nil {
 		return nil, err
 	}
-	r, err := openRoom(c, s)
+	r, err := rooms.StoreOf(c.b.Registry).Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if level := c.req.GetString("level", ""); level != "" {
+	if level != "" {
 		if err := r.SetLevel(ctx, s.ID, rooms.Level(level)); err != nil {
 			return nil, err
 		}
+		said.Level = rooms.Level(level)
 	}
-	var old []rooms.Post
-	if n := c.req.GetInt("history_limit", 0); n > 0 {
-		if old, err = r.Last(n, nil); err != nil {
+	members, err := r.Members()
+	if err != nil {
+		return nil, err
+	}
+	said.Count = len(members)
+	if n := c.req.GetInt("history", 0); n > 0 && do == doJoin {
+		old, err := r.Last(n, nil)
+		if err != nil {
 			return nil, err
 		}
+		history := rooms.OldPosts(old)
+		said.History = history[c.lastThatFit(len(history), func(i int) int { return 2 * len(history[i]) }):]
 	}
-	members, err := membersOf(c, ctx, r, s)
-	if err != nil {
-		return nil, err
-	}
-	history := rooms.OldPosts(old)
-	first := c.lastThatFit(len(history), func(i int) int { return 2 * len(history[i]) })
-	return joined{r.Name, members, append([]json.RawMessage{}, history[first:]...)}, nil
+	return said, nil
 }
 
-func membersOf(c *toolCall, ctx context.Context, r *rooms.Room, s sessions.Session) ([]string, error) {
-	rows, err := c.b.Rows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	about, err := rooms.DescribeRoom(c.b.Registry, rows, r, s)
-	return about.Members, err
-}
-
-func leaveRoom(c *toolCall, ctx context.Context) (any, error) {
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := rooms.Leave(ctx, c.b, s, roomID(c)); err != nil {
-		return nil, err
-	}
-	r, err := rooms.StoreOf(c.b.Registry).Open(roomID(c))
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	members, err := membersOf(c, ctx, r, s)
-	return map[string]any{"room_id": r.Name, "members": members}, err
-}
-
-func listOf(c *toolCall, ctx context.Context, mine bool) (any, error) {
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
-	}
+// listRooms shows a room with all that is known of it, or all rooms in short.
+func listRooms(c *toolCall, ctx context.Context, s sessions.Session, name string, mine bool) (any, error) {
 	all, err := rooms.ListRooms(ctx, c.b.Registry, s, mine)
 	if err != nil {
 		return nil, err
 	}
-	return listing(c, all, 0, "rooms were left out: the command c2c rooms list shows all.", nil, "")
+	if name != "" {
+		i := slices.IndexFunc(all, func(a rooms.About) bool { return a.Room == name })
+		if i < 0 {
+			return nil, fmt.Errorf("room %q: %w", name, rooms.ErrNoRoom)
+		}
+		return all[i], nil
+	}
+	short := make([]roomRow, len(all))
+	for i, a := range all {
+		short[i] = roomRow{a.Room, a.Count, shortNames(a.Members), a.Alive, a.Mine, a.Asked, a.Kind == "invite_only", a.Last, a.Error}
+	}
+	return listing(c, short, 0, "rooms were left out: the command c2c rooms list shows all.", nil, "")
 }
 
-func listRooms(c *toolCall, ctx context.Context) (any, error) { return listOf(c, ctx, false) }
-func myRooms(c *toolCall, ctx context.Context) (any, error)   { return listOf(c, ctx, true) }
-
-func inviteToRoom(c *toolCall, ctx context.Context) (any, error) {
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, in, err := rooms.Invite(ctx, c.b, s, roomID(c), c.req.GetString("invitee_alias", ""))
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"ok": true, "room_id": roomID(c), "invitee_alias": r.To, "member": in}, nil
-}
-
-// replyInRoom posts the answer to a message from a room. If the answered message is not from a
-// room, isPost is false.
-func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered, m mail.Message) (r any, isPost bool, err error) {
-	if mail.RoomOf(answered.To) == "" {
-		return nil, false, nil
-	}
-	r, err = rooms.ReplyToPost(ctx, c.b, s, answered, rooms.Draft{Message: m, Limit: wakesLimit(c)})
-	return r, true, err
+// roomRow is a room in a list.
+type roomRow struct {
+	Room    string     `json:"room_id"`
+	Count   int        `json:"member_count"`
+	Members shortNames `json:"members"`
+	Alive   int        `json:"alive_member_count"`
+	Mine    bool       `json:"member,omitempty"` // the calling session is in the room
+	Asked   bool       `json:"asked,omitempty"`
+	Private bool       `json:"private,omitempty"`
+	Last    float64    `json:"last_post_ts,omitempty"`
+	Error   string     `json:"error,omitempty"`
 }
 
 // maxNews bounds the new posts of rooms in an answer of poll_inbox, in bytes.

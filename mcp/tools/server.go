@@ -62,10 +62,14 @@ func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server
 		server.WithToolHandlerMiddleware(t.recover),
 		server.WithHooks(hooks),
 	}, more...)...)
-	hooks.AddAfterListTools(t.showRooms)
-	for _, tool := range append(Catalog(), RoomTools()...) {
+	hidden := map[string]bool{}
+	for _, tool := range Catalog() {
+		hidden[tool.Name] = tool.hidden
 		srv.AddTool(tool.Listed(), t.answer(tool))
 	}
+	hooks.AddAfterListTools(func(_ context.Context, _ any, _ *mcp.ListToolsRequest, res *mcp.ListToolsResult) {
+		res.Tools = slices.DeleteFunc(slices.Clone(res.Tools), func(tool mcp.Tool) bool { return hidden[tool.Name] })
+	})
 	srv.AddPrompt(mcp.NewPrompt(toolPollInbox, mcp.WithPromptDescription("Read the mail that waits for this session")), askToPoll)
 	return srv
 }
@@ -93,9 +97,11 @@ func askToPoll(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, err
 // answer makes the MCP handler of a tool. An error becomes a result that a model can read.
 func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if err := tool.Check(req.Params.Arguments); err != nil {
+		arguments, err := tool.Arguments(req.Params.Arguments)
+		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
+		req.Params.Arguments = arguments
 		p := t.peer(ctx)
 		if t.Cfg.Uninstalled != nil && t.Cfg.Uninstalled(p.configured(ctx), p.Process()) {
 			return mcp.NewToolResultError(uninstalled), nil
@@ -125,7 +131,7 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
 		call.limited(ctx, func(ctx context.Context) error {
-			call.addMail(ctx, tool.Name, res)
+			call.addMail(ctx, res)
 			return nil
 		})
 		if profile, _ := client.Find(call.caller.Client); profile.NoArrays && isArray(res) {
@@ -163,10 +169,10 @@ func result(v any) (*mcp.CallToolResult, error) {
 func advice(err error) string {
 	var unknown *sessions.UnknownAliasError
 	switch {
-	case errors.As(err, &unknown) && strings.EqualFold(unknown.Alias, "all"):
-		return err.Error() + "; send_all writes to everybody"
+	case errors.As(err, &unknown) && strings.EqualFold(unknown.Alias, toAll):
+		return err.Error() + "; only send writes to all"
 	case errors.As(err, &unknown) && strings.ContainsAny(strings.Trim(unknown.Alias, " ,;"), " ,;"):
-		return err.Error() + "; to_alias takes one alias: call the tool once for each"
+		return err.Error() + "; to takes one alias: call the tool once for each"
 	case errors.Is(err, sessions.ErrSelfSend):
 		return err.Error() + "; call list to see who else is there"
 	case errors.As(err, &unknown) && len(unknown.Closest) > 0:
@@ -174,7 +180,7 @@ func advice(err error) string {
 	case errors.As(err, &unknown):
 		return err.Error() + "; call list to see who is there"
 	case errors.Is(err, sessions.ErrNoSession):
-		return err.Error() + "; call register first"
+		return err.Error() + "; call me first"
 	case errors.Is(err, broker.ErrNoMessage):
 		return err.Error() + "; check the id; an ephemeral message is gone once it was read"
 	case errors.Is(err, inbox.ErrFull):

@@ -10,12 +10,14 @@ import (
 	"c2c/broker/moves"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/wake"
 )
 
 // sweepGrace is the time from the end of a session until the tool may sweep it.
 const sweepGrace = 7 * 24 * time.Hour
 
-func (c *toolCall) register(ctx context.Context) (any, error) {
+// me makes the caller's session if necessary, changes what the call says, and shows the session.
+func (c *toolCall) me(ctx context.Context) (any, error) {
 	if c.req.GetString("session_id", "") != "" {
 		if _, err := c.attach(ctx); err != nil {
 			return nil, err
@@ -39,23 +41,23 @@ func (c *toolCall) register(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	return "registered " + s.Alias, nil
-}
-
-func (c *toolCall) whoami(ctx context.Context) (any, error) {
-	s, err := callers.Resolve(ctx, c.b.Registry, c.caller)
-	if err == nil {
-		err = c.own(s)
-	}
-	if err != nil {
-		return nil, err
-	}
 	shown, err := c.b.Look(s)
-	shown.KnownBy, shown.StartedBy = s.KnownBy, c.b.AliasOf(ctx, s.Facts.StartedBy)
-	return shown, err
+	return self{s.Alias, s.ID, s.Client, shown.Role, s.KnownBy, shown.Surface, shown.Note, c.b.AliasOf(ctx, s.Facts.StartedBy)}, err
 }
 
-func (c *toolCall) list(ctx context.Context) (any, error) {
+// self is what a model is told of its own session: fields of sessions.Listed.
+type self struct {
+	Alias     string `json:"alias"`
+	ID        string `json:"session_id"`
+	Client    string `json:"client,omitempty"`
+	Role      string `json:"role,omitempty"`
+	KnownBy   string `json:"known_by,omitempty"`
+	Surface   string `json:"surface_support,omitempty"`
+	Note      string `json:"note,omitempty"`
+	StartedBy string `json:"started_by,omitempty"`
+}
+
+func (c *toolCall) listSessions(ctx context.Context) (any, error) {
 	all, err := c.b.List(ctx)
 	if err != nil {
 		return nil, err
@@ -68,7 +70,16 @@ func (c *toolCall) list(ctx context.Context) (any, error) {
 		c.b.Log.Warn("sessions on other machines are not listed", "err", err)
 	}
 	all = append(all, remote...)
+	for i := range all {
+		all[i] = inShort(all[i])
+	}
 	return listing(c, all, 0, "were left out: the command c2c list shows all; alive_only lists fewer.", nil, "")
+}
+
+// inShort leaves out what only a person has a use for.
+func inShort(s sessions.Listed) sessions.Listed {
+	s.PID, s.Registered, s.Oldest, s.LastRead, s.LastRing, s.Now.Known = 0, 0, time.Time{}, time.Time{}, wake.Ring{}, ""
+	return s
 }
 
 func (c *toolCall) sweep(ctx context.Context) (any, error) {

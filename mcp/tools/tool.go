@@ -7,20 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-)
-
-// Effect is what a tool does to the world. Clients use it to decide whether to ask their user
-// first; Codex runs only tools with the first two effects without asking.
-type Effect int
-
-const (
-	Reads   Effect = iota // changes nothing (to hand over mail in an answer does not count as a change)
-	Writes                // adds something, or hands something over, within this machine
-	Removes               // may remove something that a person or a session wants to keep
 )
 
 type handler = func(c *toolCall, ctx context.Context) (any, error)
@@ -29,44 +20,57 @@ type handler = func(c *toolCall, ctx context.Context) (any, error)
 // JSON, or a string to be sent as it is.
 type Tool struct {
 	Name        string
-	effect      Effect
 	description string
 	arguments   []argument
 	handle      handler
-	hidden      bool // no list shows it
-	patient     bool // the handler may wait for something other than a lock
+	set         map[string]any // arguments that each call has, see old
+	hidden      bool           // it can be called, but no list shows it
+	reads       bool           // it changes nothing: clients may run it without asking their user
+	patient     bool           // the handler may wait for something other than a lock
 }
 
-func entry(name string, e Effect, handle handler, description string, arguments ...argument) Tool {
-	return Tool{Name: name, effect: e, handle: handle, description: description, arguments: arguments}
+func entry(name string, handle handler, description string, arguments ...argument) Tool {
+	return Tool{Name: name, handle: handle, description: description, arguments: arguments}
 }
 
+// hidden returns a tool that no list shows, for operators.
+func hidden(name string, handle handler, arguments ...argument) Tool {
+	return Tool{Name: name, handle: handle, arguments: arguments, hidden: true}
+}
+
+// old returns the tool t under a name of the OCaml c2c or of an earlier version. Older prompts and
+// permission rules have that name. Each call of it has the arguments in set.
+func (t Tool) old(name string, set map[string]any) Tool {
+	t.Name, t.set, t.hidden = name, set, true
+	return t
+}
+
+// Hidden reports whether no list shows the tool.
+func (t Tool) Hidden() bool { return t.hidden }
+
+func onlyReads(t Tool) Tool { t.reads = true; return t }
 func patiently(t Tool) Tool { t.patient = true; return t }
 
 // Listed returns the tool as tools/list shows it. It sets only the hints that matter (MCP schema,
-// ToolAnnotations): for a tool that only reads, the other hints mean nothing.
+// ToolAnnotations): for a tool that only reads, the other hints mean nothing. Codex asks before a
+// tool that has neither readOnlyHint nor both of the others.
 func (t Tool) Listed() mcp.Tool {
-	no, hint := false, true
-	hints := mcp.ToolAnnotation{OpenWorldHint: &no}
-	switch t.effect {
-	case Reads:
-		hints.ReadOnlyHint = &hint
-	case Writes:
-		hints.DestructiveHint = &no
-	case Removes:
-		hints.DestructiveHint = &hint
+	no, yes := false, true
+	hints := mcp.ToolAnnotation{DestructiveHint: &no, OpenWorldHint: &no}
+	if t.reads {
+		hints = mcp.ToolAnnotation{ReadOnlyHint: &yes}
 	}
 	return mcp.Tool{Name: t.Name, Description: t.description, Annotations: hints, RawInputSchema: schemaOf(t.arguments)}
 }
 
-// argument is one argument of a tool: what tools/list shows of it, and what Check demands of its
-// value. Check knows a small part of JSON Schema. c2c uses no general validator, because that took
-// half of the time until the server's first answer.
+// argument is one argument of a tool: what tools/list shows of it, and what Arguments demands of
+// its value. Arguments knows a small part of JSON Schema. c2c uses no general validator, because
+// that took half of the time until the server's first answer.
 type argument struct {
 	name     string
+	names    []string // other names for it
 	required bool
-	instead  string // the name of an argument that a call may have in place of this argument
-	unlisted bool   // Check accepts the argument, but tools/list does not show it: an old name
+	unlisted bool // a call may have the argument, but tools/list does not show it
 	nonEmpty bool
 	shown
 }
@@ -77,10 +81,11 @@ type shown struct {
 	Description string   `json:"description,omitempty"`
 	Enum        []string `json:"enum,omitempty"`
 	Items       *shown   `json:"items,omitempty"`
-	Default     int      `json:"default,omitempty"`
-	Minimum     *int     `json:"minimum,omitempty"`
-	Maximum     int      `json:"maximum,omitempty"`
-	MaxItems    int      `json:"maxItems,omitempty"`
+
+	// A call that breaks these is told so: no model has to read them before.
+	Minimum  *int `json:"-"`
+	Maximum  int  `json:"-"`
+	MaxItems int  `json:"-"`
 }
 
 func str(name, description string) argument {
@@ -91,8 +96,8 @@ func boolean(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "boolean", Description: description}}
 }
 
-func integer(name, description string, usual int) argument {
-	return argument{name: name, shown: shown{Type: "integer", Description: description, Default: usual}}
+func integer(name string) argument {
+	return argument{name: name, shown: shown{Type: "integer"}}
 }
 
 func list(name, description string) argument {
@@ -100,7 +105,7 @@ func list(name, description string) argument {
 }
 
 func (a argument) must() argument                { a.required = true; return a }
-func (a argument) or(name string) argument       { a.instead = name; return a }
+func (a argument) or(names ...string) argument   { a.names = names; return a }
 func (a argument) quiet() argument               { a.unlisted = true; return a }
 func (a argument) filled() argument              { a.nonEmpty = true; return a }
 func (a argument) oneOf(words []string) argument { a.Enum = words; return a }
@@ -116,8 +121,8 @@ func (a argument) atMost(n int) argument {
 	return a
 }
 
-// schemaOf returns the JSON Schema of a tool's arguments. The schema allows other arguments; Check
-// rejects them.
+// schemaOf returns the JSON Schema of a tool's arguments. The schema allows other arguments;
+// Arguments rejects those that the tool does not have.
 func schemaOf(arguments []argument) json.RawMessage {
 	schema := struct {
 		Type       string           `json:"type"`
@@ -140,44 +145,53 @@ func schemaOf(arguments []argument) json.RawMessage {
 	return text
 }
 
-// Check returns an error that says what is wrong with the arguments of a call, so that the model
-// can correct them.
-func (t Tool) Check(arguments any) error {
+// Arguments returns the arguments of a call by their own names. The error says what is wrong with
+// them, so that the model can correct them.
+func (t Tool) Arguments(arguments any) (map[string]any, error) {
 	given, ok := arguments.(map[string]any)
 	if !ok && arguments != nil {
-		return fmt.Errorf("%s: arguments: got %s, want object", t.Name, typeOf(arguments))
+		return nil, fmt.Errorf("%s: arguments: got %s, want object", t.Name, typeOf(arguments))
 	}
+	rest, values := maps.Clone(given), map[string]any{}
 	var missing, wrong []string
-	known := make(map[string]bool, len(t.arguments))
 	for _, a := range t.arguments {
-		known[a.name] = true
-		v, ok := given[a.name]
-		if ok {
-			wrong = append(wrong, a.wrong(v)...)
-		} else if _, ok := given[a.instead]; a.required && !ok {
+		as := "" // the name by which the call gives the argument
+		for _, name := range append([]string{a.name}, a.names...) {
+			v, ok := rest[name]
+			if delete(rest, name); !ok {
+				continue
+			}
+			if as != "" && !reflect.DeepEqual(v, values[a.name]) {
+				wrong = append(wrong, fmt.Sprintf("%s and %s have the same meaning, and their values differ: give only one", as, name))
+			}
+			as, values[a.name] = name, v
+			wrong = append(wrong, a.wrong(name, v)...)
+		}
+		if v, ok := t.set[a.name]; ok {
+			values[a.name] = v
+		} else if a.required && as == "" {
 			missing = append(missing, a.name)
 		}
 	}
-	extra := slices.DeleteFunc(slices.Sorted(maps.Keys(given)), func(name string) bool { return known[name] })
 	var all []string
 	if len(missing) > 0 {
 		all = append(all, "it needs "+strings.Join(missing, " and "))
 	}
-	if len(extra) > 0 {
-		all = append(all, "it takes no "+strings.Join(extra, " and no ")+t.takes())
+	if len(rest) > 0 {
+		all = append(all, "it takes no "+strings.Join(slices.Sorted(maps.Keys(rest)), " and no ")+t.takes())
 	}
-	if all = append(all, wrong...); len(all) == 0 {
-		return nil
+	if all = append(all, wrong...); len(all) > 0 {
+		return nil, errors.New(t.Name + ": " + strings.Join(all, "; "))
 	}
-	return errors.New(t.Name + ": " + strings.Join(all, "; "))
+	return values, nil
 }
 
 // takes returns a list of the arguments that tools/list shows, as the end of a sentence; "" if
-// there are none.
+// there are none. Those of an old name are those of the tool that has taken its place.
 func (t Tool) takes() string {
 	var names []string
 	for _, a := range t.arguments {
-		if !a.unlisted {
+		if _, set := t.set[a.name]; !a.unlisted && !set {
 			names = append(names, a.name)
 		}
 	}
@@ -187,32 +201,33 @@ func (t Tool) takes() string {
 	return ", but " + strings.Join(names, ", ")
 }
 
-func (a argument) wrong(v any) []string {
+// wrong says what is wrong with the value v, which the call has under this name.
+func (a argument) wrong(name string, v any) []string {
 	if got := typeOf(v); got != a.Type && !(a.Type == "number" && got == "integer") {
-		return []string{fmt.Sprintf("%s: got %s, want %s", a.name, got, a.Type)}
+		return []string{fmt.Sprintf("%s: got %s, want %s", name, got, a.Type)}
 	}
 	switch v := v.(type) {
 	case string:
 		if a.nonEmpty && strings.TrimSpace(v) == "" {
-			return []string{a.name + " is empty"}
+			return []string{name + " is empty"}
 		}
 		if a.Enum != nil && !slices.Contains(a.Enum, v) {
-			return []string{fmt.Sprintf("%s: got %q, want one of %s", a.name, v, strings.Join(a.Enum, ", "))}
+			return []string{fmt.Sprintf("%s: got %q, want one of %s", name, v, strings.Join(a.Enum, ", "))}
 		}
 	case float64:
 		if a.Minimum != nil && v < float64(*a.Minimum) {
-			return []string{fmt.Sprintf("%s: got %v, want %d or more", a.name, v, *a.Minimum)}
+			return []string{fmt.Sprintf("%s: got %v, want %d or more", name, v, *a.Minimum)}
 		}
 		if a.Maximum > 0 && v > float64(a.Maximum) {
-			return []string{fmt.Sprintf("%s: got %v, want %d or less", a.name, v, a.Maximum)}
+			return []string{fmt.Sprintf("%s: got %v, want %d or less", name, v, a.Maximum)}
 		}
 	case []any:
 		if a.MaxItems > 0 && len(v) > a.MaxItems {
-			return []string{fmt.Sprintf("%s: got %d, want %d or less", a.name, len(v), a.MaxItems)}
+			return []string{fmt.Sprintf("%s: got %d, want %d or less", name, len(v), a.MaxItems)}
 		}
 		for i, item := range v {
 			if got := typeOf(item); got != a.Items.Type {
-				return []string{fmt.Sprintf("%s.%d: got %s, want %s", a.name, i, got, a.Items.Type)}
+				return []string{fmt.Sprintf("%s.%d: got %s, want %s", name, i, got, a.Items.Type)}
 			}
 		}
 	}

@@ -118,19 +118,46 @@ func (l *SenderList) Allow(ctx context.Context, s Sender) (token string, err err
 	return token, nil
 }
 
-// Deny removes a sender, with its key, its identities and its open codes. Errors: ErrUnknown.
+// Deny removes a sender, with its key and its identities. Errors: ErrUnknown.
 func (l *SenderList) Deny(ctx context.Context, name string) error {
 	return l.change(ctx, func(all []Sender) ([]Sender, error) {
 		i := indexOf(all, name)
 		if i < 0 {
 			return nil, fmt.Errorf("deny %q: %w", name, ErrUnknown)
 		}
-		// Drop the codes first: a kill in between leaves a sender without codes. In the other order
-		// a kill would leave the codes, and they would belong to a later sender of the same name.
-		if err := l.dropCodes(func(c code) bool { return c.Bridge == name }); err != nil {
-			return nil, err
-		}
 		return slices.Delete(all, i, i+1), nil
+	})
+}
+
+// Admit lets an identity write through a bridge, and returns the bridge. Errors: ErrUnknown,
+// ErrFull.
+func (l *SenderList) Admit(ctx context.Context, name, identity string) (bridge Sender, err error) {
+	if err := CheckIdentity(identity); err != nil {
+		return bridge, err
+	}
+	err = l.change(ctx, func(all []Sender) ([]Sender, error) {
+		i := indexOf(all, name)
+		if i < 0 || !all[i].Bridge {
+			return nil, fmt.Errorf("allow %q of the bridge %q: %w", identity, name, ErrUnknown)
+		}
+		if !all[i].Knows(identity) {
+			all[i].Identities = append(slices.Clone(all[i].Identities), identity)
+		}
+		bridge = all[i]
+		return all, nil
+	})
+	return bridge, err
+}
+
+// Expel ends an identity's right to write through a bridge. Errors: ErrUnknown.
+func (l *SenderList) Expel(ctx context.Context, bridge, identity string) error {
+	return l.change(ctx, func(all []Sender) ([]Sender, error) {
+		i := indexOf(all, bridge)
+		if i < 0 || !all[i].Knows(identity) {
+			return nil, fmt.Errorf("deny %q of %q: %w", identity, bridge, ErrUnknown)
+		}
+		all[i].Identities = slices.DeleteFunc(slices.Clone(all[i].Identities), func(id string) bool { return id == identity })
+		return all, nil
 	})
 }
 

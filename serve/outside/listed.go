@@ -19,12 +19,12 @@ type Listed struct {
 	Verdicts   bool      `json:"verdicts,omitempty"`
 	Created    time.Time `json:"created"`
 	LastUsed   string    `json:"last_used_day,omitempty"`
-	Waiting    []Knocked `json:"waiting,omitempty"`      // codes that wait for a person's approval
 	Refused    *Refusal  `json:"last_refusal,omitempty"` // the last one of all, if it was of this sender
 }
 
-// Refusal is a request from outside whose sender has not proven itself. The sender is what the
-// request says; it may be empty.
+// Refusal is a request from outside whose sender has not proven itself, or was written by a person
+// whom nobody has allowed to write through the bridge. The sender is what the request says; it may
+// be empty.
 type Refusal struct {
 	At     time.Time `json:"at"`
 	Sender string    `json:"sender,omitempty"`
@@ -58,20 +58,11 @@ func (l *SenderList) Listed() (rows []Listed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := l.Waiting()
-	if err != nil {
-		return nil, err
-	}
 	rows = []Listed{}
 	refused := l.Refused()
 	for _, s := range all {
 		r := Listed{Name: s.Name, Root: s.Root, To: s.To, Scheme: cmp.Or(s.Scheme, "token"), Bridge: s.Bridge, Identities: s.Identities,
 			Verdicts: s.Verdicts, Created: mail.FromSeconds(s.Created).UTC(), LastUsed: s.LastUsed}
-		for _, k := range waiting {
-			if k.Bridge == s.Name {
-				r.Waiting = append(r.Waiting, k)
-			}
-		}
 		if refused.Sender == s.Name {
 			r.Refused = &refused
 		}

@@ -20,7 +20,6 @@ const senderHeader = "X-Sender"
 type request struct {
 	sender   Sender
 	identity string // the person behind a bridge
-	unknown  bool   // the person is not allowed yet, so c2c has not read the body
 	to       string // the receiver's alias, as it is in the list of senders
 	first    bool   // the request is POST /, so its receiver is the first alias to which the sender may write
 	proof    string // identifies a signed request; "": the sender has shown a token
@@ -41,9 +40,8 @@ func (h *Hooks) read(r *http.Request) (*request, error) {
 		}
 		q.query[name] = values[0]
 	}
-	err := h.identify(r, q)
-	if err != nil || q.unknown {
-		return q, err
+	if err := h.identify(r, q); err != nil {
+		return nil, err
 	}
 	if q.body == nil {
 		if err := q.readBody(r); err != nil {
@@ -92,7 +90,7 @@ func (q *request) address(r *http.Request) error {
 	return nil
 }
 
-// admit checks the person behind a bridge, and the rate. All unknown people of a bridge share one
+// admit checks the rate, and the person behind a bridge before it reads what that person has written. All unknown people of a bridge share one
 // bucket, so they never slow down a known person.
 func (h *Hooks) admit(q *request) error {
 	names := q.header.Values(senderHeader)
@@ -100,15 +98,15 @@ func (h *Hooks) admit(q *request) error {
 		return refuse(http.StatusBadRequest, "the header %s is there %d times: send it once", senderHeader, len(names))
 	}
 	name := strings.Join(names, "")
-	rate := q.sender.Name
+	rate, known := q.sender.Name, true
 	switch {
 	case q.sender.Bridge && name == "":
 		return refuse(http.StatusBadRequest, "the header %s must name the person who has written", senderHeader)
 	case q.sender.Bridge && CheckIdentity(name) != nil:
 		return refuse(http.StatusBadRequest, "%s: %v", senderHeader, CheckIdentity(name))
 	case q.sender.Bridge:
-		q.identity, q.unknown = name, !q.sender.Knows(name)
-		if rate += " " + name; q.unknown {
+		q.identity, known = name, q.sender.Knows(name)
+		if rate += " " + name; !known {
 			rate = q.sender.Name + " ?"
 		}
 	case name != "" && (mail.CheckAlias(name) != nil || strings.ToLower(name) != q.sender.Name):
@@ -117,7 +115,20 @@ func (h *Hooks) admit(q *request) error {
 	if wait := h.rates.take(rate); wait > 0 {
 		return &refusal{http.StatusTooManyRequests, fmt.Sprintf("too many messages; wait %d s", wait), wait}
 	}
+	if !known {
+		h.refused(Refusal{Sender: q.sender.Name, Scheme: "token", Why: fmt.Sprintf("nobody has allowed its writer %s: c2c senders allow %s '%s'", name, q.sender.Name, name)})
+		return refuse(http.StatusForbidden, "Nobody here knows you yet. The person of this project lets you in: c2c senders allow %s '%s'", q.sender.Name, name)
+	}
 	return nil
+}
+
+// refused logs a refusal, and keeps it for c2c senders list.
+func (h *Hooks) refused(r Refusal) {
+	r.At = h.cfg.Now().UTC()
+	h.cfg.Log.Info("a request from outside is refused", "sender", r.Sender, "scheme", r.Scheme, "why", r.Why)
+	if err := h.cfg.Senders.Refuse(r); err != nil {
+		h.cfg.Log.Warn("a refusal could not be saved", "err", err)
+	}
 }
 
 // nobody refuses a request from an unknown sender, always in the same words. Only the log and c2c
@@ -135,10 +146,7 @@ func (h *Hooks) nobody(name, scheme, why string) error {
 	}
 	known, _ := h.cfg.Senders.ByName(name)
 	if h.rates.take("\x00"+known.Name) == 0 { // no sender has this name; all unknown ones share a rate
-		h.cfg.Log.Info("a request from outside is refused", "sender", name, "scheme", scheme, "why", why)
-		if err := h.cfg.Senders.Refuse(Refusal{At: h.cfg.Now().UTC(), Sender: name, Scheme: scheme, Why: why}); err != nil {
-			h.cfg.Log.Warn("a refusal could not be saved", "err", err)
-		}
+		h.refused(Refusal{Sender: name, Scheme: scheme, Why: why})
 	}
 	return refuse(http.StatusUnauthorized, "this path needs the token or the signature of a sender; to make one: c2c senders allow")
 }

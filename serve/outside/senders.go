@@ -3,15 +3,13 @@
 //
 // A sender shows a token, or signs its requests. A bridge is a sender that passes on the messages
 // of many people, for example from a chat. Its token proves only the bridge; a list of identities
-// says which people behind it may write. A new person behind a bridge gets a code once, and a
-// person of this machine allows the new person by this code (Pair).
+// says which people behind it may write. A person of this machine puts them on that list (Admit).
 //
 // The package keeps all its data in files of the directory http in the state directory. Any number
 // of processes may use them at once; the daemon sees a change at the next request.
 //
 //	senders.json       the list, at most 64 KiB; it has only the hash of a token, but the whole secret of a signature
-//	pairing.json       codes that wait for approval, and the times of wrong codes
-//	senders.json.lock  held while a process changes one of these files; its holder takes no other lock
+//	senders.json.lock  held while a process changes the list; its holder takes no other lock
 package outside
 
 import (
@@ -54,8 +52,6 @@ var (
 	ErrUnknown = errors.New("no such sender")
 	ErrExists  = errors.New("there is a sender with this name")
 	ErrFull    = errors.New("the list of senders is full")
-	ErrCode    = errors.New("no such pairing code; it may have expired")
-	ErrGuesses = errors.New("too many wrong pairing codes; wait a minute")
 )
 
 // MayWrite reports whether the sender may write to an alias, ignoring case, and returns the alias

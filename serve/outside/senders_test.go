@@ -2,13 +2,11 @@ package outside
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -53,15 +51,6 @@ func (d *desk) allow(s Sender) (token string) {
 	return token
 }
 
-func (d *desk) knock(name, identity string) string {
-	d.t.Helper()
-	code, first, err := d.Knock(d.t.Context(), Sender{Name: name}, identity)
-	if err != nil || first != (code != "") {
-		d.t.Fatalf("knock %s %s: %q %t %v", name, identity, code, first, err)
-	}
-	return code
-}
-
 func TestASenderIsKnownByItsToken(t *testing.T) {
 	d := newDesk(t)
 	token := d.allow(Sender{Name: "ci"})
@@ -98,7 +87,9 @@ func TestADeniedSenderIsNobodyAtOnce(t *testing.T) {
 	if _, ok := daemon.ByToken(token); !ok {
 		t.Fatal("it was not known")
 	}
-	code := d.knock("chat", "u1")
+	if _, err := d.Admit(t.Context(), "chat", "u1"); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"ci", "chat"} {
 		if err := d.Deny(t.Context(), name); err != nil {
 			t.Fatal(err)
@@ -113,8 +104,8 @@ func TestADeniedSenderIsNobodyAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	d.allow(Sender{Name: "chat", Root: "/r", To: []string{"elm"}, Bridge: true})
-	if s, id, err := d.Pair(t.Context(), code); !errors.Is(err, ErrCode) {
-		t.Errorf("a code of the old one lets %s in at %s: %v", id, s.Name, err)
+	if s, _ := d.ByName("chat"); s.Knows("u1") {
+		t.Error("a writer of the old one is let in")
 	}
 }
 
@@ -220,139 +211,39 @@ func TestADamagedListLetsNobodyIn(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsPairedMayWrite(t *testing.T) {
+func TestAWriterOfABridgeIsLetInAndOut(t *testing.T) {
 	d := newDesk(t)
 	d.allow(Sender{Name: "chat", Root: "/r", To: []string{"elm"}, Bridge: true})
-	code := d.knock("chat", "u1")
-	if len(code) != codeLen || strings.Trim(code, codeLetters) != "" {
-		t.Fatalf("code %q", code)
+	d.allow(Sender{Name: "ci"})
+	for range 2 {
+		if s, err := d.open().Admit(t.Context(), "chat", "u1"); err != nil || s.Name != "chat" || !slices.Equal(s.Identities, []string{"u1"}) {
+			t.Fatalf("%+v %v", s, err)
+		}
 	}
-	if again := d.knock("chat", "u1"); again != "" {
-		t.Errorf("a second code %q", again)
-	}
-	if all, err := d.Waiting(); err != nil || len(all) != 1 || all[0].Identity != "u1" {
-		t.Errorf("%+v %v", all, err)
-	}
-	s, id, err := d.open().Pair(t.Context(), strings.ToUpper(code[:4])+" - "+code[4:])
-	if err != nil || id != "u1" || s.Name != "chat" {
-		t.Fatalf("%s %+v %v", id, s, err)
-	}
-	s, _ = d.ByName("chat")
+	s, _ := d.ByName("chat")
 	if !s.Knows("u1") || s.Knows("U1") || s.Knows("u2") || s.Knows("") {
 		t.Errorf("%+v", s)
 	}
-	if _, _, err := d.Pair(t.Context(), code); !errors.Is(err, ErrCode) {
-		t.Errorf("used twice: %v", err)
+	for _, name := range []string{"ci", "nobody"} {
+		if _, err := d.Admit(t.Context(), name, "u1"); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	if again := d.knock("chat", "u1"); again != "" {
-		t.Errorf("who is known has the code %q", again)
+	for _, who := range []string{"", "a b", "'"} {
+		if _, err := d.Admit(t.Context(), "chat", who); err == nil {
+			t.Errorf("%q is let in", who)
+		}
 	}
 	for _, who := range []string{"u2", "U1", ""} {
-		if err := d.Unpair(t.Context(), "chat", who); !errors.Is(err, ErrUnknown) {
+		if err := d.Expel(t.Context(), "chat", who); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%q: %v", who, err)
 		}
 	}
-	if err := d.Unpair(t.Context(), "chat", "u1"); err != nil {
+	if err := d.Expel(t.Context(), "chat", "u1"); err != nil {
 		t.Fatal(err)
 	}
-	if s, _ = d.open().ByName("chat"); s.Knows("u1") || d.knock("chat", "u1") == "" {
+	if s, _ = d.open().ByName("chat"); s.Knows("u1") {
 		t.Errorf("denied, and %+v", s)
-	}
-}
-
-func TestCodesAreFewAndExpire(t *testing.T) {
-	d := newDesk(t)
-	for _, name := range []string{"chat", "sms"} {
-		d.allow(Sender{Name: name, Root: "/r", To: []string{"elm"}, Bridge: true})
-	}
-	d.allow(Sender{Name: "ci"})
-	first := d.knock("chat", "u1")
-	for _, id := range []string{"u2", "u3"} {
-		if d.knock("chat", id) == "" {
-			t.Errorf("no code for %s", id)
-		}
-	}
-	if code := d.knock("chat", "u4"); code != "" {
-		t.Errorf("a fourth code %q", code)
-	}
-	if d.knock("sms", "u4") == "" {
-		t.Error("another bridge has no code")
-	}
-	for _, name := range []string{"ci", "nobody"} {
-		if code, _, err := d.Knock(t.Context(), Sender{Name: name}, "u1"); !errors.Is(err, ErrUnknown) {
-			t.Errorf("%s: %q %v", name, code, err)
-		}
-	}
-	if _, _, err := d.Knock(t.Context(), Sender{Name: "chat"}, "a b"); err == nil {
-		t.Error("an identity of two words")
-	}
-	d.clock = d.clock.Add(codeTime)
-	if _, _, err := d.Pair(t.Context(), first); !errors.Is(err, ErrCode) {
-		t.Errorf("an old code: %v", err)
-	}
-	if d.knock("chat", "u4") == "" || d.knock("chat", "u1") == "" {
-		t.Error("old codes keep others from one")
-	}
-}
-
-func TestCodesThatCannotBeReadAreMadeAnew(t *testing.T) {
-	d := newDesk(t)
-	d.allow(Sender{Name: "chat", Root: "/r", To: []string{"elm"}, Bridge: true})
-	first := d.knock("chat", "u1")
-	path := filepath.Join(d.path, pairingFile)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, bad := range [][]byte{good[:len(good)-4], append(good, bytes.Repeat([]byte(" "), maxList)...)} {
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if again := d.knock("chat", "u1"); again == "" || again == first {
-			t.Errorf("%d bytes: the code %q", len(bad), again)
-		}
-	}
-}
-
-func TestCodesCannotBeGuessed(t *testing.T) {
-	d := newDesk(t)
-	d.allow(Sender{Name: "chat", Root: "/r", To: []string{"elm"}, Bridge: true})
-	code := d.knock("chat", "u1")
-	for range maxGuesses {
-		if _, _, err := d.Pair(t.Context(), "aaaaaaaa"); !errors.Is(err, ErrCode) {
-			t.Fatal(err)
-		}
-	}
-	if _, _, err := d.open().Pair(t.Context(), code); !errors.Is(err, ErrGuesses) {
-		t.Errorf("a sixth guess in a minute: %v", err)
-	}
-	d.clock = d.clock.Add(guessTime)
-	if _, _, err := d.Pair(t.Context(), code); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestPairingAtOnce(t *testing.T) {
-	d := newDesk(t)
-	d.allow(Sender{Name: "chat", Root: "/r", To: []string{"elm"}, Bridge: true})
-	var wg sync.WaitGroup
-	codes := make([]string, 8)
-	for n := range codes {
-		l := d.open()
-		wg.Go(func() { codes[n], _, _ = l.Knock(context.Background(), Sender{Name: "chat"}, "u1") })
-	}
-	wg.Wait()
-	codes = slices.DeleteFunc(codes, func(c string) bool { return c == "" })
-	if len(codes) != 1 {
-		t.Fatalf("codes %q", codes)
-	}
-	for range 4 {
-		l := d.open()
-		wg.Go(func() { l.Pair(context.Background(), codes[0]) })
-	}
-	wg.Wait()
-	if s, ok := d.ByName("chat"); !ok || !slices.Equal(s.Identities, []string{"u1"}) {
-		t.Errorf("%+v", s)
 	}
 }
 
@@ -419,35 +310,6 @@ func FuzzSendersFile(f *testing.F) {
 		}
 		if s, ok := d.ByToken(""); ok {
 			t.Fatalf("%q lets %+v in without a token", data, s)
-		}
-	})
-}
-
-// Whatever stands there, a code is right for one that was given it, and new ones can be given.
-func FuzzPairingFile(f *testing.F) {
-	for _, s := range []string{`{"codes":[{"code":"abcdefgh","bridge":"chat","identity":"7","expires":1e18}],"wrong":[1]}`, `{"codes":[null]}`, `{"wrong":[1e300,-1]}`, "[]", "", "\x00"} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		d := newDesk(t)
-		d.allow(Sender{Name: "chat", Bridge: true})
-		if err := os.WriteFile(filepath.Join(d.path, pairingFile), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		waiting, err := d.Waiting()
-		if err != nil {
-			t.Fatalf("%q: %v", data, err)
-		}
-		for _, k := range waiting {
-			if CheckIdentity(k.Identity) != nil {
-				t.Fatalf("%q: %+v", data, k)
-			}
-		}
-		if bridge, identity, err := d.Pair(t.Context(), "zzzzzzzz"); err == nil && (bridge.Name != "chat" || CheckIdentity(identity) != nil) {
-			t.Fatalf("%q: %+v %q", data, bridge, identity)
-		}
-		if _, _, err := d.Knock(t.Context(), Sender{Name: "chat"}, "8"); err != nil {
-			t.Fatalf("%q: %v", data, err)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func TestASenderWithTheRightDecides(t *testing.T) {
 	d.want(403, "may not answer", "/", "yes abcde", "key", ci)
 	d.want(404, "no permission request", "/", "yes zzzzz", "key", key)
 	d.want(404, "no permission request", "/", "yes cdefg", "key", key) // of a session to which it may not write
-	d.want(202, "pair", "/", "yes abcde", "key", chat, "X-Sender", "u2")
+	d.want(403, "knows you", "/", "yes abcde", "key", chat, "X-Sender", "u2")
 	if text := d.want(200, "verdict recorded", "/in/birch", " Y ABCDE\n", "key", key); text != "verdict recorded" {
 		t.Errorf("the reference says: verdict recorded; this %q", text)
 	}

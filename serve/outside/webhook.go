@@ -7,7 +7,7 @@
 //
 // The HTTP answer comes when the message is in the receiver's mailbox on disk. A text like "yes
 // abcde" is not mail, but a verdict on a permission request. An unknown sender learns nothing. An
-// unknown person behind a bridge gets a code, once.
+// unknown person behind a bridge learns how a person of this machine lets them in.
 //
 // The package interprets the body only after it has checked the sender's token or signature, the
 // rate, and the size of the body.
@@ -142,14 +142,11 @@ type said struct {
 	json   bool
 }
 
-// take handles a request: it delivers mail, records a verdict or answers with a code.
+// take handles a request: it delivers mail or records a verdict.
 func (h *Hooks) take(r *http.Request) (said, error) {
 	q, err := h.read(r)
 	if err != nil {
 		return said{}, err
-	}
-	if q.unknown {
-		return h.knock(r.Context(), q)
 	}
 	l, err := q.letter()
 	if err != nil {

@@ -302,7 +302,7 @@ func TestThePageSaysWhatIsNotShownInFull(t *testing.T) {
 func TestThePageShowsWhoOwesAnAnswer(t *testing.T) {
 	l := newLab(t)
 	tab := l.loggedIn()
-	if got := get[owedList](tab, "GET", "/api/owed", nil); len(got.Owed) != 0 {
+	if got := get[owedList](tab, "GET", "/api/owed", nil); len(got.Mine)+len(got.Waits) != 0 {
 		t.Errorf("before anybody asks: %+v", got)
 	}
 	for _, m := range []mail.Message{{To: "birch", Content: "do it\x1b[2J", Kind: "task"}, {To: "dana", Content: "is it so?", Kind: "question", Tag: "urgent"}} {
@@ -310,9 +310,21 @@ func TestThePageShowsWhoOwesAnAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := get[owedList](tab, "GET", "/api/owed", nil).Owed
-	if len(got) != 2 || got[0].To != "dana" || !got[0].Mine || got[1].To != "birch" || got[1].Mine || got[1].Kind != "task" || got[1].Late || got[1].Due <= got[1].Sent || strings.Contains(got[1].Words, "\x1b") {
-		t.Errorf("what is due first comes first: %+v", got)
+	got := get[owedList](tab, "GET", "/api/owed", nil)
+	if len(got.Mine) != 1 || got.Mine[0].From != "amber" || got.Mine[0].Kind != "question" {
+		t.Errorf("the person's own part: %+v", got.Mine)
+	}
+	if len(got.Waits) != 2 || got.Waits[0].To != "birch" || got.Waits[1].To != "dana" {
+		t.Fatalf("who waits: %+v", got.Waits)
+	}
+	if w := got.Waits[0]; w.From != "amber" || w.Kind != "task" || w.Late || w.Count != 1 || w.Circle || w.Due <= w.Sent || strings.Contains(w.Words, "\x1b") {
+		t.Errorf("%+v", w)
+	}
+	if _, err := l.b.Send(t.Context(), l.birch, mail.Message{To: "amber", Content: "and you?", Kind: "question"}); err != nil {
+		t.Fatal(err)
+	}
+	if w := get[owedList](tab, "GET", "/api/owed", nil).Waits; len(w) != 3 || !w[0].Circle || w[1].Circle || !w[2].Circle {
+		t.Errorf("two that wait for each other: %+v", w)
 	}
 }
 

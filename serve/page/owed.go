@@ -1,24 +1,19 @@
 package page
 
 import (
-	"sort"
-
 	"c2c/broker"
 	"c2c/broker/owed"
-	"c2c/inbox/mail"
 )
 
-// maxOwed bounds how many owed answers the page shows. It shows those that are due first.
+// maxOwed bounds how many owed answers, and how many pairs of sessions, the page shows.
 const maxOwed = 100
 
 // owedItem is an answer that a session waits for.
 type owedItem struct {
 	ID        string `json:"id"`
-	Short     string `json:"short"`
 	Kind      string `json:"kind"`
 	From      string `json:"from"` // the session that waits
 	To        string `json:"to"`   // the session that is to answer
-	Mine      bool   `json:"mine"` // the person at the page is to answer
 	Words     string `json:"words"`
 	Late      bool   `json:"late"`
 	Sent      int64  `json:"sent"`
@@ -28,13 +23,29 @@ type owedItem struct {
 	Reminders int    `json:"reminders,omitempty"`
 }
 
-// owedList lists the owed answers; the one that is due first comes first.
-type owedList struct {
-	Owed []owedItem `json:"owed"`
-	More int        `json:"more,omitempty"`
+func owedItemOf(o broker.Obligation) owedItem {
+	return owedItem{ID: o.ID, Kind: visible(o.Kind), From: visible(o.From), To: visible(o.To), Words: visible(o.Words), Late: o.State == owed.Overdue,
+		Sent: milli(o.SentAt), Due: milli(o.Due), Why: visible(o.Why), Do: visible(o.Do), Reminders: o.Reminders}
 }
 
-// owed returns the answers that any session owes.
+// wait is a session that waits for answers of another one.
+type wait struct {
+	owedItem      // the question that was sent first
+	Count    int  `json:"count"`
+	Overdue  int  `json:"overdue,omitempty"`
+	Circle   bool `json:"circle,omitempty"`
+}
+
+// owedList has the answers that the person owes, the one that is due first comes first; and who
+// waits for whom, the longest wait first.
+type owedList struct {
+	Mine      []owedItem `json:"mine"`
+	MoreMine  int        `json:"more_mine,omitempty"`
+	Waits     []wait     `json:"waits"`
+	MoreWaits int        `json:"more_waits,omitempty"`
+}
+
+// owed returns the answers that sessions owe.
 func (p *Page) owed(c *call) (any, error) {
 	me, err := c.me()
 	if err != nil {
@@ -44,11 +55,21 @@ func (p *Page) owed(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Due.Before(all[j].Due) })
-	l := owedList{Owed: []owedItem{}, More: max(0, len(all)-maxOwed)}
-	for _, o := range all[:min(len(all), maxOwed)] {
-		l.Owed = append(l.Owed, owedItem{ID: o.ID, Short: visible(mail.ShortID(o.ID)), Kind: visible(o.Kind), From: visible(o.From), To: visible(o.To), Mine: o.SessionID == me.ID,
-			Words: visible(o.Words), Late: o.State == owed.Overdue, Sent: milli(o.SentAt), Due: milli(o.Due), Why: visible(o.Why), Do: visible(o.Do), Reminders: o.Reminders})
+	l := owedList{Mine: []owedItem{}, Waits: []wait{}}
+	for _, o := range all {
+		if o.SessionID != me.ID {
+			continue
+		}
+		if len(l.Mine) < maxOwed {
+			l.Mine = append(l.Mine, owedItemOf(o))
+		} else {
+			l.MoreMine++
+		}
+	}
+	waits, more := broker.WhoWaits(all, maxOwed)
+	l.MoreWaits = more
+	for _, w := range waits {
+		l.Waits = append(l.Waits, wait{owedItemOf(w.Oldest), w.Count, w.Overdue, w.Circle})
 	}
 	return l, nil
 }

@@ -14,7 +14,7 @@ import (
 
 const name = "qwen"
 
-func init() { wake.Register(wake.Client{Name: name, Ways: ways, Peers: newPeers}) }
+func init() { wake.Register(wake.Client{Name: name, Ways: ways}) }
 
 // ways returns Qwen Code's socket, which only an MCP server that the client has started can use.
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {

@@ -20,9 +20,5 @@
 // After /clear, the client drops a queued message for the old session, and reports this. With -p,
 // or with agents.crossSessionMessaging off, there is no socket.
 //
-// The client's own tool, send_message, finds other sessions by records in the directory of the
-// client's configuration, and writes to their sockets. c2c adds records for its own aliases
-// (peers), and stores the messages that arrive for them (incoming).
-//
 // One goroutine at a time may use a Socket.
 package qwen

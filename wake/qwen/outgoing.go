@@ -47,7 +47,9 @@ func newOutgoing() (*outgoing, error) {
 // listen makes a socket in a new directory that no other user may enter. closeSocket removes the
 // socket and the directory.
 func listen(name string) (l net.Listener, err error) {
-	for _, parent := range parents() {
+	// The path of a socket must be short. So /tmp comes second, in case the path of os.TempDir is
+	// too long.
+	for _, parent := range []string{os.TempDir(), "/tmp"} {
 		dir, failed := os.MkdirTemp(parent, ownDir) // 0700
 		if err = failed; err != nil {
 			continue
@@ -62,10 +64,6 @@ func listen(name string) (l net.Listener, err error) {
 	}
 	return nil, err
 }
-
-// parents returns the directories in which listen may make its directory. The path of a socket must
-// be short. So /tmp comes second, in case the path of os.TempDir is too long.
-func parents() []string { return []string{os.TempDir(), "/tmp"} }
 
 // ownDir is the beginning of the name of each directory that listen makes.
 const ownDir = "c2c-"

@@ -4,11 +4,7 @@ import "strings"
 
 const claude = "claude"
 
-func init() { layouts[claude] = layout{read: claudePrompt, word: claudeWord} }
-
-// claudeWord is the beginning of words such as ultrathink and ultracode, which make Claude Code
-// 2.1.329 work harder if they occur in a prompt.
-const claudeWord = "ultra"
+func init() { layouts[claude] = layout{read: claudePrompt} }
 
 // claudePrompt reads the prompt of Claude Code 2.1.329. The prompt stands between two horizontal
 // rules, with the mode below.

@@ -62,7 +62,7 @@ func serveClient(socket string) error {
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 	c := &client{mode: "idle", keys: make(chan []byte)}
 	c.Pid, c.Env = os.Getpid(), map[string]string{}
-	for _, key := range []string{"TMUX", "TMUX_PANE", "STY", "WINDOW"} {
+	for _, key := range []string{"TMUX", "TMUX_PANE"} {
 		c.Env[key] = os.Getenv(key)
 	}
 	if c.cooked, err = term.MakeRaw(0); err != nil {

@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	commandTime = 2 * time.Second // how long tmux or screen may take for one command
+	commandTime = 2 * time.Second // how long tmux may take for one command
 	maxOutput   = 1 << 20         // bytes; a screen of 500 by 200 characters of four bytes needs less than half
 )
 
-// command is the program tmux or screen, with the arguments that every call has.
+// command is the program tmux, with the arguments that every call has.
 type command struct {
 	path string
 	args []string
-	env  []string // the whole environment of the program; our own may hold secret keys
 }
 
 // run runs the program once and returns its output. No shell sees the arguments.
@@ -29,7 +28,7 @@ func (c *command) run(ctx context.Context, args ...string) (string, error) {
 	timed, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
 	cmd := exec.CommandContext(timed, c.path, append(c.args[:len(c.args):len(c.args)], args...)...)
-	cmd.Env, cmd.Dir = append([]string{}, c.env...), "/" // with nil, exec would use our own environment
+	cmd.Env, cmd.Dir = []string{}, "/" // our own environment may hold secret keys
 	cmd.WaitDelay = time.Second
 	var out, errs bounded
 	cmd.Stdout, cmd.Stderr = &out, &errs

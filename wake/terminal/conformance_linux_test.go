@@ -10,29 +10,23 @@ import (
 )
 
 func TestDoorbell(t *testing.T) {
-	for _, kind := range paneKinds {
-		t.Run(kind.name, func(t *testing.T) { waketest.Run(t, adapter(kind.name)) })
-	}
-}
-
-func adapter(kind string) waketest.Adapter {
 	changed := func(change func(b *PaneDoorbell)) func(*testing.T) wake.Doorbell {
 		return func(t *testing.T) wake.Doorbell {
-			b := newLab(t, kind).bell()
+			b := newLab(t).bell()
 			change(b)
 			return b
 		}
 	}
 	told := func(order string) func(*testing.T) wake.Doorbell {
 		return func(t *testing.T) wake.Doorbell {
-			l := newLab(t, kind)
+			l := newLab(t)
 			l.say(order)
 			return l.bell()
 		}
 	}
-	return waketest.Adapter{
+	waketest.Run(t, waketest.Adapter{
 		Idle: func(t *testing.T) waketest.Client {
-			l, taken := newLab(t, kind), 0
+			l, taken := newLab(t), 0
 			return waketest.Client{Bell: l.bell(), Next: func() string {
 				r := l.say("sync")
 				if taken++; len(r.Lines) != taken || r.Loose != "" || r.Approved != 0 {
@@ -49,7 +43,7 @@ func adapter(kind string) waketest.Adapter {
 				b.Getenv = func(string) string { return "" }
 			}),
 			"it has ended": func(t *testing.T) wake.Doorbell {
-				l := newLab(t, kind)
+				l := newLab(t)
 				b := l.bell()
 				l.conn.Close()
 				gone(t, b.Process)
@@ -61,5 +55,5 @@ func adapter(kind string) waketest.Adapter {
 			"Enter in vain":  told("mode deaf"),
 			"it reads lines": told("cook"),
 		},
-	}
+	})
 }

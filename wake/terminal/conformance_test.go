@@ -5,20 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"c2c/e2e/waketest"
-	"c2c/inbox"
-	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
 func TestTerminal(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
 		Idle: func(t *testing.T) waketest.Client {
-			d := sitAtDesk(t, calm, "C2C_TEST_KEEPS=1")
-			receipt := func() { unix.Kill(d.term.PID(), unix.SIGUSR1) }
-			return waketest.Client{Bell: d.term, Receipt: receipt, Next: func() string {
+			d := sitAtDesk(t, calm)
+			return waketest.Client{Bell: d.term, Next: func() string {
 				d.entered.Scan()
 				text, err := strconv.Unquote(strings.TrimPrefix(d.entered.Text(), "entered "))
 				if err != nil {
@@ -27,9 +22,6 @@ func TestTerminal(t *testing.T) {
 				return text
 			}}
 		},
-		Carrier: func(bell wake.Doorbell, _ *inbox.Mailbox, _ string) wake.Carrier { return bell.(*Terminal) },
-		Shows:   func(m mail.Message) string { return TypedMail("claude", m) },
-		Single:  true,
 		Gone: waketest.Bells{
 			"it has ended": func(t *testing.T) wake.Doorbell {
 				d := sitAtDesk(t, hasty)

@@ -30,26 +30,15 @@ type PaneDoorbell struct {
 	answer time.Duration // how long the client may take to draw a paste; 0: the constant shown
 }
 
-// terminal is a pane of tmux, or a window of GNU screen.
-type terminal interface {
-	// look reads what the pane shows, and the latest time at which a person may have typed. It
-	// returns an error if a typed key would not reach the client.
-	look(context.Context) (*Screen, time.Time, error)
-	// Paste and Enter work as in Typewriter.
-	Paste(ctx context.Context, text string) error
-	Enter(context.Context) error
-	close() error
-}
-
 // muxTypist types into a pane for Type.
 type muxTypist struct {
 	*PaneDoorbell
-	terminal
+	*tmux
 }
 
 // Ring types the text of n into the client's prompt; see Type. After a person's key, Ring may wait
 // ten seconds: see foreground.
-func (b *PaneDoorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
+func (b *PaneDoorbell) Ring(ctx context.Context, n wake.Notice) error {
 	if b.now == nil {
 		b.now = time.Now
 	}
@@ -60,7 +49,6 @@ func (b *PaneDoorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.close()) }()
 	prompt := b.prompt
 	if prompt == nil {
 		prompt = func(s *Screen) (string, error) { return Prompt(b.Client, s) }
@@ -71,16 +59,15 @@ func (b *PaneDoorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	return Type(ctx, muxTypist{b, t}, prompt, n.Text(wake.Poll), cmp.Or(b.answer, shown))
 }
 
-func (b *PaneDoorbell) open() (terminal, error) {
+func (b *PaneDoorbell) open() (*tmux, error) {
 	if err := b.Pane.valid(); err != nil {
 		return nil, fmt.Errorf("%w: pane %.200q: %v", wake.ErrUnreachable, b.Pane.String(), err)
 	}
-	path, err := proc.LookPath(b.Pane.Kind, b.Getenv)
+	path, err := proc.LookPath("tmux", b.Getenv)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}
-	kind, _ := kindOf(b.Pane.Kind)
-	return kind.open(path, b.Getenv, b.Pane, b.Process)
+	return newTmux(path, b.Pane, b.Process), nil
 }
 
 // Idle implements Typewriter.

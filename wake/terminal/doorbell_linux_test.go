@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,27 +17,19 @@ var muxNotice = wake.Notice{Count: 2, From: []string{"amber", "birch"}, Oldest: 
 
 const sentinel = `<c2c event="message_pending" count="2" from="amber,birch">call the c2c tool poll_inbox</c2c>`
 
-// both runs a test in each kind of pane.
-func both(t *testing.T, test func(t *testing.T, l *lab)) {
-	for _, kind := range paneKinds {
-		t.Run(kind.name, func(t *testing.T) { test(t, newLab(t, kind.name)) })
-	}
-}
-
 // With the waits of a real ring, and nobody who waits for the client to draw, while a person looks
 // on.
 func TestARingTakesItsOwnTime(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		l.attach()
-		b := l.bell()
-		b.wait = nil
-		if err := b.Ring(t.Context(), muxNotice); err != nil {
-			t.Fatal(err)
-		}
-		if r := l.say("sync"); !slices.Equal(r.Lines, []string{sentinel}) {
-			t.Errorf("the client got %+v", r)
-		}
-	})
+	l := newLab(t)
+	l.attach()
+	b := l.bell()
+	b.wait = nil
+	if err := b.Ring(t.Context(), muxNotice); err != nil {
+		t.Fatal(err)
+	}
+	if r := l.say("sync"); !slices.Equal(r.Lines, []string{sentinel}) {
+		t.Errorf("the client got %+v", r)
+	}
 }
 
 // refused rings in vain and without a trace.
@@ -51,132 +42,105 @@ func refused(t *testing.T, l *lab, b *PaneDoorbell, why, input string) {
 }
 
 func TestADraftIsNotTouched(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		l.say("draft half a thought")
-		refused(t, l, l.bell(), "a draft stands", "half a thought")
-	})
+	l := newLab(t)
+	l.say("draft half a thought")
+	refused(t, l, l.bell(), "a draft stands", "half a thought")
 }
 
 func TestAnOpenDialogIsNotAnswered(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		for _, mode := range []string{"dialog", "overlay"} {
-			l.say("mode " + mode)
-			refused(t, l, l.bell(), "Do you want to run rm?", "")
-		}
-	})
+	l := newLab(t)
+	for _, mode := range []string{"dialog", "overlay"} {
+		l.say("mode " + mode)
+		refused(t, l, l.bell(), "Do you want to run rm?", "")
+	}
 }
 
 func TestADialogThatOpensAfterThePasteGetsNoEnter(t *testing.T) {
 	for _, mode := range []string{"dialog", "overlay"} {
 		t.Run(mode, func(t *testing.T) {
-			both(t, func(t *testing.T, l *lab) {
-				l.say("arm " + mode)
-				b := l.bell()
-				b.answer = time.Second / 2
-				err := b.Ring(t.Context(), muxNotice)
-				if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "pasted, and not sent") {
-					t.Error(err)
-				}
-				if r := l.say("sync"); r.Approved != 0 || len(r.Lines) != 0 || r.Input != sentinel {
-					t.Errorf("the client got %+v", r)
-				}
-			})
+			l := newLab(t)
+			l.say("arm " + mode)
+			b := l.bell()
+			b.answer = time.Second / 2
+			err := b.Ring(t.Context(), muxNotice)
+			if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "pasted, and not sent") {
+				t.Error(err)
+			}
+			if r := l.say("sync"); r.Approved != 0 || len(r.Lines) != 0 || r.Input != sentinel {
+				t.Errorf("the client got %+v", r)
+			}
 		})
 	}
 }
 
 func TestAScreenThatMovesIsLeftAlone(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		l.say("mode moving")
-		b := l.bell()
-		b.prompt = func(*Screen) (string, error) { return "", nil }
-		refused(t, l, b, "moves", "")
-	})
+	l := newLab(t)
+	l.say("mode moving")
+	b := l.bell()
+	b.prompt = func(*Screen) (string, error) { return "", nil }
+	refused(t, l, b, "moves", "")
 }
 
 func TestACommandInTheForegroundIsNotTypedTo(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		l.say("edit")
-		b := l.bell()
-		b.wait = nil
-		err := b.Ring(t.Context(), muxNotice)
-		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "another program has its terminal") {
-			t.Error(err)
-		}
-		l.say("close")
-		l.untouched("")
-	})
+	l := newLab(t)
+	l.say("edit")
+	b := l.bell()
+	b.wait = nil
+	err := b.Ring(t.Context(), muxNotice)
+	if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "another program has its terminal") {
+		t.Error(err)
+	}
+	l.say("close")
+	l.untouched("")
 }
 
 func TestAClientThatReadsWholeLinesIsNotTypedTo(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		l.say("cook")
-		err := l.bell().Ring(t.Context(), muxNotice)
-		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "single keys") {
-			t.Error(err)
-		}
-	})
+	l := newLab(t)
+	l.say("cook")
+	err := l.bell().Ring(t.Context(), muxNotice)
+	if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "single keys") {
+		t.Error(err)
+	}
 }
 
 // An Enter that does nothing leaves the line as a draft, and that is not added to.
 func TestAnIgnoredLineIsReportedAndNotRepeated(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		l.say("mode deaf")
-		b := l.bell()
-		b.answer = 2 * time.Second // by then it must have drawn the line
-		err := b.Ring(t.Context(), muxNotice)
-		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "the line stays in its prompt") {
-			t.Error(err)
-		}
-		refused(t, l, b, "the line stays in its prompt", sentinel)
-	})
+	l := newLab(t)
+	l.say("mode deaf")
+	b := l.bell()
+	b.answer = 2 * time.Second // by then it must have drawn the line
+	err := b.Ring(t.Context(), muxNotice)
+	if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "the line stays in its prompt") {
+		t.Error(err)
+	}
+	refused(t, l, b, "the line stays in its prompt", sentinel)
 }
 
-// screen has a language of its own for what is typed, and tmux for its commands.
+// tmux has a language of its own for its commands.
 func TestTextIsPastedAsItIs(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		term, err := l.bell().open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer term.close()
-		const text = `\015$HOME^M;#{pane_id}`
-		if err := term.Paste(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-		l.untouched(text)
-	})
+	l := newLab(t)
+	term, err := l.bell().open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = `\015$HOME^M;#{pane_id}`
+	if err := term.Paste(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	l.untouched(text)
 }
 
 func TestCopyModeIsNotDisturbed(t *testing.T) {
-	t.Run(KindTmux, func(t *testing.T) {
-		l := newLab(t, KindTmux)
-		l.tmux("copy-mode", "-t", "%0")
-		refused(t, l, l.bell(), "copy mode", "")
-		if got := l.tmux("display-message", "-p", "#{pane_in_mode}"); got != "1\n" {
-			t.Errorf("pane_in_mode is %q afterwards", got)
-		}
-	})
-	t.Run(KindScreen, func(t *testing.T) {
-		l := newLab(t, KindScreen)
-		b := l.bell()
-		// Screen does not read from a window in copy mode, so the client cannot be asked meanwhile.
-		b.wait = nil
-		p := l.attach()
-		p.types("\x01[")
-		p.see("Copy mode - ")
-		if err := b.Ring(t.Context(), muxNotice); !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "copy mode") {
-			t.Error(err)
-		}
-		p.types("\x1b")
-		p.see("Copy mode aborted")
-		p.types("\x01l") // or the window waits five seconds for that message to be read
-		l.untouched("")
-	})
+	l := newLab(t)
+	l.tmux("copy-mode", "-t", "%0")
+	refused(t, l, l.bell(), "copy mode", "")
+	if got := l.tmux("display-message", "-p", "#{pane_in_mode}"); got != "1\n" {
+		t.Errorf("pane_in_mode is %q afterwards", got)
+	}
 }
 
 func TestKeysGoToOnePaneOnly(t *testing.T) {
-	l := newLab(t, KindTmux)
+	l := newLab(t)
 	l.tmux("set-option", "-w", "synchronize-panes", "on")
 	refused(t, l, l.bell(), "synchronized", "")
 	l.tmux("set-option", "-w", "synchronize-panes", "off")
@@ -185,34 +149,24 @@ func TestKeysGoToOnePaneOnly(t *testing.T) {
 }
 
 func TestOnlyThePaneOfTheClientIsTypedTo(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		elsewhere := newLab(t, l.kind)
-		b := l.bell()
-		b.Process = elsewhere.said.Pid
-		if err := b.Ring(t.Context(), muxNotice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "is not in") {
-			t.Error(err)
-		}
-		b = l.bell()
-		if l.kind == KindTmux {
-			b.Pane.ID = strings.TrimSpace(l.tmux("split-window", "-P", "-F", "#{pane_id}", "cat"))
-		} else {
-			cmd := exec.Command("screen", "-S", "lab", "-X", "screen", "1", "cat")
-			cmd.Env = l.env()
-			if err := cmd.Run(); err != nil {
-				t.Fatal(err)
-			}
-			b.Pane.ID = "1"
-		}
-		if err := b.Ring(t.Context(), muxNotice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "is not in") {
-			t.Error(err)
-		}
-		l.untouched("")
-		elsewhere.untouched("")
-	})
+	l := newLab(t)
+	elsewhere := newLab(t)
+	b := l.bell()
+	b.Process = elsewhere.said.Pid
+	if err := b.Ring(t.Context(), muxNotice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "is not in") {
+		t.Error(err)
+	}
+	b = l.bell()
+	b.Pane.ID = strings.TrimSpace(l.tmux("split-window", "-P", "-F", "#{pane_id}", "cat"))
+	if err := b.Ring(t.Context(), muxNotice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "is not in") {
+		t.Error(err)
+	}
+	l.untouched("")
+	elsewhere.untouched("")
 }
 
 func TestADeadPaneIsUnreachable(t *testing.T) {
-	l := newLab(t, KindTmux)
+	l := newLab(t)
 	l.tmux("set-option", "-w", "remain-on-exit", "on")
 	b := l.bell()
 	l.conn.Close()
@@ -228,7 +182,7 @@ func TestADeadPaneIsUnreachable(t *testing.T) {
 
 // A server of somebody else could have tmux run a program as us.
 func TestOnlyOurOwnSocketIsTalkedTo(t *testing.T) {
-	l := newLab(t, KindTmux)
+	l := newLab(t)
 	b := l.bell()
 	link := filepath.Join(l.dir, "link")
 	if err := os.Symlink(b.Pane.Socket, link); err != nil {
@@ -241,64 +195,60 @@ func TestOnlyOurOwnSocketIsTalkedTo(t *testing.T) {
 }
 
 func TestSomebodyWhoTypesIsWaitedForOnce(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		p := l.attach()
-		p.types("x")
-		p.see("> x")
-		p.types("\x15")
+	l := newLab(t)
+	p := l.attach()
+	p.types("x")
+	p.see("> x")
+	p.types("\x15")
+	l.say("sync")
+	b := l.bell()
+	var waited, ahead time.Duration
+	b.now = func() time.Time { return time.Now().Add(ahead) }
+	b.wait = func(_ context.Context, d time.Duration) error {
+		if waited += d; d > between {
+			ahead += d + 8*time.Second // the terminal's answer, next, is as good as a key
+		}
 		l.say("sync")
-		b := l.bell()
-		var waited, ahead time.Duration
-		b.now = func() time.Time { return time.Now().Add(ahead) }
-		b.wait = func(_ context.Context, d time.Duration) error {
-			if waited += d; d > between {
-				ahead += d + 8*time.Second // the terminal's answer, next, is as good as a key
-			}
-			l.say("sync")
-			return nil
-		}
-		if err := b.Ring(t.Context(), muxNotice); err != nil {
-			t.Fatal(err)
-		}
-		if waited < sinceKey || waited > 12*time.Second {
-			t.Errorf("waited %v", waited)
-		}
-		b.now = time.Now
-		before := l.say("sync").Loose
-		if err := b.Ring(t.Context(), muxNotice); !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "somebody types") {
-			t.Error(err)
-		}
-		if r := l.say("sync"); len(r.Lines) != 1 || r.Loose != before {
-			t.Errorf("the client got %+v", r)
-		}
-	})
+		return nil
+	}
+	if err := b.Ring(t.Context(), muxNotice); err != nil {
+		t.Fatal(err)
+	}
+	if waited < sinceKey || waited > 12*time.Second {
+		t.Errorf("waited %v", waited)
+	}
+	b.now = time.Now
+	before := l.say("sync").Loose
+	if err := b.Ring(t.Context(), muxNotice); !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "somebody types") {
+		t.Error(err)
+	}
+	if r := l.say("sync"); len(r.Lines) != 1 || r.Loose != before {
+		t.Errorf("the client got %+v", r)
+	}
 }
 
 // The kernel tells when a terminal was read from in steps of eight seconds.
 func TestAReadIsNotToldTooEarly(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		start := time.Now()
-		l.say("sync")
-		term, err := l.bell().open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer term.close()
-		if _, read, err := term.look(t.Context()); err != nil || read.Before(start) || read.After(time.Now().Add(8*time.Second+kernelTick)) {
-			t.Errorf("read at %v or later, told as %v, %v", start, read, err)
-		}
-	})
+	l := newLab(t)
+	start := time.Now()
+	l.say("sync")
+	term, err := l.bell().open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, read, err := term.look(t.Context()); err != nil || read.Before(start) || read.After(time.Now().Add(8*time.Second+kernelTick)) {
+		t.Errorf("read at %v or later, told as %v, %v", start, read, err)
+	}
 }
 
 // tmux knows of keys that never reach the client, the prefix for one.
 func TestAKeyForTmuxCounts(t *testing.T) {
-	l := newLab(t, KindTmux)
+	l := newLab(t)
 	b := l.bell()
-	open, err := b.open()
+	term, err := b.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := open.(*tmux)
 	if at, err := term.typed(t.Context()); err != nil || !at.IsZero() {
 		t.Errorf("nobody is attached, typed at %v, %v", at, err)
 	}
@@ -316,7 +266,7 @@ func TestAKeyForTmuxCounts(t *testing.T) {
 // A person who wants to see a session gets the window and the pane in which it runs.
 func TestAPaneIsBroughtToTheFront(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, KindTmux)
+	l := newLab(t)
 	pane, err := PaneHere(func(key string) string { return l.said.Env[key] })
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +279,7 @@ func TestAPaneIsBroughtToTheFront(t *testing.T) {
 	if now := strings.TrimSpace(l.tmux("display-message", "-p", "#{pane_id}")); now != pane.ID {
 		t.Errorf("pane %s is in front, not %s", now, pane.ID)
 	}
-	for _, other := range []Pane{{KindTmux, pane.Socket + "-gone", pane.ID}, {KindTmux, pane.Socket, "%1; kill-server"}, {KindScreen, "1.x", "0"}} {
+	for _, other := range []Pane{{pane.Socket + "-gone", pane.ID}, {pane.Socket, "%1; kill-server"}} {
 		if err := Show(t.Context(), other); err == nil {
 			t.Errorf("%v is shown", other)
 		}

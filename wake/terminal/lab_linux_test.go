@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -27,10 +26,9 @@ import (
 // tooLong is when a test gives up.
 const muxTooLong = time.Minute
 
-// lab is a client in a pane of a tmux or a screen of its own.
+// lab is a client in a pane of a tmux of its own.
 type lab struct {
 	t    *testing.T
-	kind string
 	dir  string
 	conn net.Conn
 	in   *bufio.Reader
@@ -38,42 +36,27 @@ type lab struct {
 }
 
 // newLab starts the client in a pane.
-func newLab(t *testing.T, kind string) *lab {
+func newLab(t *testing.T) *lab {
 	t.Helper()
-	need.Tools(t, kind)
+	need.Tools(t, "tmux")
 	dir, err := os.MkdirTemp("", "mux-") // a socket's path is short
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	l := &lab{t: t, kind: kind, dir: dir}
+	l := &lab{t: t, dir: dir}
 	ctl, err := net.Listen("unix", filepath.Join(dir, "ctl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ctl.Close()
 	client := []string{os.Args[0], "client", ctl.Addr().String()}
-	switch kind {
-	default:
-		t.Fatalf("newLab and attach cannot start %s yet", kind)
-	case KindTmux:
-		l.tmux(append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "--"}, client...)...)
-		pid, err := strconv.Atoi(strings.TrimSpace(l.tmux("display-message", "-p", "#{pid}")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
-	case KindScreen:
-		cmd := exec.Command("screen", append([]string{"-c", "/dev/null", "-D", "-m", "-S", "lab", "--"}, client...)...)
-		cmd.Env = l.env()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			cmd.Process.Kill()
-			cmd.Wait()
-		})
+	l.tmux(append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "--"}, client...)...)
+	pid, err := strconv.Atoi(strings.TrimSpace(l.tmux("display-message", "-p", "#{pid}")))
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
 	ctl.(*net.UnixListener).SetDeadline(time.Now().Add(muxTooLong))
 	if l.conn, err = ctl.Accept(); err != nil {
 		t.Fatal(err)
@@ -85,7 +68,7 @@ func newLab(t *testing.T, kind string) *lab {
 }
 
 func (l *lab) env() []string {
-	return []string{"HOME=" + l.dir, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "SHELL=/bin/sh", "SCREENDIR=" + l.dir}
+	return []string{"HOME=" + l.dir, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "SHELL=/bin/sh"}
 }
 
 // tmux runs a command of tmux.
@@ -183,15 +166,9 @@ type muxPerson struct {
 
 func (l *lab) attach() *muxPerson {
 	l.t.Helper()
-	cmd, rows := exec.Command("tmux", "-S", filepath.Join(l.dir, "tmux"), "attach"), uint16(25) // with its status line
-	if l.kind == KindScreen {
-		if u, err := user.Current(); err != nil || u.Username == "nobody" {
-			need.Skip(l.t, `run it as another user: GNU screen gives one called "nobody" no rights`)
-		}
-		cmd, rows = exec.Command("screen", "-c", "/dev/null", "-x", "lab"), 24
-	}
+	cmd := exec.Command("tmux", "-S", filepath.Join(l.dir, "tmux"), "attach")
 	cmd.Env = l.env()
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: rows, Cols: 80})
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 25, Cols: 80}) // with its status line
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -46,7 +46,6 @@ func JoinKey(client string) string { return layouts[client].join }
 type layout struct {
 	read func(*Screen) (string, error) // does the work of Prompt; while a turn runs it returns errTurn, and if join is set also the draft
 	join string                        // the key that sends a line into the running turn; "": there is none
-	word string                        // the beginning of words that act as commands anywhere in a prompt; "": there are none
 }
 
 // layouts has the layout of each client whose prompt c2c can read, by the client's name. The file

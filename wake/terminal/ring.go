@@ -11,7 +11,7 @@ import (
 	"c2c/wake"
 )
 
-// limits are the times that Ring and Carry observe.
+// limits are the times that Ring observes.
 type limits struct {
 	person time.Duration // how long the person must have pressed no key
 	still  time.Duration // how long the client must have drawn nothing
@@ -37,7 +37,7 @@ func (p screenWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// keyboard passes the person's keys to the client. While Ring or Carry types, the keys wait.
+// keyboard passes the person's keys to the client. While Ring types, the keys wait.
 type keyboard struct{ t *Terminal }
 
 func (k keyboard) Write(b []byte) (int, error) {

@@ -16,17 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
 // prompt is a client: it draws a prompt as Claude Code does, and says in a pipe what was entered.
 // What is pasted stays a draft until Enter. Keys: d opens a dialog, b starts a turn, g goes deaf
 // for pastes, x opens a dialog as soon as something is pasted, s hands the terminal to a shell.
-// With C2C_TEST_KEEPS it takes a message only when it gets SIGUSR1.
 func prompt() {
-	taken := make(chan os.Signal, 1)
-	signal.Notify(taken, syscall.SIGUSR1)
 	state, err := term.MakeRaw(0)
 	if err != nil {
 		panic(err)
@@ -71,9 +67,6 @@ func prompt() {
 			switch key {
 			case "\r":
 				fmt.Fprintf(entered, "entered %q\n", draft)
-				if os.Getenv("C2C_TEST_KEEPS") != "" && strings.Contains(draft, mail.EnvelopeStart) {
-					<-taken
-				}
 				draft = ""
 			case "d":
 				dialog()
@@ -109,7 +102,7 @@ var (
 )
 
 // sitAtDesk starts a client, which Ring gives these times.
-func sitAtDesk(t *testing.T, limits limits, env ...string) *desk {
+func sitAtDesk(t *testing.T, limits limits) *desk {
 	t.Helper()
 	tty, client, err := pty.Open()
 	if err != nil {
@@ -130,7 +123,7 @@ func sitAtDesk(t *testing.T, limits limits, env ...string) *desk {
 		t.Fatal(err)
 	}
 	d := &desk{person: &person{t: t, tty: tty}, over: make(chan struct{}), entered: bufio.NewScanner(entered)}
-	d.term, err = Start(Config{Leader: os.Args[0], Argv: []string{os.Args[0]}, Env: append(append(os.Environ(), "C2C_TEST_PTY=client", "C2C_TEST_ENTERED="+fifo), env...),
+	d.term, err = Start(Config{Leader: os.Args[0], Argv: []string{os.Args[0]}, Env: append(os.Environ(), "C2C_TEST_PTY=client", "C2C_TEST_ENTERED="+fifo),
 		In: client, Out: client, Client: "claude"})
 	if err != nil {
 		t.Fatal(err)

@@ -55,15 +55,14 @@ type Terminal struct {
 	limits  limits
 	signals chan os.Signal // signals to forward to the client
 
-	keys chan struct{} // a lock on the client's input: full while c2c writes the person's keys, or types for Ring or Carry
+	keys chan struct{} // a lock on the client's input: full while c2c writes the person's keys, or types for Ring
 
-	mu          sync.Mutex // guards the fields below
-	screen      *Screen
-	pressed     time.Time     // when the person's last key came
-	drawn       time.Time     // when the client last drew
-	drew        chan struct{} // gets a value when the client has drawn; has room for one
-	ended       bool          // the client has ended
-	pastedAlone string        // the line that Carry typed and that then was the whole text of the prompt; "" when the client has taken it
+	mu      sync.Mutex // guards the fields below
+	screen  *Screen
+	pressed time.Time     // when the person's last key came
+	drawn   time.Time     // when the client last drew
+	drew    chan struct{} // gets a value when the client has drawn; has room for one
+	ended   bool          // the client has ended
 }
 
 // Start starts the client. The caller must then call Run or Abandon.

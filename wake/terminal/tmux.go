@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -22,31 +21,6 @@ type tmux struct {
 	pid  int // the client's process
 }
 
-func init() {
-	paneKinds = append(paneKinds, paneKind{name: KindTmux, variable: "TMUX",
-		here: func(getenv func(string) string) (socket, id string) {
-			socket = getenv("TMUX") // <socket>,<pid>,<session>; the path of the socket may have commas, too
-			for range 2 {
-				socket = socket[:max(0, strings.LastIndexByte(socket, ','))]
-			}
-			return socket, getenv("TMUX_PANE")
-		},
-		valid: func(p Pane) error {
-			number, found := strings.CutPrefix(p.ID, "%")
-			if !found || !isNumber(number) {
-				return errors.New("the id of a tmux pane is %<number>")
-			}
-			if !filepath.IsAbs(p.Socket) || filepath.Clean(p.Socket) != p.Socket {
-				return errors.New("the socket of tmux must be an absolute path")
-			}
-			return nil
-		},
-		open: func(path string, _ func(string) string, p Pane, process int) (terminal, error) {
-			return newTmux(path, p, process), nil
-		},
-	})
-}
-
 // newTmux passes no variables to tmux: -S names the server, and -u tells tmux that c2c reads UTF-8.
 func newTmux(path string, p Pane, pid int) *tmux {
 	return &tmux{command{path: path, args: []string{"-u", "-S", p.Socket}}, p, pid}
@@ -56,7 +30,9 @@ func newTmux(path string, p Pane, pid int) *tmux {
 // because the client chooses it.
 const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
 
-// look implements terminal. The server reads all fields at the same moment.
+// look reads what the pane shows, and the latest time at which a person may have typed. It returns
+// an error if a typed key would not reach the client. The server reads all fields at the same
+// moment.
 func (t *tmux) look(ctx context.Context) (v *Screen, last time.Time, err error) {
 	// Refuse the server of another user: the server could make the command tmux run a program.
 	if err := socket.OurSocket(t.pane.Socket); err != nil {
@@ -136,7 +112,7 @@ func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	return last, nil
 }
 
-// Paste implements terminal. With -p tmux puts brackets around the text if the client has asked for
+// Paste implements Typewriter. With -p tmux puts brackets around the text if the client has asked for
 // them.
 func (t *tmux) Paste(ctx context.Context, text string) error {
 	buffer := "c2c-" + strconv.Itoa(os.Getpid())
@@ -147,13 +123,11 @@ func (t *tmux) Paste(ctx context.Context, text string) error {
 	return err
 }
 
-// Enter implements terminal.
+// Enter implements Typewriter.
 func (t *tmux) Enter(ctx context.Context) error {
 	_, err := t.cmd.run(ctx, "send-keys", "-t", t.pane.ID, "Enter")
 	return err
 }
-
-func (t *tmux) close() error { return nil }
 
 // Show brings a pane of tmux to the front: in its session, and, where a person is at tmux, on that
 // person's terminal.

@@ -3,8 +3,6 @@ package terminal
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -67,21 +65,4 @@ func device(path string) (uint64, error) {
 		return 0, fmt.Errorf("%w: no terminal at %.100q", wake.ErrUnreachable, path)
 	}
 	return st.Rdev, nil
-}
-
-// environOf returns a function that looks up the variables with which a process of this user was
-// started.
-func environOf(pid int) (func(key string) string, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return nil, fmt.Errorf("%w: read the environment of process %d: %v", wake.ErrUnreachable, pid, err)
-	}
-	return func(key string) string {
-		for entry := range strings.SplitSeq(string(data), "\x00") {
-			if value, ok := strings.CutPrefix(entry, key+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}, nil
 }

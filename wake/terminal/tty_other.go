@@ -19,5 +19,3 @@ func readProcess(int) (proc.Stat, error) {
 func foreground(proc.Stat) (time.Time, error) { return time.Time{}, nil }
 
 func device(string) (uint64, error) { return 0, nil }
-
-func environOf(int) (func(string) string, error) { return func(string) string { return "" }, nil }

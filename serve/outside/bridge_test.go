@@ -1,7 +1,6 @@
 package outside
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,20 +9,16 @@ import (
 func TestAStrangerBehindABridgeIsLetInByAPerson(t *testing.T) {
 	d := webhookNewDesk(t)
 	key := d.allow(Sender{Name: "chat", Bridge: true})
-	text := d.want(202, "senders pair", "/", "secret words", "key", key, "X-Sender", "u1", "X-Chat-Id", "room")
-	code := regexp.MustCompile(`pair ([a-z0-9]+)`).FindStringSubmatch(text)
-	if code == nil {
-		t.Fatalf("no code in %q", text)
-	}
 	for range 2 {
-		if text := d.want(202, "", "/", "more", "key", key, "X-Sender", "u1"); text != "" {
-			t.Errorf("told %q", text)
-		}
+		d.want(403, "c2c senders allow chat 'u1'", "/", "secret words", "key", key, "X-Sender", "u1", "X-Chat-Id", "room")
 	}
-	if log := d.log.String(); !strings.Contains(log, "identity=u1") || strings.Contains(log, "secret words") || strings.Contains(log, code[1]) {
+	if log := d.log.String(); !strings.Contains(log, "its writer u1") || strings.Contains(log, "secret words") {
 		t.Errorf("logged %s", log)
 	}
-	if _, _, err := d.list.Pair(t.Context(), code[1]); err != nil {
+	if r := d.list.Refused(); r.Sender != "chat" || !strings.Contains(r.Why, "c2c senders allow chat 'u1'") {
+		t.Errorf("%+v", r)
+	}
+	if _, err := d.list.Admit(t.Context(), "chat", "u1"); err != nil {
 		t.Fatal(err)
 	}
 	if len(d.mail("birch")) > 0 {
@@ -44,7 +39,7 @@ func TestAStrangerBehindABridgeIsLetInByAPerson(t *testing.T) {
 	d.want(400, "X-Sender", "/", "x", "key", key)
 	d.want(400, "identity", "/", "x", "key", key, "X-Sender", "a b")
 	d.want(400, "times", "/", "x", "key", key, "X-Sender", "u1", "X-Sender", "u1")
-	d.want(202, "", "/", "x", "key", key, "X-Sender", "U1") // somebody else
+	d.want(403, "knows you", "/", "x", "key", key, "X-Sender", "U1") // somebody else
 }
 
 // Strangers behind a bridge do not use up the rate of those who are known.
@@ -52,7 +47,7 @@ func TestStrangersTakeNothingFromThoseWhoAreKnown(t *testing.T) {
 	d := webhookNewDesk(t)
 	key := d.allow(Sender{Name: "chat", Bridge: true, Identities: []string{"u1", "u2"}})
 	for range int(perSender.Burst) {
-		d.want(202, "", "/", "x", "key", key, "X-Sender", "spam")
+		d.want(403, "", "/", "x", "key", key, "X-Sender", "spam")
 	}
 	d.want(429, "", "/", "x", "key", key, "X-Sender", "spam2")
 	for range int(perSender.Burst) {

@@ -1,0 +1,47 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
+
+// A note is a short text, such as a time. It is the text of a symbolic link that leads nowhere, so
+// one system call reads it, and one makes it, whole. A note is never synced: a power cut may bring
+// back the note before, or none.
+
+// noteMost is more than the length of any note.
+const noteMost = 128
+
+// ReadNote returns the text of a note. If the name is that of another kind of file, it returns an
+// error.
+func (d *Dir) ReadNote(name string) (text string, err error) {
+	buf := make([]byte, noteMost)
+	err = d.change("read", name, func() error {
+		n, err := unix.Readlinkat(d.fd(), name, buf)
+		buf = buf[:max(n, 0)]
+		return err
+	})
+	return string(buf), err
+}
+
+// MakeNote makes a note. It returns fs.ErrExist if the name is taken.
+func (d *Dir) MakeNote(name, text string) error { return d.Symlink(text, name) }
+
+// WriteNote makes a note, or replaces it. Any number of processes may write at once; the last one
+// wins.
+func (d *Dir) WriteNote(name, text string) (err error) {
+	for range 100 {
+		if err = d.Symlink(text, lockedTemp(name)); err == nil {
+			err = d.Rename(lockedTemp(name), name)
+		} else if errors.Is(err, fs.ErrExist) { // another process writes, or one was killed when it did
+			d.Remove(lockedTemp(name))
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) { // else another process has removed our link just now
+			break
+		}
+	}
+	return err
+}
