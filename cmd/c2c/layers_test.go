@@ -24,7 +24,7 @@ type layer struct{ name, contract, imports string }
 var layers = []layer{
 	{"cmd/c2c", "the verbs that need no large library, and the hook",
 		"broker broker/moves broker/owed client cmd/cli hooks inbox inbox/mail internal/atomicfile internal/format internal/inotify internal/proc project rooms sessions sessions/callers sessions/claims sessions/permission wake"},
-	{"cmd/c2cd", "the verbs that need large libraries: daemons, servers, installation, diagnosis, start, screens",
+	{"cmd/c2cd", "the verbs that need large libraries: the daemon, servers, installation, diagnosis, start, screens",
 		"broker broker/moves broker/owed client cmd/cli cmd/relay cmd/ringer cmd/watch golang.org/x/sys hooks inbox inbox/mail install internal/atomicfile internal/daemon internal/fields internal/format internal/proc mcp mcp/tools project relay/cache rooms serve serve/live serve/outside serve/page sessions sessions/callers sessions/claims sessions/permission wake wake/plugin wake/terminal wake/watch wake/wire"},
 	{"cmd/cli", "the table of all verbs, and what is made from it: options, help, completion, errors, pages",
 		"broker client inbox inbox/mail internal/atomicfile internal/proc project sessions sessions/callers"},
@@ -102,7 +102,7 @@ var layers = []layer{
 		"inbox/mail internal/atomicfile internal/fields"},
 	{"inbox/mail", "a message: its fields, its form in files, its text for models and people; searches text for words",
 		"internal/fields"},
-	{"internal/daemon", "starts and stops a daemon: its lock, pid file, log, systemd unit; bounds its goroutines and keeps them alive",
+	{"internal/daemon", "the one daemon: its process, its parts and what switches them on; bounds goroutines and keeps them alive",
 		"internal/atomicfile wake/watch"},
 	{"internal/sse", "writes one stream of events to one client",
 		""},
