@@ -14,7 +14,7 @@ var ball = regexp.MustCompile(`ball-\d+-of-(\w+)`)
 // player is a model that answers each message with another one, for ever.
 func player(c lab.Client, alias, peer string) func(*lab.Request) (lab.Reply, bool) {
 	return func(r *lab.Request) (lab.Reply, bool) {
-		if !called(r, "register") {
+		if !called(r, "me") {
 			return register(c, alias), true
 		}
 		had, sent := map[string]bool{}, 0

@@ -67,7 +67,7 @@ func TestWhatIsNewInARoomComesOnceWithTheNextTurn(t *testing.T) {
 			t.Errorf("%s shows it: %s", name, out)
 		}
 	}
-	if out := event("UserPromptSubmit"); !strings.Contains(out, `c2c event=\"room\" room=\"review\" new=\"1\"`) || !strings.Contains(out, ": the build is green") {
+	if out := event("UserPromptSubmit"); !strings.Contains(out, `c2c event=\"rooms\" from=\"others\" authority=\"none\"`) || !strings.Contains(out, ": the build is green") {
 		t.Errorf("%s", out)
 	}
 	if out := event("UserPromptSubmit"); out != "" {
@@ -77,8 +77,8 @@ func TestWhatIsNewInARoomComesOnceWithTheNextTurn(t *testing.T) {
 	for range 200 {
 		mustRun(t, root, "birch", "send", "#review", strings.Repeat("words ", 50))
 	}
-	mustRun(t, root, "birch", "send", "amber", strings.Repeat("x", 7000))
-	if out := event("UserPromptSubmit"); !strings.Contains(out, "new=\\\"200\\\"") || !strings.Contains(out, " more: room_history") || !strings.Contains(out, "xxx") || len(out) > 10_500 {
+	mustRun(t, root, "birch", "send", "amber", strings.Repeat("x", 6800))
+	if out := event("UserPromptSubmit"); !strings.Contains(out, " more: look posts") || !strings.Contains(out, "xxx") || len(out) > 10_500 {
 		t.Errorf("%d bytes: %.3000s", len(out), out)
 	}
 	if out := event("Stop"); out != "" {

@@ -39,8 +39,12 @@ var budgets = []struct {
 	{"hook, empty, in a room", []string{"hook"}, inRoom, cost{71, 20, 0, 256}, 2, ""},
 }
 
-// Bytes of the answer to tools/list, which the model of a client reads in each session.
+// Bytes that a model reads. Every session pays the first two, and a turn without news nothing.
 const (
-	bytesOfTools = 7_500 // 500: notify_when, done of reply, claim, release and claims
-	bytesOfRooms = 1_800 // more, where the root has rooms
+	bytesOfTools        = 4_000 // the answer to tools/list and the instructions
+	bytesOfInstructions = 700
+	bytesOfMail         = 250 // a short message that a hook brings, with the sentence before it
+	bytesOfDigest       = 300 // a digest of five rooms with a short post in each
+	bytesOfReceipt      = 120
+	bytesOfRooms        = 1_000 // a list of five rooms with 50 members each
 )
