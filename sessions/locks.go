@@ -19,7 +19,6 @@ type Locks struct {
 	seen map[string]bool // cache of the result of Glance; nil: each call tests the lock
 }
 
-
 // Glance returns locks that test each lock only once.
 func (l *Locks) Glance() *Locks { return &Locks{l.root, map[string]bool{}} }
 
