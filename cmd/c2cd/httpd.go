@@ -19,6 +19,7 @@ import (
 	"c2c/serve"
 	"c2c/serve/outside"
 	"c2c/serve/page"
+	"c2c/sessions"
 )
 
 // httpHost is the HTTP daemon, with its environment.
@@ -41,11 +42,23 @@ func (h *httpHost) projects() (all []page.Project) {
 	return all
 }
 
+// list opens a root itself and closes it again, so that looking keeps no root open.
+func (h *httpHost) list(ctx context.Context, root string) ([]sessions.Listed, error) {
+	b, err := h.openFor(root, h.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	rows, err := b.List(ctx)
+	remote, rerr := b.RemoteSessions()
+	return append(rows, remote...), errors.Join(err, rerr)
+}
+
 // Run serves until ctx ends. The function within takes the daemon's lock, so that only one process
 // serves, and then calls prepare and run.
 func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
 	list := outside.OpenSenders(h.Files, time.Now)
-	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects})
+	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects, List: h.list})
 	s := serve.New(serve.Config{
 		Senders: outside.Keys{List: list}, Persons: shown,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
@@ -56,11 +69,11 @@ func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, ru
 		Keep: h.keep,
 	})
 	s.Handle(shown.Routes(s)...)
-	sessions, err := h.Files.Sub("sessions", true)
+	files, err := h.Files.Sub("sessions", true)
 	if err != nil {
 		return err
 	}
-	defer sessions.Close()
+	defer files.Close()
 	var failed error
 	if err := os.Chdir("/"); err != nil { // the daemon runs for weeks; its working directory must not block a removal
 		return err
@@ -68,7 +81,7 @@ func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, ru
 	err = within(func() error { return s.Listen(ctx) }, func(ctx context.Context) {
 		h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
 		ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
-		wait := h.serveTools(ctx, s, sessions)
+		wait := h.serveTools(ctx, s, files)
 		h.serveHooks(s, list)
 		h.serveEvents(s, list)
 		failed = s.Run(ctx)
