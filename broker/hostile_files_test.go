@@ -19,7 +19,7 @@ import (
 // hostileFiles are the small files of a root that other programs may write, too.
 var hostileFiles = []string{"sessions/amber.json", deadFile, logFile, dueMark, "amber" + workEnd, "amber" + sessions.AnswersEnd, owedDir + "/amber" + owedEnd, owedDir + "/" + closedFile,
 	askingDir + "/m-1", "archive/amber.jsonl", "amber.inbox.json", "amber.lease/00000001-1-9.json", "amber.lease/00000002-1-9-0-1-hook.json",
-	"archive/amber.old/0000000000000000.jsonl", "archive/amber.old/0000000000000000-0000000000000009.ids"}
+	"archive/amber.old/0000000000000000.jsonl", "archive/amber.old/0000000000000000.ids"}
 
 // Whatever stands in one of them, the readers of a root have an answer, and another session has its
 // mail.

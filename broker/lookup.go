@@ -73,7 +73,6 @@ func oneOf(typed string, matches []mail.Message) (string, error) {
 }
 
 // idsShown returns one message for each id that equals the argument shown, or has it as short form.
-// In archives it reads only the indexes of ids.
 func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, error) {
 	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || mail.ShortID(id) == shown })
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,15 +36,6 @@ const (
 	firstPart = "0000000000000000.jsonl"
 	partSize  = 1 << 20
 )
-
-func indexes(t *testing.T, root string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "archive", "amber.old", "*.ids"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
 
 // wantOnce sends each message again: it is there, and is not stored twice.
 func wantOnce(t *testing.T, m *Mailbox, msgs []mail.Message) {
@@ -108,39 +98,6 @@ func TestWhatIsShownOfAnIDFindsIt(t *testing.T) {
 	}
 }
 
-// A process was killed after it had rotated the archive, and so was one that had joined two
-// indexes.
-func TestAKilledIndexerHarmsNobody(t *testing.T) {
-	m, root := newBox(t)
-	all := readChosen(t, m, "a", 24, 100_000)
-	wantOnce(t, m, all[:1])
-	kept := map[string][]byte{}
-	for _, file := range indexes(t, root) {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept[file] = data
-	}
-	all = append(all, readChosen(t, m, "b", 24, 100_000)...) // no index of these yet
-	old := filepath.Join(root, "archive", "amber.old")
-	names, err := os.ReadDir(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	half := filepath.Join(old, names[0].Name()+".ids.tmp.c2c")
-	if err := os.WriteFile(half, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	wantOnce(t, m, all)
-	for file, data := range kept {
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantOnce(t, m, all)
-}
-
 // A person took a line out of an older file, or an editor wrote it anew: the other ids are found.
 func TestAnOlderFileThatSomebodyChangedIsSearched(t *testing.T) {
 	m, root := newBox(t)
@@ -162,7 +119,7 @@ func TestAnOlderFileThatSomebodyChangedIsSearched(t *testing.T) {
 }
 
 // The OCaml c2c's archive is of any length, and its records have no session.
-func TestAnArchiveOfTheOriginalIsIndexed(t *testing.T) {
+func TestAnArchiveOfTheOriginalIsSearched(t *testing.T) {
 	m, root := newBox(t)
 	var file strings.Builder
 	for i := range 30 {
@@ -180,12 +137,9 @@ func TestAnArchiveOfTheOriginalIsIndexed(t *testing.T) {
 		}
 		read(t, m, 1, 1) // an ack of ours rotates it
 	}
-	if len(indexes(t, root)) != 1 {
-		t.Error(indexes(t, root))
-	}
 }
 
-func TestAPruneTakesIndexesAway(t *testing.T) {
+func TestAPruneForgetsIDs(t *testing.T) {
 	m, root := newBox(t)
 	all := readChosen(t, m, "job", 36, 100_000)
 	wantOnce(t, m, all)
@@ -193,21 +147,18 @@ func TestAPruneTakesIndexesAway(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(root, "archive", "amber.old", firstPart), old, old); err != nil {
 		t.Fatal(err)
 	}
-	prune := func(before time.Time, left int) {
+	prune := func(before time.Time) {
 		t.Helper()
 		if _, err := m.archive.Prune(t.Context(), before, false); err != nil {
 			t.Fatal(err)
 		}
-		if got := indexes(t, root); len(got) != left {
-			t.Errorf("%d indexes are left: %q", len(got), got)
-		}
 	}
-	prune(old.Add(time.Minute), 1)
+	prune(old.Add(time.Minute))
 	if found, err := m.FindAll(t.Context(), all[0].ID); err != nil || len(found) != 0 {
 		t.Errorf("it was pruned: %d, %v", len(found), err)
 	}
 	wantOnce(t, m, all[12:])
-	prune(time.Now().Add(time.Hour), 0)
+	prune(time.Now().Add(time.Hour))
 	if st, err := m.Deliver(t.Context(), all[12]); err != nil || st.Already[0] {
 		t.Errorf("its id is forgotten: %v, %v", st.Already, err)
 	}
@@ -216,8 +167,8 @@ func TestAPruneTakesIndexesAway(t *testing.T) {
 }
 
 // Two archives become one, whose files are other ones.
-func TestAMergedArchiveIsIndexedAnew(t *testing.T) {
-	m, root := newBox(t)
+func TestTheIDsOfAMergedArchiveAreFound(t *testing.T) {
+	m, _ := newBox(t)
 	from, _ := newBox(t)
 	all := readChosen(t, m, "one", 24, 100_000)
 	all = append(all, readChosen(t, from, "two", 24, 100_000)...)
@@ -227,17 +178,11 @@ func TestAMergedArchiveIsIndexedAnew(t *testing.T) {
 		t.Fatal(gone, err)
 	}
 	wantOnce(t, m, all)
-	oldest := filepath.Base(parts(t, root)[0])
-	for _, index := range indexes(t, root) {
-		if filepath.Base(index) < strings.TrimSuffix(oldest, ".jsonl") {
-			t.Errorf("%s is left of an archive that begins with %s", index, oldest)
-		}
-	}
 }
 
 // While the archive grows and is pruned, each id that was archived before is found or was pruned.
 func TestManyLookWhileTheArchiveGrows(t *testing.T) {
-	m, root := newBox(t)
+	m, _ := newBox(t)
 	all := readChosen(t, m, "job", 12, 100_000)
 	var wait sync.WaitGroup
 	for range 3 {
@@ -252,13 +197,6 @@ func TestManyLookWhileTheArchiveGrows(t *testing.T) {
 	}
 	wait.Go(func() {
 		for i := range 40 {
-			if i%8 == 0 {
-				for _, index := range indexes(t, root) {
-					if err := os.Remove(index); err != nil && !errors.Is(err, fs.ErrNotExist) {
-						t.Error(err)
-					}
-				}
-			}
 			readChosen(t, m, fmt.Sprint("more-", i), 1, 200_000)
 		}
 	})
@@ -266,35 +204,10 @@ func TestManyLookWhileTheArchiveGrows(t *testing.T) {
 	wantOnce(t, m, all)
 }
 
-// A process that was killed while it removed an archive may have left an index. The archive that
-// begins there anew has other files, of which it says nothing.
-func TestAnIndexOfAnArchiveThatIsGoneIsNotUsed(t *testing.T) {
-	m, root := newBox(t)
-	wantOnce(t, m, readChosen(t, m, "gone", 36, 100_000))
-	left := indexes(t, root)
-	for _, pattern := range []string{"amber.jsonl", "amber.old/*.jsonl"} {
-		files, err := filepath.Glob(filepath.Join(root, "archive", pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatal(files, err)
-		}
-		for _, file := range files {
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for i := range 4 {
-		wantOnce(t, m, readChosen(t, m, fmt.Sprint("new-", i), 13, 90_000))
-	}
-	if len(left) == 0 {
-		t.Error("there was no index")
-	}
-}
-
-// One sender may choose as its id what is shown of another message's id. Both have one key, and
+// One sender may choose as its id what is shown of another message's id. Both have one hash, and
 // each place is right.
-func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
-	m, root := newBox(t)
+func TestAnIDThatIsWhatIsShownOfAnotherIsFound(t *testing.T) {
+	m, _ := newBox(t)
 	whole := read(t, m, 1, 10)[0]
 	shown := letter("shown")
 	shown.ID, shown.TS, shown.FromSession = mail.ShortID(whole), 1, "s-birch"
@@ -307,13 +220,10 @@ func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
 		if err != nil || len(found) != 1 || found[0].Message.ID != whole {
 			t.Fatalf("found %v, %v", found, err)
 		}
-		if len(indexes(t, root)) == 0 {
-			t.Fatal("a sound index was removed")
-		}
 	}
 }
 
-// Another program may have archived a message many times. Each place is a file to open, while
+// Another program may have archived a message many times. Each place is read on its own, while
 // senders wait for the mailbox.
 func TestAnIDThatIsArchivedTooOftenIsSearched(t *testing.T) {
 	m, root := newBox(t)
@@ -325,7 +235,12 @@ func TestAnIDThatIsArchivedTooOftenIsSearched(t *testing.T) {
 	}
 	plantFile(t, root, "archive/amber.old/"+firstPart, strings.Repeat(string(line)+"\n", 128))
 	wantOnce(t, m, []mail.Message{msg})
-	if files := indexes(t, root); len(files) != 1 {
-		t.Errorf("the index was given up: %q", files)
+	a, err := m.archive.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	if err := a.lookUp(0, map[string]bool{"again": true}, new([]byte), nil); !errors.Is(err, errNoIndex) {
+		t.Errorf("it is looked up: %v", err)
 	}
 }

@@ -2,17 +2,25 @@ package inbox
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/inbox/mail"
 )
+
+func indexFiles(t *testing.T, root string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, Dir, "amber.old", "*.ids"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
 
 func TestAnArchivedIDIsFoundInTheIndex(t *testing.T) {
 	s, root := newStore(t)
@@ -21,30 +29,28 @@ func TestAnArchivedIDIsFoundInTheIndex(t *testing.T) {
 		all = append(all, appendChosen(t, s, fmt.Sprint("job-", i), 12, 100_000)...)
 		wantFound(t, s, all[len(all)-12:])
 	}
-	// What is in no index is in the newest file.
 	a, err := s.open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.close()
-	for _, part := range a.older() {
-		if _, ok := a.indexOf(part); !ok {
-			t.Errorf("%v has no index in %v", part, a.ids)
+	if n := len(a.bases); n < 5 || len(indexFiles(t, root)) != n {
+		t.Errorf("%d older files have the indexes %v", n, indexFiles(t, root))
+	}
+	for _, base := range a.bases { // an index is used: what is in the file now has the same size and time
+		path := filepath.Join(root, Dir, "amber.old", partName(base))
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if n := len(a.older()); n < 5 || len(a.ids) > 4 {
-		t.Errorf("%d older files have %d indexes", n, len(a.ids))
-	}
-	for _, index := range indexFiles(t, root) { // so none is searched
-		before, err := os.Stat(index)
-		if err != nil || before.Size()%idBlock != 0 {
-			t.Error(before, err)
+		if err := os.WriteFile(path, bytes.Repeat([]byte("\n"), int(info.Size())), 0o600); err != nil {
+			t.Fatal(err)
 		}
-	}
-	wantFound(t, s, all)
-	for _, id := range []string{"job", "job-0", "job-0-", "job-9-1", "x"} {
-		if got := withID(t, s, id); len(got) != 0 {
-			t.Errorf("%s: %v", id, got)
+		if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.lookUp(base, map[string]bool{"job-9": true}, new([]byte), nil); err != nil {
+			t.Errorf("%d: %v", base, err)
 		}
 	}
 }
@@ -56,7 +62,8 @@ func TestAnIndexThatIsLostOrDamagedCostsNoID(t *testing.T) {
 	all := appendChosen(t, s, "job", 45, 100_000)
 	some := []mail.Message{all[0], all[10], all[20], all[44]}
 	wantFound(t, s, some)
-	whole, err := os.ReadFile(indexFiles(t, root)[0])
+	first := indexFiles(t, root)[0]
+	whole, err := os.ReadFile(first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,18 +72,10 @@ func TestAnIndexThatIsLostOrDamagedCostsNoID(t *testing.T) {
 		data[at] ^= 1
 		return data
 	}
-	entries, err := decodeIDs(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range entries {
-		entries[i].place++
-	}
-	stale := encodeIDs(entries) // each place is wrong
 	for name, data := range map[string][]byte{
 		"lost": nil, "empty": {}, "zeros": make([]byte, len(whole)), "half": whole[:len(whole)/2], "longer": append(bytes.Clone(whole), 0),
-		"two": append(bytes.Clone(whole), whole...), "an entry": flipped(3), "a place": flipped(12), "the count": flipped(idBlock - idFoot + 3),
-		"the version": flipped(idBlock - 6), "the sum": flipped(idBlock - 1), "stale": stale,
+		"two": append(bytes.Clone(whole), whole...), "the size": flipped(7), "the time": flipped(15), "a pair": flipped(20), "a place": flipped(22),
+		"the sum": flipped(len(whole) - 1), "of another file": encodeIndex([]byte("x\n"), time.Now()),
 	} {
 		for _, file := range indexFiles(t, root) {
 			if err := os.Remove(file); err != nil {
@@ -91,73 +90,38 @@ func TestAnIndexThatIsLostOrDamagedCostsNoID(t *testing.T) {
 		}
 		wantFound(t, s, some)
 		wantFound(t, s, some[:1])
-		if got, err := os.ReadFile(indexFiles(t, root)[0]); err != nil || !bytes.Equal(got, whole) {
+		if got, err := os.ReadFile(first); err != nil || !bytes.Equal(got, whole) {
 			t.Errorf("%s: the index is not made anew, %v", name, err)
 		}
 	}
 }
 
-// An index has what was put into it, however many, and of whatever else stands in such a file
-// nothing is believed.
-func FuzzIDs(f *testing.F) {
-	f.Add([]byte{}, uint16(0))
-	f.Add(encodeIDs(nil), uint16(1))
-	f.Add(encodeIDs([]idAt{{1, 2}, {1, 3}, {5, 0}}), uint16(600))
-	f.Fuzz(func(t *testing.T, data []byte, n uint16) {
-		decodeIDs(data)
-		if len(data) >= 8 {
-			placesOf(bytes.NewReader(data), int64(len(data)), binary.BigEndian.Uint64(data))
+// An index has the place of each id, and of whatever else stands in such a file nothing is believed.
+func FuzzIndex(f *testing.F) {
+	at := time.Unix(5, 6)
+	f.Add([]byte{}, "a b a c")
+	f.Add(encodeIndex(nil, at), "")
+	f.Add(encodeIndex([]byte(`{"message_id":"x"}`+"\n"), at), "x")
+	f.Fuzz(func(t *testing.T, data []byte, text string) {
+		if pairs, ok := pairsOf(data, 7, at); ok {
+			placesIn(pairs, map[string]bool{"x": true})
 		}
-		random := rand.New(rand.NewPCG(uint64(n), 1))
-		var all []idAt
-		for range n % 1000 {
-			all = append(all, idAt{random.Uint64N(300) << 40, random.Int64N(3)})
-		}
-		file := encodeIDs(slices.Clone(all))
-		for key := range uint64(300) {
-			var want []int64
-			for _, one := range all {
-				if one.key == key<<40 && !slices.Contains(want, one.place) {
-					want = append(want, one.place)
-				}
-			}
-			slices.Sort(want)
-			if got, err := placesOf(bytes.NewReader(file), int64(len(file)), key<<40); err != nil || !slices.Equal(got, want) {
-				t.Fatalf("key %d of %d: %v, want %v, %v", key, len(all), got, want, err)
+		var file []byte
+		want := map[string][]int64{}
+		for _, id := range strings.Fields(text) {
+			if mail.ValidName(id) && mail.ShortID(id) == id {
+				want[id] = append(want[id], int64(len(file)))
+				file = fmt.Appendf(file, "{\"message_id\":%q}\n", id)
 			}
 		}
-	})
-}
-
-func FuzzIDFileName(f *testing.F) {
-	for _, s := range []string{"0000000000000000-0000000000000009.ids", "1-2.ids", "-.ids", "0000000000000009-0000000000000000.ids", "x"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		if i, ok := parseIDFile(name); ok && (i.name() != name || i.from >= i.to || strings.ContainsAny(name, "/\x00")) {
-			t.Errorf("%q is read as %v", name, i)
+		pairs, ok := pairsOf(encodeIndex(file, at), int64(len(file)), at)
+		for id, places := range want {
+			if got := placesIn(pairs, map[string]bool{id: true}); !ok || !slices.Equal(got, places) {
+				t.Fatalf("%s is at %v, want %v, %v", id, got, places, ok)
+			}
 		}
-		if base, ok := parsePart(name); ok && partName(base) != name {
-			t.Errorf("%q is read as %d", name, base)
+		if _, ok := pairsOf(encodeIndex(file, at), int64(len(file)), at.Add(1)); ok {
+			t.Error("the index of another version of the file is used")
 		}
 	})
-}
-
-// Each place is a file to open, while senders wait for the mailbox.
-func TestAnIDWithTooManyPlacesIsNotLookedUp(t *testing.T) {
-	var often []idAt
-	for place := range int64(100 * mostPlaces) {
-		often = append(often, idAt{idKey("again"), place})
-	}
-	often = append(often, idAt{idKey("once"), 7})
-	data := encodeIDs(often)
-	for id, want := range map[string]error{"again": errOften, "once": nil} {
-		places, err := placesOfAll(bytes.NewReader(data), int64(len(data)), map[string]bool{id: true})
-		if !errors.Is(err, want) || len(places) > 1 {
-			t.Errorf("%s: %d places, %v, want %v", id, len(places), err, want)
-		}
-	}
-	if len(data)/idBlock < 8 {
-		t.Fatal("the index is read whole")
-	}
 }

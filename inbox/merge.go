@@ -41,18 +41,13 @@ func (s *Archive) Take(ctx context.Context, source *Archive) error {
 		if err := own.writeMerged(other); err != nil {
 			return err
 		}
-		var gone []string
 		for _, base := range own.bases {
 			if base == own.base { // this file was empty, so the first new file has its name, and has replaced it
 				continue
 			}
-			if err := own.old.Remove(partName(base)); err != nil {
+			if err := own.removePart(base); err != nil {
 				return err
 			}
-			gone = append(gone, partName(base))
-		}
-		if err := own.pruneIndexes(gone); err != nil {
-			return err
 		}
 		return own.old.Sync()
 	})

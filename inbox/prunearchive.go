@@ -51,8 +51,7 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
-// Prune removes the files of the archive that were last changed before this time, and the indexes
-// that cover only such files. If dry is set, it only counts the files.
+// Prune removes the files of the archive that were last changed before this time. If dry is set, it only counts the files.
 func (s *Archive) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
 	if p, err = s.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
 		return p, err
@@ -80,7 +79,7 @@ func (s *Archive) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 			return p, err
 		}
 	}
-	var gone []string
+	var gone []int64
 	for _, base := range a.bases {
 		info, err := a.old.Stat(partName(base))
 		if dir == nil && errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +89,7 @@ func (s *Archive) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 			return p, err
 		}
 		if stale(info.Size(), info.ModTime()) {
-			gone = append(gone, partName(base))
+			gone = append(gone, base)
 			p.Add(info.Size())
 		}
 	}
@@ -103,13 +102,10 @@ func (s *Archive) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 	if err == nil {
 		err = a.old.Append(last, nil)
 	}
-	for _, name := range gone {
+	for _, base := range gone {
 		if err == nil {
-			err = a.old.Remove(name)
+			err = a.removePart(base)
 		}
-	}
-	if err == nil {
-		err = a.pruneIndexes(gone)
 	}
 	return p, errors.Join(err, a.old.Sync())
 }

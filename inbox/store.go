@@ -3,7 +3,7 @@
 // project's mail:
 //
 //	archive/<sid>.jsonl              the newest messages
-//	archive/<sid>.old/<base>.jsonl   older files, which do not change any more; their ids are in indexes (index.go)
+//	archive/<sid>.old/<base>.jsonl   older files, which do not change any more; each has an index of ids (archiveids.go)
 //
 // A place in the archive is the number of bytes that were archived before it, counted from the
 // first message. <base> is the place where the file begins. Records keep their places when files
@@ -122,7 +122,7 @@ func newPartName(base int64) (string, error) {
 type snapshot struct {
 	old    *atomicfile.Dir    // nil: nothing was rotated yet
 	bases  []int64            // places of the older files, oldest first
-	ids    []idFile           // indexes of the older files
+	ids    map[string]bool    // the names of the indexes of older files
 	base   int64              // place of the newest file
 	size   int64              // size of the newest file
 	newest *atomicfile.Handle // nil: there is none
@@ -175,11 +175,12 @@ func (s *Archive) list(dir *atomicfile.Dir, a *snapshot) (err error) {
 		return err
 	}
 	names, err := a.old.Names()
+	a.ids = map[string]bool{}
 	for _, name := range names {
 		if base, ok := parsePart(name); ok {
 			a.bases = append(a.bases, base)
-		} else if i, ok := parseIDFile(name); ok {
-			a.ids = append(a.ids, i)
+		} else if strings.HasSuffix(name, ".ids") {
+			a.ids[name] = true
 		}
 	}
 	if err != nil || len(a.bases) == 0 {

@@ -42,15 +42,6 @@ func appendChosen(t *testing.T, s *Archive, name string, count, size int) (msgs 
 	return msgs
 }
 
-func indexFiles(t *testing.T, root string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, Dir, "amber.old", "*.ids"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
 // withID gives the records with an id.
 func withID(t *testing.T, s *Archive, id string) (found []ArchiveRecord) {
 	t.Helper()

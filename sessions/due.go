@@ -38,11 +38,6 @@ type DueFile struct {
 	log  inbox.Log
 }
 
-// DueOf returns the note of a root. The caller closes the root.
-func DueOf(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *DueFile {
-	return &DueFile{root, now, log}
-}
-
 // UntilLook returns how long no process needs to look at deadlines; 0: look now.
 func (f *DueFile) UntilLook() time.Duration {
 	at, err := readTime(f.root, FileName)
@@ -62,7 +57,7 @@ func (f *DueFile) LookBy(at time.Time) {
 	case err == nil:
 		err = f.root.Remove(FileName)
 	case errors.Is(err, fs.ErrNotExist): // a process may be looking just now
-		err = f.root.MakeNote(FileName, timeText(time.Unix(0, 0)))
+		err = f.root.MakeNote(FileName, timeText(time.Time{}))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 		f.log.Warn("a deadline may be noticed late", "after", LookEvery, "err", err)

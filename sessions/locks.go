@@ -19,7 +19,6 @@ type Locks struct {
 	seen map[string]bool // cache of the result of Glance; nil: each call tests the lock
 }
 
-// Of returns the locks of a root.
 func LocksOf(root *atomicfile.Dir) *Locks { return &Locks{root: root} }
 
 // Glance returns locks that test each lock only once.

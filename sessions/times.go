@@ -7,14 +7,26 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// timeText is the text of a note with a time: the nanoseconds since 1970.
-func timeText(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
+// timeText is the text of a note with a time: the nanoseconds since 1970; 0 for the zero time.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return "0"
+	}
+	return strconv.FormatInt(t.UnixNano(), 10)
+}
 
-// readTime reads a note with a time. A damaged note has the time 0, which is over.
+// parseTime is the reverse of timeText. A damaged text has the zero time.
+func parseTime(text string) time.Time {
+	ns, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
 func readTime(dir *atomicfile.Dir, name string) (time.Time, error) {
 	text, err := dir.ReadNote(name)
-	ns, _ := strconv.ParseInt(text, 10, 64)
-	return time.Unix(0, ns), err
+	return parseTime(text), err
 }
 
 // ClockSlack is the difference by which a time may be in the future without being wrong.

@@ -133,11 +133,11 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	return errors.Join(errs...)
 }
 
-// marks lists the files of a session that record only a time. While the model has not answered some
-// mail, the file with the time of its last answer is not among them: without this file the mail
-// would count as read.
+// marks lists a session's notes of its work and its answers. While the model has not answered some
+// mail, the note of its last answer is not among them: without this note the mail would count as
+// read.
 func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
-	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: sessions.WorkName(sid)}}
+	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: inbox.CalmName(sid)}, {Dir: t.reg.Dir(), Name: sessions.WorkName(sid)}}
 	if sessions.Settled(ctx, t.reg, sid) {
 		all = append(all, inbox.Entry{Dir: t.reg.Dir(), Name: sessions.AnsweredName(sid)})
 	}
@@ -163,7 +163,7 @@ func (t *tidying) untidy(rows []sessions.Row) (sids []string, err error) {
 		dir  *atomicfile.Dir
 		ends []string
 	}{
-		{t.reg.Dir(), []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", sessions.WorkEnd}},
+		{t.reg.Dir(), []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", sessions.WorkEnd, inbox.CalmEnd}},
 		{t.archive, []string{".lock"}}, {t.facts, []string{".lock"}},
 		{t.owed, []string{owed.Suffix, ".lock"}},
 	} {
