@@ -810,7 +810,7 @@
     ul.replaceChildren(
       row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
       projects.length > 1 ? row('s-everywhere', { on: view.kind === 'everywhere', open: () => { open({ kind: 'everywhere', title: 'All projects' }, [], false); listProjects(); } }, make('span', {}), make('span', { class: 'name' }, 'All projects'), badge(elsewhere, ' needs you in another project', ' need you in other projects')) : '',
-      row('s-waiting', { on: view.kind === 'waiting', open: () => open({ kind: 'waiting', title: 'Waiting' }, [], false) }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length, ' waits', ' wait', ' calm')),
+      row('s-waiting', { on: view.kind === 'waiting', open: () => open({ kind: 'waiting', title: 'Waiting' }, [], false) }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length + (owes.more_waits || 0), ' waits', ' wait', ' calm')),
       row('s-timeline', { on: !!view.day, open: () => openDay(Date.now()) }, make('span', {}), make('span', { class: 'name' }, 'Timeline')),
       ...sorted().filter(isListed).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
         make('span', { class: 'dot ' + word(s.does) }), make('span', { class: 'name' }, name(s.alias)), mails(s.waiting), make('span', { class: 'about' }, about(s)))),
