@@ -80,7 +80,7 @@ func TryLock(lock *atomicfile.Lock, err error) (release func() error, ok bool, _
 	return lock.Release, true, nil
 }
 
-// WakeLock is the lock of the wake daemon, see internal/daemon.
+// WakeLock is held by the daemon while it rings sessions of the root.
 const WakeLock = "wake.lock"
 
 // HasRinger reports whether a process has the right to ring the session. Usually this is the

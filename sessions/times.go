@@ -1,33 +1,6 @@
 package sessions
 
-import (
-	"strconv"
-	"time"
-
-	"c2c/internal/atomicfile"
-)
-
-// timeText is the text of a note with a time: the nanoseconds since 1970; 0 for the zero time.
-func timeText(t time.Time) string {
-	if t.IsZero() {
-		return "0"
-	}
-	return strconv.FormatInt(t.UnixNano(), 10)
-}
-
-// parseTime is the reverse of timeText. A damaged text has the zero time.
-func parseTime(text string) time.Time {
-	ns, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || ns == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, ns)
-}
-
-func readTime(dir *atomicfile.Dir, name string) (time.Time, error) {
-	text, err := dir.ReadNote(name)
-	return parseTime(text), err
-}
+import "time"
 
 // ClockSlack is the difference by which a time may be in the future without being wrong.
 const ClockSlack = time.Minute

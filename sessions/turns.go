@@ -39,7 +39,7 @@ func ExpectAnswers(reg *Registry, sid string) error {
 	if _, err := reg.Dir().ReadNote(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := reg.Dir().MakeNote(name, timeText(time.Time{})); !errors.Is(err, fs.ErrExist) {
+	if err := reg.Dir().MakeNote(name, atomicfile.TimeText(time.Time{})); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
@@ -53,11 +53,11 @@ func SawAnswer(reg *Registry, sid string, at time.Time) error {
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
-	last, err := readTime(reg.Dir(), AnsweredName(sid))
+	last, err := reg.Dir().ReadTime(AnsweredName(sid))
 	if err != nil || !last.Before(at) && !last.After(now) {
 		return atomicfile.UnlessAbsent(err)
 	}
-	return reg.Dir().WriteNote(AnsweredName(sid), timeText(at))
+	return reg.Dir().WriteNote(AnsweredName(sid), atomicfile.TimeText(at))
 }
 
 // SawFailure records why the model of a session gave no answer, in the client's words. After a
@@ -91,7 +91,7 @@ func SawAnswerSince(reg *Registry, sid string, start time.Time) error {
 // LastAnswer returns when c2c last saw the model of a session answer; zero: never, or the recorded
 // time is wrong. told is false if nothing reports its answers.
 func LastAnswer(reg *Registry, sid string) (at time.Time, told bool) {
-	at, err := readTime(reg.Dir(), AnsweredName(sid))
+	at, err := reg.Dir().ReadTime(AnsweredName(sid))
 	if err != nil || at.IsZero() || IsFuture(at, reg.Now()) {
 		return time.Time{}, !errors.Is(err, fs.ErrNotExist)
 	}
@@ -216,7 +216,7 @@ func WorkOf(reg *Registry, sid string) Work {
 		return Work{}
 	}
 	text, tools := strings.CutSuffix(text, workTools)
-	at := parseTime(text)
+	at := atomicfile.ParseTime(text)
 	if at.After(reg.Now()) {
 		at = time.Time{}
 	}
@@ -241,7 +241,7 @@ func SeesTools(reg *Registry, sid string) error {
 }
 
 func setWork(reg *Registry, sid string, w Work) error {
-	text := timeText(w.at)
+	text := atomicfile.TimeText(w.at)
 	if w.Tools {
 		text += workTools
 	}

@@ -24,6 +24,8 @@ import (
 //
 // It removes a lock file by the rules of docs/inside/files.md, "Retention".
 const (
+	TidiedName = "tidied"
+
 	TidyEvery = 24 * time.Hour
 	tidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed
 	// tidyMost bounds how many sessions one run tidies, because for each it holds the registry's
@@ -44,12 +46,11 @@ type tidying struct {
 }
 
 // TidyDaily tidies the root unless that was done within the last day, and returns when to call it
-// again. The modification time of owed.LockName says when the root was last tidied, so other
-// processes know it, too.
+// again. The note TidiedName says when the root was last tidied, so other processes know it, too.
 func TidyDaily(ctx context.Context, reg *sessions.Registry) (again time.Time) {
 	now := reg.Now()
-	if info, err := reg.Dir().Stat(owed.LockName); err == nil && !info.ModTime().After(now) {
-		if next := info.ModTime().Add(TidyEvery); next.After(now) {
+	if last, err := reg.Dir().ReadTime(TidiedName); err == nil && !last.After(now) {
+		if next := last.Add(TidyEvery); next.After(now) {
 			return next
 		}
 	}
@@ -60,7 +61,7 @@ func TidyDaily(ctx context.Context, reg *sessions.Registry) (again time.Time) {
 	if more || err != nil {
 		return now.Add(tidyAgain)
 	}
-	if err := reg.Dir().Touch(owed.LockName, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := reg.Dir().WriteNote(TidiedName, atomicfile.TimeText(now)); err != nil {
 		reg.Log.Warn("the time of tidying was not recorded", "err", err)
 	}
 	return now.Add(TidyEvery)

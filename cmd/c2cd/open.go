@@ -35,7 +35,7 @@ func (c *call) openPage(ctx context.Context) error {
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
 	}
-	d, err := c.httpDaemon(false)
+	d, err := c.openHTTP(false)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (c *call) openPage(ctx context.Context) error {
 	if place, err := project.Find(c.getenv, c.cwd); err == nil {
 		dir = cmp.Or(place.Top(), dir)
 	}
-	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: dir, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
+	code, err := page.NewCode(d.Files, page.Who{Root: root, Dir: dir, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
 	if err != nil {
 		return fmt.Errorf("make a link: %w", err)
 	}
@@ -67,10 +67,7 @@ func (c *call) openPage(ctx context.Context) error {
 
 // running returns the address at which the daemon listens; an error if it does not run.
 func (d *httpDaemon) running() (at serve.At, err error) {
-	pid := 0
-	if d.Dir != nil {
-		pid, err = d.PID()
-	}
+	pid, err := d.PID()
 	if err == nil && pid != 0 {
 		at, err = serve.ReadAt(d.State)
 	}
