@@ -13,6 +13,7 @@ BESIDE ?=
 KILLS ?= 200
 ROUNDS ?= 50
 RINGS ?= 50
+TASKS ?= 1
 CLIENT ?=
 RACE ?= ./broker ./cmd/... ./hooks ./inbox ./internal/... ./mcp/... ./relay/... ./serve/... ./sessions/... ./wake/...
 FUZZTIME ?= 9s
@@ -51,8 +52,8 @@ bench: build ## the hot paths against limits of the same run, into docs/inside/p
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop
 	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE),-page docs/inside/performance.md) $(BIN)
 
-wording: ## how often a model refuses a peer's mail, RINGS=50 for each wording; CLIENT="claude -p" is your client with your environment
-	$(GO) run ./e2e/wording -rings $(RINGS) $(CLIENT)
+wording: ## how often a model refuses a peer's mail, RINGS=50 for each wording, and picks the right tool, TASKS=1 for each of 30 tasks; CLIENT="claude -p" is your client with your environment
+	$(GO) run ./e2e/wording -rings $(RINGS) -tasks $(TASKS) $(CLIENT)
 
 torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times, and 4000 bells, and relays; then every message looked for; BESIDE=dir: with an older version
 	$(GO) run ./e2e/torture -t $(T) $(if $(BESIDE),-beside $(BESIDE)) $(BIN)

@@ -330,6 +330,29 @@ func TestOneAnswerGoesThroughAfterSilence(t *testing.T) {
 	}
 }
 
+// The hooks of a session that is calm report no work. But its work frees a message that is held.
+func TestAHeldMessageEndsTheCalmOfItsReceiver(t *testing.T) {
+	t.Parallel()
+	w, all := guarded(t, 2, 2)
+	amber, birch := all[0], all[1]
+	r := w.says(birch, amber, mail.Message{})
+	r = w.says(amber, birch, mail.Message{InReplyTo: r.ID})
+	r = w.says(birch, amber, mail.Message{InReplyTo: r.ID})
+	w.works(birch)
+	if err := sessions.MarkCalm(w.Registry, birch.ID); err != nil || !sessions.IsCalm(w.Registry, birch.ID) {
+		t.Fatalf("it has worked, and is not calm: %v", err)
+	}
+	if err := sessions.MarkCalm(w.Registry, amber.ID); err != nil || sessions.IsCalm(w.Registry, amber.ID) {
+		t.Fatalf("it was handed mail, and is calm: %v", err)
+	}
+	if r = w.says(amber, birch, mail.Message{InReplyTo: r.ID}); !r.Held {
+		t.Errorf("receipt %+v", r)
+	}
+	if sessions.IsCalm(w.Registry, birch.ID) {
+		t.Error("its work would not be seen")
+	}
+}
+
 // When somebody works, what is held comes at once: what its sender writes then must not overtake
 // it.
 func TestWorkFreesWhatIsHeld(t *testing.T) {
@@ -410,8 +433,9 @@ func TestWorkOfTheFutureCountsForNothing(t *testing.T) {
 	if !r.Held {
 		t.Errorf("receipt %+v", r)
 	}
-	if at, _, err := w.Dir().TimeOf(workName(all[0].ID)); err != nil || at.After(w.clock) {
-		t.Errorf("the hook script would see no need to tell of work: %v, %v", at, err)
+	w.works(all[0])
+	if !sessions.WorkOf(w.Registry, all[0].ID).Since(w.clock) {
+		t.Error("it hides work that comes now")
 	}
 }
 

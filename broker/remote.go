@@ -38,10 +38,10 @@ var ErrNoProjectName = errors.New("this project has no remote, so other machines
 // ErrRelayStopped says that a person has stopped the relay. Therefore c2c does not start it.
 var ErrRelayStopped = errors.New("the relay was stopped")
 
-// "c2cd relay want" prints SaysStopped if a person has stopped the relay.
+// "c2cd daemon want" prints SaysStopped if a person has stopped the relay.
 const SaysStopped = "stopped\n"
 
-// WantTime is how long "c2cd relay want" waits for a relay that starts: less than its caller waits.
+// WantTime is how long "c2cd daemon want" waits for a daemon that starts: less than its caller waits.
 const WantTime = proc.MaxTime - time.Second
 
 // hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list
@@ -62,14 +62,15 @@ func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	}
 }
 
-// wantRelay runs the program c2cd, which is beside this program. c2cd starts the relay, unless the
-// relay runs or a person has stopped it.
-func wantRelay() error {
+// wantDaemon runs the program c2cd, which is beside this program. If the daemon does not run, c2cd
+// starts it with the parts that are on. If a machine is paired, the relay is one of them, unless a
+// person has stopped it.
+func wantDaemon() error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	said, err := proc.Run(filepath.Join(filepath.Dir(self), "c2cd"), "/", nil, "relay", "want")
+	said, err := proc.Run(filepath.Join(filepath.Dir(self), "c2cd"), "/", nil, "daemon", "want")
 	if err == nil && said == SaysStopped {
 		return ErrRelayStopped
 	}
@@ -108,9 +109,23 @@ func (cfg Config) checkHost(sid string) error {
 // machines do not know the project.
 func CheckHost(b *Broker, host string) error { return b.cfg.checkHost(sessions.HostPrefix + host) }
 
+// StartDaemon starts the daemon if a part of it is on; otherwise it does the same as StartRelay. A
+// process that checks the deadlines of a root calls it now and then, so that the daemon runs after a
+// kill, or a boot of this machine.
+func StartDaemon(b *Broker) error {
+	if b.cfg.WantRelay == nil {
+		return nil
+	}
+	state, _ := project.StateDir(b.cfg.Getenv)
+	if _, err := os.Stat(filepath.Join(state, "daemon", "parts.json")); err != nil { // it is there if a part is on
+		return StartRelay(b)
+	}
+	return b.cfg.WantRelay()
+}
+
 // StartRelay starts the relay if a machine is paired and no relay runs for this root. Call it after
-// a post to members on other machines, and when the deadlines of the root are checked: so the relay
-// also runs after a boot of this machine, although nobody sends. Errors: ErrRelayStopped.
+// a post to members on other machines, and when a command checks the deadlines of the root: so the
+// relay also runs after a boot of this machine, although nobody sends. Errors: ErrRelayStopped.
 func StartRelay(b *Broker) error {
 	names, err := b.cfg.paired()
 	if err != nil || len(names) == 0 || b.cfg.WantRelay == nil {

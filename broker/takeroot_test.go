@@ -580,9 +580,11 @@ func TestTheLaterAnswerOfASessionInBothRootsCounts(t *testing.T) {
 			if (b == p.from) == (older == "old root") {
 				at = later.Add(-time.Hour)
 			}
-			path := filepath.Join(b, sessions.AnsweredName("both"))
-			write(t, path, "")
-			if err := os.Chtimes(path, at, at); err != nil {
+			reg := p.into.Registry
+			if b == p.from {
+				reg = from.Registry
+			}
+			if err := errors.Join(sessions.ExpectAnswers(reg, "both"), sessions.SawAnswer(reg, "both", at)); err != nil {
 				t.Fatal(err)
 			}
 		}

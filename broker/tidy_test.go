@@ -11,6 +11,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -32,7 +33,7 @@ func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 func (w *world) tidied() {
 	w.t.Helper()
 	defer w.keeping()()
-	if err := w.Dir().Touch(owed.LockName, w.clock.Add(-2*moves.TidyEvery)); err != nil {
+	if err := w.Dir().WriteNote(moves.TidiedName, atomicfile.TimeText(w.clock.Add(-2*moves.TidyEvery))); err != nil {
 		w.t.Fatal(err)
 	}
 	moves.TidyDaily(w.t.Context(), w.Registry)
@@ -183,7 +184,7 @@ func TestARootIsTidiedOnceADay(t *testing.T) {
 	t.Parallel()
 	w, birch := unused(t, 31)
 	defer w.keeping()()
-	if err := w.Dir().Touch(owed.LockName, w.clock.Add(-time.Hour)); err != nil {
+	if err := w.Dir().WriteNote(moves.TidiedName, atomicfile.TimeText(w.clock.Add(-time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	if again := moves.TidyDaily(t.Context(), w.Registry); !again.Equal(w.clock.Add(moves.TidyEvery - time.Hour)) {
@@ -197,7 +198,7 @@ func TestARootIsTidiedOnceADay(t *testing.T) {
 	if got := w.filesOf(birch.ID); strings.Contains(got, "ID.inbox.lock") {
 		t.Errorf("a day later it was not tidied: %s", got)
 	}
-	if info, err := w.Dir().Stat(owed.LockName); err != nil || !info.ModTime().Equal(w.clock) {
-		t.Errorf("the next one does not know: %v, %v", info.ModTime(), err)
+	if at, err := w.Dir().ReadTime(moves.TidiedName); err != nil || !at.Equal(w.clock) {
+		t.Errorf("the next one does not know: %v, %v", at, err)
 	}
 }

@@ -64,7 +64,7 @@ func (y *year) age() {
 		if !d.IsDir() {
 			bytes += info.Size()
 		}
-		if at := info.ModTime(); at.After(y.begun) && at.Before(y.begun.Add(24*time.Hour)) {
+		if at := info.ModTime(); info.Mode()&fs.ModeSymlink == 0 && at.After(y.begun) && at.Before(y.begun.Add(24*time.Hour)) {
 			return os.Chtimes(path, y.clock, y.clock)
 		}
 		return nil

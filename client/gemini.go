@@ -49,7 +49,7 @@ func geminiGuide() Guide {
 		Quirks: []string{
 			"In a folder that is not trusted, Gemini CLI runs neither the server nor the hooks of c2c. Then only `c2c start` announces mail, with a line that tells the model to run `c2c poll-inbox`.",
 			"Gemini CLI does not report that its person has answered a dialog: the session is `waiting` until the tool in question has ended, or until the next prompt.",
-			"After Esc while the model answers, and after a request that fails, Gemini CLI forgets the whole turn, together with the mail that came in it. Mail that a hook brought is then `queued` again, and comes once more with the next prompt. For mail that `poll_inbox` brought, the model is told to call `history`.",
+			"After Esc while the model answers, and after a request that fails, Gemini CLI forgets the whole turn, together with the mail that came in it. Mail that a hook brought is then `queued` again, and comes once more with the next prompt. For mail that `poll_inbox` brought, the model is told to `look` at its `history`.",
 			"Without `c2c start` only `c2c poll-inbox --wait --check` in the background wakes the session, and only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them, because with them the output of any background command counts as words of the person.",
 		},
 	}

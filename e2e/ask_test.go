@@ -27,7 +27,7 @@ func replies(c lab.Client, question, answer string, hold <-chan struct{}) func(*
 		}
 		answered = true
 		id := ids[len(ids)-1][1]
-		return lab.CallMCP(c, "c2c", "reply", map[string]any{"message_id": id[len(id)-8:], "content": answer}).After(hold), true
+		return lab.CallMCP(c, "c2c", "send", map[string]any{"in_reply_to": id[len(id)-8:], "content": answer}).After(hold), true
 	}
 }
 

@@ -96,7 +96,7 @@ func startsAsAmber(l *lab.Lab, model *lab.Model, is link) (p *lab.Proc) {
 // readsMail is what a model answers that reads its mail and does nothing else.
 func readsMail(c lab.Client, r *lab.Request) lab.Reply {
 	switch last := r.Last(); {
-	case len(r.Find("take your name")) > 0 && !called(r, "register"):
+	case len(r.Find("take your name")) > 0 && !called(r, "me"):
 		return register(c, "amber")
 	case last.Role == "user" && strings.Contains(last.Text, "message_pending") && len(burstIn(last.Text)) == 0:
 		return lab.CallMCP(c, "c2c", "poll_inbox", map[string]any{})

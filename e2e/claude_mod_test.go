@@ -201,7 +201,7 @@ func TestMailArrivesInAClaudeOlderThanMods(t *testing.T) {
 			done := make(chan struct{})
 			model.Script(register(lab.Claude, "amber"), bash("true").After(done), lab.Say("Finished."))
 			p.Command("prompt-one") // it takes an Enter right behind a paste for a part of that
-			model.WaitText("registered amber")
+			model.WaitText(`"alias":"amber"`)
 			l.Run("sh", "-c", sendAs("birch", "amber", "working"))
 			close(done)
 			model.WaitText("word-working")

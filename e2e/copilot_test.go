@@ -30,7 +30,7 @@ func copilotMail(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model) {
 func copilotAt(t *testing.T, settings map[string]any, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := copilotMail(t, settings)
-	model.Script(copilotTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
+	model.Script(copilotTool("me", map[string]any{"alias": "amber"}), lab.Say("Registered."))
 	p := l.CopilotTUI(model, args...)
 	p.Submit("prompt-one")
 	p.WaitShown("Registered.")
@@ -97,12 +97,12 @@ func TestMailLeavesTheCommandsOfCopilotAlone(t *testing.T) {
 func TestEachSessionOfCopilotHasOneMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := copilotAt(t, nil)
-	model.Script(copilotBash(c2c()+" whoami"), copilotTool("whoami", map[string]any{}), lab.Say("Known."))
+	model.Script(copilotBash(c2c()+" whoami"), copilotTool("me", map[string]any{}), lab.Say("Known."))
 	p.Submit("prompt-two")
 	p.WaitShown("Known.")
 	answersAreAmbers(t, model, 2)
 	clears(p, "/clear", "Known.", "? help")
-	model.Script(copilotTool("register", map[string]any{"alias": "coral"}), lab.Say("Registered coral."))
+	model.Script(copilotTool("me", map[string]any{"alias": "coral"}), lab.Say("Registered coral."))
 	p.Submit("prompt-three")
 	p.WaitShown("Registered coral.")
 	wantMailboxes(t, l, lab.Copilot, 2)
@@ -153,7 +153,7 @@ func aSubagentOfCopilotHasNoMail(t *testing.T, settings map[string]any, read str
 	t.Helper()
 	l, model, p := copilotAt(t, settings)
 	left := inside(model, "prompt-one", copilotBash(sendAs("birch", "amber", "meanwhile")),
-		copilotTool("whoami", map[string]any{}), lab.Say("Subagent says done."))
+		copilotTool("me", map[string]any{}), lab.Say("Subagent says done."))
 	model.Script(lab.Call("task", map[string]any{"description": "work", "name": "worker", "prompt": "prompt-of-the-subagent", "agent_type": "general-purpose", "mode": "sync"}), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Finished.")

@@ -35,7 +35,7 @@ func geminiAt(t *testing.T, settings map[string]any, args ...string) (*lab.Lab, 
 }
 
 func geminiRegisters(l *lab.Lab, model *lab.Model, alias string, args ...string) *lab.Proc {
-	model.Script(geminiTool("register", map[string]any{"alias": alias}), lab.Say("Registered "+alias+"."))
+	model.Script(geminiTool("me", map[string]any{"alias": alias}), lab.Say("Registered "+alias+"."))
 	p := l.GeminiTUI(model, args...)
 	p.Submit("prompt-of-" + alias)
 	p.WaitShown("Registered " + alias + ".")
@@ -112,7 +112,7 @@ func TestAWindowOfGeminiHasOneMailbox(t *testing.T) {
 	l, model, p := geminiAt(t, nil)
 	whoSays := func(prompt string) {
 		t.Helper()
-		model.Script(geminiShell(c2c()+" whoami"), geminiTool("whoami", map[string]any{}), lab.Say("Known: "+prompt))
+		model.Script(geminiShell(c2c()+" whoami"), geminiTool("me", map[string]any{}), lab.Say("Known: "+prompt))
 		p.Submit(prompt)
 		p.WaitShown("Known: " + prompt)
 		answersAreAmbers(t, model, 2)
@@ -151,7 +151,7 @@ func TestTwoGeminisInOneProjectHaveTwoMailboxes(t *testing.T) {
 func TestASubagentOfGeminiHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := geminiAt(t, nil)
-	left := inside(model, "prompt-of-amber", geminiTool("whoami", map[string]any{}),
+	left := inside(model, "prompt-of-amber", geminiTool("me", map[string]any{}),
 		geminiShell(sendAs("birch", "amber", "meanwhile")), geminiShell("true"),
 		lab.Call("complete_task", map[string]any{"result": map[string]any{"response": "The subagent is done."}}))
 	model.Script(lab.Call("invoke_agent", map[string]any{"agent_name": "generalist", "prompt": "prompt-of-the-subagent"}),
@@ -258,7 +258,7 @@ func TestALongMessageReachesGeminiInParts(t *testing.T) {
 	t.Parallel()
 	l, model := geminiMail(t, nil)
 	all := letters(100_000)
-	model.Script(geminiTool("register", map[string]any{"alias": "amber"}), geminiShell(sendLetters(l, "amber", all)))
+	model.Script(geminiTool("me", map[string]any{"alias": "amber"}), geminiShell(sendLetters(l, "amber", all)))
 	for range 6 {
 		model.Script(geminiTool("poll_inbox", map[string]any{}))
 	}
@@ -278,7 +278,7 @@ func TestGeminiPassesOnAToolAnswerOf38000Bytes(t *testing.T) {
 func TestGeminisShellShowsWhatItReads(t *testing.T) {
 	t.Parallel()
 	l, model := geminiMail(t, map[string]any{"hooksConfig": map[string]any{"enabled": false}})
-	polledInShell(t, l, model, "amber", 18_000, []lab.Reply{geminiTool("register", map[string]any{"alias": "amber"})}, geminiShell,
+	polledInShell(t, l, model, "amber", 18_000, []lab.Reply{geminiTool("me", map[string]any{"alias": "amber"})}, geminiShell,
 		func() { l.GeminiPrompt(model, "please read").Wait() })
 }
 

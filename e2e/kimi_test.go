@@ -41,7 +41,7 @@ func kimiAt(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 }
 
 func kimiRegisters(l *lab.Lab, model *lab.Model, alias string) *lab.Proc {
-	model.Script(kimiTool("register", map[string]any{"alias": alias}), lab.Say("Registered "+alias+"."))
+	model.Script(kimiTool("me", map[string]any{"alias": alias}), lab.Say("Registered "+alias+"."))
 	p := l.KimiTUI()
 	p.Submit("prompt-of-" + alias)
 	p.WaitShown("Registered " + alias + ".")
@@ -111,7 +111,7 @@ func TestAWindowOfKimiHasOneMailbox(t *testing.T) {
 	l, model, p := kimiAt(t)
 	whoSays := func(prompt string) {
 		t.Helper()
-		model.Script(kimiBash(c2c()+" whoami"), kimiTool("whoami", map[string]any{}), lab.Say("Known: "+prompt))
+		model.Script(kimiBash(c2c()+" whoami"), kimiTool("me", map[string]any{}), lab.Say("Known: "+prompt))
 		p.Submit(prompt)
 		p.WaitShown("Known: " + prompt)
 		answersAreAmbers(t, model, 2)
@@ -149,7 +149,7 @@ func TestASubagentOfKimiHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	for _, background := range []bool{false, true} {
 		l, model, p := kimiAt(t)
-		left := inside(model, "prompt-of-amber", kimiTool("whoami", map[string]any{}), kimiBash(sendAs("birch", "amber", "meanwhile")),
+		left := inside(model, "prompt-of-amber", kimiTool("me", map[string]any{}), kimiBash(sendAs("birch", "amber", "meanwhile")),
 			lab.Say("The subagent is done and says so at some length, so that nobody asks it for more."))
 		model.Script(kimiAgent("prompt-of-the-subagent", background), lab.Say("Finished."), lab.Say("Answered."), lab.Say("Answered."))
 		p.Submit("prompt-two")
@@ -218,7 +218,7 @@ func TestALongMessageReachesKimiInParts(t *testing.T) {
 	t.Parallel()
 	l, model := kimiMail(t)
 	all := letters(100_000)
-	model.Script(kimiTool("register", map[string]any{"alias": "amber"}), kimiBash(sendLetters(l, "amber", all)))
+	model.Script(kimiTool("me", map[string]any{"alias": "amber"}), kimiBash(sendLetters(l, "amber", all)))
 	for range 6 {
 		model.Script(kimiTool("poll_inbox", map[string]any{}))
 	}
@@ -238,7 +238,7 @@ func TestKimiPassesOnAToolAnswerOf45000Bytes(t *testing.T) {
 func TestKimisShellShowsWhatItReads(t *testing.T) {
 	t.Parallel()
 	l, model := kimiMail(t)
-	polledInShell(t, l, model, "amber", 60_000, []lab.Reply{kimiTool("register", map[string]any{"alias": "amber"})}, kimiBash,
+	polledInShell(t, l, model, "amber", 60_000, []lab.Reply{kimiTool("me", map[string]any{"alias": "amber"})}, kimiBash,
 		func() { l.KimiPrompt("please read").Wait() })
 }
 

@@ -65,8 +65,8 @@ func kimiSession(l *lab.Lab, model *lab.Model, ask func(string, map[string]any) 
 func TestIdleSessionsOfKimiWebAreWoken(t *testing.T) {
 	t.Parallel()
 	l, model, ask := kimiWeb(t)
-	kimiSession(l, model, ask, "prompt-of-amber", kimiTool("register", map[string]any{"alias": "amber"}))
-	kimiSession(l, model, ask, "prompt-of-the-other", kimiTool("whoami", map[string]any{}))
+	kimiSession(l, model, ask, "prompt-of-amber", kimiTool("me", map[string]any{"alias": "amber"}))
+	kimiSession(l, model, ask, "prompt-of-the-other", kimiTool("me", map[string]any{}))
 	var others []string
 	for _, line := range lines(l.Run(c2c(), "list", "--all")) {
 		if strings.Contains(line, "kimi") && !strings.HasPrefix(line, "amber") {
@@ -93,7 +93,7 @@ func TestIdleSessionsOfKimiWebAreWoken(t *testing.T) {
 func TestASessionThatAWindowHasOpenIsNotWokenOverItsServer(t *testing.T) {
 	t.Parallel()
 	l, model, ask := kimiWeb(t)
-	id := kimiSession(l, model, ask, "prompt-one", kimiTool("register", map[string]any{"alias": "amber"}))
+	id := kimiSession(l, model, ask, "prompt-one", kimiTool("me", map[string]any{"alias": "amber"}))
 	p := l.KimiTUI("--session", id)
 	l.WaitFile(".c2c/repos/*/broker/registry.json", fmt.Sprintf(`"pid":%d,`, p.Pid()))
 	model.Script(lab.Say("Seen."))

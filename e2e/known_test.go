@@ -25,7 +25,7 @@ func TestASenderIsKnownByItsProcessOrOnlyClaims(t *testing.T) {
 	l.Run(c2c(), "install", "opencode")
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
 	p := claudeAt(t, l, claude, "--permission-mode", "default")
-	opencode.Script(opencodeTool("register", map[string]any{"alias": "coral"}), lab.Say("Registered."))
+	opencode.Script(opencodeTool("me", map[string]any{"alias": "coral"}), lab.Say("Registered."))
 	q := l.OpenCodeTUI()
 	q.Submit("prompt-one")
 	q.WaitShown("Registered.")
@@ -33,7 +33,7 @@ func TestASenderIsKnownByItsProcessOrOnlyClaims(t *testing.T) {
 	seen := func(model *lab.Model, from, by, word string) {
 		t.Helper()
 		item := once(t, model.WaitText("word-"+word), "word-"+word)
-		if want := fmt.Sprintf(`from="%s" by="%s" id="id-%s"`, from, by, word); !strings.Contains(item.Text, want) || strings.Contains(item.Text, mail.PrefaceStart) && !strings.Contains(item.Text, `Where by="`+by+`" stands`) {
+		if want := fmt.Sprintf(`from="%s" by="%s" id="id-%s"`, from, by, word); !strings.Contains(item.Text, want) || strings.Contains(item.Text, mail.PrefaceStart) && !strings.Contains(item.Text, `by="`+by+`": `) {
 			t.Errorf("the model sees %+v, want %s", item, want)
 		}
 		if got := status(l, "id-"+word); !strings.Contains(got, "\n  "+by+": ") {

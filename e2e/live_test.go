@@ -18,7 +18,7 @@ func sendAs(from, to, word string) string {
 
 // register has the client's model take an alias by tool.
 func register(c lab.Client, alias string) lab.Reply {
-	return lab.CallMCP(c, "c2c", "register", map[string]any{"alias": alias})
+	return lab.CallMCP(c, "c2c", "me", map[string]any{"alias": alias})
 }
 
 func toolSend(c lab.Client, to, body, id string) lab.Reply {
@@ -26,11 +26,11 @@ func toolSend(c lab.Client, to, body, id string) lab.Reply {
 }
 
 func toolStatus(c lab.Client, id string) lab.Reply {
-	return lab.CallMCP(c, "c2c", "message_status", map[string]any{"message_id": id})
+	return lab.CallMCP(c, "c2c", "look", map[string]any{"at": "status", "of": id})
 }
 
 func whoami(c lab.Client) lab.Reply {
-	return lab.CallMCP(c, "c2c", "whoami", map[string]any{})
+	return lab.CallMCP(c, "c2c", "me", map[string]any{})
 }
 
 // onlyOnce fails unless text, once seen, stays in the conversation exactly one time and in role.

@@ -130,12 +130,12 @@ func TestClaudeAndCodexWriteToEachOther(t *testing.T) {
 	l.TrustCodexHooks()
 
 	// Codex takes an alias, and goes; Claude writes to it, and goes; each reads in a later process.
-	codex.Script(lab.CallMCP(lab.Codex, "c2c", "register", map[string]any{"alias": "cody"}), lab.Say("Registered."))
+	codex.Script(lab.CallMCP(lab.Codex, "c2c", "me", map[string]any{"alias": "cody"}), lab.Say("Registered."))
 	l.CodexExec("please register").Wait()
 	thread := codex.Wait(0).CodexThread()
 
 	claude.Script(
-		lab.CallMCP(lab.Claude, "c2c", "register", map[string]any{"alias": "claudia"}),
+		lab.CallMCP(lab.Claude, "c2c", "me", map[string]any{"alias": "claudia"}),
 		lab.CallMCP(lab.Claude, "c2c", "send", map[string]any{"to_alias": "cody", "content": "word-from-claude", "message_id": "m-1"}),
 		lab.Say("Sent."))
 	p := l.Claude(claude, "-p", "--allowedTools=mcp__c2c", "please write")
@@ -145,7 +145,7 @@ func TestClaudeAndCodexWriteToEachOther(t *testing.T) {
 	codex.Script(
 		lab.CallMCP(lab.Codex, "c2c", "poll_inbox", map[string]any{}),
 		lab.CallMCP(lab.Codex, "c2c", "send", map[string]any{"to_alias": "claudia", "content": "word-from-codex", "message_id": "m-2"}),
-		lab.CallMCP(lab.Codex, "c2c", "message_status", map[string]any{"message_id": "m-1"}),
+		lab.CallMCP(lab.Codex, "c2c", "look", map[string]any{"at": "status", "of": "m-1"}),
 		lab.Say("Answered."))
 	l.CodexExec("resume", thread, "please answer").Wait()
 	once(t, codex.Wait(3), "word-from-claude")

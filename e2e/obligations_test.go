@@ -16,7 +16,7 @@ import (
 func TestAnIdleClaudeIsRemindedOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)
-	model.Script(lab.Say("Read it."), lab.CallMCP(lab.Claude, "c2c", "reply", map[string]any{"message_id": "q-1", "content": "word-8080"}), lab.Say("Answered."))
+	model.Script(lab.Say("Read it."), lab.CallMCP(lab.Claude, "c2c", "send", map[string]any{"in_reply_to": "q-1", "content": "word-8080"}), lab.Say("Answered."))
 	l.Run(c2c(), "send", "--session-id", "birch", "amber", "word-which port", "--kind", "question", "--answer-by", "10s", "--id", "q-1")
 	once(t, model.WaitText("word-which port"), "word-which port")
 	const reminder = "waits for your answer to its question q-1"

@@ -35,7 +35,7 @@ func opencodeLab(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model) {
 func opencodeAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := opencodeLab(t, settings)
-	model.Script(opencodeTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
+	model.Script(opencodeTool("me", map[string]any{"alias": "amber"}), lab.Say("Registered."))
 	p := l.OpenCodeTUI()
 	p.Submit("prompt-one")
 	p.WaitShown("Registered.")
@@ -147,7 +147,7 @@ func TestMailAndAPromptThatComeAtOnceAreBothAnswered(t *testing.T) {
 	t.Parallel()
 	l, model := opencodeLab(t, nil)
 	l.Write(".config/opencode/plugins/a.ts", slowPlugin)
-	model.Script(opencodeTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
+	model.Script(opencodeTool("me", map[string]any{"alias": "amber"}), lab.Say("Registered."))
 	p := l.OpenCodeTUI()
 	p.Submit("prompt-one")
 	p.WaitShown("Registered.")
@@ -199,12 +199,12 @@ func TestACallThatOpenCodeCancelsAfterwardsHandsOverOnce(t *testing.T) {
 func TestEachSessionOfOpenCodeHasOneMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
-	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " whoami", "description": "who"}), opencodeTool("whoami", map[string]any{}), lab.Say("Known."))
+	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " whoami", "description": "who"}), opencodeTool("me", map[string]any{}), lab.Say("Known."))
 	p.Submit("prompt-two")
 	p.WaitShown("Known.")
 	answersAreAmbers(t, model, 2)
 	clears(p, "/new", "Known.", "Ask anything")
-	model.Script(opencodeTool("register", map[string]any{"alias": "coral"}),
+	model.Script(opencodeTool("me", map[string]any{"alias": "coral"}),
 		lab.Call("bash", map[string]any{"command": c2c() + " whoami", "description": "who"}), lab.Say("Registered coral."))
 	p.Submit("prompt-three")
 	p.WaitShown("Registered coral.")
@@ -234,7 +234,7 @@ func TestASubagentOfOpenCodeHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
 	left := inside(model, "prompt-one", lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}),
-		opencodeTool("whoami", map[string]any{}), lab.Say("Subagent says done."))
+		opencodeTool("me", map[string]any{}), lab.Say("Subagent says done."))
 	model.Script(lab.Call("task", map[string]any{"description": "work", "prompt": "prompt-of-the-subagent", "subagent_type": "general"}), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Finished.")
@@ -369,7 +369,7 @@ func TestOpenCodeHasItsMailOnceHoweverManyPluginsRun(t *testing.T) {
 	l.Run(c2c(), "install", "opencode", "--project")
 	l.WriteProject(".opencode/c2c-plugin.json", `{"session_id":"birch","alias":"amber","broker_root":"/nowhere"}`)
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	model.Script(opencodeTool("whoami", map[string]any{}), lab.Say("Known."))
+	model.Script(opencodeTool("me", map[string]any{}), lab.Say("Known."))
 	p := l.OpenCodeTUI("--port", "0")
 	p.Submit("prompt-one")
 	p.WaitShown("Known.")
@@ -427,7 +427,7 @@ func TestTwoOpenCodesInOneProjectHaveTwoMailboxes(t *testing.T) {
 func TestOpenCodeRunTakesItsMailAndEnds(t *testing.T) {
 	t.Parallel()
 	l, model := opencodeLab(t, nil)
-	model.Script(opencodeTool("register", map[string]any{"alias": "amber"}),
+	model.Script(opencodeTool("me", map[string]any{"alias": "amber"}),
 		lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}),
 		opencodeHas("meanwhile"), lab.Say("Finished."))
 	l.OpenCodeRun("prompt-one").Wait()

@@ -117,7 +117,7 @@ func TestCodexReadsALongMessageInParts(t *testing.T) {
 			l.Run(c2c(), "install", "codex")
 			l.TrustCodexHooks()
 			all := letters(30_000)
-			model.Script(lab.CallMCP(lab.Codex, "c2c", "register", map[string]any{"alias": "cody"}), shell(sendLetters(l, "cody", all)))
+			model.Script(lab.CallMCP(lab.Codex, "c2c", "me", map[string]any{"alias": "cody"}), shell(sendLetters(l, "cody", all)))
 			for range 6 {
 				model.Script(lab.CallMCP(lab.Codex, "c2c", "poll_inbox", map[string]any{}))
 			}
@@ -207,7 +207,7 @@ func TestCodexShellShowsWhatItReads(t *testing.T) {
 	l.SeedCodex(model, "")
 	l.Write(".codex/config.toml", strings.Replace(l.Read(".codex/config.toml"), "gpt-5.2-codex", "nobody-knows-1", 1))
 	l.Run(c2c(), "install", "codex")
-	polledInShell(t, l, model, "cody", 12_000, []lab.Reply{lab.CallMCP(lab.Codex, "c2c", "register", map[string]any{"alias": "cody"})}, shell,
+	polledInShell(t, l, model, "cody", 12_000, []lab.Reply{lab.CallMCP(lab.Codex, "c2c", "me", map[string]any{"alias": "cody"})}, shell,
 		func() { l.CodexExec("please read").Wait() })
 }
 

@@ -57,7 +57,7 @@ func TestClaudeHasMailByThePluginOnce(t *testing.T) {
 			t.Errorf("install beside the plugin: %s", out)
 		}
 		sent := make(chan struct{})
-		model.Script(lab.CallMCP(lab.Claude, server, "register", map[string]any{"alias": "amber"}),
+		model.Script(lab.CallMCP(lab.Claude, server, "me", map[string]any{"alias": "amber"}),
 			lab.Say("Registered.").After(sent), lab.Say("Answered."))
 		p := l.ClaudeTUI(model)
 		p.Submit("prompt-one")

@@ -35,7 +35,7 @@ func qwenMail(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model) {
 func qwenAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := qwenMail(t, settings)
-	model.Script(qwenTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
+	model.Script(qwenTool("me", map[string]any{"alias": "amber"}), lab.Say("Registered."))
 	p := l.QwenTUI(model)
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
@@ -72,7 +72,7 @@ func TestIdleQwenIsWoken(t *testing.T) {
 	t.Parallel()
 	l, model, p := qwenAt(t, nil)
 	wakes(t, l, model, p, func() { hooksSayIdle(l, "amber") }, "amber", "user", "read by socket")
-	if item := once(t, model.WaitText("word-wake-0\n"), "word-wake-0\n"); !strings.Contains(item.Text, "Answer with the reply tool of c2c") {
+	if item := once(t, model.WaitText("word-wake-0\n"), "word-wake-0\n"); !strings.Contains(item.Text, "Answer with c2c's tool send") {
 		t.Errorf("the model does not read how to answer: %q", item.Text)
 	}
 	wantRings(t, l, 5)
@@ -146,7 +146,7 @@ func TestAWindowOfQwenHasOneMailbox(t *testing.T) {
 	l, model, p := qwenAt(t, nil)
 	whoSays := func(prompt string) {
 		t.Helper()
-		model.Script(qwenShell(c2c()+" whoami"), qwenTool("whoami", map[string]any{}), lab.Say("Known: "+prompt))
+		model.Script(qwenShell(c2c()+" whoami"), qwenTool("me", map[string]any{}), lab.Say("Known: "+prompt))
 		p.Submit(prompt)
 		p.WaitScreen(0, "Known: "+prompt)
 		answersAreAmbers(t, model, 2)
@@ -181,7 +181,7 @@ func TestASubagentOfQwenHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := qwenAt(t, nil)
 	left := inside(model, "prompt-one", qwenShell(sendAs("birch", "amber", "meanwhile")), qwenShell("true"),
-		qwenTool("whoami", map[string]any{}), lab.Say("Subagent says done."))
+		qwenTool("me", map[string]any{}), lab.Say("Subagent says done."))
 	model.Script(lab.Call("agent", map[string]any{"description": "work", "prompt": "prompt-of-the-subagent", "subagent_type": "general-purpose", "run_in_background": false}),
 		lab.Say("Finished."))
 	p.Submit("prompt-two")
@@ -335,7 +335,7 @@ func TestUninstallRestoresQwen(t *testing.T) {
 func TestQwenPromptTakesItsMailAndEnds(t *testing.T) {
 	t.Parallel()
 	l, model := qwenMail(t, nil)
-	model.Script(qwenTool("register", map[string]any{"alias": "amber"}),
+	model.Script(qwenTool("me", map[string]any{"alias": "amber"}),
 		qwenShell(sendAs("birch", "amber", "meanwhile")), qwenShell("true"), lab.Say("Finished."))
 	l.QwenPrompt(model, "prompt-one").Wait()
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")

@@ -123,7 +123,7 @@ func passOn(c lab.Client, next string, first bool, ready <-chan struct{}) func(*
 		id, body, arrived := read(r)
 		sent := called(r, "send")
 		switch {
-		case !called(r, "register"):
+		case !called(r, "me"):
 			return register(c, "at-"+string(c)), true
 		case first && arrived:
 			return lab.Say("The ring is closed."), true

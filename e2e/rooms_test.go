@@ -35,7 +35,7 @@ func roomLab(t *testing.T, env map[string]string, all []link, answer func(i int)
 	for i, is := range all {
 		then := answer(i)
 		models[i].Answer(func(r *lab.Request) (lab.Reply, bool) {
-			if !called(r, "register") {
+			if !called(r, "me") {
 				return register(is.client, memberOf(is)), true
 			}
 			return then(r)
@@ -93,7 +93,7 @@ func TestARoomWakesOnlyWhomAPostNames(t *testing.T) {
 			once(t, seen, "new posts in your rooms") // a developer's message, which may have no post
 		}
 		if slices.Contains([]lab.Client{lab.Claude, lab.OpenCode, lab.Copilot}, is.client) {
-			if text := fmt.Sprint(seen.Items); !strings.Contains(text, "ambient-100") || !strings.Contains(text, " more: room_history") {
+			if text := fmt.Sprint(seen.Items); !strings.Contains(text, "ambient-100") || !strings.Contains(text, " more: look posts") {
 				t.Errorf("%s has no digest beside it: %.3000s", is.client, text)
 			}
 		}

@@ -110,7 +110,7 @@ func TestAGeminiInTheShellOfClaudeDoesNotGetItsMail(t *testing.T) {
 	p := l.Terminal(append(l.ClaudeEnv(model), "GOOGLE_GEMINI_BASE_URL="+inner.URL, "GEMINI_API_KEY=lab-key"),
 		c2c(), "start", "--alias", "amber", "claude", "--", "--permission-mode", "default", "--allowedTools=Bash")
 	p.WaitScreen(0, "? for shortcuts")
-	inner.Script(geminiTool("poll_inbox", nil), geminiTool("whoami", nil), lab.Say("Inner is done."))
+	inner.Script(geminiTool("poll_inbox", nil), geminiTool("me", nil), lab.Say("Inner is done."))
 	model.Script(lab.Call("Bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile") + "; gemini --yolo -p prompt-inner", "description": "run it"}), lab.Say("Outer is done."))
 	p.Submit("prompt-one")
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")

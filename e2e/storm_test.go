@@ -14,7 +14,7 @@ var ball = regexp.MustCompile(`ball-\d+-of-(\w+)`)
 // player is a model that answers each message with another one, for ever.
 func player(c lab.Client, alias, peer string) func(*lab.Request) (lab.Reply, bool) {
 	return func(r *lab.Request) (lab.Reply, bool) {
-		if !called(r, "register") {
+		if !called(r, "me") {
 			return register(c, alias), true
 		}
 		had, sent := map[string]bool{}, 0
@@ -101,10 +101,10 @@ func TestAClaudeThatOnlyAnswersHasNotWorked(t *testing.T) {
 		model.WaitText("word-" + word)
 		p.WaitScreen(0, "Said "+word)
 		claudeIdle(l, model)
-		return l.Run("sh", "-c", "stat -c '%s %.9Y' ~/.c2c/repos/*/broker/*.work")
+		return l.Run("sh", "-c", "readlink ~/.c2c/repos/*/broker/*.work")
 	}
 	began := turn("begin", bash("true"))
-	if !strings.HasPrefix(began, "1 ") {
+	if !strings.HasSuffix(strings.TrimSpace(began), " t") {
 		t.Errorf("the client tells of its tools: %s", began)
 	}
 	answered := turn("answer", lab.CallMCP(lab.Claude, "c2c", "send", map[string]any{"to_alias": "birch", "content": "thanks"}))
@@ -118,7 +118,7 @@ func TestAClaudeThatOnlyAnswersHasNotWorked(t *testing.T) {
 	model.Script(lab.Say("Hello."))
 	p.Submit("go on yourself")
 	p.WaitScreen(0, "Hello.")
-	if after := l.Run("sh", "-c", "stat -c '%s %.9Y' ~/.c2c/repos/*/broker/*.work"); after == prompted {
+	if after := l.Run("sh", "-c", "readlink ~/.c2c/repos/*/broker/*.work"); after == prompted {
 		t.Errorf("a person's prompt is no work: %s", after)
 	}
 }

@@ -46,7 +46,7 @@ func TestCurlBeginsATurnOfAnIdleClaude(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)
 	ci := outsideOf(t, l)
-	model.Script(lab.CallMCP(lab.Claude, "c2c", "reply", map[string]any{"message_id": "build-7", "content": "word-fixed"}), lab.Say("Woken."))
+	model.Script(lab.CallMCP(lab.Claude, "c2c", "send", map[string]any{"in_reply_to": "build-7", "content": "word-fixed"}), lab.Say("Woken."))
 	if out := ci.curl("/in/amber", `{"text":"word-build failed on main","chat_id":"42","message_id":"build-7"}`); !strings.Contains(out, `"queued":true`) {
 		t.Fatalf("curl: %s", out)
 	}

@@ -37,7 +37,7 @@ func TestTheExperimentOnWordingsTellsWhatARealClientRefuses(t *testing.T) {
 	})
 	wording := filepath.Join(os.Getenv("C2C_E2E_BIN"), "wording")
 	l.Setenv("PATH", l.Path(lab.Claude))
-	out := l.Run(wording, "-rings", "3", "-parallel", "1", "-wordings", "process,claimed", "claude", "-p")
+	out := l.Run(wording, "-rings", "3", "-tasks", "0", "-parallel", "1", "-wordings", "process,claimed", "claude", "-p")
 	for _, want := range []string{`process +3 +0 +0 `, `claimed +0 +3 +0 `} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("want %s in the report:\n%s", want, out)

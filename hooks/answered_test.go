@@ -134,7 +134,7 @@ func TestWhatALogHasNoMoreIsDropped(t *testing.T) {
 // A prompt that was taken back has nothing behind it but what belongs to it.
 func TestAPromptThatWasTakenBackIsDropped(t *testing.T) {
 	m := msg("m1", "one")
-	quoted, _ := json.Marshal(m.Envelope() + "\n<c2c event=\"room\" room=\"review\">\nhello\n</c2c>")
+	quoted, _ := json.Marshal(m.Envelope() + "\n<c2c event=\"rooms\" from=\"others\" authority=\"none\">\nhello\n</c2c>")
 	text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(quoted))
 	escaped := strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(text)
 	claude := `{"type":"user","uuid":"p","parentUuid":"a","message":{"content":"do it"}}

@@ -49,22 +49,11 @@ esac
 for f in "$box.lease"/*; do
 	[ ! -e "$f" ] || start
 done
-# Mail has come since the session's last work: c2c looks whether this event is work.
-if [ -e "$box.inbox.lock" ]; then
-	[ -e "$box.work" ] || start
-	[ ! "$box.inbox.lock" -nt "$box.work" ] || start
-fi
-# It has been handed mail since its model's last answer: this event may tell of one.
-if [ -e "$box.answered" ]; then
-	[ ! "${box%/*}/archive/${box##*/}.jsonl" -nt "$box.answered" ] || start
-fi
-# It is in a room: something may be new there, which a turn begins with. A session
-# that is open to a room sees it within the turn, too.
-if [ -e "$box.rooms" ]; then
-	if [ "$ring" = prompt ] || [ -e "$box.rooms-open" ]; then
-		for f in "${box%/*}"/rooms/*/history.jsonl; do
-			[ ! "$f" -nt "$box.rooms" ] || start
-		done
-	fi
-fi
+# Until it has worked, and its model answered, after the last mail: this event may
+# tell of that.
+[ -e "$box.calm" ] || start
+# It is in a room: a turn begins with what is new there, and a session that is open
+# to a room sees that within the turn, too.
+[ ! -e "$box.rooms-open" ] || start
+[ "$ring" != prompt ] || [ ! -e "$box.rooms" ] || start
 exit 0

@@ -54,7 +54,7 @@ func recordHas(record []byte, m mail.Message) bool {
 // Digests returns the digests of rooms that the client has dropped, as they were.
 func (d Dropped) Digests() string {
 	var all []string
-	for _, marks := range [][2]string{{`<c2c event=\"room\"`, `</c2c>`}, {`&lt;c2c event=\"room\"`, `&lt;/c2c&gt;`}} {
+	for _, marks := range [][2]string{{`<c2c event=\"rooms\"`, `</c2c>`}, {`&lt;c2c event=\"rooms\"`, `&lt;/c2c&gt;`}} {
 		for _, part := range bytes.Split(d.gone, []byte(marks[0]))[1:] {
 			body, _, whole := bytes.Cut(part, []byte(marks[1]))
 			raw := marks[0] + string(body) + marks[1]

@@ -91,7 +91,7 @@ const geminiEntities = "\nAbove, &lt; and &gt; stand for angle brackets."
 
 // geminiNote comes with the next prompt after Esc has made the client drop a turn in which mail
 // came.
-const geminiNote = "c2c: the turn before this one was interrupted, and you do not have it any more. Mail from other agents came in it: the history tool of c2c shows it."
+const geminiNote = "c2c: the turn before this one was interrupted, and you do not have it any more. Mail from other agents came in it: c2c's tool look shows it (at: history)."
 
 // geminiOwn is the tool that starts a subagent. A subagent has no such tool.
 const geminiOwn = "invoke_agent"

@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 
 	"c2c/inbox/mail"
@@ -63,6 +65,9 @@ func (s *Archive) append(dir *atomicfile.Dir, by string, msgs []mail.Message, pl
 	added = span{a.end(), a.end() + int64(len(lines))}
 	if len(lines) == 0 {
 		return added, nil
+	}
+	if err := s.root.Remove(CalmName(s.sid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("the session's next answer may go unseen", "session", s.sid, "err", err)
 	}
 	if a.size >= maxPart {
 		if err := s.rotate(dir, a); err != nil { // better a long archive than mail that cannot be acked

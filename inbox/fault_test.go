@@ -124,6 +124,9 @@ func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
 	for _, count := range []int{1, 40} {
 		m, dir := newDisk(t)
 		stored, want := backlog(t, m, count)
+		if err := m.archive.MarkCalm(nil); err != nil {
+			t.Fatal(err)
+		}
 		empty := fill(t, dir, 0)
 		l := lease(t, m)
 		if got := bodies(l.Messages); got != want {
@@ -131,6 +134,9 @@ func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
 		}
 		if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 			t.Errorf("ack: %v", err)
+		}
+		if _, err := m.root.Stat(CalmName(m.sid)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a kill here would leave the session calm: %v", err)
 		}
 		if again := lease(t, m); len(again.Messages) != 0 {
 			t.Errorf("%d messages were handed over again", len(again.Messages))

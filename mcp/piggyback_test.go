@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,13 +14,13 @@ import (
 // mailIn gives the messages that stand behind a result.
 func mailIn(t *testing.T, texts []string) (msgs []piece) {
 	t.Helper()
-	for _, text := range texts[1:] {
-		if _, list, ok := strings.Cut(text, " as poll_inbox would do it:\n"); ok {
-			msgs = append(msgs, pieces(t, list)...)
-		}
+	for _, m := range envelope.FindAllStringSubmatch(strings.Join(texts[1:], "\n"), -1) {
+		msgs = append(msgs, piece{ID: m[2], From: m[1], Content: m[3]})
 	}
 	return msgs
 }
+
+var envelope = regexp.MustCompile(`<c2c event="message" from="([a-z]*)"[^>]* id="([^"]*)"[^>]*>\n((?s:.*?))\n</c2c>`)
 
 // Both are served by nothing else while their model works: Codex's hooks only announce mail.
 func TestTheResultOfEveryToolBringsMailOnce(t *testing.T) {

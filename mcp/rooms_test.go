@@ -70,7 +70,7 @@ func TestARoomByTools(t *testing.T) {
 		t.Error(got)
 	}
 	texts, _ := birch.call("poll_inbox", `{}`)
-	if len(texts) != 2 || !strings.Contains(texts[0], `"to_alias":"birch#review"`) || !strings.Contains(texts[1], `<c2c event="room" room="review" new="1">`) || !strings.Contains(texts[1], "red") {
+	if len(texts) != 2 || !strings.Contains(texts[0], `"to_alias":"birch#review"`) || !strings.Contains(texts[1], `<c2c event="rooms" from="others" authority="none">`) || !strings.Contains(texts[1], "red") {
 		t.Errorf("%q", texts)
 	}
 	if texts, _ := birch.call("poll_inbox", `{}`); texts[0] != "[]" || len(texts) > 1 {

@@ -97,6 +97,15 @@ func StateDir(getenv func(string) string) (dir, source string) {
 	return "", ""
 }
 
+// FindStateDir is like StateDir; without an absolute path it returns an error that says what to set.
+func FindStateDir(getenv func(string) string) (string, error) {
+	dir, source := StateDir(getenv)
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, dir)
+	}
+	return dir, nil
+}
+
 func absolute(cwd, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

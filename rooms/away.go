@@ -133,7 +133,7 @@ func inviteAway(ctx context.Context, b *broker.Broker, from sessions.Session, r 
 	if _, host := HostOf(r.Name); host != "" {
 		return broker.Receipt{}, fmt.Errorf("room %q: %w", r.Name, ErrElsewhere)
 	}
-	text := fmt.Sprintf("You are invited to the room %[1]s on my machine. Join it with: c2c rooms join %[1]s@HOST "+orTool+". HOST is what follows the @ of this message's sender. Posts there wake you only when they name or answer you.", r.Name)
+	text := fmt.Sprintf("You are invited to the room %[1]s on my machine. Join it with the tool room, or: c2c rooms join %[1]s@HOST. HOST is what follows the @ of this message's sender. Posts there wake you only when they name or answer you.", r.Name)
 	sent, err := b.Send(ctx, from, mail.Message{To: alias, Content: text})
 	if err == nil {
 		err = r.Invite(ctx, sent.To)

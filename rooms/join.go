@@ -97,10 +97,6 @@ func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list str
 	return errors.Join(errs...)
 }
 
-// orTool follows the command in an invitation. A client has no tools for rooms if it read the list
-// of tools before there was a room.
-const orTool = "(or with the tool join_room, if you have it)"
-
 // Invite makes a session of this root a member of a room, and tells the session by a message that
 // does not wake it. The result in is true if the session is a member now; the receipt has no id if
 // it was one before. To a session of another machine, and in a room of another machine, Invite only
@@ -136,13 +132,13 @@ func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, 
 	case err == nil && in && meta.Private:
 		err = r.Invite(ctx, s.Alias)
 	}
-	m := mail.Message{To: s.Alias, Content: fmt.Sprintf("You are invited to the room %[1]s. Join it with: c2c rooms join %[1]s "+orTool+". Posts there wake you only when they name or answer you.", r.Name)}
+	m := mail.Message{To: s.Alias, Content: fmt.Sprintf("You are invited to the room %[1]s. Join it with the tool room, or: c2c rooms join %[1]s. Posts there wake you only when they name or answer you.", r.Name)}
 	if in && err == nil {
 		var already bool
 		if already, err = Join(ctx, b, s, r.Name, false); already {
 			return broker.Receipt{To: s.Alias}, true, err
 		}
-		m.Content = fmt.Sprintf("I have added you to the room %[1]s. Posts there wake you only when they name or answer you. To leave: c2c rooms leave %[1]s", r.Name)
+		m.Content = fmt.Sprintf("I have added you to the room %[1]s. Posts there wake you only when they name or answer you. To leave: the tool room, or c2c rooms leave %[1]s", r.Name)
 		m.Deferrable, m.TellAfter = true, -1
 	}
 	if err == nil {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"time"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -71,17 +70,12 @@ func (st Store) Of(sid string) (names []string, err error) {
 	return names, err
 }
 
-// changePlaces edits a session's file of places under its lock. The argument at becomes the file's
-// time. If at is zero, the file keeps its time, because the hook script compares this time with
-// those of the histories to see whether there are new posts.
-func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
+// changePlaces edits a session's file of places under its lock.
+func (st Store) changePlaces(ctx context.Context, sid string, edit func([]place) []place) error {
 	return atomicfile.WithLock(ctx, st.Root, sessions.RoomPlacesLock(sid), func() error {
 		all, err := st.places(sid)
 		if err != nil && !atomicfile.IsInTheWay(err) {
 			return err
-		}
-		if at.IsZero() {
-			at, _, _ = st.Root.TimeOf(sessions.RoomPlaces(sid))
 		}
 		all = edit(all)
 		if len(all) == 0 {
@@ -92,10 +86,7 @@ func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit
 			b = fields.AppendText(append(b, `{"room":`...), p.room)
 			b = append(strconv.AppendInt(append(b, `,"read":`...), p.read, 10), "}\n"...)
 		}
-		if err := st.Root.Replace(sessions.RoomPlaces(sid), b); err != nil || at.IsZero() {
-			return err
-		}
-		return st.Root.Touch(sessions.RoomPlaces(sid), at)
+		return st.Root.Replace(sessions.RoomPlaces(sid), b)
 	})
 }
 
@@ -112,10 +103,6 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 	if err == nil && isMember() && slices.ContainsFunc(all, in) {
 		return nil
 	}
-	at := time.Time{}
-	if len(all) == 0 {
-		at = r.st.Now().Add(-2 * atomicfile.ClockTick)
-	}
 	h, err := r.history()
 	if err != nil {
 		return err
@@ -125,7 +112,7 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 	if err != nil {
 		return err
 	}
-	return r.st.changePlaces(ctx, sid, at, func(all []place) []place {
+	return r.st.changePlaces(ctx, sid, func(all []place) []place {
 		i := slices.IndexFunc(all, in)
 		switch {
 		case i < 0:
@@ -138,7 +125,7 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 }
 
 func (st Store) leave(ctx context.Context, sid, room string) error {
-	err := st.changePlaces(ctx, sid, time.Time{}, func(all []place) []place {
+	err := st.changePlaces(ctx, sid, func(all []place) []place {
 		return slices.DeleteFunc(all, func(p place) bool { return p.room == room })
 	})
 	return errors.Join(err, st.markOpen(ctx, sid))

@@ -379,7 +379,7 @@ func TestAnInvitedSessionIsAMember(t *testing.T) {
 			t.Error(err)
 		}
 		got := w.waiting("birch")
-		if len(got) != 2 || !got[0].Deferrable || got[0].Content != "I have added you to the room "+name+". Posts there wake you only when they name or answer you. To leave: c2c rooms leave "+name || got[1].Content != "@birch, your turn" {
+		if len(got) != 2 || !got[0].Deferrable || got[0].Content != "I have added you to the room "+name+". Posts there wake you only when they name or answer you. To leave: the tool room, or c2c rooms leave "+name || got[1].Content != "@birch, your turn" {
 			t.Errorf("%+v", got)
 		}
 		w.drain("birch")

@@ -70,6 +70,15 @@ func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, 
 	return nil, 0, fmt.Errorf("find a port that is free for both 127.0.0.1 and ::1: %w", err)
 }
 
+// FreePort returns a port at which the daemon can listen now.
+func FreePort(ctx context.Context) (int, error) {
+	all, port, err := listenAny(ctx, Limits{})
+	for _, l := range all {
+		err = errors.Join(err, l.Close())
+	}
+	return port, err
+}
+
 // listenAt opens the loopback addresses of a port. It returns an error if another program listens
 // at one of them, because clients that use "localhost" could send their token to that program.
 func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error) {

@@ -53,23 +53,9 @@ func (s *Server) here() (At, error) {
 	if stat, err := proc.Read(at.PID); err == nil {
 		at.Start = stat.Start
 	}
-	at.Build = ownBuild()
+	at.Build = proc.OwnBuildID()
 	at.Namespace, _ = os.Readlink("/proc/self/ns/pid") // "" on a system without namespaces
 	return at, nil
-}
-
-// ownBuild returns the build id of the running program. Without /proc it reads the program's file.
-// A newer program could have replaced that file, but hardly so soon after the start of the daemon,
-// when ownBuild is called.
-func ownBuild() string {
-	if id := proc.BuildID("/proc/self/exe"); id != "" {
-		return id
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	return proc.BuildID(path)
 }
 
 // underURLLock calls the function f while no other process writes or removes http-mcp.json. f gets

@@ -38,14 +38,9 @@ type DueFile struct {
 	log  inbox.Log
 }
 
-// DueOf returns the note of a root. The caller closes the root.
-func DueOf(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *DueFile {
-	return &DueFile{root, now, log}
-}
-
 // UntilLook returns how long no process needs to look at deadlines; 0: look now.
 func (f *DueFile) UntilLook() time.Duration {
-	at, err := readTime(f.root, FileName)
+	at, err := f.root.ReadTime(FileName)
 	ahead := at.Sub(f.now())
 	if err != nil || ahead <= 0 || ahead > LookEvery {
 		return 0
@@ -55,14 +50,14 @@ func (f *DueFile) UntilLook() time.Duration {
 
 // LookBy makes some process look at this time, or earlier. Store the deadline first.
 func (f *DueFile) LookBy(at time.Time) {
-	next, err := readTime(f.root, FileName)
+	next, err := f.root.ReadTime(FileName)
 	switch {
 	case err == nil && !next.After(at):
 		return
 	case err == nil:
 		err = f.root.Remove(FileName)
 	case errors.Is(err, fs.ErrNotExist): // a process may be looking just now
-		err = f.root.MakeNote(FileName, timeText(time.Unix(0, 0)))
+		err = f.root.MakeNote(FileName, atomicfile.TimeText(time.Time{}))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 		f.log.Warn("a deadline may be noticed late", "after", LookEvery, "err", err)
@@ -99,7 +94,7 @@ func (l Look) End(next time.Time) {
 		l.file.LookBy(next)
 		return
 	}
-	if err := l.file.root.MakeNote(FileName, timeText(next)); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := l.file.root.MakeNote(FileName, atomicfile.TimeText(next)); err != nil && !errors.Is(err, fs.ErrExist) {
 		l.file.log.Debug("each command checks deadlines", "err", err)
 	}
 }

@@ -39,15 +39,17 @@ type Facts struct {
 	RingerStart int64     `json:"ringer_start,omitempty"`
 	Pane        string    `json:"pane,omitempty"`
 	LastRing    wake.Ring `json:"last_ring,omitzero"`
-	// Unattended: see Session.Unattended.
-	Unattended bool `json:"unattended,omitempty"`
+	// Role, Quiet, Unattended: see the fields of Session.
+	Role       string `json:"role,omitempty"`
+	Quiet      bool   `json:"dnd,omitempty"`
+	Unattended bool   `json:"unattended,omitempty"`
 	// Turn is the last reported state of the session's turn, or "". TurnAt: since then, and in the
 	// present process. TurnBy: who reported it.
 	Turn   string    `json:"turn,omitempty"`
 	TurnAt time.Time `json:"turn_at,omitzero"`
 	TurnBy string    `json:"turn_by,omitempty"`
 	// Failure is the reason why the session's model gave no answer at the time FailedAt; see
-	// turns.SawFailure.
+	// SawFailure.
 	Failure  string    `json:"failure,omitempty"`
 	FailedAt time.Time `json:"failed_at,omitzero"`
 	// Transport is the transport of the session's latest tool calls. It was different before
@@ -84,6 +86,7 @@ type Facts struct {
 	TookOver string `json:"took_over,omitempty"`
 
 	stored bool // the session has a file
+	others Row  // the fields that only a newer c2c knows; a server of an older one may run for weeks
 }
 
 // former is an alias that a session had.

@@ -1,10 +1,12 @@
 package sessions
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -73,3 +75,33 @@ func (reg *Registry) SubIfThere(name string) (*atomicfile.Dir, error) {
 	}
 	return dir, err
 }
+
+// These functions name the files of a session that is in a room. Package rooms writes the files,
+// and the hook script checks whether they exist. RoomOpen exists if the session sees the posts of
+// some room during a turn, too. When the session is gone, nothing needs these files.
+func RoomPlaces(sid string) string     { return sid + ".rooms" }
+func RoomPlacesLock(sid string) string { return sid + ".rooms.lock" }
+func RoomOpen(sid string) string       { return sid + ".rooms-open" }
+
+// Holds makes a function for the field Holds of inbox.Query. With it, a search skips data that does
+// not contain the text.
+func Holds(text string) func([]byte) bool {
+	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
+}
+
+// WithIDs makes a query for all messages with these ids.
+func WithIDs(ids map[string]bool) inbox.Query {
+	return inbox.Query{IDs: ids, Match: func(m mail.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
+}
+
+func (reg *Registry) SearchOne(ctx context.Context, sid string, q inbox.Query) ([]inbox.Found, error) {
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return nil, err
+	}
+	q.Wait = KeepWait // a stopped process may hold the mailbox's lock
+	return box.Search(ctx, q)
+}
+
+// KeepWait bounds how long a search waits for one locked mailbox.
+const KeepWait = 2 * time.Second

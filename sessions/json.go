@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -19,11 +20,29 @@ func (f *Facts) parse(data []byte) error {
 	}
 	return fields.Each(data, func(name string, value json.RawMessage) error {
 		to := f.member(name)
-		if to == nil || string(value) == "null" {
+		switch {
+		case to == nil:
+			f.others.add(name, value)
+			return nil
+		case string(value) == "null":
 			return nil
 		}
 		return setMember(to, value)
 	})
+}
+
+// text is the content of the file.
+func (f *Facts) text() ([]byte, error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	all := Row(data)
+	f.others.each(func(name string, value json.RawMessage) { all.add(name, value) })
+	var text bytes.Buffer
+	err = json.Indent(&text, all, "", "  ")
+	text.WriteByte('\n')
+	return text.Bytes(), err
 }
 
 func setMember(to any, value json.RawMessage) (err error) {
@@ -79,6 +98,10 @@ func (f *Facts) member(name string) any {
 		return &f.Pane
 	case "last_ring":
 		return &f.LastRing
+	case "role":
+		return &f.Role
+	case "dnd":
+		return &f.Quiet
 	case "unattended":
 		return &f.Unattended
 	case "transport":

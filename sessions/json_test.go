@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"c2c/inbox"
+	"c2c/internal/atomicfile"
 	"c2c/wake"
 )
 
@@ -16,9 +18,9 @@ func fullFacts(t *testing.T) Facts {
 	t.Helper()
 	at := time.Date(2026, 11, 23, 8, 0, 0, 5, time.UTC)
 	f := Facts{"amber", 1.5, []former{{"old", 2.5}}, "claude", []string{"a", "b\"\n"}, 7, 1 << 60, "1 2 3", true, true, true, 8, 9, "%1",
-		wake.Ring{At: at, Method: "pane", Tries: 3}, true, "busy", at, "hook", "server_error", at, "stdio", at, "talk", 9, []string{}, "d", 3.5, []string{"x"}, "w", true, "y", false}
+		wake.Ring{At: at, Method: "pane", Tries: 3}, "r", true, true, "busy", at, "hook", "server_error", at, "stdio", at, "talk", 9, []string{}, "d", 3.5, []string{"x"}, "w", true, "y", false, nil}
 	for v, i := reflect.ValueOf(f), 0; i < v.NumField(); i++ {
-		if name := v.Type().Field(i).Name; name != "stored" && v.Field(i).IsZero() {
+		if name := v.Type().Field(i).Name; name != "stored" && name != "others" && v.Field(i).IsZero() {
 			t.Errorf("%s has no value here", name)
 		}
 	}
@@ -39,6 +41,41 @@ func TestFactsAreReadAsTheyAreWritten(t *testing.T) {
 		if err := got.parse(data); err != nil || !reflect.DeepEqual(got, std) {
 			t.Errorf("%v: got %+v, want %+v", err, got, std)
 		}
+	}
+}
+
+// A server of an older c2c writes what it does not know as it was.
+func TestFactsOfANewerVersionStay(t *testing.T) {
+	root, err := atomicfile.Create(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	st := &FactStore{root: root, now: time.Now, log: inbox.NoLog}
+	dir, err := st.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for name, tc := range map[string][2]string{
+		"beside others": {`{"mood":{"is":["good",1]},"alias":"amber","next":null}`, "{\n  \"alias\": \"amber\",\n  \"pane\": \"%1\",\n  \"mood\": {\n    \"is\": [\n      \"good\",\n      1\n    ]\n  },\n  \"next\": null\n}\n"},
+		"alone":         {`{"mood":1}`, "{\n  \"pane\": \"%1\",\n  \"mood\": 1\n}\n"},
+	} {
+		if err := dir.Write("amber.json", []byte(tc[0])); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Change(t.Context(), "amber", func(f *Facts) { f.Pane = "%1" }); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := dir.Read("amber.json"); err != nil || string(data) != tc[1] {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+		if err := st.Change(t.Context(), "amber", func(f *Facts) { f.Pane = "" }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data, err := dir.Read("amber.json"); err != nil || !strings.Contains(string(data), `"mood"`) {
+		t.Errorf("without another field: %q, %v", data, err)
 	}
 }
 
@@ -64,6 +101,7 @@ func FuzzFacts(f *testing.F) {
 		if isObject := bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")); err != nil && wantErr == nil && isObject {
 			t.Errorf("%q: %v", data, err)
 		}
+		got.others = nil
 		// encoding/json takes a name in any case.
 		exact := !bytes.ContainsFunc(data, func(r rune) bool { return r >= 'A' && r <= 'Z' || r > '~' }) && !bytes.Contains(data, []byte(`\u`))
 		if exact && err == nil && (wantErr != nil || !reflect.DeepEqual(got, want)) {

@@ -19,7 +19,6 @@ type Locks struct {
 	seen map[string]bool // cache of the result of Glance; nil: each call tests the lock
 }
 
-// Of returns the locks of a root.
 func LocksOf(root *atomicfile.Dir) *Locks { return &Locks{root: root} }
 
 // Glance returns locks that test each lock only once.
@@ -81,7 +80,7 @@ func TryLock(lock *atomicfile.Lock, err error) (release func() error, ok bool, _
 	return lock.Release, true, nil
 }
 
-// WakeLock is the lock of the wake daemon, see internal/daemon.
+// WakeLock is held by the daemon while it rings sessions of the root.
 const WakeLock = "wake.lock"
 
 // HasRinger reports whether a process has the right to ring the session. Usually this is the

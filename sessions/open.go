@@ -64,9 +64,10 @@ func Open(cfg Config) (*Registry, error) {
 	if reg.Log == nil {
 		reg.Log = inbox.NoLog
 	}
-	reg.Events = OpenEventLog(root, reg.Now, reg.Log)
-	reg.Facts, reg.Locks, reg.Due = OpenFacts(root, reg.Now, reg.Log), LocksOf(root), DueOf(root, reg.Now, reg.Log)
-	reg.RegistryFile = OpenRegistry(root, reg.Now, reg.Log, reg.Events)
+	reg.Events = &EventLog{root, reg.Now, reg.Log}
+	reg.Facts = &FactStore{root: root, now: reg.Now, log: reg.Log}
+	reg.Locks, reg.Due = &Locks{root: root}, &DueFile{root, reg.Now, reg.Log}
+	reg.RegistryFile = &RegistryFile{root: root, now: reg.Now, log: reg.Log, events: reg.Events}
 	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg.Log, reg.Events}}
 	return reg, nil
 }
@@ -131,4 +132,14 @@ func (reg *Registry) Mailbox(sid string) (*inbox.Mailbox, error) {
 	cfg.Awaited = func(m mail.Message) bool { return reg.awaited(reg, sid, m) }
 	cfg.Held = func(m mail.Message) bool { return reg.held(reg, sid, m) }
 	return inbox.Open(reg.root, sid, cfg)
+}
+
+// Glance returns a copy of reg that answers one question. The copy reads each file of facts once,
+// and checks each process and each lock once, so it does not see later changes. Callers must not
+// keep it, and must not change anything through it.
+func (reg *Registry) Glance() *Registry {
+	g := *reg
+	g.lastAuthors = new(lastAuthors) // the cached Authors refer to reg
+	g.Locks, g.Facts, g.Processes = reg.Locks.Glance(), reg.Facts.Glance(), FindOnce(reg.Processes)
+	return &g
 }

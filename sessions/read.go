@@ -3,7 +3,6 @@ package sessions
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"c2c/client"
 	"c2c/inbox/mail"
@@ -50,8 +49,8 @@ func (look Prober) sessionWith(r Row, f Facts) Session {
 		ClientIDs:  f.ClientIDs,
 		PID:        int(r.Integer("pid")),
 		Registered: mail.FromSeconds(r.Number("registered_at")),
-		Role:       r.Text("role"),
-		Quiet:      isQuiet(r, look.reg.Now()),
+		Role:       f.Role,
+		Quiet:      f.Quiet,
 		Pane:       f.Pane,
 		Turn:       turnOf(f.Turn),
 		Unattended: f.Unattended,
@@ -96,10 +95,4 @@ func (reg *Registry) Receiver(rows []Row, alias string) Row {
 		return nil
 	}
 	return all[0]
-}
-
-// isQuiet reads do-not-disturb, which may have an end time.
-func isQuiet(r Row, now time.Time) bool {
-	until := r.Number("dnd_until")
-	return string(r.Get("dnd")) == "true" && (until == 0 || mail.Seconds(now) < until)
 }

@@ -104,7 +104,7 @@ func (r *Row) Set(name string, value json.RawMessage) {
 // add appends a member to a row whose bytes are not shared.
 func (r *Row) add(name string, value json.RawMessage) {
 	b := []byte("{")
-	if n := len(*r); n > 0 {
+	if n := len(*r); n > 2 {
 		b = append((*r)[:n-1], ',')
 	}
 	b = append(fields.AppendText(b, name), ':')
@@ -200,7 +200,7 @@ func (r Row) isWhole() bool {
 	return ok && found && bytes.HasPrefix(rest, []byte(`,"alias":"`))
 }
 
-// Format writes one row on each line, for people and for splitRegistry.
+// FormatRegistry writes one row on each line, for people and for splitRegistry.
 func FormatRegistry(rows []Row) []byte {
 	return fields.Array(len(rows), func(b []byte, i int) []byte { return append(b, rows[i]...) })
 }

@@ -3,10 +3,10 @@ package sessions
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,25 +16,20 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-const FactsDirectory = "sessions" // of the files, in a root
+const factsDirectory = "sessions" // of the files, in a root
 
-// DamagedError says that a file of facts is damaged, or is not a private file of ours.
+// DamagedFactsError says that a file of facts is damaged, or is not a private file of ours.
 type DamagedFactsError struct{ err error }
 
 func (e *DamagedFactsError) Error() string { return e.err.Error() }
 
-// Store has the facts of all sessions of an open root. It does not close the root.
+// FactStore has the facts of all sessions of an open root. It does not close the root.
 type FactStore struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
 	dir  *atomicfile.Dir  // the open directory of the files; nil: each read opens it again
 	seen map[string]Facts // cache of a store that Glance made; nil: each call reads the file again
-}
-
-// Open returns the facts of a root.
-func OpenFacts(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *FactStore {
-	return &FactStore{root: root, now: now, log: log}
 }
 
 // Glance returns a store that reads each file only once.
@@ -57,7 +52,7 @@ func (st *FactStore) Release() {
 }
 
 // Dir opens the directory of the files.
-func (st *FactStore) Dir() (*atomicfile.Dir, error) { return st.root.Sub(FactsDirectory, true) }
+func (st *FactStore) Dir() (*atomicfile.Dir, error) { return st.root.Sub(factsDirectory, true) }
 
 // Read reads the facts of a session. It is no error if the session has none.
 func (st *FactStore) Read(sid string) (f Facts, err error) {
@@ -72,7 +67,7 @@ func (st *FactStore) Read(sid string) (f Facts, err error) {
 	return ReadFactsIn(dir, sid)
 }
 
-// ReadIn reads the facts of a session from the directory that Dir opened. A *DamagedError says that
+// ReadFactsIn reads the facts of a session from the directory that Dir opened. A *DamagedFactsError says that
 // the file is damaged or not ours.
 func ReadFactsIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	data, err := dir.Read(sid + ".json")
@@ -125,16 +120,16 @@ func (st *FactStore) Change(ctx context.Context, sid string, edit func(*Facts)) 
 		if err != nil {
 			return err
 		}
-		before, _ := json.MarshalIndent(f, "", "  ")
+		before, _ := f.text()
 		edit(&f)
-		after, err := json.MarshalIndent(f, "", "  ")
+		after, err := f.text()
 		if err != nil {
 			return err
 		}
 		if bytes.Equal(before, after) {
 			return dir.RemoveLeftover(sid + ".json") // nothing changed: avoid the fsync
 		}
-		return dir.Replace(sid+".json", append(after, '\n'))
+		return dir.Replace(sid+".json", after)
 	})
 }
 
@@ -189,7 +184,7 @@ func (st *FactStore) BindID(client, id, sid string) error {
 	return ids.Replace(name, []byte(sid+"\n"))
 }
 
-// LastChange returns the time of the last write to the facts of a session, or the argument latest
+// LastFactsChange returns the time of the last write to the facts of a session, or the argument latest
 // if that is later or dir is nil.
 func LastFactsChange(dir *atomicfile.Dir, sid string, latest time.Time) time.Time {
 	if dir == nil {
@@ -201,4 +196,29 @@ func LastFactsChange(dir *atomicfile.Dir, sid string, latest time.Time) time.Tim
 		}
 	}
 	return latest
+}
+
+// SetConversation records the conversation to which a session's user wrote last. A client's process
+// may have several conversations.
+func (st *FactStore) SetConversation(ctx context.Context, sid, id string) error {
+	if err := mail.CheckName("conversation id", id); err != nil {
+		return err
+	}
+	return st.Change(ctx, sid, func(f *Facts) { f.Conversation = id })
+}
+
+// maxUnseen bounds the list Unseen.
+const maxUnseen = 50
+
+// ChangeUnseen edits the list of messages that must still be shown to a session's user: it removes
+// the ids in told, and adds the ids in unseen. Hooks of one session may call it at the same time.
+func (st *FactStore) ChangeUnseen(ctx context.Context, sid string, told, unseen []string) error {
+	if len(told)+len(unseen) == 0 {
+		return nil
+	}
+	return st.Change(ctx, sid, func(f *Facts) {
+		left := slices.DeleteFunc(f.Unseen, func(id string) bool { return slices.Contains(told, id) })
+		left = append(left, unseen...)
+		f.Unseen = left[max(0, len(left)-maxUnseen):]
+	})
 }

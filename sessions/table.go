@@ -31,7 +31,7 @@ type Process struct {
 // state of the session would be unknown.
 const NoStart = -1
 
-// Table finds processes. Tests have tables of their own.
+// ProcessTable finds processes. Tests have tables of their own.
 type ProcessTable interface {
 	// Find returns ErrNoProcess if no process has the id. A zombie does not count.
 	Find(pid int) (Process, error)
@@ -60,15 +60,15 @@ func SameNamespace(one, other string) bool {
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]
 }
 
-// Systemd is what procstat.Owner calls systemd, both as process 1 and as the process that starts a
+// Systemd is what proc.Owner calls systemd, both as process 1 and as the process that starts a
 // user's services.
 const Systemd = "systemd"
 
 // Adopts reports whether a process is no client, but becomes the parent of processes whose parent
-// has ended: a user's systemd, or process
-// 1. But process 1 of a container may be the client itself. Adopts takes it for the client if its arguments name any client, or if c2c
-// knows no client called clientName. The name of any client counts, because an agent can register
-// its session as one of another client.
+// has ended: a user's systemd, or process 1. But process 1 of a container may be the client itself.
+// Adopts takes it for the client if its arguments name any client, or if c2c knows no client called
+// clientName. The name of any client counts, because an agent can register its session as one of
+// another client.
 func Adopts(clientName string, pid int) bool {
 	if _, name, _ := proc.Owner(pid); name == Systemd || pid != 1 {
 		return name == Systemd
@@ -77,7 +77,7 @@ func Adopts(clientName string, pid int) bool {
 	return slices.Contains(names, clientName) && !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(args, name) })
 }
 
-// Environment makes a lookup function from a list of NAME=value.
+// EnvironmentOf makes a lookup function from a list of NAME=value.
 func EnvironmentOf(list []string) func(string) string {
 	return func(name string) string {
 		for _, v := range list {

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 	"c2c/wake"
 )
@@ -72,14 +70,14 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	if err := CheckRole(role); role == "" || err != nil {
 		return err
 	}
-	return reg.changeRow(ctx, sid, func(r *Row) { r.SetText("role", role) })
+	return reg.Facts.Change(ctx, sid, func(f *Facts) { f.Role = role })
 }
 
 // SetPane lets c2c type into a pane to wake a session. With an empty pane it ends this permission:
 // when SetPane has returned, c2c does not type for the session any more. Ringers notice the change
 // at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
-	if err := reg.changePermission(ctx, sid, func(f *Facts) { f.Pane = pane }); err != nil || pane != "" {
+	if err := reg.changeSetting(ctx, sid, func(f *Facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ringTime)
@@ -96,26 +94,18 @@ const ringTime = 8 * time.Second
 
 // SetUnattended lets c2c wake a session that no terminal shows, or forbids it.
 func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) error {
-	return reg.changePermission(ctx, sid, func(f *Facts) { f.Unattended = on })
+	return reg.changeSetting(ctx, sid, func(f *Facts) { f.Unattended = on })
 }
 
 // changePermission edits the facts that record what a person allows. It takes and releases the
 // registry's lock, because the release makes ringers check the session again.
-func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*Facts)) error {
+func (reg *Registry) changeSetting(ctx context.Context, sid string, edit func(*Facts)) error {
 	return reg.Locks.With(ctx, RegistryLock, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }
 
 // SetQuiet turns a session's do-not-disturb on or off.
 func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error {
-	err := reg.changeRow(ctx, sid, func(r *Row) {
-		for _, name := range []string{"dnd", "dnd_since", "dnd_until"} {
-			r.Set(name, nil)
-		}
-		if quiet {
-			r.Set("dnd", json.RawMessage("true"))
-			r.SetTime("dnd_since", mail.Seconds(reg.Now()))
-		}
-	})
+	err := reg.changeSetting(ctx, sid, func(f *Facts) { f.Quiet = quiet })
 	if err != nil || quiet {
 		return err
 	}
@@ -124,16 +114,4 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 		err = box.NotifyWatchers(ctx) // until now the watchers have ignored the waiting mail
 	}
 	return err
-}
-
-// changeRow edits the row of a session.
-func (reg *Registry) changeRow(ctx context.Context, sid string, edit func(*Row)) error {
-	return reg.Change(ctx, func(rows []Row) ([]Row, error) {
-		i := FindSID(rows, sid)
-		if i < 0 {
-			return nil, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
-		}
-		edit(&rows[i])
-		return rows, nil
-	})
 }

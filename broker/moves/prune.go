@@ -115,6 +115,7 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 				inbox.Entry{Dir: reg.Dir(), Name: sessions.RoomOpen(sid)},
 				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
 				inbox.Entry{Dir: reg.Dir(), Name: sessions.WorkName(sid)}, inbox.Entry{Dir: reg.Dir(), Name: sessions.AnsweredName(sid)},
+				inbox.Entry{Dir: reg.Dir(), Name: inbox.CalmName(sid)},
 				inbox.Entry{Dir: p.owed, Name: sid + owed.Suffix}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})
 		}
 		return err

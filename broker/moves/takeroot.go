@@ -236,15 +236,18 @@ func (t *takingRoot) takeMail(ctx context.Context, box *inbox.Mailbox, sid strin
 
 // takeAnswered keeps the later one of the two times at which a session's model has answered.
 func (t *takingRoot) takeAnswered(sid string) error {
-	name := sessions.AnsweredName(sid)
-	was, _, err := t.from.Dir().TimeOf(name)
-	if err != nil {
-		return atomicfile.UnlessAbsent(err)
-	}
-	if now, _, err := t.to.Dir().TimeOf(name); err == nil && !now.Before(was) {
+	was, told := sessions.LastAnswer(t.from, sid)
+	if !told {
 		return nil
 	}
-	return t.from.Dir().Move(name, t.to.Dir(), name)
+	err := sessions.ExpectAnswers(t.to, sid)
+	if err == nil && !was.IsZero() {
+		err = sessions.SawAnswer(t.to, sid, was)
+	}
+	if err == nil {
+		err = atomicfile.UnlessAbsent(t.from.Dir().Remove(sessions.AnsweredName(sid)))
+	}
+	return err
 }
 
 // takeDead copies the dead letters. Lines that do not parse stay in the file, which replaceRoot

@@ -24,6 +24,8 @@ import (
 //
 // It removes a lock file by the rules of docs/inside/files.md, "Retention".
 const (
+	TidiedName = "tidied"
+
 	TidyEvery = 24 * time.Hour
 	tidyAgain = 10 * time.Minute // the time until the next run, if there is more to tidy or something failed
 	// tidyMost bounds how many sessions one run tidies, because for each it holds the registry's
@@ -44,12 +46,11 @@ type tidying struct {
 }
 
 // TidyDaily tidies the root unless that was done within the last day, and returns when to call it
-// again. The modification time of owed.LockName says when the root was last tidied, so other
-// processes know it, too.
+// again. The note TidiedName says when the root was last tidied, so other processes know it, too.
 func TidyDaily(ctx context.Context, reg *sessions.Registry) (again time.Time) {
 	now := reg.Now()
-	if info, err := reg.Dir().Stat(owed.LockName); err == nil && !info.ModTime().After(now) {
-		if next := info.ModTime().Add(TidyEvery); next.After(now) {
+	if last, err := reg.Dir().ReadTime(TidiedName); err == nil && !last.After(now) {
+		if next := last.Add(TidyEvery); next.After(now) {
 			return next
 		}
 	}
@@ -60,7 +61,7 @@ func TidyDaily(ctx context.Context, reg *sessions.Registry) (again time.Time) {
 	if more || err != nil {
 		return now.Add(tidyAgain)
 	}
-	if err := reg.Dir().Touch(owed.LockName, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := reg.Dir().WriteNote(TidiedName, atomicfile.TimeText(now)); err != nil {
 		reg.Log.Warn("the time of tidying was not recorded", "err", err)
 	}
 	return now.Add(TidyEvery)
@@ -133,11 +134,11 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	return errors.Join(errs...)
 }
 
-// marks lists the files of a session that record only a time. While the model has not answered some
-// mail, the file with the time of its last answer is not among them: without this file the mail
-// would count as read.
+// marks lists a session's notes of its work and its answers. While the model has not answered some
+// mail, the note of its last answer is not among them: without this note the mail would count as
+// read.
 func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
-	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: sessions.WorkName(sid)}}
+	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: inbox.CalmName(sid)}, {Dir: t.reg.Dir(), Name: sessions.WorkName(sid)}}
 	if sessions.Settled(ctx, t.reg, sid) {
 		all = append(all, inbox.Entry{Dir: t.reg.Dir(), Name: sessions.AnsweredName(sid)})
 	}
@@ -163,7 +164,7 @@ func (t *tidying) untidy(rows []sessions.Row) (sids []string, err error) {
 		dir  *atomicfile.Dir
 		ends []string
 	}{
-		{t.reg.Dir(), []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", sessions.WorkEnd}},
+		{t.reg.Dir(), []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", sessions.WorkEnd, inbox.CalmEnd}},
 		{t.archive, []string{".lock"}}, {t.facts, []string{".lock"}},
 		{t.owed, []string{owed.Suffix, ".lock"}},
 	} {

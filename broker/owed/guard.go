@@ -85,13 +85,10 @@ func CheckLoop(ctx context.Context, reg *sessions.Registry, limits LoopLimits, f
 	if limits.Hops < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !mail.ValidName(from.ID) {
 		return "", nil
 	}
-	work := sessions.WorkOf(reg, from.ID)
-	// The modification time of the lock file shows when mail last came to the sender. If the sender
-	// has worked since then, its message begins a chain. If there is no such file, linkOf searches
-	// the archive.
-	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && work.Since(came) {
-		return "", nil
+	if sessions.IsCalm(reg, from.ID) {
+		return "", nil // it has worked since it was last handed mail, so its message begins a chain
 	}
+	work := sessions.WorkOf(reg, from.ID)
 	limit := limits.hopsFor(work)
 	l, err := linkOf(reg, from, *m, work, limit)
 	if err != nil || l.hops == 0 {
@@ -124,6 +121,9 @@ func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to
 	opens := now.Add(guardPause)
 	if m.ExpiresAt != 0 && m.ExpiresAt <= mail.Seconds(opens) {
 		return "", fmt.Errorf("%w: %s, so it would be held for %s and expire before: it was not stored. %s", ErrTooManyAnswers, why, Span(guardPause), then)
+	}
+	if err := sessions.EndCalm(reg, to.SID()); err != nil { // its work lets the message go
+		return "", err
 	}
 	m.Held, m.NotBefore = from.ID, mail.Seconds(opens)
 	return fmt.Sprintf("it is stored and held for %s, until %s: %s. %s", Span(guardPause), opens.Format("15:04"), why, then), nil

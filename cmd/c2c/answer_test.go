@@ -39,7 +39,7 @@ func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 func TestForeignTextSteersNoTerminal(t *testing.T) {
 	const evil = `\u001b]0;owned\u0007\u009b2J\u202ex\nforged`
 	root := filepath.Join(t.TempDir(), "root")
-	if err := os.Mkdir(root, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, "sessions"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	write := func(name, text string) {
@@ -48,8 +48,9 @@ func TestForeignTextSteersNoTerminal(t *testing.T) {
 		}
 	}
 	message := `{"from_alias":"f` + evil + `","to_alias":"t` + evil + `","content":"c` + evil + `","ts":1.5,"message_id":"m` + evil + `"}`
-	write("registry.json", `[{"session_id":"amber","alias":"a`+evil+`","registered_at":1.0,"role":"r`+evil+`","client_type":"k`+evil+`"},
+	write("registry.json", `[{"session_id":"amber","alias":"a`+evil+`","registered_at":1.0,"client_type":"k`+evil+`"},
 		{"session_id":"birch","alias":"birch","registered_at":1.0}, {"session_id":"s`+evil+`","alias":"b`+evil+`","pid":1,"pid_start_time":1,"registered_at":1.0}]`)
+	write("sessions/amber.json", `{"role":"r`+evil+`","client":"k`+evil+`","turn":"`+evil+`"}`)
 	write("amber.inbox.json", "["+message+"]")
 	write("dead-letter.jsonl", `{"deleted_at":1.0,"from_session_id":"s`+evil+`","message":`+message+`}`+"\n")
 	for _, args := range [][]string{{"list"}, {"list", "--json"}, {"whoami"}, {"dnd"}, {"register", "a\x1b[2J"}, {"prune", "--older", "1d"}, {"sweep", "--dry-run", "--grace", "0s"}, {"dead-letter"}, {"dead-letter", "--json"},

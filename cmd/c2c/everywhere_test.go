@@ -1,6 +1,7 @@
 package main
 
 import (
+	"c2c/cmd/cli"
 	"encoding/json"
 	"errors"
 	"io"
@@ -60,7 +61,7 @@ func TestAPersonHasAllProjectsFromAnyFolder(t *testing.T) {
 	if out := shows("api", "c2c list --everywhere"); !strings.HasPrefix(out, "~/shop (h.org/me/store)\nALIAS ") || !strings.Contains(out, "\n\n~/api, this project\nALIAS ") || strings.Index(out, "ada ") > strings.Index(out, "amber ") {
 		t.Errorf("mail for the person is not first: %q", out)
 	}
-	var all []projectRows
+	var all []cli.ProjectRows
 	if out := shows("api", "c2c list --everywhere --json"); json.Unmarshal([]byte(out), &all) != nil || len(all) != 2 || all[0].Here || !all[1].Here || len(all[0].Sessions) != 2 {
 		t.Errorf("JSON: %s", out)
 	}

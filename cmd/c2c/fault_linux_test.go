@@ -104,9 +104,12 @@ func TestAReadOnlyRootRefuses(t *testing.T) {
 	a := &app{strings.NewReader(""), io.Discard, &stderr, func(name string) string {
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "CODEX_THREAD_ID": "thread-1", "HOME": filepath.Dir(root)}[name]
 	}, filepath.Dir(root), 5 * time.Second}
-	code := a.main(t.Context(), []string{"send", "amber", "x", "--from", "birch"})
-	if errs := stderr.String(); code != exitFailed || !strings.Contains(errs, "call c2c's tool send ") || strings.Contains(errs, "HOME") {
-		t.Errorf("in a sandbox: exit %d, %s", code, errs)
+	for tool, args := range map[string][]string{"send": {"send", "amber", "x", "--from", "birch"}, "me": {"register", "coral", "--session-id", "birch"}} {
+		stderr.Reset()
+		code := a.main(t.Context(), args)
+		if errs := stderr.String(); code != exitFailed || !strings.Contains(errs, "call c2c's tool "+tool+" ") || strings.Contains(errs, "HOME") {
+			t.Errorf("%q in a sandbox: exit %d, %s", args, code, errs)
+		}
 	}
 	if after := snapshot(t, root); after != before {
 		t.Errorf("before\n%s\nafter\n%s", before, after)

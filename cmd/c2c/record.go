@@ -14,7 +14,7 @@ import (
 // record records what the event says about the session: whether it works, answers, or is in a turn.
 // byPlugin is true if c2c's plugin in the client does everything else.
 func (e *event) record(ctx context.Context) (byPlugin bool, err error) {
-	e.warn(errors.Join(e.sawWork(), e.sawAnswer(ctx)))
+	e.warn(e.sawTurn(ctx))
 	does := sessions.State(e.Does())
 	if e.profile.Plugin {
 		byPlugin, err = moves.LeftToPlugin(e.b.Registry, e.s)
@@ -29,35 +29,41 @@ func (e *event) record(ctx context.Context) (byPlugin bool, err error) {
 	return false, nil
 }
 
-// sawWork records for the loop guard what the event says about the session's work.
-func (e *event) sawWork() error {
-	switch {
-	case e.Works():
-		return sessions.SawWork(e.b.Registry, e.s.ID, e.UsesTool())
-	case e.UsesTool():
-		return sessions.SeesTools(e.b.Registry, e.s.ID)
-	}
-	return nil
-}
-
-// sawAnswer records what the event says about answers of the session's model. It runs before the
-// hook hands over mail.
-func (e *event) sawAnswer(ctx context.Context) error {
+// sawTurn records what the event says about the session's work, and about answers of its model. It
+// runs before the hook hands over mail.
+func (e *event) sawTurn(ctx context.Context) error {
+	reg := e.b.Registry
 	if why := e.Failure(); why != "" {
-		return sessions.SawFailure(ctx, e.b.Registry, e.s.ID, why)
+		return sessions.SawFailure(ctx, reg, e.s.ID, why)
 	}
 	if e.Name == "SessionStart" {
 		e.expectAnswers()
 	}
+	answered := time.Time{}
 	if e.MayAnswer() {
-		if at := e.Answered(e.config, time.Now()); !at.IsZero() {
-			if e.MayHavePassed() {
-				e.takeBack(ctx)
-			}
-			return sessions.SawAnswer(e.b.Registry, e.s.ID, at)
-		}
+		answered = e.Answered(e.config, time.Now())
 	}
-	return nil
+	if !answered.IsZero() && e.MayHavePassed() {
+		e.takeBack(ctx)
+	}
+	works := e.Works()
+	if works && sessions.IsCalm(reg, e.s.ID) {
+		works, answered = false, time.Time{} // nothing waits for this news
+	}
+	var errs []error
+	switch {
+	case works:
+		errs = append(errs, sessions.SawWork(reg, e.s.ID, e.UsesTool()))
+	case e.UsesTool():
+		errs = append(errs, sessions.SeesTools(reg, e.s.ID))
+	}
+	if !answered.IsZero() {
+		errs = append(errs, sessions.SawAnswer(reg, e.s.ID, answered))
+	}
+	if works || e.Name == "SessionStart" {
+		errs = append(errs, sessions.MarkCalm(reg, e.s.ID))
+	}
+	return errors.Join(errs...)
 }
 
 // expectAnswers records that handed-over mail waits for an answer of the model. An older hook

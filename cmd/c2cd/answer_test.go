@@ -30,7 +30,7 @@ func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 func TestForeignTextSteersNoTerminal(t *testing.T) {
 	const evil = `\u001b]0;owned\u0007\u009b2J\u202e`
 	c := newClinic(t)
-	registry := `[{"session_id":"amber","alias":"a` + evil + `","role":"` + evil + `","client_type":"` + evil + `","registered_at":1.0}]`
+	registry := `[{"session_id":"amber","alias":"a` + evil + `","client_type":"` + evil + `","registered_at":1.0}]`
 	if err := os.WriteFile(filepath.Join(c.b.Root(), "registry.json"), []byte(registry), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // This part finds problems with c2c on this machine, for c2c doctor: in the settings, the root, the
-// daemons, the clients and their sessions. It changes nothing.
+// daemon, the clients and their sessions. It changes nothing.
 
 package main
 
@@ -31,7 +31,7 @@ func (c Checkup) Run(ctx context.Context) (report, clients []format.Finding, err
 	if clients, err = c.checkClients(ctx); err != nil {
 		return nil, nil, err
 	}
-	return slices.Concat(c.checkSettings(), c.checkRoot(ctx), c.checkRoots(), c.checkServe(ctx), relay.Check(c.Getenv, time.Now()), c.checkPrograms(), install.InspectJournal(c.Install), clients), clients, nil
+	return slices.Concat(c.checkSettings(), c.checkRoot(ctx), c.checkRoots(), c.checkDaemon(), c.checkServe(ctx), relay.Check(c.Getenv, time.Now()), c.checkPrograms(), install.InspectJournal(c.Install), clients), clients, nil
 }
 
 func (c Checkup) root() (string, error) {

@@ -14,107 +14,139 @@ import (
 	"c2c/internal/daemon"
 )
 
-// background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that these
-// three have in common.
+// background is what c2c serve, wake, relay or wire-daemon starts and stops: a part of the daemon, or
+// the process of an agent.
 type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
-	// status describes the daemon's state. up is false if the daemon does not run or does not
-	// answer.
-	status(ctx context.Context) (st printer, up bool, err error)
-	// reuse is for a restart: it may take settings that the person has not typed from the running
-	// daemon.
-	reuse() error
+	// again is for a restart: it ends what runs, and may take settings that the person has not typed
+	// from there.
+	again(ctx context.Context) error
+}
+
+// backgroundVerb runs a verb that is common to all of these. Package cli has no other verb for them.
+func backgroundVerb(ctx context.Context, d background, verb string) error {
+	switch verb {
+	case "run":
+		return d.run(ctx)
+	case "stop":
+		return d.stop(ctx)
+	case "restart":
+		if err := d.again(ctx); err != nil {
+			return err
+		}
+	}
+	return d.start(ctx)
 }
 
 type printer interface{ Print(io.Writer) }
 
-// daemonVerb runs a verb that is common to all daemons.
-func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON bool) error {
-	switch verb {
-	case "run":
-		return d.run(ctx)
-	case "start":
-		return d.start(ctx)
-	case "stop":
-		return d.stop(ctx)
-	case "restart":
-		if err := d.reuse(); err != nil {
-			return err
-		}
-		if err := d.stop(ctx); err != nil {
-			return err
-		}
-		return d.start(ctx)
-	case "status":
-		st, up, err := d.status(ctx)
-		if err != nil {
-			return err
-		}
-		return a.printStatus(st, up, asJSON)
-	}
-	return nil // package cli has no other verb for a daemon
-}
-
-// errDown means that a daemon does not run, or does not answer. c2cd does not print it, because the
+// errDown means that something does not run, or does not answer. c2cd does not print it, because the
 // status shows it already.
-var errDown = errors.New("no daemon")
+var errDown = errors.New("it does not run")
 
-// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that a
-// script can test the exit status.
-func (a *app) printStatus(st printer, up, asJSON bool) error {
-	if asJSON {
-		if err := cli.JSON(a.stdout, st); err != nil {
-			return err
-		}
-	} else {
+// printStatus prints a status. It returns errDown unless up is true, so that a script can test the
+// exit status.
+func (a *app) printStatus(st printer, up bool, err error, asJSON bool) error {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		err = cli.JSON(a.stdout, st)
+	default:
 		st.Print(a.stdout)
 	}
-	if !up {
-		return errDown
-	}
-	return nil
-}
-
-// startDaemon starts a daemon and prints that it runs.
-func (a *app) startDaemon(ctx context.Context, d daemon.Daemon, dir string, env []string, args ...string) error {
-	pid, err := d.Start(ctx, dir, env, args...)
-	if err == nil {
-		fmt.Fprintf(a.stdout, "%s runs, process %d\n", d.What, pid)
+	if err == nil && !up {
+		err = errDown
 	}
 	return err
 }
 
-// stopDaemon stops a daemon and prints whether one ran.
-func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
-	ran, err := d.Stop(ctx)
+func (a *app) sayRuns(what, runs string, pid int, err error) error {
+	if err == nil {
+		fmt.Fprintf(a.stdout, "%s %s, process %d\n", what, runs, pid)
+	}
+	return err
+}
+
+// sayEnded prints whether something has ended, or did not run.
+func (a *app) sayEnded(what, then string, ran bool, err error) error {
 	switch {
 	case err != nil:
 	case ran:
-		fmt.Fprintf(a.stdout, "%s ended\n", d.What)
+		fmt.Fprintf(a.stdout, "%s ended%s\n", what, then)
 	default:
-		fmt.Fprintf(a.stdout, "no %s runs\n", d.What)
+		fmt.Fprintf(a.stdout, "no %s runs\n", what)
 	}
 	return err
 }
 
-// daemonEnv returns the environment for a daemon: the variables that name directories, and the
-// variables named in more.
-func daemonEnv(more ...string) []string {
+// partVerbs switches a part of the daemon on and off.
+type partVerbs struct {
+	daemon.Part
+	part
+	a      *app
+	record daemon.Record
+}
+
+func (p *partVerbs) start(ctx context.Context) error {
+	pid, err := p.PID()
+	if err != nil || pid != 0 {
+		return p.a.sayRuns(p.Name, "runs already", pid, err)
+	}
+	if p.needed != nil {
+		err = p.needed(p.record, p.root())
+	}
+	if err == nil {
+		err = p.CheckHere()
+	}
+	if err == nil {
+		pid, err = p.Start(ctx, p.record, false)
+	}
+	return p.a.sayRuns(p.Name, "runs", pid, err)
+}
+
+func (p *partVerbs) stop(ctx context.Context) error {
+	ran, err := p.End(ctx, p.stopped)
+	return p.a.sayEnded(p.Name, p.then, ran, err)
+}
+
+// run runs the daemon in this process, with the part on.
+func (p *partVerbs) run(ctx context.Context) error {
+	err := p.Free()
+	if err == nil {
+		_, err = p.On(ctx, p.record, true)
+	}
+	if err != nil {
+		return err
+	}
+	err = p.a.work(ctx, p.Daemon)
+	_, eerr := p.End(ctx, "")
+	return errors.Join(err, eerr)
+}
+
+func (p *partVerbs) again(ctx context.Context) error {
+	_, err := p.Daemon.Stop(ctx)
+	return err
+}
+
+// partEnv returns the environment for a part of the daemon: the variables that name directories, and
+// the variables named in more.
+func partEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
 	return daemon.SafeEnv(os.Environ(), more)
 }
 
-// createsRoot reports whether a daemon's verb may create the root. The other verbs query the
-// daemon, or stop it.
+// createsRoot reports whether a verb may create the root. The other verbs query what runs, or stop
+// it.
 func createsRoot(verb string) bool { return slices.Contains([]string{"run", "start", "restart"}, verb) }
 
-// openDaemon opens the root for a daemon's verb. It returns nil if there is no root and the verb
-// does not need one.
-func (a *app) openDaemon(verb string) (*broker.Broker, error) {
+// openFor opens the root for a verb. It returns nil if there is no root and the verb does not need
+// one.
+func (a *app) openFor(verb string) (*broker.Broker, error) {
 	switch {
 	case createsRoot(verb):
 		return a.open(a.log)

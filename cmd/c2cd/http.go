@@ -29,12 +29,12 @@ func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, erro
 // OverHTTP describes the HTTP daemon for a client's configuration. The result's Runs is true only
 // if the daemon answers and accepts the token.
 func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
-	d, err := openHTTP(s.Getenv, false)
+	d, err := (&app{getenv: s.Getenv}).openHTTP(false)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	if d.Dir == nil {
+	if d.Files == nil {
 		return &install.HTTP{}, nil
 	}
 	at, err := serve.ReadAt(d.State)
@@ -116,22 +116,4 @@ func (s Setup) TellOverHTTP(effect, cure string) {
 		}
 		fmt.Fprintln(s.Stdout, line)
 	}
-}
-
-// tellDaemonRuns is for the end of an uninstall from all clients. If the HTTP daemon still runs,
-// tellDaemonRuns says so.
-func (s Setup) tellDaemonRuns() error {
-	d, err := openHTTP(s.Getenv, false)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if d.Dir == nil {
-		return nil
-	}
-	pid, err := d.PID()
-	if err == nil && pid != 0 {
-		fmt.Fprintf(s.Stdout, "the HTTP daemon still runs (process %d): c2c serve stop ends it\n", pid)
-	}
-	return err
 }

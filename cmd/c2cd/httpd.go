@@ -1,4 +1,4 @@
-// This part runs c2c serve: an HTTP server with the tools, the page, mail from outside and the
+// This part runs the HTTP daemon: an HTTP server with the tools, the page, mail from outside and the
 // streams of events. It also acts on the deadlines of each open root.
 
 package main
@@ -15,6 +15,7 @@ import (
 	"c2c/cmd/ringer"
 	"c2c/inbox"
 	"c2c/internal/atomicfile"
+	"c2c/project"
 	"c2c/serve"
 	"c2c/serve/outside"
 	"c2c/serve/page"
@@ -30,11 +31,20 @@ type httpHost struct {
 	Log    *slog.Logger
 }
 
-// Run serves until ctx ends. The function within takes the daemon's lock, so that only one process
-// serves, and then calls prepare and run.
-func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
+// projects returns the projects of this user, each with a folder that is there.
+func (h *httpHost) projects() (all []page.Project) {
+	for _, u := range project.All(h.Getenv) {
+		if n := len(u.Folders); n > 0 {
+			all = append(all, page.Project{Root: u.Root, Dir: u.Folders[n-1].Path})
+		}
+	}
+	return all
+}
+
+// Run serves until ctx ends. It calls ready when it listens. Only one process may serve.
+func (h *httpHost) Run(ctx context.Context, ready func()) error {
 	list := outside.OpenSenders(h.Files, time.Now)
-	shown := page.New(page.Config{Files: h.Files, Log: h.Log})
+	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects})
 	s := serve.New(serve.Config{
 		Senders: outside.Keys{List: list}, Persons: shown,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
@@ -50,22 +60,21 @@ func (h *httpHost) Run(ctx context.Context, within func(prepare func() error, ru
 		return err
 	}
 	defer sessions.Close()
-	var failed error
-	if err := os.Chdir("/"); err != nil { // the daemon runs for weeks; its working directory must not block a removal
+	if err := s.Listen(ctx); err != nil {
 		return err
 	}
-	err = within(func() error { return s.Listen(ctx) }, func(ctx context.Context) {
-		h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
-		ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
-		wait := h.serveTools(ctx, s, sessions)
-		h.serveHooks(s, list)
-		h.serveEvents(s, list)
-		failed = s.Run(ctx)
-		stop()
-		failed = errors.Join(failed, inTime(wait))
-		h.Log.Info("HTTP daemon ends")
-	})
-	return errors.Join(err, failed, s.Close())
+	h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
+	ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
+	defer stop()
+	wait := h.serveTools(ctx, s, sessions)
+	h.serveHooks(s, list)
+	h.serveEvents(s, list)
+	ready()
+	failed := s.Run(ctx)
+	stop()
+	failed = errors.Join(failed, inTime(wait))
+	h.Log.Info("HTTP daemon ends")
+	return failed
 }
 
 // endTime is how long the work in the roots may take when the daemon ends.

@@ -36,7 +36,7 @@ func (a *call) install(ctx context.Context) error {
 	return a.setup().Install(ctx, o, SetupRequest{Clients: named, HTTP: *overHTTP, Channel: *channel, DryRun: *dry, Verbose: *verbose})
 }
 
-func (a *call) uninstall() error {
+func (a *call) uninstall(ctx context.Context) error {
 	dry, verbose := a.Bool("dry-run"), a.Bool("verbose")
 	named, err := a.words()
 	if err != nil {
@@ -46,5 +46,5 @@ func (a *call) uninstall() error {
 	if err != nil {
 		return err
 	}
-	return a.setup().Uninstall(o, SetupRequest{Clients: named, DryRun: *dry, Verbose: *verbose})
+	return a.setup().Uninstall(ctx, o, SetupRequest{Clients: named, DryRun: *dry, Verbose: *verbose})
 }

@@ -89,15 +89,22 @@ func TestAClientThatAPersonHasSetUpOverHTTP(t *testing.T) {
 	wantText(t, "stopped", h.run("serve", "stop"), "gemini: its tools use HTTP, and do not work until c2c serve start\n")
 }
 
-func TestUninstallTellsThatTheDaemonRuns(t *testing.T) {
+func TestUninstallEndsTheDaemonAndLeavesNothingOfIt(t *testing.T) {
 	h := newHost(t)
-	const still = "c2c serve stop ends it"
-	wantText(t, "none runs", h.run("uninstall"), "!"+still)
+	const ends = "the daemon ends"
+	wantText(t, "none runs", h.run("uninstall"), "!"+ends)
 	h.run("serve", "start", "--port", h.port)
-	wantText(t, "one runs", h.run("uninstall"), "the HTTP daemon still runs", still)
-	wantText(t, "one client alone", h.run("uninstall", "cursor"), "!"+still)
-	h.run("serve", "stop")
-	wantText(t, "it has ended", h.run("uninstall"), "!"+still)
+	wantText(t, "one client alone", h.run("uninstall", "cursor"), "!"+ends)
+	wantText(t, "dry", h.run("uninstall", "--dry-run"), ends)
+	if st := h.status(); !st.Answers {
+		t.Errorf("%+v", st)
+	}
+	wantText(t, "one runs", h.run("uninstall"), ends)
+	if _, err := os.Stat(h.file("daemon")); err == nil {
+		left, _ := os.ReadDir(h.file("daemon"))
+		t.Errorf("it leaves %v", left)
+	}
+	wantText(t, "it has ended", h.run("uninstall"), "!"+ends)
 }
 
 // Who listens at the port and is not ours gets no token.

@@ -132,6 +132,8 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		err = c.plugin(ctx)
 	case "start":
 		status, err = c.start(ctx)
+	case "daemon":
+		err = c.daemonVerbs(ctx)
 	case "wake":
 		err = c.wake(ctx)
 	case "serve":
@@ -151,7 +153,7 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 	case "install":
 		err = c.install(ctx)
 	case "uninstall":
-		err = c.uninstall()
+		err = c.uninstall(ctx)
 	case "doctor":
 		err = c.doctor(ctx)
 	case "migrate-root":

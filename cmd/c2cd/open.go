@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/project"
 	"c2c/serve"
 	"c2c/serve/page"
 	"c2c/sessions/callers"
@@ -33,7 +35,7 @@ func (c *call) openPage(ctx context.Context) error {
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
 	}
-	d, err := c.httpDaemon(false)
+	d, err := c.openHTTP(false)
 	if err != nil {
 		return err
 	}
@@ -42,7 +44,11 @@ func (c *call) openPage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
+	dir := c.cwd
+	if place, err := project.Find(c.getenv, c.cwd); err == nil {
+		dir = cmp.Or(place.Top(), dir)
+	}
+	code, err := page.NewCode(d.Files, page.Who{Root: root, Dir: dir, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name()}, time.Now())
 	if err != nil {
 		return fmt.Errorf("make a link: %w", err)
 	}
@@ -61,10 +67,7 @@ func (c *call) openPage(ctx context.Context) error {
 
 // running returns the address at which the daemon listens; an error if it does not run.
 func (d *httpDaemon) running() (at serve.At, err error) {
-	pid := 0
-	if d.Dir != nil {
-		pid, err = d.PID()
-	}
+	pid, err := d.PID()
 	if err == nil && pid != 0 {
 		at, err = serve.ReadAt(d.State)
 	}

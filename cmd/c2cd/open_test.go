@@ -47,7 +47,7 @@ func TestAPersonOpensThePageOnceAndAnAgentNever(t *testing.T) {
 	if status := h.enter(found[1]); status != http.StatusForbidden {
 		t.Errorf("a link that was used: %d", status)
 	}
-	log, err := os.ReadFile(h.file("http", "serve.log"))
+	log, err := os.ReadFile(h.file("daemon", "daemon.log"))
 	if err != nil || bytes.Contains(log, []byte(found[1])) {
 		t.Errorf("the log holds the code, or %v", err)
 	}

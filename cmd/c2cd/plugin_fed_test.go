@@ -324,7 +324,7 @@ func TestAPluginGetsThePostsOfManyRoomsBitByBit(t *testing.T) {
 		}
 	}
 	for i := range count {
-		if n := strings.Count(got, fmt.Sprintf("room=\"room-%d\"", i)); n != 1 {
+		if n := strings.Count(got, fmt.Sprintf("#room-%d ", i)); n != 1 {
 			t.Errorf("the posts of room-%d come %d times", i, n)
 		}
 	}

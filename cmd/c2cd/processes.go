@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,49 +11,43 @@ import (
 	"time"
 
 	"c2c/client"
+	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/internal/proc"
 	"c2c/serve/outside"
 )
 
-// checkServe checks the HTTP daemon. It reports nothing if no daemon has ever run.
-func (c Checkup) checkServe(ctx context.Context) []format.Finding {
-	f := format.Finding{Status: format.OK, Part: "HTTP daemon"}
-	d, err := openHTTP(c.Getenv, false)
+// checkServe checks the HTTP daemon, and the senders outside, which need it. It reports nothing if it
+// has never run and while all is well: checkDaemon says that it runs.
+func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
+	f := format.Finding{Status: format.Problem, Part: "HTTP daemon"}
+	d, err := (&app{getenv: c.Getenv}).openHTTP(false)
 	if err != nil {
 		return []format.Finding{format.Failed(f.Part, "", err)}
 	}
 	defer d.Close()
-	if d.Dir == nil {
+	if d.Files == nil {
 		return nil
 	}
-	f.Path = d.Log()
-	outside, damage := outside.OpenSenders(d.Dir, time.Now).All()
+	outside, damage := outside.OpenSenders(d.Files, time.Now).All()
 	st, err := d.Look(ctx, c.Program+"d")
+	r, rerr := d.Record()
 	switch {
-	case err != nil:
-		return []format.Finding{format.Failed(f.Part, f.Path, err)}
+	case errors.Join(err, rerr) != nil:
+		found = append(found, format.Failed(f.Part, d.State.Path(), errors.Join(err, rerr)))
 	case st.Stranger:
-		f.Status, f.Detail = format.Problem, "does not run, and "+st.WarnStranger()
+		f.Detail = "does not run, and " + st.WarnStranger()
 	case st.Token != "" && !st.Private:
-		f.Status, f.Path, f.Detail = format.Problem, st.Token, "others may read its token: run c2c serve rotate-token"
-	case !st.Running && st.Reaped:
-		f.Status, f.Detail = format.Warning, "was killed, and its port file is removed: c2c serve start"
-	case !st.Running && len(outside) > 0:
+		f.Path, f.Detail = st.Token, "others may read its token: run c2c serve rotate-token"
+	case !st.Running && r.State != daemon.On && len(outside) > 0:
 		f.Status, f.Detail = format.Warning, "does not run, so senders outside (c2c senders list) reach no session: c2c serve start"
-	case !st.Running:
-		f.Path, f.Detail = "", "does not run; only clients that c2c reaches over HTTP need it"
-	case !st.Answers:
-		f.Status, f.Detail = format.Problem, fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)
-	case st.Other:
-		f.Status, f.Detail = format.Warning, fmt.Sprintf("process %d is another build of c2c than the one that is installed: c2c serve restart", st.PID)
-	default:
-		f.Detail = fmt.Sprintf("runs, process %d, %s", st.PID, st.URL)
+	case st.Running && !st.Answers:
+		f.Detail = fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)
+	case st.Running:
+		f.Status, f.Detail = format.OK, "listens at "+st.URL
 	}
-	found := []format.Finding{f}
-	if n := panics(d.Log()); n > 0 {
-		found = append(found, format.Finding{Status: format.Warning, Part: f.Part, Path: d.Log(),
-			Detail: fmt.Sprintf("panics in its log: %d. They are mistakes of c2c: report their lines, those with level=ERROR, then empty the log", n)})
+	if f.Detail != "" {
+		found = append(found, f)
 	}
 	if damage != nil {
 		found = append(found, format.Finding{Status: format.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody may write from outside: %s", damage, RepairSenders)})
@@ -61,16 +55,9 @@ func (c Checkup) checkServe(ctx context.Context) []format.Finding {
 	return found
 }
 
-// panics counts the panics in a daemon's log. Each is logged with its stack. Within a logged text
-// the quotation mark would be escaped.
-func panics(log string) int {
-	data, _ := os.ReadFile(log) // without a log there was no panic
-	return bytes.Count(data, []byte(` stack="goroutine `))
-}
-
 // checkPrograms reports processes that run another build of c2c than the installed build. They were
 // started before an update, or belong to another installation. Two programs are the same build if
-// they are the same file or have the same build id. checkServe checks the HTTP daemon in this way.
+// they are the same file or have the same build id. checkDaemon checks the daemon.
 func (c Checkup) checkPrograms() (found []format.Finding) {
 	own, err := os.Stat(c.Program + "d")
 	if err != nil {
@@ -83,8 +70,6 @@ func (c Checkup) checkPrograms() (found []format.Finding) {
 		}
 		cure := ""
 		switch p.Args[1] {
-		case "wake":
-			cure = "c2c wake restart"
 		case "wire-daemon":
 			cure = "c2c wire-daemon restart, with its --alias"
 		case "mcp", "plugin":

@@ -13,7 +13,6 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -22,7 +21,7 @@ import (
 // rootTime bounds the check of a root, because other processes may hold its locks.
 const rootTime = 10 * time.Second
 
-// checkRoot checks the root, its sessions and the daemons.
+// checkRoot checks the root, its sessions, and what wakes them.
 func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
 	root, source, err := broker.RootFor(callers.Caller{Getenv: c.Getenv}, c.Cwd)
 	if err != nil {
@@ -45,32 +44,22 @@ func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, rootTime)
 	defer cancel()
-	return slices.Concat(disk, []format.Finding{f, c.checkWakeDaemon(ctx, b)}, checkWire(ctx, b), broker.CheckRoot(ctx, b.Registry), checkSurfaces(ctx, b), checkRooms(b))
+	return slices.Concat(disk, []format.Finding{f}, checkWake(ctx, b), checkWire(ctx, b), broker.CheckRoot(ctx, b.Registry), checkSurfaces(ctx, b), checkRooms(b))
 }
 
-func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) format.Finding {
-	d := daemon.Wake(b.Dir())
-	f := format.Finding{Status: format.OK, Part: "wake daemon", Path: d.Log()}
-	pid, err := d.PID()
-	all, lerr := b.Sessions(ctx)
-	switch {
-	case errors.Join(err, lerr) != nil:
-		return format.Failed(f.Part, f.Path, errors.Join(err, lerr))
-	case pid != 0:
-		f.Detail = fmt.Sprintf("runs, process %d", pid)
-		return f
-	}
+// checkWake finds sessions whose panes are attached although nothing types there.
+func checkWake(ctx context.Context, b *broker.Broker) []format.Finding {
+	all, err := b.Sessions(ctx)
 	var attached []string
 	for _, s := range all {
 		if s.Pane != "" && s.State == sessions.Alive {
 			attached = append(attached, s.Alias)
 		}
 	}
-	f.Path, f.Detail = "", "does not run; only sessions without a server of their own need it"
-	if len(attached) > 0 {
-		f.Status, f.Detail = format.Warning, "does not run, so it does not type for "+strings.Join(attached, ", ")+": c2c wake start"
+	if err != nil || len(attached) == 0 || b.Locks.Held(sessions.WakeLock) { // broker.CheckRoot reports the error
+		return nil
 	}
-	return f
+	return []format.Finding{{Status: format.Warning, Part: "wake daemon", Detail: "does not run, so it does not type for " + strings.Join(attached, ", ") + ": c2c wake start"}}
 }
 
 // checkRoots finds other roots that hold mail of this project.

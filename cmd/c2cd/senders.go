@@ -60,12 +60,12 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	if err := c.personAnywhere(ctx, "lets others write from outside"); err != nil {
 		return err
 	}
-	d, err := c.httpDaemon(true)
+	d, err := c.openHTTP(true)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	l := outside.OpenSenders(d.Dir, time.Now)
+	l := outside.OpenSenders(d.Files, time.Now)
 	switch {
 	case verb == "deny":
 		return c.denySender(ctx, l, words[1:], *asJSON)
@@ -136,7 +136,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if runs, err := d.Runs(); err == nil && !runs {
 		fmt.Fprintln(c.stderr, "c2c: the daemon that listens there does not run yet: c2c serve start")
 	}
-	a := allowed{Name: s.Name, To: s.To, URL: outside.URL(d.Dir, s)}
+	a := allowed{Name: s.Name, To: s.To, URL: outside.URL(d.Files, s)}
 	if s.Scheme == "" {
 		a.Token = key
 	} else {
@@ -223,14 +223,14 @@ func (c *call) admitWriter(ctx context.Context, l *outside.SenderList, bridge, i
 }
 
 func (c *call) listSenders(asJSON bool) error {
-	d, err := c.httpDaemon(false)
+	d, err := c.openHTTP(false)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	rows, refused := []outside.Listed{}, outside.Refusal{}
-	if d.Dir != nil {
-		l := outside.OpenSenders(d.Dir, time.Now)
+	if d.Files != nil {
+		l := outside.OpenSenders(d.Files, time.Now)
 		if rows, err = l.Listed(); err != nil {
 			return err
 		}

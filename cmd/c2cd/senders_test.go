@@ -128,7 +128,7 @@ func TestMailFromCurl(t *testing.T) {
 // wantNoKey fails if a key, or words of a message, stand in a log.
 func (h *host) wantNoKey(key string) {
 	h.t.Helper()
-	for _, name := range []string{h.file("http", "serve.log"), filepath.Join(h.root(), "broker.log")} {
+	for _, name := range []string{h.file("daemon", "daemon.log"), filepath.Join(h.root(), "broker.log")} {
 		data, err := os.ReadFile(name)
 		if err != nil || len(data) == 0 {
 			h.t.Errorf("%s: %d bytes, %v", name, len(data), err)
@@ -211,7 +211,7 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 	h.run("serve", "start", "--port", h.port)
 	h.run("serve", "stop")
 	out, _ := h.try("doctor", "--verbose")
-	wantText(t, "nobody is to write", out, "ok       HTTP daemon: does not run")
+	wantText(t, "nobody is to write", out, "ok       daemon: does not run")
 	h.allows("ci", "--to", "birch")
 	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "it does not run", out, "warning  HTTP daemon: does not run, so senders outside (c2c senders list) reach no session: c2c serve start")

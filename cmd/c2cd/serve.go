@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -29,45 +26,40 @@ const (
 // httpDaemon is the HTTP daemon of this user, and has what the verbs of c2c serve need to handle
 // it.
 type httpDaemon struct {
-	daemon.Daemon
-	State *atomicfile.Dir // nil: c2c has no state directory yet
-	Port  int
-	a     *app
-	dir   string // the daemon's working directory; clients that name no directory get the root of this directory
+	partVerbs
+	State, Files *atomicfile.Dir // the state directory, and that of its files; nil: it does not exist yet
+	Port         int
 }
 
 // serve runs the verbs of c2c serve.
 func (a *call) serve(ctx context.Context) error {
-	unit, asJSON := a.Bool("unit"), a.Bool("json")
-	port := a.Text("port")
+	asJSON, port := a.Bool("json"), a.Text("port")
 	verbs, err := a.words()
 	if err != nil {
 		return err
 	}
-	if *unit {
-		verbs = append(verbs, "unit")
-	}
 	if len(verbs) != 1 {
-		return fmt.Errorf("%w: one of start, stop, restart, run, status, rotate-token and --unit", errUsage)
+		return fmt.Errorf("%w: one of start, stop, restart, run, status and rotate-token", errUsage)
 	}
 	verb := verbs[0]
 	at, err := a.httpPort(*port)
 	if err != nil {
 		return err
 	}
-	if verb == "unit" {
-		return printUnit(a.stdout, a.c2c, a.cwd, a.getenv)
-	}
-	d, err := a.httpDaemon(verb != "status" && verb != "stop")
+	d, err := a.openHTTP(verb != "status" && verb != "stop")
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	d.Port = at
-	if verb == "rotate-token" {
+	d.set(at, a.cwd)
+	switch verb {
+	case "rotate-token":
 		return d.rotateToken()
+	case "status":
+		st, err := d.Look(ctx, a.c2c+"d")
+		return a.printStatus(st, st.Answers, err, *asJSON)
 	}
-	err = a.daemonVerb(ctx, d, verb, *asJSON)
+	err = backgroundVerb(ctx, d, verb)
 	if err == nil && verb == "stop" {
 		a.setup().TellOverHTTP("its tools use HTTP, and do not work until c2c serve start", "; until then, c2c install %s --http makes them use stdio")
 	}
@@ -91,38 +83,37 @@ func (a *app) httpPort(option string) (int, error) {
 }
 
 // openHTTP opens the files of the HTTP daemon. If create is true, it makes missing files.
-func openHTTP(getenv func(string) string, create bool) (*httpDaemon, error) {
-	path, source := project.StateDir(getenv)
-	if path == "" || !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, path)
+func (a *app) openHTTP(create bool) (*httpDaemon, error) {
+	path, err := project.FindStateDir(a.getenv)
+	if err != nil {
+		return nil, err
 	}
-	d := &httpDaemon{Daemon: daemon.Daemon{Name: "serve", What: "HTTP daemon", Verb: "serve"}}
+	all, err := daemon.Open(path, create)
+	if err != nil {
+		return nil, err
+	}
+	d := &httpDaemon{partVerbs: a.verbsOf(all, servePart, "")}
 	open := atomicfile.Open
 	if create {
 		open = atomicfile.Create
 	}
-	state, err := open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return d, nil
+	if d.State, err = open(path); err == nil {
+		d.Files, err = d.State.Sub(serve.FilesDir, create)
 	}
-	if err != nil {
-		return nil, err
-	}
-	d.State = state
-	d.Dir, err = state.Sub(serve.FilesDir, create)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(err, state.Close())
+		d.Close()
+		return nil, err
 	}
 	return d, nil
 }
 
 // Close closes the files.
 func (d *httpDaemon) Close() {
-	if d.Dir != nil {
-		d.Dir.Close()
-	}
-	if d.State != nil {
-		d.State.Close()
+	d.Part.Close()
+	for _, dir := range []*atomicfile.Dir{d.State, d.Files} {
+		if dir != nil {
+			dir.Close()
+		}
 	}
 }
 
@@ -148,32 +139,53 @@ func (d *httpDaemon) Settled(ctx context.Context) (pid int, up bool, err error) 
 	}
 }
 
-// Reap removes the port file that a killed daemon has left, and reports whether there was one.
+// Reap removes the port file that a killed daemon has left, and reports whether there was one. A
+// daemon that begins does so, too.
 func (d *httpDaemon) Reap(ctx context.Context) (bool, error) {
-	if d.Dir == nil {
+	if d.State == nil {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reapTime)
 	defer cancel()
-	return serve.Reap(ctx, d.State, d.Runs)
+	return serve.Reap(ctx, d.State, d.Daemon.Runs)
 }
 
-// httpDaemon opens the files of the daemon, for a verb.
-func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
-	d, err := openHTTP(a.getenv, create)
-	if err == nil {
-		d.a, d.dir = a, a.cwd
+// reapServe is Reap for the daemon itself.
+func (a *app) reapServe(ctx context.Context) {
+	d, err := a.openHTTP(false)
+	if err == nil && d.State != nil {
+		defer d.Close()
+		_, err = serve.Reap(ctx, d.State, func() (bool, error) { return false, nil })
 	}
-	return d, err
+	if err != nil {
+		a.log.Warn("where the last HTTP daemon has listened may be shown still", "err", err)
+	}
 }
 
-// run runs the daemon itself.
-func (d *httpDaemon) run(ctx context.Context) error {
-	h := &httpHost{State: d.State, Files: d.Dir, Port: d.Port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
-	return h.Run(ctx, func(prepare func() error, run func(context.Context)) error {
-		d.Prepare = func() error { return explainPort(prepare()) }
-		return d.Run(ctx, run)
-	})
+// set sets where the daemon listens, and the directory whose root clients get that name no directory.
+func (d *httpDaemon) set(port int, dir string) {
+	settings := map[string]string{"dir": dir}
+	if d.Port = port; port != serve.LastPort {
+		settings["port"] = strconv.Itoa(port)
+	}
+	d.record = daemon.Record{Env: partEnv("C2C_MCP_BROKER_ROOT", owed.HopsVariable, rooms.WakesVariable), Settings: settings}
+}
+
+// runServe runs the part of the daemon.
+func runServe(ctx context.Context, a *app, r daemon.Record, _ string, ready func()) error {
+	d, err := a.openHTTP(true)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	port := serve.LastPort
+	if text := r.Settings["port"]; text != "" {
+		if port, err = serve.ParsePort(text); err != nil {
+			return err
+		}
+	}
+	h := &httpHost{State: d.State, Files: d.Files, Port: port, Getenv: a.getenv, Cwd: r.Settings["dir"], Log: a.log}
+	return explainPort(h.Run(ctx, ready))
 }
 
 // explainPort adds a hint to the errors for a port in use and for an invalid token.
@@ -193,22 +205,22 @@ func (d *httpDaemon) start(ctx context.Context) error {
 	case err != nil:
 		return err
 	case pid != 0 && !up:
-		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.What, pid), "c2c serve restart ends it, and starts another one")
+		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.Name, pid), "c2c serve restart ends it, and starts another one")
 	case pid != 0:
 		if at, err := serve.ReadAt(d.State); err == nil && d.Port > 0 && at.Port != d.Port {
-			return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.What, pid, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.Port))
+			return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.Name, pid, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.Port))
 		}
-		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.What, pid)
+		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.Name, pid)
 		return d.printURL()
 	}
-	if _, err := d.Reap(ctx); err != nil {
-		return err
+	if d.Port == serve.AnyPort { // choose it here: the record then has the port that clients will store
+		port, err := serve.FreePort(ctx)
+		if err != nil {
+			return err
+		}
+		d.set(port, d.record.Settings["dir"])
 	}
-	args := []string{"serve", "run"}
-	if d.Port != serve.LastPort {
-		args = append(args, "--port", strconv.Itoa(d.Port))
-	}
-	if err := d.a.startDaemon(ctx, d.Daemon, d.dir, daemonEnv(httpSettings()...), args...); err != nil {
+	if err := d.partVerbs.start(ctx); err != nil {
 		return err
 	}
 	return d.printURL()
@@ -226,26 +238,23 @@ func (d *httpDaemon) printURL() error {
 }
 
 func (d *httpDaemon) stop(ctx context.Context) error {
-	if err := d.a.stopDaemon(ctx, d.Daemon); err != nil {
+	if err := d.partVerbs.stop(ctx); err != nil {
 		return err
 	}
 	_, err := d.Reap(ctx)
 	return err
 }
 
-func (d *httpDaemon) status(ctx context.Context) (printer, bool, error) {
-	st, err := d.Look(ctx, d.a.c2c+"d")
-	return st, st.Answers, err
-}
-
-// reuse makes the new daemon use the working directory of the daemon that runs, or that was killed.
-func (d *httpDaemon) reuse() error {
-	if at, err := serve.ReadAt(d.State); err == nil && filepath.IsAbs(at.Dir) {
-		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {
-			d.dir = at.Dir
-		}
+// again makes the next start use the directory of the last one.
+func (d *httpDaemon) again(ctx context.Context) error {
+	r, err := d.Record()
+	if err != nil {
+		return err
 	}
-	return nil
+	if dir := r.Settings["dir"]; dir != "" && missing(dir) == nil {
+		d.set(d.Port, dir)
+	}
+	return d.partVerbs.again(ctx)
 }
 
 func (d *httpDaemon) rotateToken() error {
@@ -253,7 +262,7 @@ func (d *httpDaemon) rotateToken() error {
 		return err
 	}
 	// A program that got the old token may have got the login of an open page, too.
-	if err := page.EndLogins(d.Dir); err != nil {
+	if err := page.EndLogins(d.Files); err != nil {
 		return fmt.Errorf("the token is new, but the logins of the page were not ended: %w", err)
 	}
 	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; the old one is not accepted any more, so put the new one into each client that uses c2c serve\n"+
@@ -264,15 +273,3 @@ func (d *httpDaemon) rotateToken() error {
 
 // portVariable is the variable that sets the daemon's port.
 const portVariable = "C2C_HTTP_PORT"
-
-// httpSettings are the variables that the daemon obeys.
-func httpSettings() []string {
-	return []string{"C2C_MCP_BROKER_ROOT", owed.HopsVariable, rooms.WakesVariable}
-}
-
-// printUnit prints a systemd unit that runs a program in a directory.
-func printUnit(out io.Writer, program, dir string, getenv func(string) string) error {
-	u := daemon.Unit{Name: "c2c-serve", Description: "c2c over HTTP, on this machine alone", Program: program, Verb: "serve run", Dir: dir,
-		Variables: append([]string{"XDG_STATE_HOME", portVariable}, httpSettings()...)}
-	return u.Print(out, getenv)
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,17 +77,4 @@ func TestNothingAsksTheDaemon(t *testing.T) {
 		}
 		h.notAsked(c.args, trace())
 	}
-	wake, trace := h.traced("wake", "run")
-	var said bytes.Buffer
-	wake.Stdout, wake.Stderr = &said, &said
-	if err := wake.Start(); err != nil {
-		t.Fatal(err)
-	}
-	h.until("the wake daemon runs", func() bool { return h.pid() != 0 })
-	h.run("send", "amber", "hi", "--from", "birch")
-	h.run("wake", "stop")
-	if err := wake.Wait(); err != nil {
-		t.Fatalf("wake: %v: %s", err, said.Bytes())
-	}
-	h.notAsked("wake", trace())
 }

@@ -105,7 +105,7 @@ func TestAPrettyPrintedInboxEndsNoDaemon(t *testing.T) {
 		t.Error("the other project's stream has ended")
 	}
 	if status, _, err := h.tryGet("/metrics", h.token()); err != nil || status != 200 || h.status().PID != before {
-		log, _ := os.ReadFile(h.file("http", "serve.log"))
+		log, _ := os.ReadFile(h.file("daemon", "daemon.log"))
 		t.Errorf("%d, %v; process %d was %d\n%s", status, err, h.status().PID, before, log)
 	}
 }

@@ -34,7 +34,7 @@ func TestServeOnAFullDiskRefusesAndKeepsTheToken(t *testing.T) {
 	h.home = namespace.Disk(t, "256k")
 	filler := filepath.Join(h.home, "filler")
 	fillDisk(t, filler)
-	if out, err := h.try("serve", "start", "--port", h.port); err == nil || !strings.Contains(out, "serve.log): ") || !strings.Contains(out, "no space left") {
+	if out, err := h.try("serve", "start", "--port", h.port); err == nil || !strings.Contains(out, "no space left") {
 		t.Errorf("it runs without a token, or gives no reason: %s", out)
 	}
 	if st := h.status(); st.Running || st.Reaped {

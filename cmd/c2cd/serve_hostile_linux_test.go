@@ -102,7 +102,7 @@ func TestNobodyIsLetInAndTheGoodClientIsAnswered(t *testing.T) {
 	if st := h.status(); !st.Answers || st.PID != pid {
 		t.Errorf("afterwards: %+v", st)
 	}
-	if log, err := os.ReadFile(h.file("http", "serve.log")); err != nil || strings.Contains(string(log), h.token()) || len(log) > 64<<10 {
+	if log, err := os.ReadFile(h.file("daemon", "daemon.log")); err != nil || strings.Contains(string(log), h.token()) || len(log) > 64<<10 {
 		t.Errorf("the log has %d bytes, or the token; %v", len(log), err)
 	}
 }

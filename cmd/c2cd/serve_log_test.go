@@ -158,7 +158,7 @@ func (h *host) noLogHas(secrets []string) {
 	if err != nil {
 		h.t.Error(err)
 	}
-	for _, name := range []string{"serve.log", "broker.log"} {
+	for _, name := range []string{"daemon.log", "broker.log"} {
 		if !read[name] {
 			h.t.Errorf("%s has nothing", name)
 		}
@@ -170,8 +170,8 @@ func TestDoctorCountsThePanicsOfTheDaemon(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
 	doctor := func() string { out, _ := h.try("doctor", "--verbose"); return out } // no client is there, which is a problem
-	wantText(t, "none", doctor(), "ok       HTTP daemon: runs", "!panics")
-	log, err := os.OpenFile(filepath.Join(h.home, ".c2c", "http", "serve.log"), os.O_APPEND|os.O_WRONLY, 0)
+	wantText(t, "none", doctor(), "ok       daemon: runs", "!panics")
+	log, err := os.OpenFile(filepath.Join(h.home, ".c2c", "daemon", "daemon.log"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,5 +181,5 @@ func TestDoctorCountsThePanicsOfTheDaemon(t *testing.T) {
 		daemon.Survive(to, "look", func() error { panic("x") })
 	}
 	to.Warn("words", "of", ` stack="goroutine `) // somebody's words count for nothing
-	wantText(t, "two", doctor(), "warning  HTTP daemon: panics in its log: 2.", log.Name())
+	wantText(t, "two", doctor(), "warning  daemon: panics in its log: 2.", log.Name())
 }

@@ -40,7 +40,7 @@ func newHost(t *testing.T) *host {
 			l.Close()
 		}
 	}
-	t.Cleanup(func() { h.try("serve", "stop") })
+	t.Cleanup(func() { h.try("daemon", "stop") })
 	return h
 }
 
@@ -167,7 +167,7 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 	if st := h.status(); st.Running || st.Reaped || st.Stranger {
 		t.Errorf("stopped: %+v", st)
 	}
-	for _, name := range []string{"http-mcp.json", "http/serve.pid"} {
+	for _, name := range []string{"http-mcp.json", "daemon/daemon.pid"} {
 		if _, err := os.Stat(h.file(name)); err == nil {
 			t.Errorf("%s stays", name)
 		}
@@ -175,7 +175,7 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 	if out := h.run("serve", "stop"); !strings.Contains(out, "no HTTP daemon runs") {
 		t.Errorf("a second stop: %s", out)
 	}
-	log, err := os.ReadFile(h.file("http", "serve.log"))
+	log, err := os.ReadFile(h.file("daemon", "daemon.log"))
 	if err != nil || !strings.Contains(string(log), "HTTP daemon ends") || strings.Contains(string(log), token) {
 		t.Errorf("log %q, %v", log, err)
 	}
@@ -227,7 +227,7 @@ func TestWhatAKilledDaemonLeavesIsReaped(t *testing.T) {
 				t.Error(out)
 			}
 		case "doctor":
-			if out, _ := h.try("doctor", "--verbose"); !strings.Contains(out, "was killed, and its port file is removed") {
+			if out, _ := h.try("doctor", "--verbose"); !strings.Contains(out, "daemon: does not run, although serve is on") {
 				t.Error(out)
 			}
 		default:
@@ -249,7 +249,7 @@ func (h *host) kill(pid int) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		h.t.Fatal(err)
 	}
-	lock, err := os.OpenFile(h.file("http", "serve.lock"), os.O_RDWR, 0)
+	lock, err := os.OpenFile(h.file("daemon", "daemon.lock"), os.O_RDWR, 0)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -345,33 +345,6 @@ func TestAStrangerAtThePortIsTold(t *testing.T) {
 	}
 }
 
-func TestAUnitForSystemdIsPrintedAndNothingIsDone(t *testing.T) {
-	h := newHost(t)
-	dir := filepath.Join(h.home, `a "b" 100% $x`)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cmd := h.command("serve", "--unit")
-	cmd.Dir, cmd.Env = dir, append(cmd.Env, "C2C_STORM_HOPS=7", "C2C_ROOM_WAKES=0")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, want := range []string{
-		fmt.Sprintf("ExecStart=\"%s/c2c\" serve run\n", h.bin),
-		"WorkingDirectory=" + strings.ReplaceAll(dir, "%", "%%") + "\n", "Restart=on-failure\n",
-		fmt.Sprintf("Environment=\"C2C_MCP_BROKER_ROOT=%s\"\n", h.root()),
-		"Environment=\"C2C_STORM_HOPS=7\"\n", "Environment=\"C2C_ROOM_WAKES=0\"\n",
-	} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("no %s in\n%s", want, out)
-		}
-	}
-	if _, err := os.Stat(h.file()); err == nil {
-		t.Error("files were made")
-	}
-}
-
 func TestServeRefusesWhatIsNoPort(t *testing.T) {
 	h := newHost(t)
 	for _, args := range [][]string{{"--port", "65536"}, {"--port", "-1"}, {"--port", "x"}} {
@@ -389,7 +362,7 @@ func TestAFileThatCannotBeWrittenIsToldByStart(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
 	h.run("serve", "stop")
-	for _, name := range []string{"http/port", "http/serve.pid", "http-mcp.json", "http-mcp-token"} {
+	for _, name := range []string{"http/port", "daemon/daemon.pid", "http-mcp.json", "http-mcp-token"} {
 		path := h.file(name)
 		kept, _ := os.ReadFile(path)
 		os.Remove(path)
@@ -486,10 +459,10 @@ func TestADaemonOfAnotherBuildIsTold(t *testing.T) {
 	other := bytes.Clone(id)
 	other[0] ^= 1
 	install(bytes.ReplaceAll(program, id, other))
-	if out := h.run("serve", "status"); !strings.Contains(out, "c2c serve restart") {
+	if out := h.run("serve", "status"); !strings.Contains(out, "c2c daemon restart") {
 		t.Errorf("status: %s", out)
 	}
-	if out, _ := h.try("doctor", "--verbose"); strings.Count(out, "c2c serve restart") != 1 {
+	if out, _ := h.try("doctor", "--verbose"); strings.Count(out, "c2c daemon restart") != 1 {
 		t.Errorf("doctor: %s", out)
 	}
 	h.run("serve", "restart")

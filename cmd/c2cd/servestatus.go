@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"c2c/internal/proc"
 	"c2c/serve"
 )
 
@@ -37,20 +36,22 @@ type httpStatus struct {
 	Reaped   bool      `json:"reaped,omitempty"`        // a killed daemon had left its file
 	Stranger bool      `json:"stranger,omitempty"`      // another program listens at the port that clients know
 	Private  bool      `json:"token_private,omitempty"` // only this user may read the token
+	warning  string    // see daemonStatus
 }
 
 // Look finds the daemon's state. The argument installed is the path of the installed program, whose
 // build Look compares with the daemon's.
 func (d *httpDaemon) Look(ctx context.Context, installed string) (st httpStatus, err error) {
-	if d.Dir == nil {
+	if d.Files == nil {
 		return st, nil
 	}
 	if st.Reaped, err = d.Reap(ctx); err != nil {
 		return st, err
 	}
-	if st.Running, err = d.Runs(); err != nil {
+	if st.PID, err = d.PID(); err != nil {
 		return st, err
 	}
+	st.Running = st.PID != 0
 	st.Token = serve.TokenFile(d.State)
 	info, err := os.Lstat(st.Token)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,25 +61,21 @@ func (d *httpDaemon) Look(ctx context.Context, installed string) (st httpStatus,
 	}
 	st.Private = info != nil && info.Mode().Perm()&0o077 == 0
 	if !st.Running {
-		if st.Port, err = serve.PortBefore(d.Dir); err == nil && st.Port != 0 {
+		if st.Port, err = serve.PortBefore(d.Files); err == nil && st.Port != 0 {
 			st.Stranger = listens(ctx, st.Port)
 		}
 		return st, err
 	}
-	if st.PID, err = d.PID(); err != nil {
+	all, err := lookDaemon(d.Daemon, installed)
+	if err != nil {
 		return st, err
 	}
-	st.Build = proc.BuildID(fmt.Sprintf("/proc/%d/exe", st.PID))
 	at, err := serve.ReadAt(d.State)
 	if errors.Is(err, fs.ErrNotExist) {
-		return st, nil // the daemon is about to begin, or to end
+		return st, nil // the daemon is about to end
 	}
 	st.URL, st.Port, st.Version, st.Started, st.Root, st.Dir = at.URL, at.Port, at.Version, at.Started, at.Root, at.Dir
-	if st.Build == "" && at.PID == st.PID {
-		st.Build = at.Build
-	}
-	build := proc.BuildID(installed)
-	st.Other = st.Build != "" && build != "" && st.Build != build
+	st.Build, st.Other, st.warning = all.Build, all.Other, all.warning()
 	st.Answers = err == nil && answers(ctx, at.Port)
 	return st, err
 }
@@ -136,8 +133,8 @@ func (st httpStatus) Print(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "HTTP daemon runs, process %d, version %s\nurl %s\nroot %s, of %s\ntoken in %s\n", st.PID, st.Version, st.URL, st.Root, st.Dir, st.Token)
-	if st.Other {
-		fmt.Fprintln(w, "it runs another build of c2c than the installed one: c2c serve restart starts the installed one")
+	if st.warning != "" {
+		fmt.Fprintln(w, st.warning)
 	}
 	if !st.Answers {
 		fmt.Fprintln(w, "it does not answer; c2c serve restart starts a new one")

@@ -90,7 +90,7 @@ func (s Setup) Install(ctx context.Context, o install.Options, r SetupRequest) (
 }
 
 // Uninstall takes c2c out of the named clients, or out of all clients.
-func (s Setup) Uninstall(o install.Options, r SetupRequest) error {
+func (s Setup) Uninstall(ctx context.Context, o install.Options, r SetupRequest) error {
 	named := r.Clients
 	clients := named
 	if len(named) == 0 {
@@ -106,7 +106,7 @@ func (s Setup) Uninstall(o install.Options, r SetupRequest) error {
 		err = errors.Join(err, install.RemoveAlone(o))
 	}
 	if len(named) == 0 {
-		err = errors.Join(err, s.tellDaemonRuns())
+		err = errors.Join(err, s.endDaemon(ctx, r.DryRun))
 		for _, line := range relay.Leftovers(s.Getenv) {
 			fmt.Fprintln(s.Stdout, line)
 		}

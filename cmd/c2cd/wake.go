@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"c2c/cmd/ringer"
 	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
+	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
 	"c2c/wake/terminal"
@@ -39,16 +41,24 @@ func (a *call) wake(ctx context.Context) error {
 	if *gap <= 0 {
 		return fmt.Errorf("%w: --min-inject-gap %s: want more than 0s", errUsage, *gap)
 	}
-	b, err := a.openDaemon(verbs[0])
+	b, err := a.openFor(verbs[0])
 	if err != nil {
 		return err
 	}
-	var root *atomicfile.Dir
+	root, err := a.root()
 	if b != nil {
 		defer b.Close()
-		root = b.Dir()
+		root = b.Root()
+	} else if err != nil {
+		return err
 	}
-	d := &wakeDaemon{Daemon: daemon.Wake(root), Broker: b, a: a.app, gap: *gap}
+	all, err := openDaemon(a.getenv, createsRoot(verbs[0]))
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	d := &wakeDaemon{a.verbsOf(all, wakePart, root), b}
+	d.record = daemon.Record{Env: partEnv(), Settings: map[string]string{"gap": gap.String()}}
 	switch verbs[0] {
 	case "attach":
 		pane, err := terminal.PaneHere(a.getenv)
@@ -58,57 +68,55 @@ func (a *call) wake(ctx context.Context) error {
 		return d.setPane(ctx, *sid, pane.String())
 	case "detach":
 		return d.setPane(ctx, *sid, "")
+	case "status":
+		st, err := d.status(ctx)
+		return a.printStatus(st, st.PID != 0, err, *asJSON)
 	}
-	return a.daemonVerb(ctx, d, verbs[0], *asJSON)
+	return backgroundVerb(ctx, d, verbs[0])
 }
 
 // wakeDaemon has what the verbs of c2c wake need to handle the daemon of one root.
 type wakeDaemon struct {
-	daemon.Daemon
+	partVerbs
 	Broker *broker.Broker // nil: there is no root
-	a      *app
-	gap    time.Duration // the time between the first two rings for a message
 }
 
-// run wakes sessions until ctx ends or a command stops the daemon.
-func (d *wakeDaemon) run(ctx context.Context) error {
-	r := d.a.ringer(ringer.ByDaemon())
-	r.Gap = d.gap
-	return d.Run(ctx, func(ctx context.Context) {
-		r.Log.Info("wake daemon runs", "process", os.Getpid(), "root", d.Broker.Root(), "min-inject-gap", r.Gap)
-		stop := r.Start(ctx)
-		<-ctx.Done()
-		stop()
-		r.Log.Info("wake daemon ends")
-	})
-}
-
-func (d *wakeDaemon) start(ctx context.Context) error {
-	pid, err := d.PID()
+// runWake wakes the sessions of a root until ctx ends. The setting gap is the time between the first
+// two rings for a message.
+func runWake(ctx context.Context, a *app, r daemon.Record, root string, ready func()) error {
+	gap, err := time.ParseDuration(r.Settings["gap"])
 	if err != nil {
 		return err
 	}
-	if pid != 0 {
-		fmt.Fprintf(d.a.stdout, "wake daemon runs already, process %d\n", pid)
-		return nil
+	dir, err := atomicfile.Open(root)
+	if err != nil {
+		return err
 	}
-	env := append(daemonEnv(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
-	return d.a.startDaemon(ctx, d.Daemon, "/", env, "wake", "run", "--min-inject-gap", d.gap.String())
+	defer dir.Close()
+	// Others see by this lock that the sessions of the root are woken.
+	lock, err := atomicfile.OpenLocked(dir, sessions.WakeLock)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if ok, err := lock.Try(); err != nil || !ok {
+		return cmp.Or(err, errors.New("another daemon, with another state directory, wakes the sessions of this root already"))
+	}
+	w := &ringer.Ringer{Scope: ringer.ByDaemon(), Gap: gap, Getenv: a.getenv, Log: a.log, Root: func() (string, error) { return root, nil }}
+	a.log.Info("wake daemon runs", "process", os.Getpid(), "root", root, "min-inject-gap", gap)
+	stop := w.Start(ctx)
+	ready()
+	<-ctx.Done()
+	stop()
+	a.log.Info("wake daemon ends", "root", root)
+	return nil
 }
 
-func (d *wakeDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.Daemon) }
-
-func (d *wakeDaemon) reuse() error { return nil }
-
 // status finds out whether the daemon of the root runs, and which sessions it may ring.
-func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
-	root, err := d.a.root()
-	if err != nil {
-		return nil, false, err
-	}
-	st := wakeStatus{Root: root, Sessions: []wakeTarget{}}
+func (d *wakeDaemon) status(ctx context.Context) (st wakeStatus, err error) {
+	st.Root, st.Sessions = d.root(), []wakeTarget{}
 	if st.PID, err = d.PID(); err != nil || d.Broker == nil {
-		return st, st.PID != 0, err
+		return st, err
 	}
 	all, err := d.Broker.Sessions(ctx)
 	for _, s := range all {
@@ -116,7 +124,7 @@ func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
 			st.Sessions = append(st.Sessions, wakeTarget{s.ID, s.Alias, s.Pane, s.Unattended, s.LastRing})
 		}
 	}
-	return st, st.PID != 0, err
+	return st, err
 }
 
 // setPane records the pane in which c2c may type for a session. With an empty pane, it records that

@@ -23,7 +23,7 @@ type keeper struct {
 func newKeeper(t *testing.T) *keeper {
 	t.Helper()
 	k := &keeper{t, programs(t), t.TempDir()}
-	t.Cleanup(func() { k.try("wake", "stop") })
+	t.Cleanup(func() { k.try("daemon", "stop") })
 	return k
 }
 
@@ -111,11 +111,11 @@ func TestOneWakeDaemonRunsUntilItIsStopped(t *testing.T) {
 	if out := k.run("wake", "stop"); !strings.Contains(out, "no wake daemon") {
 		t.Errorf("a second stop: %s", out)
 	}
-	log, err := os.ReadFile(filepath.Join(k.root(), "wake.log"))
+	log, err := os.ReadFile(filepath.Join(k.home, ".c2c/daemon/daemon.log"))
 	if err != nil || !strings.Contains(string(log), "min-inject-gap=20s") {
 		t.Errorf("log %q, %v", log, err)
 	}
-	if _, err := os.Stat(filepath.Join(k.root(), "wake.pid")); err == nil {
+	if _, err := os.Stat(filepath.Join(k.home, ".c2c/daemon/daemon.pid")); err == nil {
 		t.Error("the pid file stays")
 	}
 }
@@ -129,7 +129,7 @@ func TestAProcessThatIsNotTheDaemonIsNotStopped(t *testing.T) {
 	}
 	k.run("wake", "start") // the lock ended with its process
 	k.run("wake", "stop")
-	if err := os.WriteFile(filepath.Join(k.root(), "wake.pid"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(k.home, ".c2c/daemon/daemon.pid"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out := k.run("wake", "stop"); !strings.Contains(out, "no wake daemon") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
 	"c2c/cmd/watch"
+	"c2c/project"
+	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake/terminal"
@@ -37,22 +42,30 @@ func (c *call) watch(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
 	caller := callers.Caller{Explicit: *session, Getenv: c.getenv, User: user}
-	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
-	}
 	silent := *c.app // a log would overwrite the screen
 	silent.log = slog.New(slog.DiscardHandler)
+	first := ""                                 // the root that the screen begins with; "": that of this directory
+	if cli.NeedRootAt(c.getenv, c.cwd) != nil { // in a folder without sessions the person wants to see the others
+		if all, _ := cli.Everywhere(ctx, c.getenv, c.cwd, silent.log); len(all) > 0 && !all[0].IsQuiet() {
+			first = all[0].Root
+		}
+	}
+	if first == "" {
+		if err := c.awaitRoot(ctx, c.tellWait); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
 	defer silent.ringer(ringer.Scope{}).StartChecking(ctx)()
 	return watch.Run(ctx, watch.Config{
-		Open: func(ctx context.Context) (*broker.Broker, error) {
-			if err := c.awaitRoot(ctx, func(error) {}); err != nil { // the root may be removed while the screen shows it
-				return nil, err
-			}
-			return c.open(slog.New(slog.DiscardHandler))
+		Open: func(ctx context.Context, root string) (*broker.Broker, error) {
+			return silent.openToWatch(ctx, cmp.Or(root, first))
 		},
+		Name: func(root string) string { return cli.NameOf(c.getenv, root) },
+		Look: silent.around,
+		Show: showTerminal,
 		Who: func(ctx context.Context, b *broker.Broker) (sessions.Session, error) {
 			s, err := b.Attach(ctx, caller)
 			if err != nil {
@@ -62,4 +75,69 @@ func (c *call) watch(ctx context.Context) error {
 		},
 		Left: c.stderr,
 	})
+}
+
+// openToWatch opens the root of the caller, or another one, and waits until it is there: it may be
+// removed while the screen shows it.
+func (a *app) openToWatch(ctx context.Context, root string) (*broker.Broker, error) {
+	if root == "" {
+		if err := a.awaitRoot(ctx, func(error) {}); err != nil {
+			return nil, err
+		}
+		return a.open(a.log)
+	}
+	if now := project.RootAt(project.StateOf(root), root); now != "" { // it may have been merged into another one
+		root = now
+	}
+	tick := time.NewTicker(rootLook)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(root); err == nil {
+			return broker.Open(broker.ConfigOf(a.getenv, root, a.log))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// around reads what the screen shows besides the sessions and the mail of a root.
+func (a *app) around(ctx context.Context, b *broker.Broker) (around watch.Around, err error) {
+	all, _ := cli.Everywhere(ctx, a.getenv, a.cwd, a.log) // what cannot be read is seen in that project
+	for _, p := range all {
+		if !p.IsQuiet() || p.Root == b.Root() {
+			running, needing, mails := p.Counts()
+			around.Projects = append(around.Projects, watch.Project{Name: p.Name, Root: p.Root, Sessions: running + needing, Needs: needing, Mails: mails})
+		}
+	}
+	hosts, err := b.Hosts(ctx)
+	for _, h := range hosts {
+		if h.Linked {
+			around.Machines++
+		}
+	}
+	var rerr error
+	around.Remote, rerr = b.RemoteSessions()
+	around.Rooms = map[string][]string{}
+	own, lerr := b.Sessions(ctx)
+	for _, s := range own {
+		if s.Facts.InRooms {
+			around.Rooms[s.ID], _ = rooms.StoreOf(b.Registry).Of(s.ID) // a member whose file is damaged has no rooms here
+		}
+	}
+	return around, errors.Join(err, rerr, lerr)
+}
+
+// showTerminal brings the pane of tmux to the front in which the client of a session runs.
+func showTerminal(ctx context.Context, b *broker.Broker, l sessions.Listed) error {
+	if l.PID == 0 || l.State != sessions.Alive && l.State != sessions.Away {
+		return fmt.Errorf("c2c knows no terminal of %s", l.Alias)
+	}
+	pane, err := terminal.PaneHere(sessions.EnvironmentOf(b.Processes.Environ(l.PID)))
+	if err != nil {
+		return fmt.Errorf("%s is process %d, and not in a pane of tmux that c2c sees", l.Alias, l.PID)
+	}
+	return terminal.Show(ctx, pane)
 }

@@ -32,7 +32,7 @@ func (a *call) wireDaemon(ctx context.Context) error {
 			return err
 		}
 	}
-	b, err := a.openDaemon(verbs[0])
+	b, err := a.openFor(verbs[0])
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,11 @@ func (a *call) wireDaemon(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.daemonVerb(ctx, d, verbs[0], *asJSON)
+	if verbs[0] == "status" {
+		st, err := d.Look(ctx)
+		return a.printStatus(st, st.PID != 0, err, *asJSON)
+	}
+	return backgroundVerb(ctx, d, verbs[0])
 }
 
 func (d *wireDaemon) start(ctx context.Context) error {
@@ -67,19 +71,18 @@ func (d *wireDaemon) start(ctx context.Context) error {
 	args := []string{"wire-daemon", "run", "--alias", d.Alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
 	// Pass the whole environment: the agent may need any variable.
 	env := append(os.Environ(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
-	return d.a.startDaemon(ctx, d.Daemon, d.In, env, append(args, d.Agent...)...)
+	pid, err := d.Process.Start(ctx, d.In, env, append(args, d.Agent...)...)
+	return d.a.sayRuns(d.What, "runs", pid, err)
 }
 
-func (d *wireDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.Daemon) }
-
-func (d *wireDaemon) status(ctx context.Context) (printer, bool, error) {
-	st, err := d.Look(ctx)
-	return st, st.PID != 0, err
+func (d *wireDaemon) stop(ctx context.Context) error {
+	ran, err := d.Process.Stop(ctx)
+	return d.a.sayEnded(d.What, "", ran, err)
 }
 
-func (d *wireDaemon) reuse() error {
+func (d *wireDaemon) again(ctx context.Context) error {
 	if len(d.Agent) > 0 || d.Approve || d.PIDFile != "" {
-		return nil
+		return d.stop(ctx)
 	}
 	kept, err := d.Kept()
 	if err != nil {
@@ -88,7 +91,7 @@ func (d *wireDaemon) reuse() error {
 	if kept.In != "" {
 		d.wireOptions = kept.wireOptions
 	}
-	return nil
+	return d.stop(ctx)
 }
 
 func checkWireAlias(alias string) error {

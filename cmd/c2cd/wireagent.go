@@ -40,7 +40,7 @@ type wireOptions struct {
 // wireDaemon delivers the mail of one session, and has what the verbs of c2c wire-daemon need to
 // handle it.
 type wireDaemon struct {
-	daemon.Daemon
+	daemon.Process
 	wireOptions
 	Alias  string
 	Broker *broker.Broker // nil: there is no root
@@ -50,7 +50,7 @@ type wireDaemon struct {
 
 // newWireDaemon makes the daemon of an alias, with its files in dir.
 func newWireDaemon(b *broker.Broker, dir *atomicfile.Dir, alias string) *wireDaemon {
-	return &wireDaemon{Daemon: daemon.Daemon{Dir: dir, Name: strings.ToLower(alias), // the case of an alias does not matter
+	return &wireDaemon{Process: daemon.Process{Dir: dir, Name: strings.ToLower(alias), // the case of an alias does not matter
 		What: "wire daemon of " + alias, Verb: "wire-daemon --alias " + alias}, Alias: alias, Broker: b}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,10 +132,19 @@ func OnlyPerson(does string, s sessions.Session, err error) error {
 // server of the tools outside of the sandbox.
 func (f Failure) InShellOf(verb string, err error) Failure {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		f.Hint = "your shell may not write there, as in a sandbox: call c2c's tool " + strings.ReplaceAll(verb, "-", "_") + " instead of the command"
+		f.Hint = "your shell may not write there, as in a sandbox: call c2c's tool " + cmp.Or(MeantBy(toolOf, verb), verb) + " instead of the command"
 	}
 	return f
 }
+
+// toolOf has a line for each tool that does what verbs of other names do.
+const toolOf = `send send-all reply
+poll_inbox poll-inbox peek-inbox
+look history thread status claims
+room rooms
+claim release
+notify_when notify
+me whoami register`
 
 // example returns a part of a hint, with an example of the verb; "" if the verb has no example that
 // works without changes.

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +11,10 @@ import (
 	"strings"
 
 	"c2c/broker"
+	"c2c/inbox"
 	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // Project is a project of this user.
@@ -32,6 +38,16 @@ func Projects(getenv func(string) string) (all []Project) {
 		all = append(all, p)
 	}
 	return all
+}
+
+// NameOf returns how a person names the project of a root.
+func NameOf(getenv func(string) string, root string) string {
+	for _, p := range Projects(getenv) {
+		if p.Root == root {
+			return p.Name
+		}
+	}
+	return AtHome(getenv, root)
 }
 
 // AtHome returns a path with ~ for the home directory.
@@ -97,3 +113,103 @@ func isSame(one, other string) bool {
 	b, berr := os.Stat(other)
 	return err == nil && berr == nil && os.SameFile(a, b)
 }
+
+// ProjectRows is a project in the list of all projects.
+type ProjectRows struct {
+	Name     string            `json:"project"`
+	Root     string            `json:"root"`
+	Here     bool              `json:"here,omitempty"` // the project of the caller
+	Sessions []sessions.Listed `json:"sessions"`
+}
+
+// Everywhere lists the sessions of all projects of this user, and of the machines that are linked
+// now. Sessions that need their person are first, and so are their projects. With an error it still
+// returns what it could read.
+func Everywhere(ctx context.Context, getenv func(string) string, cwd string, log inbox.Log) ([]ProjectRows, error) {
+	own, _, _ := broker.RootFor(callers.Caller{Getenv: getenv}, cwd) // without a directory there is no own project
+	projects := Projects(getenv)
+	isOwn := func(p Project) bool { return p.Root == own }
+	if _, err := os.Stat(own); err == nil && !slices.ContainsFunc(projects, isOwn) {
+		projects = append(projects, Project{Root: own, Name: AtHome(getenv, own)})
+	}
+	all := []ProjectRows{}
+	var broken []error
+	for _, p := range projects {
+		rows, err := sessionsOf(ctx, getenv, p.Root, log)
+		if err != nil {
+			broken = append(broken, fmt.Errorf("list the sessions of %s: %w", p.Name, err))
+		}
+		all = append(all, ProjectRows{p.Name, p.Root, isOwn(p), append([]sessions.Listed{}, rows...)})
+	}
+	slices.SortStableFunc(all, func(a, b ProjectRows) int {
+		return cmp.Or(a.rank()-b.rank(), cmp.Compare(a.Name, b.Name))
+	})
+	return all, errors.Join(broken...)
+}
+
+func sessionsOf(ctx context.Context, getenv func(string) string, root string, log inbox.Log) ([]sessions.Listed, error) {
+	b, err := broker.Open(broker.ConfigOf(getenv, root, log))
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	rows, err := b.List(ctx)
+	for _, r := range rows {
+		if r.Error != "" {
+			err = errors.Join(err, fmt.Errorf("read the mailbox of %s: %s", r.Alias, r.Error))
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b sessions.Listed) int { return rankOf(a) - rankOf(b) })
+	remote, rerr := b.RemoteSessions()
+	return append(rows, remote...), errors.Join(err, rerr)
+}
+
+// The places of a session among those of all projects, from the first on.
+const (
+	needsPerson = iota // a dialog is open, or mail waits for the person
+	runs
+	tellsNothing // a person or a sender outside
+	hasEnded
+)
+
+func rankOf(r sessions.Listed) int {
+	switch {
+	case r.Now.Does == sessions.Waiting, r.State == sessions.Person && r.Waiting:
+		return needsPerson
+	case r.State == sessions.Person, r.State == sessions.External:
+		return tellsNothing
+	case r.State == sessions.Absent:
+		return hasEnded
+	}
+	return runs
+}
+
+// rank is that of the project's first session; the caller's own project comes before its like.
+func (p ProjectRows) rank() int {
+	least := hasEnded
+	for _, r := range p.Sessions {
+		least = min(least, rankOf(r))
+	}
+	if p.Here {
+		return 2 * least
+	}
+	return 2*least + 1
+}
+
+// Counts returns how many sessions of the project run, how many need their person, and how many
+// messages wait.
+func (p ProjectRows) Counts() (running, needing, mails int) {
+	for _, r := range p.Sessions {
+		switch rankOf(r) {
+		case needsPerson:
+			needing++
+		case runs:
+			running++
+		}
+		mails += r.Count
+	}
+	return running, needing, mails
+}
+
+// IsQuiet reports whether nothing of the project runs or needs its person.
+func (p ProjectRows) IsQuiet() bool { return p.rank() >= 2*tellsNothing }

@@ -97,12 +97,14 @@ due. A person at a terminal sees the obligations of all sessions.
 			"terminal searches the mail of all sessions.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c search build green"}},
 	{Name: "watch", C2cd: true, Everyday: true, Short: "sessions and mail on the whole screen, as they change",
-		Long: `Shows who is there and what each session does, the mail as it flows, whole
-threads, and a search. Sessions that ask their person for something are on top.
-From here you write and answer as yourself, ask why a message was not read, and
-switch do-not-disturb; f filters the sessions. The last line shows keys, ? shows
-more of them; the mouse works, too. The screen only reads: it takes and marks no
-message, except your own when you press m. NO_COLOR=1 turns the colours off.
+		Long: `Shows the sessions of a project, those that need you on top, and your other
+projects, each as a line. Three views stand beside it: 1 the mail as it flows,
+with threads and a search; 2 who waits for whom; 3 how far each message has
+come. Enter goes to the terminal of a session, if that is a pane of tmux, or to
+another project. From here you write and answer as yourself, ask why a message
+was not read, and switch do-not-disturb. The last line shows keys, ? shows more;
+the mouse works, too. The screen only reads: it takes and marks no message,
+except your own when you press m. NO_COLOR=1 turns the colours off.
 `,
 		Options:  []Option{asSession},
 		Examples: []string{"c2c watch"}},

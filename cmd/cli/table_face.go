@@ -3,14 +3,15 @@ package cli
 // The verbs of the daemon that listens for HTTP on this machine.
 
 var face = []Verb{
-	{Name: "serve", C2cd: true, Args: "[verb]", First: "start stop restart run status rotate-token open", Short: "the daemon for clients that speak HTTP",
+	{Name: "serve", C2cd: true, Args: "[verb]", First: "start stop restart run status rotate-token open", Short: "the page, and what programs reach over HTTP",
 		Long: `Listens on 127.0.0.1 and ::1 only, for programs of this user that show its
-token. One daemon serves all projects. A client names its directory in the
-header X-C2C-Project; else that of its process counts if it is in a repository,
-or else that of start.
+token. It serves all projects, as a part of the daemon (c2c daemon). A client
+names its directory in the header X-C2C-Project; else that of its process counts
+if it is in a repository, or else that of start.
 
-  start, stop, restart   the daemon of this user
-  run                    the daemon in the foreground
+  start, stop            switch it on, or off
+  restart                start it again, and the daemon with it
+  run                    the daemon in the foreground, with this part on
   status                 whether it runs and answers, and where; if not, exit 3
   rotate-token           make a new token, and end the logins of the page
   open                   show this project's page in the browser (c2c open)
@@ -19,7 +20,6 @@ The port is --port, C2C_HTTP_PORT, the last one, or 8788; 0 takes a free one.
 Clients keep the URL, so only the first start takes another port by itself.
 `,
 		Options: []Option{
-			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},
 			{Name: "port", Value: "number", Short: "where it listens"},
 			asJSON,
 		},
@@ -83,11 +83,11 @@ that sleeps waits here, and arrives in its order, once.
   revoke HOST      refuse its mail from now on; remove HOST forgets it
   project NAME     name a project without a remote for other machines
   hub FLEET        make files for a nats-server; see c2c relay hub --help
-  start, stop, restart, run   the relay; it starts by itself if there is mail
+  start, stop, restart, run   this part of the daemon; mail starts it, too
 
 "c2c relay VERB --help" explains each.
 `,
-		Options:  []Option{{Name: "unit", Short: "print a unit for systemd --user, and do nothing"}, asJSON},
+		Options:  []Option{asJSON},
 		Examples: []string{"c2c relay add me@devbox"},
 		Verbs:    relayVerbs},
 }
@@ -156,6 +156,6 @@ after a change of hosts. c2c starts no server, and none of this pairs machines.
 		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub join host-laptop.json"}},
 	{Name: "relay start", Short: "start the relay", Examples: []string{"c2c relay start"}},
 	{Name: "relay stop", Short: "end the relay; mail waits until c2c relay start", Examples: []string{"c2c relay stop"}},
-	{Name: "relay restart", Short: "end the relay, and start it again", Examples: []string{"c2c relay restart"}},
-	{Name: "relay run", Short: "run the relay in the foreground", Examples: []string{"c2c relay run"}},
+	{Name: "relay restart", Short: "start the relay again, and the daemon with it", Examples: []string{"c2c relay restart"}},
+	{Name: "relay run", Short: "run the daemon in the foreground, with the relay on", Examples: []string{"c2c relay run"}},
 }

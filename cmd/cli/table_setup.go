@@ -69,14 +69,30 @@ install tells them how.
 		Long:     "On standard input and output, until the input ends. The plugin starts it.\n",
 		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; default: the parent"}},
 		Examples: []string{"c2c plugin {client} < lines.jsonl"}},
-	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux",
+	{Name: "daemon", C2cd: true, Args: "<verb>", First: "start stop restart status log run", Short: "the one process of c2c in the background",
+		Long: `It has the parts serve, relay, and wake of each root, which c2c serve, c2c relay
+and c2c wake switch on and off. It starts when a part is switched on, and ends
+with the last part. A part that is on comes back after a kill or a boot, when
+the next session runs. Mail between sessions of this machine needs no daemon.
+
+  start                  start it with all parts that are on
+  stop                   end it; nothing but a start starts it again
+  restart                end it and start it again, after an update
+  status                 whether it runs (if not, exit 3), and each part
+  log                    the end of its log
+  run                    the daemon in the foreground, for systemd
+`,
+		Options:  []Option{{Name: "unit", Short: "print a unit for systemd --user, and do nothing"}, asJSON},
+		Examples: []string{"c2c daemon status"}},
+	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: tmux, a daemon",
 		Long: `Wakes sessions that have no MCP server of their own to do it: those that a
 daemon of their client serves, and clients in tmux that you attach.
-A session's own MCP server has priority. While a session works it needs no
-daemon.
+A session's own MCP server has priority. While a session works it needs none of
+this, which is a part of the daemon (c2c daemon).
 
-  start, stop, restart   the daemon of this root
-  run                    the daemon in the foreground
+  start, stop            switch it on, or off, for this root
+  restart                start it again, and the daemon with it
+  run                    the daemon in the foreground, with this part on
   status                 whether it runs (if not, exit 3), and the sessions that
                          are attached or woken by their client's daemon, each
                          with its last ring; c2c list shows all sessions
@@ -96,7 +112,7 @@ there is mail. Mail waits until its model has answered; after an error c2c tries
 again, after longer and longer pauses. It was tested against the agent's
 documentation and its npm client, not with the agent.
 
-  start, stop, restart   the daemon of the session --alias
+  start, stop, restart   the process of the session --alias
   run                    the same, in the foreground; --once: until all is read
   status                 what it and its agent do; if it does not run, exit 3
   list                   all of this root

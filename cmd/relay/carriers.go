@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"c2c/internal/daemon"
 	"c2c/relay"
 	"c2c/relay/nats"
 )
@@ -82,7 +83,8 @@ func (c *carriers) Run(ctx context.Context, h relay.Handler) error {
 	var running sync.WaitGroup
 	for kind, way := range c.ways {
 		running.Go(func() {
-			if err := way.Run(ctx, &oneWay{c, kind}); err != nil {
+			err := daemon.Survive(c.log, "carry packets by "+kind, func() error { return way.Run(ctx, &oneWay{c, kind}) })
+			if err != nil {
 				c.log.Error("a carrier ended", "by", kind, "err", err)
 			}
 		})

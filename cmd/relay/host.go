@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"reflect"
-	"sync"
 	"time"
 
 	"c2c/broker/owed"
 	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 	"c2c/project"
 	"c2c/relay"
 	"c2c/relay/nats"
@@ -35,7 +36,8 @@ func Settings() []string {
 type Host struct {
 	*Relay
 	Getenv func(string) string
-	SSH    string // the path of ssh; "": ssh in the PATH
+	Env    []string // of ssh; nil: that of this process
+	SSH    string   // the path of ssh; "": ssh in the PATH
 	Log    *slog.Logger
 	Now    clock
 
@@ -48,8 +50,20 @@ type Host struct {
 	changes *watch.Changes
 }
 
-// Run carries mail until ctx ends, or until a command stops the relay.
-func (h *Host) Run(ctx context.Context) error {
+// RunPart runs the relay until ctx ends, as a part of the daemon, with the environment env.
+func RunPart(ctx context.Context, getenv func(string) string, env []string, log *slog.Logger, ready func()) error {
+	r, err := Open(getenv, true)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	h := &Host{Relay: r, Getenv: getenv, Env: env, Log: log, Now: time.Now}
+	return h.Run(ctx, ready)
+}
+
+// Run carries mail until ctx ends. It calls ready when other machines can connect. Only one process
+// may do this.
+func (h *Host) Run(ctx context.Context, ready func()) error {
 	key, err := relay.LoadKey(ctx, h.Dir)
 	if err != nil {
 		return err
@@ -60,38 +74,37 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	h.peers = relay.Paired(key, h.list)
 	changed := make(chan struct{}, 1)
-	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Log: h.Log, Now: h.Now, Changed: func() { poke(changed) }}
+	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Env: h.Env, Log: h.Log, Now: h.Now, Changed: func() { poke(changed) }}
 	if _, err := h.Dir.Stat(sshKeyFile); err == nil {
 		cfg.Identity = filepath.Join(h.Dir.Path(), sshKeyFile)
 	}
-	h.Prepare = func() error {
-		err := atomicfile.UnlessAbsent(h.Dir.Remove(linksFile)) // it says what links the last relay had
-		for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
-			err = errors.Join(err, touch(h.Dir, name))
-		}
-		if err == nil {
-			cfg.Listener, err = h.listen()
-		}
+	err = atomicfile.UnlessAbsent(h.Dir.Remove(linksFile)) // it says what links the last relay had
+	for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
+		err = errors.Join(err, touch(h.Dir, name))
+	}
+	if err == nil {
+		cfg.Listener, err = h.listen()
+	}
+	if err != nil {
 		return err
 	}
-	return h.Daemon.Run(ctx, func(ctx context.Context) {
-		h.Log.Info("relay runs", "key", key.Public().Fingerprint())
-		h.ssh = ssh.New(cfg)
-		h.carrier = &carriers{list: h.list, ways: map[string]relay.Carrier{relay.SSH: h.ssh}, log: h.Log}
-		if h.nats = h.openHub(cfg.Changed); h.nats != nil {
-			h.carrier.ways[relay.NATS] = h.nats
-		}
-		h.roots = &roots{h: h, open: map[string]*root{}, up: map[string]bool{}, failed: map[string]string{}, alone: map[string]time.Time{}}
-		h.changes = watch.NewChanges()
-		defer h.changes.Close()
-		var tasks sync.WaitGroup
-		tasks.Go(func() { h.carrier.Run(ctx, h.roots) })
-		tasks.Go(func() { h.keepLinks(ctx, changed) })
-		h.watch(ctx)
-		tasks.Wait()
-		h.roots.closeAll()
-		h.Log.Info("relay ends")
-	})
+	h.Log.Info("relay runs", "process", os.Getpid(), "key", key.Public().Fingerprint())
+	h.ssh = ssh.New(cfg)
+	h.carrier = &carriers{list: h.list, ways: map[string]relay.Carrier{relay.SSH: h.ssh}, log: h.Log}
+	if h.nats = h.openHub(cfg.Changed); h.nats != nil {
+		h.carrier.ways[relay.NATS] = h.nats
+	}
+	h.roots = &roots{h: h, open: map[string]*root{}, up: map[string]bool{}, failed: map[string]string{}, alone: map[string]time.Time{}}
+	h.changes = watch.NewChanges()
+	defer h.changes.Close()
+	ready()
+	err = daemon.Together(ctx, h.Log, "carry mail between machines",
+		func(ctx context.Context) { h.carrier.Run(ctx, h.roots) },
+		func(ctx context.Context) { h.keepLinks(ctx, changed) },
+		h.watch)
+	h.roots.closeAll()
+	h.Log.Info("relay ends")
+	return err
 }
 
 // dials returns the hosts to which this host connects with ssh; none if the list is damaged.

@@ -215,16 +215,6 @@ func (c *call) makeStreams(ctx context.Context, path string) error {
 	return nil
 }
 
-// restart makes the relay read its files again. It also starts a relay that did not run, because
-// nothing else starts the relay when mail waits at a hub. It returns ErrStopped if a person has
-// stopped the relay.
-func (r *Relay) restart(ctx context.Context, env []string) error {
-	if _, err := r.Daemon.Stop(ctx); err != nil {
-		return err
-	}
-	return r.Ensure(ctx, env)
-}
-
 // joinHub makes mail for the paired hosts of a fleet go through the fleet's hub.
 func (c *call) joinHub(ctx context.Context, path string) error {
 	a, err := readAccess(path)
@@ -262,7 +252,9 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	if err := c.r.restart(ctx, c.Environ); errors.Is(err, ErrStopped) {
+	// The relay reads its files again. It also starts if it did not run, because nothing else starts
+	// it when mail waits at a hub.
+	if err := c.r.Ensure(ctx, c.Environ, true); errors.Is(err, ErrStopped) {
 		fmt.Fprintf(c.Stderr, "c2c: hint: %v\n", err)
 	} else if err != nil {
 		return fmt.Errorf("the hub is recorded, but the relay does not start: %w", err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/internal/daemon"
 	"c2c/relay"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
@@ -77,16 +78,11 @@ func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 // person runs c2c relay as a person does.
 func person(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
-	return personAt(t.Context(), t, home, args...)
-}
-
-func personAt(ctx context.Context, t *testing.T, home string, args ...string) (string, error) {
-	t.Helper()
 	verb, _ := cli.Find("relay")
 	var out bytes.Buffer
 	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Environ: []string{"HOME=" + home}, Log: slog.New(slog.DiscardHandler),
 		Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Person: func(context.Context, string) error { return nil }}
-	err := Run(ctx, p, verb, args)
+	err := Run(t.Context(), p, verb, args)
 	return out.String(), err
 }
 
@@ -197,7 +193,7 @@ func TestAHostThatJoinsAHubReachesThePairedHostsOfTheFleetByIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := r.Stop(t.Context()); err != nil { // join starts none then
+	if _, err := r.End(t.Context(), daemon.Off); err != nil { // join starts none then
 		t.Fatal(err)
 	}
 	list := r.Hosts(time.Now)

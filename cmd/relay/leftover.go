@@ -2,7 +2,6 @@ package relay
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -34,13 +33,6 @@ func Leftovers(getenv func(string) string) (lines []string) {
 	data, err := readAuthorized(path)
 	if n := strings.Count(string(data), " "+mark("")); err == nil && n > 0 {
 		say("lines of c2c in %s stay: %d; each lets one machine start c2cd relay --stdio", path, n)
-	}
-	unit := filepath.Join(getenv("HOME"), ".config", "systemd", "user", "c2c-relay.service")
-	if isThere(unit) {
-		say("%s stays: systemctl --user disable --now c2c-relay, and delete it", unit)
-	}
-	if pid, err := r.PID(); err == nil && pid != 0 {
-		say("the relay still runs (process %d): c2c relay stop ends it", pid)
 	}
 	return lines
 }

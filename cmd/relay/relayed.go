@@ -1,14 +1,12 @@
-// Package relay runs c2c relay: one process that carries mail to other machines and from them,
-// for all roots and all paired hosts of a user. It also has the commands that start, stop and query
-// this process, and that pair hosts.
+// Package relay runs c2c relay: a part of the daemon that carries mail to other machines and from
+// them, for all roots and all paired hosts of a user. It also has the commands that start, stop and
+// query this part, and that pair hosts.
 //
 // Beside the files of package relay in the folder relay, <state directory>/relay has:
 //
-//	relay.lock, .pid, .log  see package internal/daemon
 //	relay.sock              the socket over which `c2c relay --stdio` reaches the relay
 //	links.json              the last state of the link to each host; it means nothing while no relay runs
 //	wanted.lock             a process closes it to make the relay check the roots
-//	stopped                 exists if a person has stopped the relay: then only c2c relay start starts it
 //	hub.json                how this host reaches its hub; secret
 //	ssh_key, ssh_key.pub    the relay's ssh key; at other hosts it gives access only to the relay
 package relay
@@ -23,9 +21,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
+	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
 	"c2c/project"
@@ -34,102 +35,128 @@ import (
 )
 
 const (
-	socketFile  = "relay.sock"
-	linksFile   = "links.json"
-	wantedFile  = "wanted.lock"
-	stoppedFile = "stopped"
-	maxLinks    = 1 << 20
+	socketFile = "relay.sock"
+	linksFile  = "links.json"
+	wantedFile = "wanted.lock"
+	maxLinks   = 1 << 20
 
-	startTime = 30 * time.Second // how long the relay may take to start
-	dialTime  = 15 * time.Second // how long the relay may take to accept a link; a suspended relay accepts none
+	dialTime = 15 * time.Second // how long the relay may take to accept a link; a suspended relay accepts none
 )
+
+// Name is the name of the relay among the parts of the daemon.
+const Name = "relay"
 
 // Relay is the relay of this user. Commands start, stop and query it through this type.
 type Relay struct {
-	daemon.Daemon        // its Dir is nil if no host was ever paired here
-	State         string // the state directory
+	daemon.Part
+	Dir   *atomicfile.Dir // nil if no host was ever paired here
+	State string          // the state directory
 }
 
 // Open opens the relay's files. If create is true, it makes missing files. Without create, Dir
 // stays nil if there is no directory.
 func Open(getenv func(string) string, create bool) (*Relay, error) {
-	path, source := project.StateDir(getenv)
-	if path == "" || !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, path)
+	path, err := project.FindStateDir(getenv)
+	if err != nil {
+		return nil, err
 	}
-	r := &Relay{State: path, Daemon: daemon.Daemon{Name: "relay", What: "relay", Verb: "relay"}}
+	r := &Relay{State: path, Part: daemon.Part{ID: Name, Name: "relay"}}
+	if r.Daemon, err = daemon.Open(path, create); err != nil {
+		return r, err
+	}
 	open := atomicfile.Open
 	if create {
 		open = atomicfile.Create
 	}
-	dir, err := open(filepath.Join(path, relay.HostsDir))
+	r.Dir, err = open(filepath.Join(path, relay.HostsDir))
 	if errors.Is(err, fs.ErrNotExist) && !create {
-		return r, nil
+		err = nil
 	}
-	r.Dir = dir
 	return r, err
 }
 
 // Close closes the relay's files.
 func (r *Relay) Close() {
+	r.Part.Close()
 	if r.Dir != nil {
 		r.Dir.Close()
 	}
 }
 
-// Start starts the relay, unless it runs already. The relay gets the variables that it needs from
-// env.
-func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool, err error) {
-	if pid, err := r.PID(); err != nil || pid != 0 {
-		return pid, false, err
+// Record returns what the relay gets from the environment env.
+func Record(env []string) daemon.Record { return daemon.Record{Env: daemon.SafeEnv(env, Settings())} }
+
+// Start starts the relay, unless it runs already. If anew is true, a relay that runs begins anew, and
+// so reads its files again.
+func (r *Relay) Start(ctx context.Context, env []string, anew bool) error {
+	if pid, err := r.PID(); err != nil || pid != 0 && !anew {
+		return err
 	}
-	if err := r.Dir.Remove(stoppedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, false, err
+	_, err := r.Part.Start(ctx, Record(env), anew)
+	return err
+}
+
+// NeedHost returns an error if no machine is paired with this one, so that the relay has nothing to
+// do. It returns nil if the list cannot be read: the relay then says so.
+func NeedHost(getenv func(string) string) error {
+	r, err := Open(getenv, false)
+	if err != nil {
+		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it did not start within %s", startTime))
-	defer cancel()
-	pid, err = r.Daemon.Start(ctx, "/", daemon.SafeEnv(env, Settings()), "relay", "run")
-	if runs, _ := r.PID(); err != nil && runs != 0 { // another process has started the relay first
-		return runs, false, nil
+	defer r.Close()
+	var all []relay.Host
+	if r.Dir != nil {
+		all, err = r.Hosts(time.Now).All()
 	}
-	return pid, err == nil, err
+	if err != nil || slices.ContainsFunc(all, func(h relay.Host) bool { return h.Revoked == 0 }) {
+		return nil
+	}
+	return cli.WithHint(errors.New("no machine is paired with this one"), "c2c relay add USER@HOST, or c2c relay pair, pairs one")
 }
 
 // ErrStopped means that a person has stopped the relay.
 var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
 
+// stopped reports whether a person has stopped the relay, or the daemon.
+func (r *Relay) stopped() (bool, error) {
+	s, err := r.Switches()
+	return s.Stopped || s.Parts[Name].State == daemon.Off, err
+}
+
 // Ensure is like Start, but returns ErrStopped if a person has stopped the relay. If it returns an
 // error, the mail waits.
-func (r *Relay) Ensure(ctx context.Context, env []string) error {
-	if runs, err := r.Runs(); err != nil || runs {
-		return err
+func (r *Relay) Ensure(ctx context.Context, env []string, anew bool) error {
+	stopped, err := r.stopped()
+	if err == nil && stopped {
+		err = ErrStopped
 	}
-	if _, err := r.Dir.Stat(stoppedFile); err == nil {
-		return ErrStopped
+	if err == nil {
+		err = r.Start(ctx, env, anew)
 	}
-	_, _, err := r.Start(ctx, env)
 	return err
 }
 
 // Want makes the relay look for mail in the roots that it has not opened, and starts the relay if
-// necessary. Call it after putting mail into an outbox, unless the relay has that root open.
-func (r *Relay) Want(ctx context.Context, env []string) error {
-	f, err := r.Dir.OpenHandle(wantedFile, os.O_RDWR|os.O_CREATE)
+// necessary; it does nothing if no machine is paired. Call it after putting mail into an outbox,
+// unless the relay has that root open. If a person has stopped the relay, said is
+// broker.SaysStopped.
+func Want(ctx context.Context, getenv func(string) string, env []string) (said string, err error) {
+	if NeedHost(getenv) != nil {
+		return "", nil
+	}
+	r, err := Open(getenv, true)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := f.Close(); err != nil {
-		return err
+	defer r.Close()
+	if err := touch(r.Dir, wantedFile); err != nil {
+		return "", err
 	}
-	return r.Ensure(ctx, env)
-}
-
-// Stop ends the relay, and records that a person has stopped it.
-func (r *Relay) Stop(ctx context.Context) (ran bool, err error) {
-	if err := r.Dir.Replace(stoppedFile, []byte("by a person\n")); err != nil {
-		return false, err
+	err = r.Ensure(ctx, env, false)
+	if errors.Is(err, ErrStopped) {
+		return broker.SaysStopped, nil
 	}
-	return r.Daemon.Stop(ctx)
+	return "", err
 }
 
 // Hosts opens the list of the paired hosts.
@@ -137,7 +164,7 @@ func (r *Relay) Hosts(now clock) *relay.HostList { return relay.OpenHosts(r.Dir,
 
 // Links returns the running relay's link to each host; nil if no relay runs.
 func (r *Relay) Links() (all []Link, err error) {
-	if runs, err := r.Runs(); err != nil || !runs {
+	if runs, err := r.Runs(); err != nil || !runs || r.Dir == nil {
 		return nil, err
 	}
 	data, err := r.Dir.ReadMost(linksFile, maxLinks)
@@ -195,7 +222,7 @@ func (r *Relay) listen() (net.Listener, error) {
 // Stdio copies data from in to the relay, and from the relay to out. It starts the relay if
 // necessary. When another host connects, ssh runs c2c relay --stdio, which calls Stdio.
 func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
-	if err := r.Ensure(ctx, env); err != nil {
+	if err := r.Ensure(ctx, env, false); err != nil {
 		return err
 	}
 	path, release, err := r.socket()

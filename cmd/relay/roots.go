@@ -15,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/internal/daemon"
 	"c2c/project"
 	"c2c/relay"
 	"c2c/rooms"
@@ -325,7 +326,7 @@ func (r *roots) begin(open *root) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := one.Run(ctx); err != nil {
+		if err := daemon.Survive(r.h.Log, "relay for a root", func() error { return one.Run(ctx) }); err != nil {
 			r.h.Log.Error("the relay of a root ended", "root", open.path, "err", err)
 		}
 	}()

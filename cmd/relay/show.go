@@ -10,16 +10,13 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
-	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/relay"
 	"c2c/relay/cache"
-	"c2c/rooms"
 )
 
 // shown is a host in the output of list.
@@ -77,6 +74,7 @@ func (c *call) list() error {
 type status struct {
 	PID     int    `json:"pid,omitempty"` // 0: no relay runs
 	Stopped bool   `json:"stopped,omitempty"`
+	Error   string `json:"error,omitempty"` // why it has failed; it begins again
 	Key     string `json:"fingerprint,omitempty"`
 	Log     string `json:"log,omitempty"`
 	Links   []Link `json:"links"`
@@ -85,12 +83,12 @@ type status struct {
 func (c *call) status() error {
 	st := status{Links: []Link{}}
 	if c.r.Dir != nil {
-		var err error
-		if st.PID, err = c.r.PID(); err != nil {
-			return err
+		a, pid, err := c.r.Active()
+		if err == nil && pid == 0 {
+			st.Stopped, err = c.r.stopped()
 		}
-		if _, err := c.r.Dir.Stat(stoppedFile); err == nil && st.PID == 0 {
-			st.Stopped = true
+		if st.PID, st.Error = pid, a.Error; err != nil {
+			return err
 		}
 		key, err := relay.ReadKey(c.r.Dir)
 		if err == nil {
@@ -182,6 +180,8 @@ func (st status) print(w io.Writer, now time.Time) {
 		fmt.Fprintf(w, "relay runs, process %d\n", st.PID)
 	case st.Stopped:
 		fmt.Fprintln(w, "no relay runs: it was stopped; c2c relay start starts it")
+	case st.Error != "":
+		fmt.Fprintf(w, "no relay runs; it has failed, and begins again: %s\n", st.Error)
 	default:
 		fmt.Fprintln(w, "no relay runs; the next session starts it, and so does c2c relay start")
 	}
@@ -224,11 +224,4 @@ func (l Link) says(now time.Time) string {
 		text += fmt.Sprintf("; messages that wait: %d", l.Waiting)
 	}
 	return text
-}
-
-// printUnit prints a systemd unit that runs the relay.
-func (c *call) printUnit() error {
-	u := daemon.Unit{Name: "c2c-relay", Description: "c2c mail to other machines", Program: c.C2C, Verb: "relay run",
-		Variables: []string{"XDG_STATE_HOME", owed.HopsVariable, rooms.WakesVariable}}
-	return u.Print(c.Stdout, c.Getenv)
 }

@@ -243,7 +243,7 @@ func (f *followed) find(ctx context.Context, sid string, some []*arrived) ([]bro
 // markOf returns a text that changes whenever one of the files changes.
 func markOf(root string, names ...string) (mark string) {
 	for _, name := range names {
-		if info, err := os.Stat(filepath.Join(root, name)); err == nil {
+		if info, err := os.Lstat(filepath.Join(root, name)); err == nil {
 			mark += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
 		}
 	}

@@ -30,7 +30,7 @@ import (
 const asSSH = "C2C_TEST_AS_SSH"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "relay" { // a relay that a test has started: it is never ready
+	if len(os.Args) > 2 && os.Args[1] == "daemon" { // a daemon that a test has started: it is never ready
 		os.ReadFile(filepath.Join(os.Getenv("HOME"), "ends"))
 		os.Exit(0)
 	}
@@ -190,7 +190,7 @@ func (m *machine) run() {
 	var running sync.WaitGroup
 	running.Go(func() {
 		h := &Host{Relay: m.r, Getenv: m.getenv, SSH: program, Log: slog.New(slog.NewTextHandler(log, nil)), Now: m.now}
-		if err := h.Run(ctx); err != nil {
+		if err := h.Run(ctx, func() {}); err != nil {
 			m.t.Errorf("relay of %s: %v", m.name, err)
 		}
 	})

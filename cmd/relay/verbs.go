@@ -51,7 +51,7 @@ type call struct {
 	in                               *bufio.Reader // reads the typed lines
 	as, name, projects, aliases, ssh *string
 	members, listen, url, ca         *string
-	yes, dry, unit, asJSON           *bool
+	yes, dry, asJSON                 *bool
 }
 
 // Run runs c2c relay. The arguments args are the words and options that follow the word relay.
@@ -67,8 +67,6 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 		return err
 	}
 	switch verb = strings.TrimSpace(verb); {
-	case verb == "" && *c.unit:
-		return c.printUnit()
 	case verb == "":
 		return fmt.Errorf("%w: relay needs a verb: %s", cli.ErrUsage, strings.Join(strings.Fields(v.First), ", "))
 	case len(words) != len(strings.Fields(own.Args)) && verb != "hub" && verb != "pair" || len(words) > 1 && verb == "pair":
@@ -111,12 +109,12 @@ func (p Program) bind(own cli.Verb) *call {
 		return new(bool)
 	}
 	return &call{Program: p, Flags: f, in: bufio.NewReader(p.Stdin), as: text("as"), name: text("name"), projects: text("projects"), aliases: text("aliases"),
-		members: text("hosts"), listen: text("listen"), url: text("url"), ca: text("ca"), ssh: text("ssh"), yes: flag("yes"), dry: flag("dry-run"), unit: flag("unit"), asJSON: flag("json")}
+		members: text("hosts"), listen: text("listen"), url: text("url"), ca: text("ca"), ssh: text("ssh"), yes: flag("yes"), dry: flag("dry-run"), asJSON: flag("json")}
 }
 
 // inside runs the verbs that only ssh and c2c call.
 func (p Program) inside(ctx context.Context, args []string) (done bool, err error) {
-	if len(args) == 0 || args[0] != "--stdio" && args[0] != "exchange" && args[0] != "want" {
+	if len(args) == 0 || args[0] != "--stdio" && args[0] != "exchange" {
 		return false, nil
 	}
 	r, err := Open(p.Getenv, true)
@@ -124,20 +122,8 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 		return true, err
 	}
 	defer r.Close()
-	switch args[0] {
-	case "--stdio":
+	if args[0] == "--stdio" {
 		return true, r.Stdio(ctx, p.Environ, os.Stdin, os.Stdout)
-	case "want":
-		ctx, cancel := context.WithTimeout(ctx, broker.WantTime)
-		defer cancel()
-		err = r.Want(ctx, p.Environ)
-		switch {
-		case errors.Is(err, ErrStopped):
-			_, err = io.WriteString(p.Stdout, broker.SaysStopped)
-		case errors.Is(err, context.DeadlineExceeded): // the relay goes on starting
-			err = nil
-		}
-		return true, err
 	}
 	var e Exchange
 	if err := json.NewDecoder(io.LimitReader(p.Stdin, 64<<10)).Decode(&e); err != nil {
@@ -179,18 +165,6 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 		return c.list()
 	case "status":
 		return c.status()
-	case "run":
-		h := &Host{Relay: c.r, Getenv: c.Getenv, Log: c.Log, Now: time.Now}
-		return h.Run(ctx)
-	case "start":
-		return c.start(ctx)
-	case "stop":
-		return c.stop(ctx)
-	case "restart":
-		if err := c.stop(ctx); err != nil {
-			return err
-		}
-		return c.start(ctx)
 	}
 	if verb == "pair" {
 		return c.pair(ctx, word)
@@ -212,35 +186,6 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 }
 
 func (c *call) hosts() *relay.HostList { return c.r.Hosts(time.Now) }
-
-func (c *call) start(ctx context.Context) error {
-	pid, started, err := c.r.Start(ctx, c.Environ)
-	if err != nil {
-		return err
-	}
-	if started {
-		fmt.Fprintf(c.Stdout, "relay runs, process %d\n", pid)
-	} else {
-		fmt.Fprintf(c.Stdout, "relay runs already, process %d\n", pid)
-	}
-	return nil
-}
-
-func (c *call) stop(ctx context.Context) error {
-	ran := false
-	if c.r.Dir != nil {
-		var err error
-		if ran, err = c.r.Stop(ctx); err != nil {
-			return err
-		}
-	}
-	if ran {
-		fmt.Fprintln(c.Stdout, "relay ended; mail for other machines waits until c2c relay start")
-	} else {
-		fmt.Fprintln(c.Stdout, "no relay runs")
-	}
-	return nil
-}
 
 // allowed returns the lists in --projects and --aliases; a list is nil if its option is missing.
 func (c *call) allowed() (projects, aliases []string, err error) {

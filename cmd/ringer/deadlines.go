@@ -54,7 +54,7 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
 	checker := owed.NewChecker(b.Registry)
 	checker.Show = func(ctx context.Context, text string) error { return proc.ShowOnDesktop(ctx, getenv, text) }
-	var relayAt, tidyAt time.Time // when to start the relay again if it does not run, and when to tidy the root
+	var daemonAt, tidyAt time.Time // when to start the daemon again if it does not run, and when to tidy the root
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
 			return nil, 0, errRootGone
@@ -67,10 +67,10 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 		if !b.Now().Before(tidyAt) {
 			tidyAt = moves.TidyDaily(ctx, b.Registry)
 		}
-		if now := b.Now(); !now.Before(relayAt) {
-			relayAt = now.Add(sessions.LookEvery)
-			if err := broker.StartRelay(b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
-				log.Warn("the relay is not started", "err", err)
+		if now := b.Now(); !now.Before(daemonAt) {
+			daemonAt = now.Add(sessions.LookEvery)
+			if err := broker.StartDaemon(b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
+				log.Warn("the daemon is not started", "err", err)
 			}
 		}
 		return checker.Files(), wait, err

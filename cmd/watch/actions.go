@@ -54,6 +54,9 @@ func (a *app) selection() string {
 	s := a.session()
 	if !a.onList || s == nil {
 		if m := a.pane().message(); m != nil && !a.onList {
+			if w := m.waits; w != nil {
+				return word(strings.Trim(m.Content+" · "+w.why, " ·"))
+			}
 			return word(fmt.Sprintf("%s: %s", mail.ShortID(m.ID), m.became()))
 		}
 		return ""
@@ -152,7 +155,7 @@ func posted(r rooms.Receipt, err error) (says string, _ error) { return r.String
 // room.
 func (a *app) reply() {
 	m := a.pane().message()
-	if m == nil {
+	if m == nil || m.ID == "" {
 		a.says = "there is no message to answer"
 		return
 	}
@@ -224,7 +227,7 @@ func (a *app) finish() {
 // thread shows the whole conversation of the selected message.
 func (a *app) thread() {
 	m := a.pane().message()
-	if m == nil {
+	if m == nil || m.ID == "" {
 		return
 	}
 	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
@@ -261,7 +264,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
 		st := found.Status
-		m := &mailView{Message: found.Message, fate: a.known.Known(found.Fingerprint())}
+		m := &mailView{Message: found.Message, fate: a.known.Known(found.Fingerprint()), steps: stepsOf(st)}
 		if m.fate == nil {
 			m.fate = &live.Mail{SessionID: st.SessionID, State: st.State, At: st.At, HandedAt: st.HandedAt}
 		}
@@ -270,13 +273,13 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 			p.selected = m
 		}
 	}
-	a.found, a.onList = p, false
+	a.found, a.onList, a.view = p, false, inMail
 }
 
 // why shows why nobody has read the selected message yet.
 func (a *app) why() {
 	m := a.pane().message()
-	if m == nil {
+	if m == nil || m.ID == "" {
 		return
 	}
 	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {

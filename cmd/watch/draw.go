@@ -84,13 +84,20 @@ func (a *app) draw() {
 		bottom = a.drawEditor(w, h-2)
 	}
 	if side := w >= 64; side {
-		a.left = area{0, 1, min(34, w/3), bottom - 1}
+		left := w / 3
+		if w >= 100 && a.view == inMail {
+			_, wants := a.layOut(w/2 - 1)
+			left = max(left, wants+1)
+		} else {
+			left = min(34, left)
+		}
+		a.left = area{0, 1, left, bottom - 1}
 		a.right = area{a.left.w + 1, 1, w - a.left.w - 1, bottom - 1}
 		for y := 1; y < bottom; y++ {
 			a.screen.Put(a.left.w, y, "│", dim)
 		}
 	} else {
-		a.left = area{0, 1, w, min(len(a.sessions)+2, max(3, (bottom-1)/3))}
+		a.left = area{0, 1, w, min(len(a.lines)+1, max(3, (bottom-1)/3))}
 		a.right = area{0, 1 + a.left.h, w, bottom - 1 - a.left.h}
 	}
 	a.list = area{a.left.x, a.left.y + 1, a.left.w, a.left.h - 1}
@@ -143,8 +150,13 @@ func (m *mailView) became() string {
 	return text
 }
 
-func mailLines(p *pane, columns int) (lines []line) {
+// mailLines returns the lines of a pane. In the views waiting and timeline each message has one line.
+func mailLines(p *pane, columns int, single bool) (lines []line) {
 	for _, m := range p.mails {
+		if single {
+			lines = append(lines, line{m, 0})
+			continue
+		}
 		for n := range 1 + len(m.body(columns-2, p.whole)) {
 			lines = append(lines, line{m, n})
 		}
@@ -157,7 +169,11 @@ func (c *canvas) parts(l line, columns int, whole bool) []part {
 	m := l.mailView
 	if l.n > 0 {
 		body := m.body(columns-2, whole)[l.n-1]
-		return []part{{"  ", plain}, {body.text, body.style}}
+		edge := "  "
+		if body.style == code { // a block of code stands behind a bar
+			edge = "▏ "
+		}
+		return []part{{edge, dim}, {body.text, body.style}}
 	}
 	head := []part{{clock(m.Time()) + " ", dim}, {word(m.From), c.colourOf(m.From)}, {" → ", dim}, {word(m.To), c.colourOf(m.To)}}
 	switch by := mail.By(m.Message); by {
@@ -172,11 +188,15 @@ func (c *canvas) parts(l line, columns int, whole bool) []part {
 			head = append(head, part{" " + word(more), bold})
 		}
 	}
-	tail := " · " + word(m.became())
+	tail := word(m.became())
 	if columns < 60 {
-		tail = " · " + m.fate.State
+		tail = m.fate.State
 	}
-	head = append(head, part{tail, dim})
+	style := dim
+	if s, known := stateStyles[m.fate.State]; known {
+		style = s
+	}
+	head = append(head, part{" · ", dim}, part{tail, style})
 	if m.InReplyTo != "" {
 		head = append(head, part{" · answers " + word(mail.ShortID(m.InReplyTo)), dim})
 	}
@@ -187,27 +207,49 @@ func (a *app) drawMail() {
 	p := a.pane()
 	view := area{a.right.x, a.right.y + 1, a.right.w, a.right.h - 1}
 	columns := view.w - 2 // leave out the mark of the selection, and the scroll bar
-	a.lines = mailLines(p, columns)
-	if len(a.lines) == 0 {
+	single := a.view != inMail
+	a.shown = mailLines(p, columns, single)
+	if len(a.shown) == 0 {
+		nothing := "  nothing yet"
+		if a.view == waiting {
+			nothing = "  nobody waits for an answer or at a dialog"
+		}
 		a.drawTitle(a.right, p.title, "")
-		a.put(view.x, view.y, view.w, "  nothing yet", dim)
+		a.put(view.x, view.y, view.w, nothing, dim)
 		return
 	}
-	selected := p.message()
-	p.show(a.lines, view)
-	a.drawTitle(a.right, p.title, p.position(len(a.lines), view.h))
-	a.drawBar(area{view.x + view.w - 1, view.y, 1, view.h}, p.top, len(a.lines), " ")
+	selected, names := p.message(), 0
+	var answeredAt map[string]time.Time
+	if single {
+		names, answeredAt = namesWidth(p, columns), answers(p)
+	}
+	p.show(a.shown, view)
+	title := p.title
+	if a.view == timeline {
+		title = "timeline of " + title
+	}
+	a.drawTitle(a.right, title, p.position(len(a.shown), view.h))
+	a.drawBar(area{view.x + view.w - 1, view.y, 1, view.h}, p.top, len(a.shown), " ")
 	for y := range view.h {
-		if p.top+y >= len(a.lines) {
+		if p.top+y >= len(a.shown) {
 			break
 		}
-		l := a.lines[p.top+y]
+		l := a.shown[p.top+y]
 		edge := " "
 		if l.mailView == selected && !a.onList {
 			edge = "▌"
 		}
 		x := view.x + a.put(view.x, view.y+y, 1, edge, bold)
-		for _, part := range a.parts(l, columns, p.whole) {
+		parts := []part(nil)
+		switch {
+		case l.mailView.waits != nil:
+			parts = a.waitParts(l.mailView, columns, names)
+		case single:
+			parts = a.lane(l.mailView, columns, width(clock(p.mails[0].Time())), names, answeredAt)
+		default:
+			parts = a.parts(l, columns, p.whole)
+		}
+		for _, part := range parts {
 			x += a.put(x, view.y+y, view.x+view.w-1-x, part.text, part.style)
 		}
 	}

@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"c2c/broker"
+	"context"
 	"slices"
 
 	"github.com/gdamore/tcell/v2"
@@ -38,6 +40,14 @@ func (a *app) help() []binding {
 		{enter, "thread", a.thread}, {'w', "why", a.why}, {'/', "search", a.search}, {'f', "filter", a.filterList}, {tab, "other side", func() { a.onList = !a.onList }},
 		{'d', "dnd", a.toggleQuiet}, {'m', "mark my mail read", a.takeMine},
 	}
+	if a.onList {
+		does := map[bool]string{true: "go there", false: "mail"}[a.at() > 0]
+		keys[slices.IndexFunc(keys, func(k binding) bool { return k.key == enter })] = binding{enter, does, a.enter}
+	}
+	for i, name := range views {
+		key := binding{rune('1' + i), name, func() { a.see(i) }}
+		keys = slices.Insert(keys, min(4+i, len(keys)), key)
+	}
 	if a.found != nil {
 		keys = slices.Insert(keys, 1, binding{esc, "back", a.back})
 	}
@@ -48,7 +58,8 @@ func (a *app) help() []binding {
 var helpText = []string{
 	"Tab        the sessions, or the messages",
 	"Up, Down   the next one; also j and k, Page Up, Page Down; Home and End, in a thread its first and last line",
-	"Enter      on a session: its mail; on a message: its thread",
+	"Enter      on a session: go to its terminal, if that is a pane of tmux; on a project: show that; on a message: its thread",
+	"1, 2, 3    the mail; who waits for whom; how far each message has come",
 	"c          write to the session, or to the sender of the message, or to a name that you type",
 	"r          answer the message",
 	"w          why the message was not read yet",
@@ -142,7 +153,7 @@ func (a *app) key(e *tcell.EventKey) {
 // press runs the action that a key has now.
 func (a *app) press(key rune) {
 	if key == enter && a.onList && a.box == nil && a.typing == nil {
-		a.onList = false
+		a.enter()
 		return
 	}
 	for _, k := range a.help() {
@@ -164,7 +175,7 @@ func (a *app) move(k tcell.Key, r rune) bool {
 			n = -page
 		}
 		if !a.onList {
-			a.pane().scroll(a.lines, n, max(1, a.right.h-1))
+			a.pane().scroll(a.shown, n, max(1, a.right.h-1))
 			return true
 		}
 	case tcell.KeyHome:
@@ -180,7 +191,7 @@ func (a *app) move(k tcell.Key, r rune) bool {
 		return false
 	}
 	if a.onList {
-		a.pick(min(max(0, a.at()+n), len(a.sessions)))
+		a.pick(min(max(0, a.at()+n), len(a.lines)-1))
 		return true
 	}
 	p := a.pane()
@@ -189,13 +200,35 @@ func (a *app) move(k tcell.Key, r rune) bool {
 	return true
 }
 
-// pick shows the mail of the session at line i of the list; line 0 means all sessions.
+// pick shows the mail of the session at line i of the list; a line without a session means all.
 func (a *app) pick(i int) {
 	a.picked = ""
 	if i > 0 {
-		a.picked = a.sessions[i-1].ID
+		a.picked = a.lines[i].id
 	}
 	a.found, a.flow.selected = nil, nil
+}
+
+// enter acts on the picked line of the list: it goes to the terminal of a session, shows what is
+// folded, or shows another project.
+func (a *app) enter() {
+	if len(a.lines) == 0 {
+		return
+	}
+	switch e := a.lines[a.at()]; {
+	case e.session != nil:
+		a.goThere(e.session.Listed)
+	case e.project != nil:
+		a.says = "opening " + e.project.Name
+		a.job(func(context.Context, *broker.Broker) (string, func(), error) {
+			return "", nil, a.goTo(a.ctx, e.project.Root, "")
+		})
+	case e.id == foldLine:
+		a.unfold = !a.unfold
+		a.choose()
+	default:
+		a.onList = false
+	}
 }
 
 // selectAt selects the message at index i of p.mails. In the flow, the last message is selected by
@@ -257,7 +290,7 @@ func (a *app) mouse(e *tcell.EventMouse) {
 		case a.list.has(x, y):
 			a.listTop += n
 		case a.right.has(x, y):
-			a.pane().scroll(a.lines, n, max(1, a.right.h-1))
+			a.pane().scroll(a.shown, n, max(1, a.right.h-1))
 		}
 	case tcell.Button1:
 		a.click(x, y)
@@ -280,16 +313,19 @@ func (a *app) click(x, y int) {
 		a.box = a.hidden // show the next part; after the last part this is nil, and the box closes
 	case a.typing != nil:
 	case a.list.has(x, y):
-		if i := a.listTop + y - a.list.y; i <= len(a.sessions) {
+		if i := a.listTop + y - a.list.y; i < len(a.lines) {
+			again := a.onList && a.at() == i
 			a.onList = true
-			a.pick(i)
+			if a.pick(i); again {
+				a.enter()
+			}
 		}
 	case a.right.has(x, y) && y > a.right.y:
 		p := a.pane()
-		if i := p.top + y - a.right.y - 1; i < len(a.lines) {
-			again := !a.onList && p.message() == a.lines[i].mailView
+		if i := p.top + y - a.right.y - 1; i < len(a.shown) {
+			again := !a.onList && p.message() == a.shown[i].mailView
 			a.onList = false
-			p.selectAt(slices.Index(p.mails, a.lines[i].mailView))
+			p.selectAt(slices.Index(p.mails, a.shown[i].mailView))
 			if again {
 				a.thread()
 			}

@@ -74,19 +74,23 @@ func TestWhoAsksItsPersonStandsOnTop(t *testing.T) {
 	t.Parallel()
 	a, screen := full(t, 60, 80, 24)
 	text := rows(screen)
-	for i, want := range []string{"c2c watch · 60 sessions · 0 messages waiting", " sessions", "  everybody", "! cedar-17", "! birch-37", "! amber-57", "· amber-0"} {
+	for i, want := range []string{"c2c watch · 60 sessions · 0 messages waiting", " 48        NOW     CLIENT │", "  everybody", "! cedar-17", "! birch-37", "! amber-57", "· amber-0"} {
 		if !strings.HasPrefix(strings.TrimPrefix(text[i], " "), strings.TrimPrefix(want, " ")) {
 			t.Errorf("line %d is %q, want %q", i, text[i], want)
 		}
 	}
-	if !strings.HasSuffix(text[0], " ! 3 waiting for a person") {
+	if !strings.HasSuffix(text[0], " ! 3 need you") {
 		t.Errorf("the head is %q", text[0])
 	}
 	press(a, tcell.KeyEnd)
-	if last := rows(screen)[21]; !strings.HasPrefix(last, "- ") { // who has ended stands last
+	if last := rows(screen)[21]; !strings.HasPrefix(last, "▸ 12 ended or unknown ") || strings.Contains(shows(screen), "absent") {
 		t.Errorf("the last one is %q", last)
 	}
-	asks, busy := styleOf(t, screen, "! 3 waiting"), styleOf(t, screen, "c2c watch")
+	press(a, tcell.KeyEnter, tcell.KeyEnd)
+	if last := rows(screen)[21]; !strings.HasPrefix(last, "- ") || !strings.Contains(last, "absent") {
+		t.Errorf("unfolded, the last one is %q", last)
+	}
+	asks, busy := styleOf(t, screen, "! 3 need you"), styleOf(t, screen, "c2c watch")
 	if asks == busy {
 		t.Error("the head does not stand out")
 	}
@@ -95,13 +99,13 @@ func TestWhoAsksItsPersonStandsOnTop(t *testing.T) {
 func TestTheListSaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	a, screen := full(t, 60, 80, 24)
-	if text := shows(screen); !strings.Contains(text, " sessions              60 │") || !strings.Contains(text, "┃") {
+	if text := shows(screen); !strings.Contains(text, " 48        NOW     CLIENT │") || !strings.Contains(text, "┃") {
 		t.Errorf("at first\n%s", text)
 	}
 	for range 36 {
 		press(a, tcell.KeyDown)
 	}
-	if text := shows(screen); !strings.Contains(text, "36 of 60") || strings.Contains(rows(screen)[2], "┃") {
+	if text := shows(screen); !strings.Contains(text, "36 of 49") || strings.Contains(rows(screen)[2], "┃") {
 		t.Errorf("behind 36\n%s", text)
 	}
 	if _, screen := full(t, 2, 80, 24); strings.Contains(shows(screen), "┃") {
@@ -275,7 +279,8 @@ func TestEverySizeAndNumberOfSessionsIsDrawn(t *testing.T) {
 			a, screen := full(t, n, size[0], size[1])
 			press(a, tcell.KeyEnd)
 			text := rows(screen)
-			if i := slices.IndexFunc(text, func(row string) bool { return strings.Contains(row, fmt.Sprintf("%d of %d", n, n)) }); i < 0 {
+			last := len(a.lines) - 1 // with the line for those that have ended
+			if i := slices.IndexFunc(text, func(row string) bool { return strings.Contains(row, fmt.Sprintf("%d of %d", last, last)) }); i < 0 || len(a.lines)-1+a.folded < n {
 				t.Errorf("%v, %d sessions:\n%s", size, n, shows(screen))
 			}
 		}

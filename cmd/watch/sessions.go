@@ -1,60 +1,130 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
 
 	"c2c/internal/format"
 	"c2c/serve/live"
 	"c2c/sessions"
 )
 
-// roster is the list of sessions, with its filter and view.
-type roster struct {
-	all      []live.Session // all sessions; sessions that need their person come first
-	sessions []live.Session // the sessions that match the filter
-	filter   string
-	picked   string // id of the session whose mail is shown; "": the mail of all
-	listTop  int    // the first visible line
-	listed   listed
+// Project is a project of this user, as the list shows it.
+type Project struct {
+	Name, Root             string
+	Sessions, Needs, Mails int // sessions that have not ended; those that need their person; messages that wait
 }
+
+// Around is what the screen shows besides the sessions and the mail of its root. It is read from time
+// to time, because nothing reports its changes.
+type Around struct {
+	Projects []Project // all, those that need their person first
+	Machines int       // the machines that are linked now
+	Remote   []sessions.Listed
+	Rooms    map[string][]string // the rooms of each session, by its id
+}
+
+// roster is the list of sessions, with its filter and view. Behind the sessions it has the other
+// projects.
+type roster struct {
+	around      Around
+	root        string         // the root that is shown
+	name        string         // how a person names its project
+	own         []live.Session // the sessions of the root
+	all         []live.Session // these and those of other machines; sessions that need their person come first
+	lines       []entry        // the lines of the list, for the filter
+	folded      int            // how many sessions stand behind the fold
+	foldedMails int            // the messages that wait for them
+	unfold      bool           // show all of them
+	filter      string
+	picked      string // the id of the picked line: that of the session whose mail is shown; "": the mail of all
+	listTop     int    // the first visible line
+	listed      listed
+}
+
+// entry is a line of the list. Session ids are names of files, so no id begins with a slash.
+type entry struct {
+	id      string // of a session; "": everybody; foldLine; /<root>
+	session *live.Session
+	project *Project
+}
+
+// foldLine is the id of the line that stands for the folded sessions.
+const foldLine = "/"
 
 // listed has the picked line and the height of the list, as they were when the list was last
 // scrolled to the picked line.
 type listed struct{ at, height int }
 
-// order sorts and stores the sessions: first sessions that need their person, last sessions whose
-// client has ended.
-func (l *roster) order(all []live.Session) {
-	l.all = all
+// order sorts and stores the sessions of the root: first sessions that need their person, last
+// sessions whose client has ended.
+func (l *roster) order(own []live.Session) {
+	l.own, l.all = own, slices.Clone(own)
+	for _, r := range l.around.Remote {
+		l.all = append(l.all, live.Session{Listed: r})
+		l.all[len(l.all)-1].ID = "@" + r.Alias
+	}
 	sort.SliceStable(l.all, func(i, j int) bool { return rank(l.all[i]) < rank(l.all[j]) })
 	l.choose()
 }
 
 func rank(s live.Session) int {
 	switch {
-	case s.NeedsPerson() || s.Error != "":
+	case s.NeedsPerson() || s.Error != "" || s.State == sessions.Person && s.Count > 0:
 		return 0
-	case s.State == sessions.Absent:
+	case folds(s):
 		return 2
 	}
 	return 1
 }
 
-// choose fills the list with the sessions that have all words of the filter in their name, client,
-// role or state.
+// folds reports whether a session stands behind the fold: it has ended, or nothing tells whether it
+// runs.
+func folds(s live.Session) bool {
+	return s.State == sessions.Absent || s.Now.Does == sessions.Unknown
+}
+
+// choose makes the lines: the sessions that have all words of the filter in their name, client, role
+// or state; without a filter, those that are not folded, and the other projects.
 func (l *roster) choose() {
 	words := strings.Fields(strings.ToLower(l.filter))
-	l.sessions = nil
-	for _, s := range l.all {
+	l.foldedMails = 0
+	var found, behind []entry
+	runs := false // a session that is not behind the fold
+	for i := range l.all {
+		s := &l.all[i]
 		text := strings.ToLower(strings.Join([]string{s.Alias, s.Client, s.Role, string(s.Now.Does)}, " "))
-		fits := true
-		for _, w := range words {
-			fits = fits && strings.Contains(text, w)
+		switch {
+		case slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }):
+		case folds(*s) && l.filter == "":
+			behind = append(behind, entry{id: s.ID, session: s})
+			l.foldedMails += s.Count
+		default:
+			found = append(found, entry{id: s.ID, session: s})
+			runs = runs || s.PID != 0 || s.State == sessions.Alive
 		}
-		if fits {
-			l.sessions = append(l.sessions, s)
+	}
+	l.lines, l.folded = append([]entry{{}}, found...), len(behind)
+	switch {
+	case l.filter != "":
+		return
+	case !runs:
+		l.lines, l.folded = append(l.lines, behind...), 0
+	case len(behind) > 0:
+		l.lines = append(l.lines, entry{id: foldLine})
+		if l.unfold {
+			l.lines = append(l.lines, behind...)
+		}
+	}
+	for i := range l.around.Projects {
+		if p := &l.around.Projects[i]; p.Root != l.root {
+			l.lines = append(l.lines, entry{id: "/" + p.Root, project: p})
 		}
 	}
 }
@@ -70,14 +140,9 @@ func (l *roster) setFilter(text string) {
 	l.choose()
 }
 
-// at returns the line of the picked session in the list; 0 if none is picked.
+// at returns the picked line of the list; 0 if none is picked.
 func (l *roster) at() int {
-	for i := range l.sessions {
-		if l.sessions[i].ID == l.picked {
-			return i + 1
-		}
-	}
-	return 0
+	return max(0, slices.IndexFunc(l.lines, func(e entry) bool { return e.id == l.picked }))
 }
 
 // session returns the picked session, or nil.
@@ -90,39 +155,178 @@ func (l *roster) session() *live.Session {
 	return nil
 }
 
-// drawHead draws the first line of the screen.
+// drawHead draws the first line of the screen: what is shown, the views, and what needs the person.
 func (a *app) drawHead(w int) {
-	waiting, asks := 0, 0
+	waits, asks, elsewhere := 0, 0, 0
 	for _, s := range a.all {
-		waiting += s.Count
+		waits += s.Count
 		if s.NeedsPerson() {
 			asks++
 		}
 	}
-	a.fill(area{0, 0, w, 1}, fmt.Sprintf(" c2c watch · %s · %s waiting", format.Count(len(a.all), "session", "sessions"), format.Count(waiting, "message", "messages")), bar)
-	if asks > 0 {
-		text := fmt.Sprintf(" ! %d waiting for a person ", asks)
-		if w < 2*width(text) {
-			text = fmt.Sprintf(" ! %d ", asks)
+	for _, p := range a.around.Projects {
+		if p.Root != a.root {
+			elsewhere += p.Needs
 		}
-		a.put(max(0, w-width(text)), 0, w, text, signs[sessions.Waiting].style.Reverse(true))
 	}
+	a.fill(area{0, 0, w, 1}, "", bar)
+	right := w
+	if asks+elsewhere > 0 {
+		var needs []string
+		if asks > 0 {
+			needs = append(needs, format.Count(asks, "needs you", "need you"))
+		}
+		if elsewhere > 0 {
+			needs = append(needs, fmt.Sprint(elsewhere, " elsewhere"))
+		}
+		text := " ! " + strings.Join(needs, ", ") + " "
+		right -= width(text)
+		a.put(max(0, right), 0, w, text, signs[sessions.Waiting].style.Reverse(true))
+	}
+	for i, name := range slices.Backward(views) {
+		if w < 100 {
+			break // the last line has these keys, too
+		}
+		style, text := bar, fmt.Sprintf(" %d %s ", i+1, name)
+		if right -= width(text); a.view == i {
+			style = bold.Underline(true)
+		}
+		a.put(right, 0, w, text, style)
+		a.keys = append(a.keys, hit{area{right, 0, width(text), 1}, rune('1' + i)})
+	}
+	name := cmp.Or(a.name, "c2c watch")
+	if w < 100 {
+		name, _, _ = strings.Cut(name, " (") // without the remote
+	}
+	text := " " + cut(word(name), max(16, w/3)) + " · " + format.Count(len(a.all), "session", "sessions") + " · " + format.Count(waits, "message", "messages") + " waiting"
+	if n := a.around.Machines; n > 0 {
+		text += " · " + format.Count(n, "machine", "machines")
+	}
+	a.put(0, 0, right-1, text, bar)
+}
+
+// column is a column of the list. A column that does not fit is left out, the last ones first;
+// those with a least width are cut to what is left.
+type column struct {
+	head        string
+	most, least int
+	cell        func(s *live.Session) string
+}
+
+var columns = []column{
+	{"NOW", 12, 0, func(s *live.Session) string {
+		if s.Quiet {
+			return "dnd " + string(s.Now.Does)
+		}
+		return string(s.Now.Does)
+	}},
+	{"MAIL", 6, 0, func(s *live.Session) string {
+		switch n := s.Count + s.Handed; {
+		case s.Error != "":
+			return "broken"
+		case n > 0:
+			return fmt.Sprint(n)
+		}
+		return ""
+	}},
+	{"FOR", 8, 0, func(s *live.Session) string { return since(s.Now.Since) }},
+	{"CLIENT", 9, 0, func(s *live.Session) string { return s.Client }},
+	{"OLDEST", 8, 0, func(s *live.Session) string {
+		if s.Count == 0 {
+			return ""
+		}
+		return since(s.Oldest)
+	}},
+	{"ROLE", 40, 8, func(s *live.Session) string { return s.Role }},
+	{"ROOMS", 24, 6, nil},
+	{"CLAIMS", 48, 8, func(s *live.Session) string { return strings.Join(s.Claims, " ") }},
+}
+
+// since says how long ago a time is; "" if it is not known.
+func since(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return format.Age(time.Since(at))
+}
+
+// table is the list as it is drawn: for each column its width, 0 if it is left out, and the cells.
+type table struct {
+	alias  int
+	widths []int
+	cells  map[string][]string // by the id of the line
+}
+
+// layOut lays out the list in the given width, and returns how much of the width it takes.
+func (a *app) layOut(room int) (t table, used int) {
+	least := 6
+	if room >= 40 {
+		least = len("00 sessions") - 1 // the title of the list
+	}
+	t = table{least, make([]int, len(columns)), map[string][]string{}}
+	for _, e := range a.lines {
+		if e.session == nil {
+			continue
+		}
+		t.alias = max(t.alias, min(24, width(word(e.session.Alias))))
+		for i, c := range columns {
+			text := ""
+			if c.cell != nil {
+				text = word(c.cell(e.session))
+			} else if names := a.around.Rooms[e.id]; len(names) > 0 {
+				text = "#" + strings.Join(names, " #")
+			}
+			t.cells[e.id] = append(t.cells[e.id], text)
+			if text != "" {
+				t.widths[i] = max(t.widths[i], min(c.most, width(text)), len(c.head))
+			}
+		}
+	}
+	used = 2 + t.alias
+	if most := room - 2 - min(t.widths[0], 9) - 1; t.alias > most {
+		t.alias, used = max(4, most), 2+max(4, most)
+	}
+	for i, c := range columns {
+		switch left := room - used - 1; {
+		case t.widths[i] == 0:
+			continue
+		case left >= t.widths[i]:
+		case c.least > 0 && left >= max(c.least, len(c.head)):
+			t.widths[i] = left
+		default:
+			t.widths[i] = 0
+			continue
+		}
+		used += 1 + t.widths[i]
+	}
+	return t, used
 }
 
 func (a *app) drawSessions() {
-	at, lines := a.at(), len(a.sessions)+1
+	at, lines := a.at(), len(a.lines)
 	if now := (listed{at, a.list.h}); now != a.listed { // scroll to the picked session once; after that the mouse may scroll away
 		a.listed, a.listTop = now, max(min(a.listTop, at), at-a.list.h+1)
 	}
 	a.listTop = max(0, min(a.listTop, lines-a.list.h))
-	title, position := "sessions", fmt.Sprint(len(a.sessions))
+	t, _ := a.layOut(a.left.w - 1) // a column stays free before the next area
+	shown := len(a.all) - a.folded
 	if a.filter != "" {
-		title = "with " + word(a.filter)
+		shown = lines - 1
 	}
-	if at > 0 {
-		position = fmt.Sprintf("%d of %d", at, len(a.sessions))
+	title := format.Count(shown, "session", "sessions")
+	switch {
+	case at > 0:
+		title = fmt.Sprintf("%d of %d", at, lines-1)
+	case width(title) > t.alias+1:
+		title = fmt.Sprint(shown)
 	}
-	a.drawTitle(a.left, title, position)
+	head := area{a.left.x, a.left.y, a.left.w, 1}
+	if a.filter != "" {
+		a.fill(head, " "+title+" with "+word(a.filter), plain.Underline(true))
+	} else {
+		a.fill(head, " "+title, plain.Underline(true))
+		a.drawCells(a.left.x+2+t.alias, a.left.y, t, func(i int) (string, tcell.Style) { return columns[i].head, dim.Underline(true) })
+	}
 	if beside := a.left.w; a.right.x > beside {
 		a.drawBar(area{beside, a.list.y, 1, a.list.h}, a.listTop, lines, "│")
 	}
@@ -132,44 +336,95 @@ func (a *app) drawSessions() {
 			break
 		}
 		r := area{a.list.x, a.list.y + y, a.list.w, 1}
-		switch {
-		case i == 0:
-			style := plain
-			if at == 0 {
-				if style = bold; a.onList {
-					style = bar
-				}
+		picked := i == at
+		style := plain
+		if picked {
+			if style = bold; a.onList {
+				style = bar
 			}
-			a.fill(r, "  everybody", style)
+		}
+		switch e := a.lines[i]; {
+		case e.session != nil:
+			a.drawSession(r, e, t, picked)
+		case e.project != nil:
+			a.drawProject(r, *e.project, style)
+		case e.id == foldLine:
+			mark := "▸"
+			if a.unfold {
+				mark = "▾"
+			}
+			text := fmt.Sprintf("%s %d ended or unknown", mark, a.folded)
+			if a.foldedMails > 0 {
+				text += fmt.Sprintf(", %d mail", a.foldedMails)
+			}
+			a.fill(r, text, cmp.Or(style, dim))
 		default:
-			a.drawSession(r, a.sessions[i-1], i == at)
+			a.fill(r, "  everybody", style)
 		}
 	}
 }
 
-func (a *app) drawSession(r area, s live.Session, picked bool) {
-	right := string(s.Now.Does)
-	if s.Quiet {
-		right = "dnd " + right
+// drawCells draws the cells of a line that stand behind the alias.
+func (a *app) drawCells(x, y int, t table, cell func(i int) (string, tcell.Style)) {
+	for i, w := range t.widths {
+		if w > 0 {
+			text, style := cell(i)
+			a.fill(area{x, y, 1 + w, 1}, " "+cut(text, w), style)
+			x += 1 + w
+		}
 	}
-	if n := s.Count + s.Handed; n > 0 {
-		right += fmt.Sprintf(" %d", n)
-	}
-	sign, name := signOf(s.Now.Does), a.colourOf(s.Alias)
+}
+
+func (a *app) drawSession(r area, e entry, t table, picked bool) {
+	s := e.session
+	sign, name, rest := signOf(s.Now.Does), a.colourOf(s.Alias), plain
 	if s.Error != "" {
 		sign.mark = "?"
 	}
-	if s.State == sessions.Absent {
-		name = dim
+	switch {
+	case picked && a.onList:
+		sign.style, name, rest = bar, bar, bar
+	case s.State == sessions.Absent:
+		name, rest = dim, dim
 	}
-	if picked && a.onList {
-		sign.style, name = bar, bar
-	} else if picked {
+	if picked && !a.onList {
 		sign.style, name = sign.style.Bold(true), name.Underline(true)
 	}
-	room := r.w - width(right) - 4
-	alias := cut(word(s.Alias), room)
-	x := r.x + a.put(r.x, r.y, 2, sign.mark+" ", sign.style)
-	x += a.put(x, r.y, room, alias, name)
-	a.fill(area{x, r.y, r.x + r.w - x, 1}, strings.Repeat(" ", max(0, room-width(alias))+1)+right, sign.style)
+	if picked && a.onList {
+		a.fill(r, "", bar)
+	}
+	a.put(r.x, r.y, 2, sign.mark+" ", sign.style)
+	a.put(r.x+2, r.y, t.alias, cut(word(s.Alias), t.alias), name)
+	a.drawCells(r.x+2+t.alias, r.y, t, func(i int) (string, tcell.Style) {
+		switch {
+		case columns[i].head == "NOW":
+			return t.cells[e.id][i], sign.style
+		case columns[i].head == "MAIL" && !picked:
+			return t.cells[e.id][i], bold
+		}
+		return t.cells[e.id][i], rest
+	})
+}
+
+// drawProject draws another project as one line.
+func (a *app) drawProject(r area, p Project, style tcell.Style) {
+	right := ""
+	if p.Sessions > 0 {
+		right = format.Count(p.Sessions, "session", "sessions")
+	}
+	if p.Mails > 0 {
+		right += fmt.Sprintf(" %d mail", p.Mails)
+	}
+	mark := "▸ "
+	if p.Needs > 0 {
+		mark = "! "
+		style = cmp.Or(style, signs[sessions.Waiting].style)
+	}
+	room := r.w - width(right) - 3
+	name := p.Name
+	if width(name) > room {
+		name, _, _ = strings.Cut(name, " (") // without the remote
+	}
+	name = cut(word(name), room)
+	a.fill(r, mark+name+strings.Repeat(" ", max(0, room-width(name))+1)+right, style)
 }

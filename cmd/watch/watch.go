@@ -1,6 +1,7 @@
 // Package watch is the screen of c2c watch: it shows the sessions of a root and their mail as it
-// arrives, and lets a person read and write. It takes only the person's own mail, and only when the
-// person asks for that.
+// arrives, who waits for whom, and how far each message has come, and lets a person read and write.
+// Another project is one line of the list, until the person goes there. It takes only the person's
+// own mail, and only when the person asks for that.
 //
 // One goroutine draws and handles keys. It sleeps until something happens, and writes only changes
 // to the terminal. It cleans all foreign text, so that no foreign control sequence reaches the
@@ -14,6 +15,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -21,11 +23,18 @@ import (
 	"c2c/inbox/mail"
 	"c2c/serve/live"
 	"c2c/sessions"
+	"c2c/wake"
 )
 
 // Config configures the screen.
 type Config struct {
-	Open func(context.Context) (*broker.Broker, error) // opens the root; it waits until the root exists
+	// Open opens a root, or for "" that of the caller; it waits until the root exists.
+	Open func(ctx context.Context, root string) (*broker.Broker, error)
+	Name func(root string) string // how a person names the project
+	// Look reads what stands around the sessions of a root.
+	Look func(context.Context, *broker.Broker) (Around, error)
+	// Show brings the terminal of a session to the front.
+	Show func(context.Context, *broker.Broker, sessions.Listed) error
 	// Who returns the session of the person at the screen.
 	Who func(context.Context, *broker.Broker) (sessions.Session, error)
 	// Left gets the typed texts that were not sent, when the screen is closed.
@@ -45,26 +54,33 @@ type app struct {
 	canvas
 	roster
 	worker
-	cfg   Config
-	b     *broker.Broker
-	known *live.Mails
-	mails []*mailView // the kept messages
+	cfg    Config
+	b      *broker.Broker
+	leave  context.CancelFunc // ends following the root
+	failed error
+	known  *live.Mails
+	mails  []*mailView // the kept messages
 
-	onList bool  // the keys select a session of the list, not a message
-	flow   pane  // the messages as they arrive
-	found  *pane // a thread, or the result of a search, in front of the flow
-	typing *editor
-	drafts map[string][]rune // unsent texts, by the title of the editor
-	box    []string          // a text in front of everything
-	hidden []string          // lines of box for which the screen has no room
-	says   string            // the text above the last line of the screen
-	quit   bool
+	onList bool // the keys select a session of the list, not a message
+	view   int  // an index of views
+	flow   pane // the messages as they arrive
+	waits  pane // who waits for whom
+	// readsWaits says that waits is being read, rereadsWaits that it must be read again then.
+	readsWaits, rereadsWaits bool
+	steps                    map[mail.Fingerprint][]step // of the kept messages
+	found                    *pane                       // a thread, or the result of a search, in front of the flow
+	typing                   *editor
+	drafts                   map[string][]rune // unsent texts, by the title of the editor
+	box                      []string          // a text in front of everything
+	hidden                   []string          // lines of box for which the screen has no room
+	says                     string            // the text above the last line of the screen
+	quit                     bool
 
 	// The drawn areas, for the mouse.
 	keys       []hit
 	left, list area // the whole left side, and its list
 	right      area
-	lines      []line
+	shown      []line
 }
 
 // worker runs slow work outside the drawing goroutine, and passes the results to it.
@@ -78,7 +94,9 @@ type worker struct {
 // pointer in the field fate of a message, so both show the same state.
 type mailView struct {
 	mail.Message
-	fate *live.Mail
+	fate  *live.Mail
+	steps []step // how far the message has come, see timeline.go
+	waits *wait  // in the view waiting: what it stands for
 
 	wrapped  []textLine // the lines of the body, from the last wrapping
 	wrapping wrapping
@@ -128,11 +146,11 @@ func newMails() *live.Mails {
 
 func newApp(cfg Config, screen tcell.Screen) *app {
 	return &app{canvas: canvas{screen: screen, colours: map[string]int{}}, worker: worker{results: make(chan func())},
-		cfg: cfg, known: newMails(), drafts: map[string][]rune{}, onList: true}
+		cfg: cfg, known: newMails(), steps: map[mail.Fingerprint][]step{}, drafts: map[string][]rune{}, onList: true}
 }
 
 func (a *app) run(ctx context.Context) (err error) {
-	if a.b, err = a.cfg.Open(ctx); err != nil {
+	if a.b, err = a.cfg.Open(ctx, ""); err != nil {
 		return err
 	}
 	var cancel context.CancelFunc
@@ -142,16 +160,14 @@ func (a *app) run(ctx context.Context) (err error) {
 		a.jobs.Wait()
 		a.b.Close()
 	}()
-	var failed error
-	a.background(func() func() {
-		err := a.follow()
-		return func() { failed = err }
-	})
+	a.begin(a.b)
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
 	events, stop := make(chan tcell.Event), make(chan struct{})
 	go a.screen.ChannelEvents(events, stop)
 	defer close(stop)
 	pasting := false
-	for !a.quit && failed == nil {
+	for !a.quit && a.failed == nil {
 		if !pasting { // a paste comes character by character
 			a.draw()
 		}
@@ -160,6 +176,8 @@ func (a *app) run(ctx context.Context) (err error) {
 			return nil
 		case f := <-a.results:
 			f()
+		case <-again.C:
+			a.look()
 		case e := <-events:
 			if p, ok := e.(*tcell.EventPaste); ok {
 				pasting = p.Start()
@@ -167,7 +185,7 @@ func (a *app) run(ctx context.Context) (err error) {
 			a.event(e, pasting)
 		}
 	}
-	return failed
+	return a.failed
 }
 
 // background calls the function do in a new goroutine. Then the drawing goroutine calls the result
@@ -194,36 +212,85 @@ func (w *worker) then(f func()) {
 	}
 }
 
-// follow follows the root until the screen is closed. If the root is removed and made again, follow
-// starts again.
-func (a *app) follow() error {
-	b := a.b
-	for {
-		err := live.New(live.Config{Broker: b, Backlog: backlog}).Run(a.ctx, func(u live.Update) error {
-			a.then(func() { a.update(u) })
-			return nil
-		})
-		if !errors.Is(err, live.ErrReplaced) {
-			return err
+// lookAgain is the time between two looks at what stands around the sessions.
+const lookAgain = 20 * time.Second
+
+// begin shows an open root from the beginning, and follows it until the screen is closed or shows
+// another one.
+func (a *app) begin(b *broker.Broker) {
+	ctx, leave := context.WithCancel(a.ctx)
+	a.b, a.leave, a.root, a.name = b, leave, b.Root(), a.cfg.Name(b.Root())
+	a.own, a.all, a.lines, a.mails, a.known = nil, nil, nil, nil, newMails()
+	a.steps = map[mail.Fingerprint][]step{}
+	a.found, a.flow, a.waits, a.picked = nil, pane{}, pane{}, ""
+	a.around.Remote, a.around.Rooms = nil, nil
+	a.order(nil)
+	a.background(func() func() {
+		err := a.follow(ctx, b)
+		return func() { a.failed = err }
+	})
+	a.look()
+}
+
+// look reads what stands around the sessions.
+func (a *app) look() {
+	ctx, b := a.ctx, a.b
+	a.background(func() func() {
+		around, err := a.cfg.Look(ctx, b)
+		return func() {
+			if a.b != b {
+				return
+			}
+			if err != nil {
+				a.says = err.Error()
+			}
+			a.around = around
+			a.order(a.own)
 		}
-		if b, err = a.cfg.Open(a.ctx); err != nil {
-			return err
-		}
+	})
+	a.readWaits()
+}
+
+// follow follows the root of b until ctx ends. If the root is removed and made again, it starts
+// again.
+func (a *app) follow(ctx context.Context, b *broker.Broker) error {
+	err := live.New(live.Config{Broker: b, Backlog: backlog}).Run(ctx, func(u live.Update) error {
 		a.then(func() {
-			a.b.Close()
-			a.b, a.all, a.sessions, a.mails, a.known = b, nil, nil, nil, newMails()
-			a.found, a.flow, a.picked, a.says = nil, pane{}, "", "the root was removed or made again"
+			if ctx.Err() == nil {
+				a.update(u)
+			}
 		})
+		return nil
+	})
+	if !errors.Is(err, live.ErrReplaced) {
+		return err
 	}
+	return a.goTo(ctx, b.Root(), "the root was removed or made again")
+}
+
+// goTo opens a root and shows it in place of the present one.
+func (a *app) goTo(ctx context.Context, root, says string) error {
+	b, err := a.cfg.Open(ctx, root)
+	if err != nil {
+		return err
+	}
+	a.then(func() {
+		a.leave()
+		a.b.Close()
+		a.begin(b)
+		a.says = says
+	})
+	return nil
 }
 
 // update applies an update of the root.
 func (a *app) update(u live.Update) {
+	first := a.own == nil
 	if u.Sessions != nil {
 		a.order(u.Sessions)
 	}
-	a.known.Add(u.Events)
 	for _, e := range u.Events {
+		a.step(a.known.Add([]live.Event{e}))
 		switch e.What {
 		case live.Stored, live.Posted:
 			a.stored(e)
@@ -233,7 +300,20 @@ func (a *app) update(u live.Update) {
 			}
 		}
 	}
+	if first { // what was rung before waits for its reader, too
+		for _, s := range u.Sessions {
+			if r := s.LastRing; r.Outcome == wake.Rang {
+				a.step(a.known.Add([]live.Event{{What: live.Rung, At: r.At, SessionID: s.ID, Ring: r}}))
+			}
+		}
+	}
+	for _, m := range a.mails[:max(0, len(a.mails)-maxMails)] {
+		delete(a.steps, m.fate.Key)
+	}
 	a.mails = a.mails[max(0, len(a.mails)-maxMails):]
+	if a.view == waiting {
+		a.readWaits()
+	}
 }
 
 // stored adds a new message. The flow keeps only the first part of a long body, because it has many
@@ -253,6 +333,9 @@ func (a *app) stored(e live.Event) {
 func (a *app) pane() *pane {
 	if a.found != nil {
 		return a.found
+	}
+	if a.view == waiting {
+		return &a.waits
 	}
 	a.flow.mails, a.flow.title = a.mails, "all mail"
 	if s := a.session(); s != nil {

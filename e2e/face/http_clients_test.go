@@ -164,7 +164,7 @@ func TestRealClientsOverHTTP(t *testing.T) {
 	for _, c := range remotes() {
 		t.Run(string(c.is), func(t *testing.T) {
 			p := newPerson(t, c)
-			p.turn("prompt-one", "register", map[string]any{"alias": "amber"})
+			p.turn("prompt-one", "me", map[string]any{"alias": "amber"})
 			p.turn("prompt-two", "send", map[string]any{"to_alias": "birch", "content": "words of amber"})
 			if got := p.Run("c2c", "poll-inbox", "--session-id", "birch"); !strings.Contains(got, "words of amber") {
 				t.Errorf("birch has %q", got)

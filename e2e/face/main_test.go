@@ -119,9 +119,14 @@ func (d *daemon) c2c(args ...string) string {
 // typed is what a person sees who types a command in a terminal.
 func typed(t *testing.T, home string, args ...string) string {
 	t.Helper()
+	return typedIn(t, home, home, args...)
+}
+
+func typedIn(t *testing.T, home, dir string, args ...string) string {
+	t.Helper()
 	cmd := exec.Command(program("c2c"), args...)
 	cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin", "USER=dana", "TERM=xterm"}
-	cmd.Dir = home
+	cmd.Dir = dir
 	screen, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)

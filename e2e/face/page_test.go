@@ -131,6 +131,19 @@ func (p *people) past(n int) {
 	}
 }
 
+// takes reads what waits, as a person does in a terminal: nothing tells more of it.
+func (p *people) takes(s sessions.Session) error {
+	box, err := p.b.Mailbox(s.ID)
+	if err != nil {
+		return err
+	}
+	lease, err := box.Lease(p.t.Context(), "cli_poll", 1<<30)
+	if err != nil {
+		return err
+	}
+	return lease.Ack(p.t.Context(), inbox.Handles(lease.Messages)...)
+}
+
 // numbered are messages that were sent a minute after one another, those with these numbers.
 func numbered(from, to int, began time.Time) (some []mail.Message) {
 	for i := from; i < to; i++ {
@@ -168,6 +181,12 @@ func (p *people) does(w wish) (any, error) {
 		return p.link(), nil
 	case "send":
 		return p.mail(who[w.From], w.To, w.Kind, w.Text)
+	case "answers":
+		m := mail.Message{To: w.To, Content: w.Text, InReplyTo: w.ID}
+		_, err := p.b.Send(p.t.Context(), who[w.From], m)
+		return nil, err
+	case "takes":
+		return nil, p.takes(who[w.From])
 	case "hostile":
 		for _, text := range hostile {
 			if _, err := p.mail(p.amber, "birch", "", text); err != nil {
@@ -222,6 +241,12 @@ func (p *people) does(w wish) (any, error) {
 		return nil, p.burst(500)
 	case "ended":
 		return nil, p.ended(w.From)
+	case "project": // where the person types c2c once
+		dir := filepath.Join(p.home, w.To)
+		if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%w: %s", err, out)
+		}
+		return typedIn(p.t, p.home, dir, "open", "--print"), nil
 	case "count":
 		return manyMails, nil
 	case "stop":
@@ -439,7 +464,7 @@ func serve(t *testing.T, lines *bufio.Scanner, answers *json.Encoder, does func(
 }
 
 func TestThePageInChromium(t *testing.T) {
-	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs", "code", "waiting"} {
+	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs", "code", "waiting", "projects", "filter", "timeline"} {
 		t.Run(part, func(t *testing.T) { newPeople(t).browse(part) })
 	}
 }

@@ -41,7 +41,7 @@ func (a *asking) does(w wish) (any, error) {
 func (a *asking) begin() (paths []string) {
 	a.t.Helper()
 	a.window = a.ClaudeChannel(a.model, program("c2c"), "--", "--permission-mode", "default")
-	calls := lab.CallMCP(lab.Claude, "c2c", "register", map[string]any{"alias": "amber"})
+	calls := lab.CallMCP(lab.Claude, "c2c", "me", map[string]any{"alias": "amber"})
 	var tools lab.Reply
 	for _, name := range []string{"one", "two"} {
 		path := filepath.Join(a.Home, "made-"+name)

@@ -124,7 +124,7 @@ func (v *verdict) posts(room string) (ids []string) {
 func (v *verdict) news(sid string, want ...string) {
 	for _, want := range [][]string{want, nil} {
 		out := v.must(sid, "c2c", "poll-inbox")
-		if strings.Contains(out, `event="room"`) != (len(want) > 0) || slices.ContainsFunc(want, func(id string) bool { return !strings.Contains(out, id) }) {
+		if strings.Contains(out, `event="rooms"`) != (len(want) > 0) || slices.ContainsFunc(want, func(id string) bool { return !strings.Contains(out, id) }) {
 			v.wrong("new to %s is %q, want %q", sid, out, want)
 		}
 	}

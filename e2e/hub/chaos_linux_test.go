@@ -208,7 +208,7 @@ func (f *fleet) write(ctx context.Context, m *machines.Machine, boxes map[string
 			}
 		}
 		if n%(10*batch) == 0 { // what c2c send does: a relay that was killed is started again
-			m.Cmd(nil, "c2c", "relay", "want").Run()
+			m.Cmd(nil, "c2c", "daemon", "want").Run()
 		}
 		select {
 		case <-ctx.Done():
@@ -365,7 +365,7 @@ func TestNothingIsLostDoubledOrReorderedInChaos(t *testing.T) {
 func (f *fleet) calm(want int64, failed <-chan error) {
 	f.t.Helper()
 	for _, m := range f.hosts {
-		m.C2C("relay", "want")
+		m.C2C("daemon", "want")
 	}
 	f.Until("all mail arrives", func() bool {
 		select {

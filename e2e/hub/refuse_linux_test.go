@@ -14,7 +14,7 @@ const project = "https://example.org/x/site"
 
 // dropped is what a machine's relay has written of packets that it has refused.
 func dropped(m *machines.Machine) int {
-	log, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "relay.log"))
+	log, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "daemon.log"))
 	return strings.Count(string(log), "packets were dropped")
 }
 

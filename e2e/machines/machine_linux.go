@@ -65,9 +65,9 @@ func (n *Net) Bare(name, home, path string) *Machine {
 	}
 	n.all = append(n.all, m)
 	n.t.Cleanup(func() {
-		m.Cmd(nil, "c2c", "relay", "stop").Run()
+		m.Cmd(nil, "c2c", "daemon", "stop").Run()
 		if n.t.Failed() {
-			log, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "relay.log"))
+			log, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "daemon.log"))
 			n.t.Logf("%s:\n%s", m.Name, log[max(0, len(log)-8<<10):])
 		}
 	})
@@ -195,7 +195,7 @@ func (m *Machine) roots() []string {
 }
 
 // Put stores a message for a session of another machine, as c2c send does. If the relay does not
-// have the root open, it notices the message only after c2c relay want.
+// have the root open, it notices the message only after c2cd daemon want.
 func (m *Machine) Put(to, id, text string) {
 	m.t.Helper()
 	dir := m.Root()
@@ -303,7 +303,7 @@ func (m *Machine) Expect(want ...string) {
 // Relay returns the process id of the machine's relay, 0 if none runs.
 func (m *Machine) Relay() int {
 	m.t.Helper()
-	data, err := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "relay.pid"))
+	data, err := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "daemon.pid"))
 	if err != nil || m.Cmd(nil, "c2c", "relay", "status").Run() != nil {
 		return 0
 	}

@@ -34,7 +34,7 @@ func (m *Machine) Boot() {
 	if m.sshd {
 		m.serveSSH()
 	}
-	m.C2C("relay", "want")
+	m.C2C("daemon", "want")
 }
 
 // Sessions registers more sessions on the machine.

@@ -18,7 +18,7 @@ func send(m *machines.Machine, to, sender string, first, last int) (want []strin
 		m.Put(to, fmt.Sprint(sender, "-", i), fmt.Sprint(sender, " ", i))
 		want = append(want, fmt.Sprintf("amber@laptop: %s %d", sender, i))
 	}
-	m.C2C("relay", "want")
+	m.C2C("daemon", "want")
 	return want
 }
 

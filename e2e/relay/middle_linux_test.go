@@ -108,8 +108,8 @@ func TestAManBetweenTheRelayAndSSHChangesAndReadsNothing(t *testing.T) {
 		n.devbox.Put("amber@laptop", fmt.Sprint("back-", i), fmt.Sprint("secret words ", i))
 		want, back = append(want, fmt.Sprint("amber@laptop: secret words ", i)), append(back, fmt.Sprint("birch@devbox: secret words ", i))
 		if i == 0 {
-			n.laptop.C2C("relay", "want")
-			n.devbox.C2C("relay", "want")
+			n.laptop.C2C("daemon", "want")
+			n.devbox.C2C("daemon", "want")
 		}
 		n.Until("most of it arrives", func() bool { return n.devbox.Pending() > i-8 && n.laptop.Pending() > i-8 }) // not all in one packet
 	}

@@ -119,7 +119,7 @@ func TestAnUnknownAliasIsRefusedAndTheOthersArrive(t *testing.T) {
 	n.laptop.Put("birch@devbox", "m-1", "one")
 	n.laptop.Put("nobody@devbox", "m-2", "two")
 	n.laptop.Put("birch@devbox", "m-3", "three")
-	n.laptop.C2C("relay", "want")
+	n.laptop.C2C("daemon", "want")
 	n.devbox.Expect("amber@laptop: one", "amber@laptop: three")
 	n.laptop.Expect(`c2c-system: devbox has not stored "two" (m-2): no session there has this alias. It is not sent again.`)
 }
@@ -140,7 +140,7 @@ func TestMailForAProjectThatNobodyHasOpenedThereWaits(t *testing.T) {
 	n.devbox.C2C("register", "birch")
 	n.devbox.Expect("amber@laptop: one")
 	n.laptop.Put("birch@devbox", "m-2", "two")
-	n.laptop.C2C("relay", "want")
+	n.laptop.C2C("daemon", "want")
 	n.devbox.Expect("amber@laptop: two")
 	if h, err := cache.HeardFrom(n.laptop.Root(), "devbox"); err != nil || h.Trouble != "" || h.Absent {
 		t.Errorf("%+v, %v", h, err)
@@ -151,7 +151,7 @@ func TestMailWaitsWhileTheCableIsOutAndNothingComesTwice(t *testing.T) {
 	n := connect(t)
 	n.pair()
 	n.laptop.Put("birch@devbox", "m-0", "0")
-	n.laptop.C2C("relay", "want")
+	n.laptop.C2C("daemon", "want")
 	n.devbox.Expect("amber@laptop: 0")
 	n.laptop.Cut(true)
 	var want, back []string
@@ -160,8 +160,8 @@ func TestMailWaitsWhileTheCableIsOutAndNothingComesTwice(t *testing.T) {
 		n.devbox.Put("amber@laptop", fmt.Sprint("back-", i), fmt.Sprint(i))
 		want, back = append(want, fmt.Sprintf("amber@laptop: %d", i)), append(back, fmt.Sprintf("birch@devbox: %d", i))
 	}
-	n.laptop.C2C("relay", "want")
-	n.devbox.C2C("relay", "want")
+	n.laptop.C2C("daemon", "want")
+	n.devbox.C2C("daemon", "want")
 	n.laptop.Cut(false)
 	n.devbox.Expect(want...)
 	n.laptop.Expect(back...)
@@ -179,7 +179,7 @@ func TestARelayThatIsKilledLosesAndRepeatsNothing(t *testing.T) {
 			n.Until("it runs", func() bool { return m.Relay() != 0 })
 			m.KillRelay()
 		}
-		n.laptop.C2C("relay", "want") // what every send does: the relay is started again
+		n.laptop.C2C("daemon", "want") // what every send does: the relay is started again
 	}
 	n.devbox.Expect(want...)
 	n.Until("the receipts come", func() bool { return !n.laptop.Waits("host-devbox") })
@@ -208,7 +208,7 @@ func TestARevokedMachineIsCutOffAtOnce(t *testing.T) {
 	}
 	n.laptop.Linked("devbox", false)
 	n.laptop.Put("birch@devbox", "m-1", "one")
-	n.laptop.C2C("relay", "want")
+	n.laptop.C2C("daemon", "want")
 	if got := n.devbox.Received(); len(got) > 0 {
 		t.Errorf("received %q", got)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"c2c/mcp/tools"
 	"io"
 	"os"
 	"path/filepath"
@@ -66,5 +67,53 @@ func TestTheRangeHoldsTheShare(t *testing.T) {
 func TestUnknownWordingsAreNamed(t *testing.T) {
 	if _, err := choose([]string{"process", "oath"}); err == nil || !strings.Contains(err.Error(), "claimed") {
 		t.Error(err)
+	}
+}
+
+func TestEachTaskIsGivenAndTheRightCallsAreCounted(t *testing.T) {
+	e := experiment{client: client(t, `echo 'I call: {"tool": "mcp", "arguments": {}}'; echo '{"tool": "poll_inbox", "arguments": {}}'`), parallel: 4, limit: time.Minute}
+	var out, table strings.Builder
+	if err := e.doAll(t.Context(), 2, &out, &table); err != nil || strings.Count(out.String(), "\n") != 2*len(tasks) {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	rows := strings.Split(strings.TrimSpace(table.String()), "\n")
+	if last := strings.Fields(rows[len(rows)-1]); last[0] != "4" || last[1] != "60" {
+		t.Errorf("want 4 of 60:\n%s", table.String())
+	}
+}
+
+func TestTheExpectedCallIsRightAndAnotherIsNot(t *testing.T) {
+	if len(tasks) != 30 {
+		t.Errorf("%d tasks", len(tasks))
+	}
+	for answer, want := range map[string]string{
+		`{"tool": "send", "arguments": {"to": "amber", "content": "The build is green."}}`:                       right,
+		"```json\n{\"tool\": \"send\",\n \"arguments\": {\"to\": \"amber\", \"content\": \"The build…\"}}\n```":  right,
+		`{"tool": "send", "arguments": {"to": "birch", "content": "The build is green."}}`:                       wrongArgs,
+		`{"tool": "send", "arguments": {"to": "amber", "content": "The build is green.", "in_reply_to": "x-1"}}`: wrongArgs,
+		`{"tool": "send", "arguments": {"to": "amber", "body": "The build is green."}}`:                          wrongArgs,
+		`{"tool": "ask", "arguments": {"to": "amber", "content": "The build is green."}}`:                        wrongTool,
+		`{"tool": "reply", "arguments": {"to": "amber", "content": "The build is green."}}`:                      wrongTool,
+		`I cannot do that.`: noCall,
+	} {
+		if got, why := tasks[0].judge(answer); got != want {
+			t.Errorf("%s: %s (%s), want %s", answer, got, why, want)
+		}
+	}
+	for _, k := range tasks { // no task asks for what the tools do not take
+		listed := ""
+		for _, tool := range tools.Catalog() {
+			if tool.Name == k.tool && !tool.Hidden() {
+				listed = string(tool.Listed().RawInputSchema)
+			}
+		}
+		for name := range k.want {
+			if !strings.Contains(listed, `"`+name+`":`) {
+				t.Errorf("%s has no %s", k.tool, name)
+			}
+		}
+		if listed == "" {
+			t.Errorf("%s is not listed", k.tool)
+		}
 	}
 }

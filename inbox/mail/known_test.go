@@ -41,7 +41,7 @@ func TestThePrefaceSaysHowSendersAreKnown(t *testing.T) {
 	}{{[]Message{process}, "p"}, {[]Message{claimed}, "c"}, {[]Message{unknown, process}, "pu"}, {[]Message{process, claimed, unknown}, "pcu"},
 		{[]Message{{KnownBy: ByPerson}}, ""}, {[]Message{{From: SystemAlias}}, ""}, {nil, ""}} {
 		got, has := Preface(c.msgs), ""
-		for word, says := range map[string]string{"p": "seen the sender's process", "c": "only claimed", "u": "does not know who wrote"} {
+		for word, says := range map[string]string{"p": "sender checked", "c": "only the name says so", "u": "does not know who wrote"} {
 			if strings.Contains(got, says) != strings.Contains(c.want, word) {
 				has += word
 			}

@@ -3,6 +3,8 @@ package atomicfile
 import (
 	"errors"
 	"io/fs"
+	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,4 +46,27 @@ func (d *Dir) WriteNote(name, text string) (err error) {
 		}
 	}
 	return err
+}
+
+// TimeText is the text of a note with a time: the nanoseconds since 1970; 0 for the zero time.
+func TimeText(t time.Time) string {
+	if t.IsZero() {
+		return "0"
+	}
+	return strconv.FormatInt(t.UnixNano(), 10)
+}
+
+// ParseTime is the reverse of TimeText. A damaged text has the zero time.
+func ParseTime(text string) time.Time {
+	ns, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+// ReadTime reads a note with a time.
+func (d *Dir) ReadTime(name string) (time.Time, error) {
+	text, err := d.ReadNote(name)
+	return ParseTime(text), err
 }

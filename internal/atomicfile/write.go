@@ -132,33 +132,34 @@ func (d *Dir) AppendLines(name string, lines []byte) error {
 }
 
 func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
-	size := int64(0)
-	err := d.append(name, os.O_RDWR|os.O_CREATE, func(f *os.File) (err error) {
-		if size, err = f.Seek(0, io.SeekEnd); err != nil {
-			return err
-		}
-		if lines && size > 0 {
-			var last [1]byte
-			if _, err := f.ReadAt(last[:], size-1); err != nil {
-				return err
-			}
-			if last[0] != '\n' {
-				data = append([]byte{'\n'}, data...)
-			}
-		}
-		_, err = f.Write(data)
-		if err == nil {
-			err = f.Sync()
-		}
-		if err != nil {
-			f.Truncate(size)
-		}
-		return err
-	})
-	if err != nil || size > 0 {
+	f, err := d.OpenHandle(name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
 		return err
 	}
+	size := f.Size()
+	if err = f.appendAt(size, data, lines); err != nil {
+		unix.Ftruncate(int(f.Fd()), size)
+	}
+	if err = errors.Join(err, f.Close()); err != nil || size > 0 {
+		return d.fail("append to", name, err)
+	}
 	return d.Sync()
+}
+
+func (h *Handle) appendAt(size int64, data []byte, lines bool) error {
+	if lines && size > 0 {
+		var last [1]byte
+		if _, err := h.ReadAt(last[:], size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			data = append([]byte{'\n'}, data...)
+		}
+	}
+	if _, err := h.WriteAt(data, size); err != nil {
+		return err
+	}
+	return h.sync()
 }
 
 // Rotate renames the log called name to old if the log has at least size bytes. The next line
@@ -189,15 +190,5 @@ func (d *Dir) Log(name string, line []byte) error {
 			unix.Ftruncate(int(f.Fd()), end-int64(n))
 		}
 	}
-	return d.fail("append to", name, errors.Join(err, f.Close()))
-}
-
-// The method append opens a file and calls the function write.
-func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
-	f, err := d.Open(name, flag)
-	if err != nil {
-		return err
-	}
-	err = write(f)
 	return d.fail("append to", name, errors.Join(err, f.Close()))
 }

@@ -16,7 +16,7 @@ const maxPIDLine = 32
 // writeExtraPIDFile writes the process id to the file that a person has named. It overwrites only
 // an empty file, or the file that a killed daemon of ours has left. A file is from a killed daemon
 // if our own pid file still exists, with the same content.
-func (d Daemon) writeExtraPIDFile() (err error) {
+func (d Process) writeExtraPIDFile() (err error) {
 	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.ExtraPIDFile, d.What)
 	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
@@ -51,7 +51,7 @@ func holds(f *os.File, text []byte) bool {
 }
 
 // removeExtraPIDFile removes the file if it still contains our process id.
-func (d Daemon) removeExtraPIDFile() error {
+func (d Process) removeExtraPIDFile() error {
 	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
 		return nil

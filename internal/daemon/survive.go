@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 )
 
@@ -56,4 +57,24 @@ func SurviveLoop(ctx context.Context, log *slog.Logger, what string, work func()
 		case <-time.After(pause):
 		}
 	}
+}
+
+// Together calls the functions, each in a goroutine, and returns when all have returned. If one
+// panics, the context of all ends, and Together returns ErrPanic.
+func Together(ctx context.Context, log *slog.Logger, what string, all ...func(context.Context)) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var running sync.WaitGroup
+	for _, work := range all {
+		running.Go(func() {
+			if err := Survive(log, what, func() error { work(ctx); return nil }); err != nil {
+				end(err)
+			}
+		})
+	}
+	running.Wait()
+	if err := context.Cause(ctx); errors.Is(err, ErrPanic) {
+		return err
+	}
+	return nil
 }

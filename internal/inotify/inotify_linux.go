@@ -86,10 +86,10 @@ func (in *Watch) Add(file string) (id int, err error) {
 	return unix.InotifyAddWatch(int(in.f.Fd()), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
 }
 
-// AddTimes is Add for a directory. The watch then also reports a file when its time of last change
-// was set.
-func (in *Watch) AddTimes(dir string) (id int, err error) {
-	return unix.InotifyAddWatch(int(in.f.Fd()), dir, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_ATTRIB)
+// AddRenamed is Add for a directory. The watch then also reports a name that was given to another
+// file.
+func (in *Watch) AddRenamed(dir string) (id int, err error) {
+	return unix.InotifyAddWatch(int(in.f.Fd()), dir, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_MOVED_TO)
 }
 
 // Close ends the watch. After Close has returned, tell is not called any more.

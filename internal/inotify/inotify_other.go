@@ -13,8 +13,8 @@ func Open(func(id int, name string)) *Watch { return nil }
 // Add returns errors.ErrUnsupported.
 func (*Watch) Add(string) (id int, err error) { return 0, errors.ErrUnsupported }
 
-// AddTimes returns errors.ErrUnsupported.
-func (*Watch) AddTimes(string) (id int, err error) { return 0, errors.ErrUnsupported }
+// AddRenamed returns errors.ErrUnsupported.
+func (*Watch) AddRenamed(string) (id int, err error) { return 0, errors.ErrUnsupported }
 
 // Take does nothing.
 func (*Watch) Take() {}

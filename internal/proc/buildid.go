@@ -11,6 +11,20 @@ import (
 // maxHead is how many bytes BuildID reads of a program. Go's linker puts the id near the beginning.
 const maxHead = 64 << 10
 
+// OwnBuildID returns the build id of the running program. Without /proc it reads the program's file.
+// A newer program could have replaced that file, but hardly so soon after the start of the process,
+// when a caller should call it.
+func OwnBuildID() string {
+	if id := BuildID("/proc/self/exe"); id != "" {
+		return id
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return BuildID(path)
+}
+
 // BuildID returns the id that Go gave to a build of a program; "" if there is no id, or if the file
 // cannot be read. On Linux the path may be /proc/<pid>/exe: it leads to the program of a process
 // even if the program's file was replaced or removed.

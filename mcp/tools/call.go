@@ -47,7 +47,7 @@ func (c *toolCall) find(ctx context.Context, get func(context.Context, callers.C
 	}
 	c.caller.Last = s.ID
 	c.joinRooms(ctx, c.b, s)
-	if err := sessions.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-sessions.AnswerTick)); err != nil { // a call shows that the model has answered
+	if err := sessions.SawAnswer(c.b.Registry, s.ID, time.Time{}); err != nil { // a call shows that the model has answered
 		c.Cfg.Log.Warn("an answer of a session's model is not recorded", "session", s.ID, "err", err)
 	}
 	return s, c.own(s)

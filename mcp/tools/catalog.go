@@ -48,7 +48,7 @@ func Catalog() []Tool {
 		str("at", "").must().oneOf([]string{"rooms", "posts", "history", "thread", "status", "claims", "help"}),
 		str("of", "Room or message id.").or("room_id", "message_id"),
 		limit(),
-		number("since", "").quiet(), boolean("mine", "").quiet(), boolean("alive_only", "").quiet(),
+		number("since", "").quiet(), boolean("mine", "").quiet(),
 	))
 	room := entry("room", changeRoom,
 		"Join a room (made if missing), leave it, or choose: posts come as a digest (quiet), at once (open), never (muted).",

@@ -67,7 +67,7 @@ func (c *toolCall) runtimeDiagnostics(ctx context.Context) (any, error) {
 	}
 	s, err := callers.Resolve(ctx, c.b.Registry, c.caller)
 	if errors.Is(err, sessions.ErrNoSession) {
-		d.SurfaceWhy = "this session has no mailbox yet: call register"
+		d.SurfaceWhy = "this session has no mailbox yet: call me"
 		return d, nil
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -39,11 +40,6 @@ func (c *toolCall) addMail(ctx context.Context, res *mcp.CallToolResult) {
 	}
 }
 
-// MailPreface is the text before mail in a result.
-func MailPreface(msgs []mail.Message) string {
-	return mail.Preface(msgs) + " It waited for you and is handed over here, as poll_inbox would do it:\n"
-}
-
 func (c *toolCall) addLeased(ctx context.Context, s sessions.Session, box *inbox.Mailbox, res *mcp.CallToolResult) error {
 	room := c.room()
 	for _, content := range res.Content {
@@ -55,22 +51,24 @@ func (c *toolCall) addLeased(ctx context.Context, s sessions.Session, box *inbox
 	if err != nil {
 		return err
 	}
-	preface := MailPreface(l.Messages)
-	page := page{room: room - len(preface)}
+	text, count := mail.Preface(l.Messages), 0
 	for _, m := range l.Messages {
-		if one, err := ToJSON(m); err != nil || !page.add(one) {
+		one := "\n" + m.EnvelopeAt(time.Now())
+		if len(text)+len(one) > room {
 			break
 		}
+		text += one
+		count++
 	}
-	if page.count > 0 {
-		if err := c.ackOnWritten(ctx, s, ByResult, l, page.count, part{}); err != nil {
+	if count > 0 {
+		if err := c.ackOnWritten(ctx, s, ByResult, l, count, part{}); err != nil {
 			return err
 		}
-		res.Content = append(res.Content, mcp.NewTextContent(preface+page.text.String()+"]"))
+		res.Content = append(res.Content, mcp.NewTextContent(text))
 	} else if err := l.Release(); err != nil {
 		return err
 	}
-	if rest := mail.MoreWait(len(l.Messages)-page.count, l.More); rest != "" {
+	if rest := mail.MoreWait(len(l.Messages)-count, l.More); rest != "" {
 		res.Content = append(res.Content, mcp.NewTextContent(rest+": call poll_inbox."))
 	}
 	return nil

@@ -78,7 +78,7 @@ func (c *toolCall) listSessions(ctx context.Context) (any, error) {
 
 // inShort leaves out what only a person has a use for.
 func inShort(s sessions.Listed) sessions.Listed {
-	s.PID, s.Registered, s.Oldest, s.LastRead, s.LastRing = 0, 0, time.Time{}, time.Time{}, wake.Ring{}
+	s.PID, s.Registered, s.Oldest, s.LastRead, s.LastRing, s.Now.Known = 0, 0, time.Time{}, time.Time{}, wake.Ring{}, ""
 	return s
 }
 

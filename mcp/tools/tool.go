@@ -182,7 +182,7 @@ func (t Tool) Arguments(arguments any) (map[string]any, error) {
 func (t Tool) takes() string {
 	var names []string
 	for _, a := range t.arguments {
-		if !a.unlisted {
+		if _, set := t.set[a.name]; !a.unlisted && !set {
 			names = append(names, a.name)
 		}
 	}

@@ -38,7 +38,7 @@ func Args(identity, dest string, command ...string) []string {
 func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), Args(c.cfg.Identity, d.Dest, RemoteCommand)...)
 	said := &tail{}
-	cmd.Stderr, cmd.WaitDelay = said, time.Second // a ProxyCommand may keep stderr open
+	cmd.Env, cmd.Stderr, cmd.WaitDelay = c.cfg.Env, said, time.Second // a ProxyCommand may keep stderr open
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return false, err

@@ -20,8 +20,9 @@ type Mail struct {
 	// HandedAt is the time of the hand-over if c2c does not know when the message was read. Then At
 	// is the model's newest answer after it.
 	HandedAt time.Time
-	By       string // the reader, or the method of the ring
-	Why      string // the reason, for a dead letter
+	Leased   time.Time // the time of the hand-over of a message that was read at the time At
+	By       string    // the reader, or the method of the ring
+	Why      string    // the reason, for a dead letter
 
 	awaits bool // the state stays Handed until the model answers
 }
@@ -73,7 +74,7 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 			}
 		case Handed, Read, Back, Dead:
 			if one != nil {
-				one.State, one.At, one.HandedAt, one.By, one.Why = stateOf[e.What], e.At, time.Time{}, e.By, e.Why
+				one.State, one.At, one.HandedAt, one.Leased, one.By, one.Why = stateOf[e.What], e.At, time.Time{}, time.Time{}, e.By, e.Why
 				if one.awaits = e.What == Read && e.Awaits; one.awaits {
 					one.State = sessions.Handed
 				} else if e.What == Read {
@@ -87,7 +88,7 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 		case Answers:
 			for _, one := range m.all {
 				if one.awaits && one.SessionID == e.SessionID && one.At.Before(e.At) {
-					one.State, one.At, one.awaits = sessions.Read, e.At, false
+					one.State, one.At, one.Leased, one.awaits = sessions.Read, e.At, one.At, false
 					change(one)
 				}
 			}

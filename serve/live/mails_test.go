@@ -84,9 +84,10 @@ func TestReadHasTheTimeOfTheAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []Event
 		after  time.Time
+		leased time.Time
 	}{
-		"looked at all along": {[]Event{{What: Read, Awaits: true, At: handed}, {What: Answers, At: answer}}, time.Time{}},
-		"looked later":        {[]Event{{What: Read, Answered: answer, At: handed}}, handed},
+		"looked at all along": {[]Event{{What: Read, Awaits: true, At: handed}, {What: Answers, At: answer}}, time.Time{}, handed},
+		"looked later":        {[]Event{{What: Read, Answered: answer, At: handed}}, handed, time.Time{}},
 	} {
 		mails, first := NewMails(10, 100), letter("m-1", "")
 		mails.Add([]Event{first})
@@ -94,7 +95,7 @@ func TestReadHasTheTimeOfTheAnswer(t *testing.T) {
 			e.SessionID, e.Fingerprint = "b", first.Fingerprint
 			mails.Add([]Event{e})
 		}
-		if m := mails.All()[0]; m.State != sessions.Read || !m.At.Equal(answer) || !m.HandedAt.Equal(c.after) {
+		if m := mails.All()[0]; m.State != sessions.Read || !m.At.Equal(answer) || !m.HandedAt.Equal(c.after) || !m.Leased.Equal(c.leased) {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}

@@ -23,8 +23,9 @@ const (
 // updates.
 type now struct {
 	Root     string     `json:"root"`
-	Dir      string     `json:"dir"` // the directory in which c2c open made the link
-	Me       string     `json:"me"`  // the person's session
+	Project  string     `json:"project"` // Project.id
+	Dir      string     `json:"dir"`
+	Me       string     `json:"me"` // the person's session
 	Alias    string     `json:"alias"`
 	Sessions []session  `json:"sessions"`
 	Mails    []mailView `json:"mails"` // the newest messages, oldest first
@@ -65,7 +66,9 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	if err != nil {
 		return err
 	}
-	first := now{Root: visible(who.Root), Dir: visible(p.dirOf(r)), Sessions: sessionsOf(all.Sessions), Mails: make([]mailView, 0, len(all.Mails))}
+	_, g, _ := p.find(r)
+	of, _ := p.projectOf(r, g)
+	first := now{Root: visible(who.Root), Project: of.id(), Dir: visible(of.Dir), Sessions: sessionsOf(all.Sessions), Mails: make([]mailView, 0, len(all.Mails))}
 	if me, err := personOf(r, who, open.Broker); err == nil {
 		first.Me, first.Alias = me.ID, visible(me.Alias)
 	}

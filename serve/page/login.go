@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -27,19 +26,19 @@ const (
 	codeTime  = time.Minute    // how long the code of a link is valid
 	loginTime = 12 * time.Hour // how long a login is valid: a working day
 
-	// KeyHeader carries the key of a browser tab. A cookie alone proves too little: browsers also
-	// send it to programs on other ports of this machine, and when another page makes a request.
+	// KeyHeader carries the key of a login. A cookie alone proves too little: browsers also send it
+	// to programs on other ports of this machine, and when another page makes a request. The page
+	// keeps the key where the browser shows it to pages of this port alone.
 	KeyHeader = "X-C2C-Key"
 
 	codesDir  = "login"
 	loginsDir = "page"
 
-	maxTabs = 8       // browser tabs of one login; a further tab logs out the oldest
 	maxFile = 8 << 10 // bytes
 	maxKey  = 64      // characters
 )
 
-// Who describes the person for whom a link was made, and the root that the page shows.
+// Who describes the person for whom a link was made, and the root that the page shows first.
 type Who struct {
 	Root  string `json:"root"`
 	Dir   string `json:"dir,omitempty"` // the project's directory, which the page shows
@@ -51,12 +50,7 @@ type Who struct {
 type grant struct {
 	Who
 	Expires time.Time `json:"expires"`
-	Tabs    []tabKey  `json:"tabs,omitempty"` // only in a login; the newest last
-}
-
-// tabKey is the key of one tab.
-type tabKey struct {
-	Hash string `json:"hash"` // SHA-256
+	Key     string    `json:"key,omitempty"` // only in a login: the hash of its key
 }
 
 // NewCode makes the code of a link. The link opens the page once, within codeTime. The argument
@@ -179,17 +173,15 @@ func removeAll(files *atomicfile.Dir, of string) (err error) {
 	return nil
 }
 
-// Person finds the logged-in person: the request must have the cookie of a login, and the key of
-// one of that login's tabs.
+// Person finds the logged-in person: the request must have the cookie of a login, and its key. A
+// request that names a project which the person does not have is no person's.
 func (p *Page) Person(r *http.Request) (v serve.Visitor, ok bool) {
-	_, g, ok := p.find(r)
-	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root}, ok
-}
-
-// dirOf returns the directory of the project that the page of a request shows.
-func (p *Page) dirOf(r *http.Request) string {
-	_, g, _ := p.find(r)
-	return g.Dir
+	if _, g, in := p.find(r); in {
+		if of, ok := p.projectOf(r, g); ok {
+			return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: of.Root}, true
+		}
+	}
+	return v, false
 }
 
 // find returns the cookie and the login of a request.
@@ -212,45 +204,33 @@ func (p *Page) find(r *http.Request) (cookie string, g grant, ok bool) {
 	return "", grant{}, false
 }
 
-// has reports whether a key belongs to a tab of the login.
-func (g grant) has(key string) (has bool) {
-	sum := []byte(hash(key))
-	for _, one := range g.Tabs {
-		has = subtle.ConstantTimeCompare(sum, []byte(one.Hash)) == 1 || has
-	}
-	return has
+// has reports whether a key is that of the login.
+func (g grant) has(key string) bool {
+	return subtle.ConstantTimeCompare([]byte(hash(key)), []byte(g.Key)) == 1
 }
 
 const maxCookies = 16 // how many cookies of a request the method find tries
 
-// cookies returns the values of cookies that may belong to a login. A browser sends the cookies of
-// all roots to each port.
+// cookies returns the values of the cookies that may be that of a login: another program on this
+// machine may have set one with the same name.
 func (p *Page) cookies(r *http.Request) (values []string) {
-	for _, c := range r.Cookies() {
-		if strings.HasPrefix(c.Name, p.cookiePrefix(r)) && len(values) < maxCookies {
-			values = append(values, c.Value)
-		}
+	for _, c := range r.CookiesNamed(cookieName(r)) {
+		values = append(values, c.Value)
 	}
-	return values
+	return values[:min(len(values), maxCookies)]
 }
 
-// cookiePrefix returns the beginning of a cookie's name. It contains the port, because browsers
-// send a cookie to all ports of a host.
-func (p *Page) cookiePrefix(r *http.Request) string {
+// cookieName returns the name of a login's cookie. It contains the port, because browsers send a
+// cookie to all ports of a host.
+func cookieName(r *http.Request) string {
 	port := "80"
 	if i := strings.LastIndexByte(r.Host, ':'); i >= 0 {
 		port = r.Host[i+1:]
 	}
-	return "c2c-" + port + "-"
+	return "c2c-" + port
 }
 
-// cookieName returns a different name for each root, so that the pages of two projects do not end
-// each other's login.
-func (p *Page) cookieName(r *http.Request, root string) string {
-	return p.cookiePrefix(r) + hash(root)[:8]
-}
-
-// login exchanges the code of a link for a cookie and the key of a tab. A code works only once.
+// login exchanges the code of a link for the cookie and the key of a login. A code works only once.
 func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	if serve.Stranger(r) {
 		fail(w, http.StatusForbidden, "this page belongs to another user of this machine")
@@ -277,9 +257,9 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 		p.fails(w, "keep a login", err)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: p.cookieName(r, who.Root), Value: cookie, Path: "/", MaxAge: int(loginTime.Seconds()),
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: cookie, Path: "/", MaxAge: int(loginTime.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	answer(w, map[string]string{"key": key})
+	answer(w, map[string]string{"key": key, "project": Project{Root: who.Root}.id()})
 }
 
 // take uses up a code. If several requests come with the same code, only the request that removes
@@ -304,7 +284,8 @@ func (p *Page) take(code string) (who Who, ok bool, err error) {
 	return g.Who, err == nil, err
 }
 
-// enter makes a login, or adds a tab to the login that the browser already has.
+// enter makes a login, in place of one that the browser already has: its other tabs go on with the
+// new key.
 func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	p.logins.Lock()
 	defer p.logins.Unlock()
@@ -317,17 +298,15 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	if err := sweep(dir, now); err != nil {
 		return "", "", err
 	}
-	g := grant{Who: who}
-	for _, old := range p.cookies(r) {
-		if was, ok := read(dir, old, now); ok && was.Root == who.Root {
-			g.Tabs, cookie = was.Tabs, old
-		}
+	cookie, key = newKey(32), newKey(32)
+	g := grant{Who: who, Expires: now.Add(loginTime).UTC().Truncate(time.Second), Key: hash(key)}
+	if err := write(dir, cookie, g); err != nil {
+		return "", "", err
 	}
-	cookie, key = cmp.Or(cookie, newKey(32)), newKey(32)
-	g.Tabs = append(g.Tabs, tabKey{hash(key)})
-	g.Tabs = g.Tabs[max(0, len(g.Tabs)-maxTabs):]
-	g.Expires = now.Add(loginTime).UTC().Truncate(time.Second)
-	return cookie, key, write(dir, cookie, g)
+	for _, old := range p.cookies(r) {
+		err = errors.Join(err, remove(dir, hash(old)+suffix))
+	}
+	return cookie, key, err
 }
 
 // logout ends the login of a request, for all tabs of this login.
@@ -340,12 +319,12 @@ func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer dir.Close()
-	if cookie, g, ok := p.find(r); ok {
+	if cookie, _, ok := p.find(r); ok {
 		if err := remove(dir, hash(cookie)+suffix); err != nil {
 			p.fails(w, "end a login", err)
 			return
 		}
-		http.SetCookie(w, &http.Cookie{Name: p.cookieName(r, g.Root), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	}
 	answer(w, map[string]bool{"ended": true})
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -132,28 +133,53 @@ func TestNeitherTheCookieNorTheKeyIsEnough(t *testing.T) {
 	}
 }
 
-func TestASecondLinkKeepsTheFirstTab(t *testing.T) {
+func TestASecondLinkReplacesTheFirst(t *testing.T) {
 	l := newLab(t)
-	first := l.loggedIn()
-	key := first.key
-	if status, _ := first.login(l.code(l.who())); status != http.StatusOK || first.key == key || len(first.cookies) != 1 {
-		t.Fatalf("%d, %d cookies", status, len(first.cookies))
+	browser := l.loggedIn()
+	before := *browser
+	before.cookies = maps.Clone(browser.cookies)
+	if status, _ := browser.login(l.code(l.who())); status != http.StatusOK || browser.key == before.key || len(browser.cookies) != 1 {
+		t.Fatalf("%d, %d cookies", status, len(browser.cookies))
 	}
-	for _, k := range []string{key, first.key} {
-		first.key = k
-		if status, _ := first.do("GET", "/api/history", nil); status != http.StatusOK {
-			t.Errorf("a tab is answered %d", status)
+	for _, try := range []struct {
+		tab  *tab
+		want int
+	}{{browser, http.StatusOK}, {&before, http.StatusUnauthorized}} {
+		if status, _ := try.tab.do("GET", "/api/history", nil); status != try.want {
+			t.Errorf("%d, want %d", status, try.want)
 		}
 	}
-	// The page of another project has a login of its own in the same browser.
-	who := l.who()
-	who.Root = l.root(t.TempDir()).Root()
-	if status, _ := first.login(l.code(who)); status != http.StatusOK || len(first.cookies) != 2 {
-		t.Fatalf("%d, %d cookies", status, len(first.cookies))
+}
+
+func TestALoginIsForAllProjectsOfItsPerson(t *testing.T) {
+	l := newLab(t)
+	other := l.root(t.TempDir())
+	l.projects = []Project{{l.b.Root(), "/home/dana/app"}, {other.Root(), "/home/dana/shop\x1b[2J"}}
+	l.send(l.amber, "birch", "in the first")
+	browser := l.loggedIn()
+	all := get[struct{ Projects []projectView }](browser, "GET", "/api/projects", nil).Projects
+	if len(all) != 2 || all[0].Name != "app" || all[1].Name != `shop\u001b[2J` {
+		t.Fatalf("%+v", all)
 	}
-	first.key = key
-	if status, _ := first.do("GET", "/api/history", nil); status != http.StatusOK {
-		t.Errorf("behind the login of another project: %d", status)
+	browser.header.Set(projectHeader, all[1].ID)
+	if got := get[listing](browser, "GET", "/api/history", nil); len(got.Mails) != 0 {
+		t.Errorf("mail of another project: %+v", got)
+	}
+	if got := until(browser.live(), "now", always[now]); got.Project != all[1].ID || got.Dir != `/home/dana/shop\u001b[2J` || got.Me != "" {
+		t.Errorf("%+v", got)
+	}
+	if status, body := browser.do("POST", "/api/send", map[string]string{"id": someID + "1", "to": "amber", "text": "hello"}); status != http.StatusForbidden {
+		t.Errorf("a person without a mailbox there writes: %d %s", status, body)
+	}
+	for _, bad := range []string{"000000000000", other.Root(), "../" + all[1].ID} {
+		browser.header.Set(projectHeader, bad)
+		if status, _ := browser.do("GET", "/api/history", nil); status != http.StatusUnauthorized {
+			t.Errorf("project %q: %d", bad, status)
+		}
+	}
+	browser.header.Set(projectHeader, all[0].ID)
+	if got := get[listing](browser, "GET", "/api/history", nil); len(got.Mails) != 1 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -32,12 +32,13 @@ type mailView struct {
 	Starter string  `json:"started_by,omitempty"`
 	Held    bool    `json:"held,omitempty"` // the message waits until a person lets the conversation go on
 
-	Room  string `json:"room,omitempty"` // the message is a post in this room, and in no mailbox
-	State string `json:"state"`
-	Since int64  `json:"since,omitempty"` // when the message came into that state
-	After int64  `json:"after,omitempty"` // if set, the message was read between After and Since; see broker.MessageStatus
-	By    string `json:"by,omitempty"`
-	Why   string `json:"why,omitempty"`
+	Room   string `json:"room,omitempty"` // the message is a post in this room, and in no mailbox
+	State  string `json:"state"`
+	Since  int64  `json:"since,omitempty"`  // when the message came into that state
+	After  int64  `json:"after,omitempty"`  // if set, the message was read between After and Since; see broker.MessageStatus
+	Leased int64  `json:"leased,omitempty"` // if set, the message was handed over then, and read at Since
+	By     string `json:"by,omitempty"`
+	Why    string `json:"why,omitempty"`
 }
 
 // maxText is how many bytes of a message's text a list contains. The page requests the whole text
@@ -79,7 +80,7 @@ func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
 	one.Cut = max(one.Cut, m.Cut)
 	one.Key, one.Session = keyOf(m.Key), m.SessionID
-	one.State, one.Since, one.After, one.By, one.Why = m.State, milli(m.At), milli(m.HandedAt), visible(m.By), visible(m.Why)
+	one.State, one.Since, one.After, one.Leased, one.By, one.Why = m.State, milli(m.At), milli(m.HandedAt), milli(m.Leased), visible(m.By), visible(m.Why)
 	return one
 }
 

@@ -3,12 +3,12 @@
 //
 // The command "c2c open" makes a link that works once, within a minute. The link has a code after
 // the #, so no URL of a request and no log contains the code; the page posts it. The answer
-// contains a cookie, which scripts cannot read, and a key, which the page keeps for its tab and
-// sends with each request. A request needs both. The disk has only hashes of codes, cookies and
-// keys:
+// contains a cookie, which scripts cannot read, and a key, which the browser keeps for pages of this
+// port and the page sends with each request. A request needs both. A login is for all projects of
+// its person. The disk has only hashes of codes, cookies and keys:
 //
 //	http/login/<hash>.json  an unused code: its root, its user, and the time until which it is valid
-//	http/page/<hash>.json   a login: the same, and the hashes of the tabs' keys
+//	http/page/<hash>.json   a login: the same, and the hash of its key
 //
 // The page's files are part of the program. The page loads nothing from other servers, and shows
 // mail only as plain text.
@@ -43,15 +43,18 @@ type Roots interface {
 
 // Config has the settings of a Page. Files is the directory serve.FilesDir.
 type Config struct {
-	Files *atomicfile.Dir
-	Now   func() time.Time // nil: time.Now
-	Log   *slog.Logger     // nil discards
+	Files    *atomicfile.Dir
+	Projects func() []Project // the projects of this user; nil: only that of the link
+	Now      func() time.Time // nil: time.Now
+	Log      *slog.Logger     // nil discards
 }
 
 // Page answers the requests of browsers. Any goroutine may use it.
 type Page struct {
 	files  *atomicfile.Dir
 	roots  Roots
+	all    func() []Project
+	known  sync.Map // projects that were asked for, by Project.id
 	now    func() time.Time
 	log    *slog.Logger
 	logins sync.Mutex // held while a request changes the file of a login
@@ -59,7 +62,7 @@ type Page struct {
 
 // New makes a page.
 func New(cfg Config) *Page {
-	p := &Page{files: cfg.Files, now: cfg.Now, log: cfg.Log}
+	p := &Page{files: cfg.Files, all: cfg.Projects, now: cfg.Now, log: cfg.Log}
 	if p.now == nil {
 		p.now = time.Now
 	}
@@ -85,13 +88,14 @@ func (p *Page) Routes(opener Roots) []serve.Route {
 		routes = append(routes, serve.Route{Pattern: "GET " + path, Who: anyone, Handler: file(name)})
 	}
 	for pattern, handler := range map[string]http.HandlerFunc{
-		"GET /api/history": p.api(p.history),
-		"GET /api/search":  p.api(p.search),
-		"GET /api/thread":  p.api(p.thread),
-		"GET /api/message": p.api(p.message),
-		"GET /api/owed":    p.api(p.owed),
-		"GET /api/rooms":   p.api(p.rooms),
-		"GET /api/room":    p.api(p.room),
+		"GET /api/history":  p.api(p.history),
+		"GET /api/search":   p.api(p.search),
+		"GET /api/thread":   p.api(p.thread),
+		"GET /api/message":  p.api(p.message),
+		"GET /api/owed":     p.api(p.owed),
+		"GET /api/projects": p.api(p.listProjects),
+		"GET /api/rooms":    p.api(p.rooms),
+		"GET /api/room":     p.api(p.room),
 	} {
 		routes = append(routes, serve.Route{Pattern: pattern, Who: person, Handler: handler})
 	}

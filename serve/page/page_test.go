@@ -50,6 +50,8 @@ type lab struct {
 	me    sessions.Session
 	amber sessions.Session
 	birch sessions.Session
+
+	projects []Project // of the person
 }
 
 func newLab(t *testing.T) *lab {
@@ -69,7 +71,7 @@ func newLab(t *testing.T) *lab {
 	l.me = l.attach(callers.Caller{User: &callers.User{UID: os.Geteuid(), Login: "dana", Terminal: true}})
 	l.amber = l.attach(callers.Caller{Client: "claude", ClientID: "a", Alias: "amber"})
 	l.birch = l.attach(callers.Caller{Client: "codex", ClientID: "b", Alias: "birch"})
-	page := New(Config{Files: l.files, Now: l.clock.now})
+	page := New(Config{Files: l.files, Now: l.clock.now, Projects: func() []Project { return l.projects }})
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home}[name] }
 	server := serve.New(serve.Config{State: state, Port: serve.AnyPort, Getenv: getenv, Dir: home, Persons: page,
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },

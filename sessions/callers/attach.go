@@ -47,9 +47,9 @@ type Attachment struct {
 	new      bool     // this call made the id of the session, so no dead letter can be for it
 	evicted  []string // sessions that lost the alias to the caller's session
 	since    float64  // the AliasSince of evicted[0]; the caller's session takes it over
-	moveFrom []string // see facts.Facts.MoveFrom
+	moveFrom []string // see sessions.Facts.MoveFrom
 
-	startedBy string         // see facts.Facts.StartedBy
+	startedBy string         // see sessions.Facts.StartedBy
 	before    sessions.Facts // of the session
 }
 

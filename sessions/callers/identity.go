@@ -43,7 +43,7 @@ type Caller struct {
 	PID int
 	// ByHook means that a hook has found PID in a variable, which any program may set, or as its
 	// parent, which may have adopted the hook. No session is bound to such a process unless it is
-	// above us and no adopter (see processes.Adopts).
+	// above us and no adopter (see sessions.Adopts).
 	ByHook bool
 	// Follows means that this call of a hook begins neither a conversation nor a turn. If the
 	// session has left the conversation ClientID, the hook is late, and the session stays in its

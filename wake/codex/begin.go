@@ -33,7 +33,7 @@ func Begin(ctx context.Context, s wake.Start) (id string, args []string, err err
 	for _, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")
 		if embedded[name] || strings.HasPrefix(name, "-c") && !strings.HasPrefix(name, "--") {
-			then := "call register in the session"
+			then := "have the session call c2c's tool me"
 			if name == "resume" {
 				then = "a session that is resumed keeps its name"
 			}

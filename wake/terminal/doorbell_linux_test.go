@@ -262,3 +262,26 @@ func TestAKeyForTmuxCounts(t *testing.T) {
 		t.Errorf("another pane is active, typed at %v, %v", at, err)
 	}
 }
+
+// A person who wants to see a session gets the window and the pane in which it runs.
+func TestAPaneIsBroughtToTheFront(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	pane, err := PaneHere(func(key string) string { return l.said.Env[key] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.tmux("split-window", "-t", pane.ID)
+	l.tmux("new-window")
+	if err := Show(t.Context(), pane); err != nil {
+		t.Fatal(err)
+	}
+	if now := strings.TrimSpace(l.tmux("display-message", "-p", "#{pane_id}")); now != pane.ID {
+		t.Errorf("pane %s is in front, not %s", now, pane.ID)
+	}
+	for _, other := range []Pane{{pane.Socket + "-gone", pane.ID}, {pane.Socket, "%1; kill-server"}} {
+		if err := Show(t.Context(), other); err == nil {
+			t.Errorf("%v is shown", other)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -125,5 +126,22 @@ func (t *tmux) Paste(ctx context.Context, text string) error {
 // Enter implements Typewriter.
 func (t *tmux) Enter(ctx context.Context) error {
 	_, err := t.cmd.run(ctx, "send-keys", "-t", t.pane.ID, "Enter")
+	return err
+}
+
+// Show brings a pane of tmux to the front: in its session, and, where a person is at tmux, on that
+// person's terminal.
+func Show(ctx context.Context, p Pane) error {
+	if err := errors.Join(p.valid(), socket.OurSocket(p.Socket)); err != nil {
+		return err
+	}
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		return err
+	}
+	t := newTmux(path, p, 0)
+	if _, err = t.cmd.run(ctx, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID); err == nil {
+		t.cmd.run(ctx, "switch-client", "-t", p.ID) // without a terminal at this server there is nothing to switch
+	}
 	return err
 }

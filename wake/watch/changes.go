@@ -29,7 +29,7 @@ type Changes struct {
 // events that have come so far.
 type source interface {
 	add(file string) (id int, err error)
-	addTimes(dir string) (id int, err error) // like add, but also reports files whose time was set
+	addRenamed(dir string) (id int, err error) // like add, but also reports names that were given to other files
 	take()
 	close()
 }

@@ -19,7 +19,7 @@ func newSource(tell notice) source {
 	return nil // the user has no watch instance left (Linux allows 128)
 }
 
-func (c closes) add(path string) (id int, err error)     { return c.w.Add(path) }
-func (c closes) addTimes(dir string) (id int, err error) { return c.w.AddTimes(dir) }
-func (c closes) take()                                   { c.w.Take() }
-func (c closes) close()                                  { c.w.Close() }
+func (c closes) add(path string) (id int, err error)       { return c.w.Add(path) }
+func (c closes) addRenamed(dir string) (id int, err error) { return c.w.AddRenamed(dir) }
+func (c closes) take()                                     { c.w.Take() }
+func (c closes) close()                                    { c.w.Close() }

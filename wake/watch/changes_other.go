@@ -83,8 +83,8 @@ func (d *dirs) add(path string) (id int, err error) {
 	return id, nil
 }
 
-// addTimes calls add, because dirs reports every change, even of a file's time.
-func (d *dirs) addTimes(dir string) (id int, err error) { return d.add(dir) }
+// addRenamed calls add, because dirs reports every change.
+func (d *dirs) addRenamed(dir string) (id int, err error) { return d.add(dir) }
 
 // take does nothing: dirs reports events at once.
 func (d *dirs) take() {}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Files watches some directories. It reports the path of each file there that a writer has closed,
-// or whose time was set. Only one goroutine may use it.
+// Files watches some directories. It reports the path of each file there that a writer has closed
+// or replaced. Only one goroutine may use it.
 type Files struct {
 	source source
 	every  time.Duration
 
 	mu      sync.Mutex
-	dirs    map[int]string  // the path of each directory, by the number that the source's method addTimes has returned
+	dirs    map[int]string  // the path of each directory, by the number that the source's method addRenamed has returned
 	changed map[string]bool // the files for the next call of Take
 	lost    bool            // the system lost events, so any file may have changed
 	told    chan struct{}   // see the method Told; has room for one value
@@ -35,7 +35,7 @@ func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
 	}
-	id, err := f.source.addTimes(dir)
+	id, err := f.source.addRenamed(dir)
 	if err != nil {
 		return err
 	}

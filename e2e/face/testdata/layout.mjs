@@ -32,6 +32,14 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
           await page.locator('#flow article').last().waitFor();
           await picture(page, [count, 'sessions', name].join('-'));
           if (count === 60 && name !== 'middle') await lint(page, what);
+          for (const board of count === 60 ? ['timeline', 'waiting'] : []) {
+            if (name === 'phone') await page.click('#tabs button[data-part=who]');
+            await page.click('#s-' + board);
+            await page.waitForFunction(() => !document.querySelector('#board').textContent.includes('Looking'));
+            await picture(page, [count, 'sessions', name, board].join('-'));
+            same(what + ', ' + board + ': no sideways scroll', await page.evaluate(() => document.querySelector('#board').scrollWidth <= document.querySelector('#board').clientWidth), true);
+          }
+          if (count === 60) await page.evaluate(() => document.querySelector('#s-all').click());
           if (name === 'phone') {
             await page.click('#tabs button[data-part=who]');
             await picture(page, [count, 'sessions', name, 'who'].join('-'));
@@ -237,6 +245,90 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
       }
     },
 
+    // What happened when, of a day and of a conversation.
+    async timeline() {
+      await wish('old'); // of another day
+      const first = await wish('send', { from: 'amber', to: 'birch', kind: 'task', text: 'Find out why the last row is lost.' });
+      await wish('takes', { from: 'birch' });
+      await wish('answers', { from: 'birch', to: 'amber', id: first, text: 'The file has no newline at its end.' });
+      await wish('send', { from: 'amber', to: 'dana', text: 'It is fixed.' });
+      const page = await loggedIn({ viewport: { width: 1440, height: 900 } });
+      await page.click('#s-timeline');
+      const rows = () => page.locator('#board tbody tr').evaluateAll((all) => all.map((e) => e.cells[1].textContent + ' | ' + e.cells[2].firstChild.textContent.replace(/ after \d+ s/g, '')));
+      await page.locator('#board tbody tr').nth(2).waitFor();
+      same('a day in its order', await rows(), ['amber to birch Find out why the last row is lost. | handed, read, answered', 'birch to amber The file has no newline at its end. | waits', 'amber to you It is fixed. | waits']);
+      same('a lane a session', await page.locator('#board .lanes text:not(.tick)').allTextContents(), ['amber', 'birch', 'you']);
+      same('what happened is drawn', await page.locator('#board .lanes').evaluate((e) => ['sent', 'waits', 'read', 'works'].map((k) => e.querySelectorAll('.' + k).length)), [3, 3, 1, 1]);
+      await wish('send', { from: 'birch', to: 'dana', text: 'And this comes now.' });
+      await page.locator('#board tbody tr', { hasText: 'And this comes now.' }).waitFor();
+      check('what comes is there', true);
+      for (const [name, colorScheme, width, height] of [['wide', 'light', 1440, 900], ['middle', 'dark', 1024, 768], ['phone', 'dark', 360, 740]]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height });
+        await page.waitForFunction(() => { const s = document.querySelector('#board svg'), b = document.querySelector('#board'); return s.clientWidth === Number(s.getAttribute('width')) && s.clientWidth <= b.clientWidth; });
+        same(name + ' needs no sideways scroll', await page.evaluate(() => [document.documentElement.scrollWidth <= innerWidth, document.querySelector('#board').scrollWidth <= document.querySelector('#board').clientWidth]), [true, true]);
+        await lint(page, 'timeline, ' + name);
+        await picture(page, 'timeline-' + name);
+      }
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.click('#day-before');
+      await page.locator('#board', { hasText: 'number' }).or(page.locator('#board', { hasText: 'No mail.' })).waitFor();
+      await page.click('#day-after');
+      await page.locator('#board tbody tr').nth(3).waitFor();
+      await page.locator('#board tbody tr', { hasText: 'Find out' }).getByRole('button').click();
+      await page.click('#lanes');
+      await page.locator('#board tbody tr').nth(1).waitFor();
+      same('a conversation alone', (await rows()).length, 2);
+      await picture(page, 'timeline-thread');
+      await page.end('timeline');
+    },
+
+    // All projects of the person are on one page, and each has an address of its own.
+    async projects() {
+      const page = await loggedIn({ viewport: { width: 1440, height: 900 } });
+      await page.waitForSelector('#place:not([hidden])');
+      check('who has one project has no switch', await page.isHidden('#project'));
+      const first = page.url();
+      await wish('send', { from: 'amber', to: 'birch', text: 'in the first project' });
+      await wish('project', { to: 'shop' });
+      await page.reload();
+      await page.waitForSelector('#project:not([hidden])');
+      await lint(page, 'two projects');
+      await page.selectOption('#project', { label: 'shop' });
+      await page.waitForFunction(() => document.title === 'c2c · shop');
+      check('the other one has an address of its own', page.url() !== first && page.url().includes('?p='));
+      await page.waitForSelector('#project:not([hidden])');
+      same('its sessions alone', (await page.locator('#sessions .name bdi').allTextContents()), ['dana']);
+      await page.setViewportSize({ width: 360, height: 740 });
+      await picture(page, 'projects-phone');
+      same('a small window has the name of the folder, not where it is', [await page.isHidden('#above'), await page.locator('#project option:checked').textContent(), await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)], [true, 'shop', true]);
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await picture(page, 'projects');
+      await page.goto(first);
+      await shown(page, 'in the first project').waitFor();
+      check('a bookmark leads to its project', page.url() === first);
+      await page.end('projects');
+    },
+
+    async filter() {
+      await wish('ended', { from: 'coral' });
+      await wish('send', { from: 'amber', to: 'coral', text: 'left behind' });
+      await wish('room', { to: 'review' });
+      const page = await loggedIn();
+      const rows = async () => (await page.locator('#sessions .name, #rooms .name').allTextContents()).sort();
+      await page.locator('#r-review').waitFor();
+      same('an ended session is folded, also with mail', await rows(), ['1 ended session', 'All mail', 'Timeline', 'Waiting', 'amber', 'birch', 'dana', 'review']);
+      check('its mail is counted', (await page.textContent('#s-ended')).includes('1 message waits'));
+      await page.fill('#filter', 'CO');
+      same('the filter has names and clients of all, in large letters or small ones', await rows(), ['All mail', 'Timeline', 'Waiting', 'birch', 'coral']);
+      await page.fill('#filter', 'rev');
+      same('and rooms', await rows(), ['All mail', 'Timeline', 'Waiting', 'review']);
+      await picture(page, 'filter');
+      await page.fill('#filter', '');
+      await page.locator('#s-ended').waitFor();
+      await page.end('filter');
+    },
+
     async waiting() {
       const page = await loggedIn({ viewport: { width: 1440, height: 900 } });
       await page.click('#s-waiting');
@@ -254,7 +346,7 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
       check('several are one row', (await page.locator('#board tbody tr').nth(2).textContent()).includes('2 questions'));
       same('they are drawn', [await page.locator('#board svg text').allTextContents(), await page.locator('#board svg .circle').count()], [['amber', 'birch', 'you'], 2]);
       same('only what is mine is for me', await page.locator('#owed .card h3').allTextContents(), ['birch waits for you']);
-      same('a session that waits for its person comes first', (await page.locator('#sessions .name').allTextContents())[2], 'birch');
+      same('a session that waits for its person comes first', (await page.locator('#sessions .name').allTextContents())[3], 'birch');
       check('on top of all that is for me, too', await page.evaluate(() => document.querySelector('.todo .card').textContent.startsWith('birch waits for its person')));
       for (const [name, colorScheme, width, height] of [['wide', 'light', 1440, 900], ['middle', 'dark', 1024, 768], ['phone', 'dark', 360, 740]]) {
         await page.emulateMedia({ colorScheme });

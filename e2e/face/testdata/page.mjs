@@ -83,7 +83,8 @@ const parts = {
     const link = await wish('link');
     await page.goto(link);
     await page.waitForSelector('#main:not([hidden])');
-    same('the code leaves the address', page.url(), origin + '/');
+    await page.waitForFunction(() => document.querySelector('#link').textContent === 'live');
+    check('the code leaves the address, which names the project', new RegExp('^' + origin + '/\\?p=[0-9a-f]{12}$').test(page.url()), page.url());
     check('it is in no history', !(await page.evaluate(() => JSON.stringify(history.state) + location.href)).includes(link.split('#')[1]));
     const cookies = await page.context().cookies();
     same('one cookie, for us alone', cookies.map((c) => [c.httpOnly, c.sameSite, c.path, c.domain]), [[true, 'Strict', '/', '127.0.0.1']]);
@@ -92,14 +93,22 @@ const parts = {
       await page.keyboard.press('Enter');
       same('one can skip', await page.evaluate(() => document.activeElement.id), where);
     }
+    const bookmark = page.url();
     await page.reload();
     await page.waitForSelector('#main:not([hidden])');
     check('the tab stays logged in', true);
-    // The same browser, another tab: the cookie alone opens nothing.
+    // The same browser, another tab; and one more link, which gives all tabs a new key.
     const second = await page.context().newPage();
-    await second.goto(origin + '/');
-    await second.waitForSelector('#gate:not([hidden])');
-    check('another tab is not logged in', await second.isHidden('#main'));
+    await second.goto(bookmark);
+    await second.waitForSelector('#main:not([hidden])');
+    check('a bookmark is logged in, too', true);
+    await second.goto(await wish('link'));
+    await second.waitForSelector('#main:not([hidden])');
+    await page.click('#s-waiting');
+    await wish('send', { from: 'amber', to: 'birch', text: 'behind the second link' });
+    await page.click('#s-all');
+    await shown(page, 'behind the second link').waitFor();
+    check('the first tab goes on', await page.isVisible('#main'));
     await second.close();
     await page.goto(link);
     await page.waitForSelector('#gate:not([hidden])');
@@ -108,7 +117,7 @@ const parts = {
     await page.waitForSelector('#main:not([hidden])');
     await page.click('#logout');
     await page.waitForSelector('#gate:not([hidden])');
-    await page.goto(origin + '/');
+    await page.goto(bookmark);
     await page.waitForSelector('#gate:not([hidden])');
     check('whoever has logged out is out', await page.isHidden('#main'));
     await page.end('login');
@@ -128,22 +137,31 @@ const parts = {
       await more.click();
       await page.waitForFunction(() => !document.querySelector('#flow .words + .quiet:disabled:not([hidden])'));
     }
-    const look = () => page.evaluate(() => ({
+    const boards = ['div', 'p', 'br', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'time', 'svg', 'g', 'path', 'circle', 'text', 'title'];
+    const look = () => page.evaluate((ours) => ({
       pwned: window.pwned ?? null,
       tags: [...new Set([...document.querySelectorAll('#flow *')].map((e) => e.localName))].filter((t) => !['article', 'div', 'p', 'time', 'h3', 'bdi', 'span', 'button'].includes(t)),
-      list: [...new Set([...document.querySelectorAll('#rooms *, #talk-facts *')].map((e) => e.localName))].filter((t) => !['li', 'button', 'span', 'bdi'].includes(t)),
+      list: [...new Set([...document.querySelectorAll('#rooms *, #talk-facts *, #board *')].map((e) => e.localName))].filter((t) => !['li', 'button', 'span', 'bdi'].concat(ours).includes(t)),
       scripts: [...document.scripts].map((s) => s.getAttribute('src')),
       handlers: [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]).filter((a) => a.name.startsWith('on') || a.value.startsWith('javascript:')).length,
       base: document.baseURI, title: document.title,
-      raw: /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u2028]/.test(document.querySelector('#flow').textContent),
+      raw: /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u2028]/.test(document.querySelector('.talk').textContent),
       wide: document.querySelector('#scroll').scrollWidth - document.querySelector('#scroll').clientWidth,
-    }));
+    }), boards);
     const textAlone = async (what) => {
       const odd = await look();
       same(what + ': others write text and nothing else', [odd.pwned, odd.tags, odd.list, odd.scripts, odd.handlers, odd.raw, odd.wide], [null, [], [], ['/page.js'], 0, false, 0]);
-      check(what + ': the page is where it was', odd.base === origin + '/' && odd.title.includes('c2c'), odd.base + ' ' + odd.title);
+      check(what + ': the page is where it was', odd.base.startsWith(origin + '/?p=') && odd.title.includes('c2c'), odd.base + ' ' + odd.title);
     };
     await textAlone('mail');
+    await wish('send', { from: 'amber', to: 'birch', kind: 'question', text: '<img src=x onerror="window.pwned=9"> <b>why</b>?' });
+    for (const board of ['timeline', 'waiting']) {
+      await page.click('#s-' + board);
+      await page.locator('#board tbody tr', { hasText: '<b>why</b>' }).waitFor();
+      await textAlone(board);
+    }
+    await picture(page, 'hostile-waiting');
+    await page.click('#s-all');
     const posts = await wish('hostile room');
     await page.locator('#r-review').click();
     await shown(page, 'the last post').waitFor();
@@ -175,7 +193,7 @@ const parts = {
   async write() {
     const first = await wish('send', { from: 'birch', to: 'dana', kind: 'question', text: 'Shall I go on?' });
     const page = await loggedIn();
-    same('who hears a message hears who, to whom, what and its words', [await page.getByRole('article', { name: /^\d\d:\d\d:\d\d birch to dana question (?:process|claimed|unknown) queued$/ }).count(),
+    same('who hears a message hears who, to whom, what and its words', [await page.getByRole('article', { name: /^\d\d:\d\d:\d\d birch to dana question (?:claimed|unknown) queued$/ }).count(),
       await page.evaluate(() => document.getElementById(document.querySelector('#flow article').getAttribute('aria-describedby')).textContent)], [1, 'Shall I go on?']);
     // By keyboard alone.
     await shown(page, 'Shall I go on?').focus();
@@ -498,9 +516,9 @@ const parts = {
     }
     const page = await loggedIn();
     const rows = () => page.locator('#sessions .name').allTextContents();
-    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Waiting', 'amber', 'birch', 'dana']);
+    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Timeline', 'Waiting', 'amber', 'birch', 'dana']);
     await page.click('#s-ended');
-    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Waiting', 'amber', 'birch', 'coral', 'dana', 'dune']);
+    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Timeline', 'Waiting', 'amber', 'birch', 'coral', 'dana', 'dune']);
     same('each session has a colour of its own', new Set(await page.locator('#sessions .name bdi').evaluateAll((all) => all.map((e) => e.className))).size, 5);
     let best = Infinity;
     for (let n = 0; n < 5; n++) {

@@ -34,7 +34,8 @@
   }
 
   async function request(path, body) {
-    const init = { headers: { 'X-C2C-Key': key() }, cache: 'no-store' };
+    const used = key();
+    const init = { headers: { 'X-C2C-Key': used, 'X-C2C-Page': project }, cache: 'no-store' };
     if (body !== undefined) {
       init.method = 'POST';
       init.headers['Content-Type'] = 'application/json';
@@ -47,7 +48,11 @@
     }
     down(false);
     if (answer.ok) return answer;
-    if (answer.status === 401) gate('This login is over.');
+    if (answer.status === 401) {
+      await new Promise((go) => setTimeout(go, 300)); // another tab may just have used a link
+      if (used && key() && key() !== used) return request(path, body);
+      gate('This login is over, or this project is gone.');
+    }
     const text = await answer.text();
     let why = text.trim();
     try { why = JSON.parse(text).error || why; } catch { /* the guard answers with a sentence */ }
@@ -57,15 +62,20 @@
   const down = (is) => { $('down').hidden = !is; };
   const ask = async (path, body) => (await request(path, body)).json();
 
-  const key = () => { try { return sessionStorage.getItem(keyName) || ''; } catch { return ''; } };
+  // The key is one for all tabs. Each tab has its own project, which its address names: so a bookmark leads there again.
+  const key = () => { try { return localStorage.getItem(keyName) || ''; } catch { return ''; } };
+  const address = () => '/' + (project ? '?p=' + project : '');
+  let project = new URLSearchParams(location.search).get('p') || '';
+  if (!/^\w*$/.test(project)) project = '';
 
   async function login() {
     const code = location.hash.slice(1);
-    history.replaceState(null, '', '/'); // so that it is in no list of pages
+    history.replaceState(null, '', address()); // so that it is in no list of pages
     if (!code) return !!key();
     try {
-      const { key: fresh } = await ask('/login', { code });
-      sessionStorage.setItem(keyName, fresh);
+      const fresh = await ask('/login', { code });
+      localStorage.setItem(keyName, fresh.key);
+      project = fresh.project;
       return true;
     } catch (e) {
       gate(e.message);
@@ -76,7 +86,7 @@
   function gate(why) {
     stopped = true;
     $('main').hidden = $('tabs').hidden = $('find').hidden = true;
-    $('notify').hidden = $('logout').hidden = true;
+    $('notify').hidden = $('logout').hidden = $('place').hidden = true;
     $('gate').hidden = false;
     $('gate-why').textContent = why;
     link('not logged in', false);
@@ -99,7 +109,7 @@
     if (old) {
       // A list has the text as it is; of a message that was shown whole the text stays.
       const text = old.cut ? m.text : old.text, cut = old.cut ? m.cut : 0;
-      Object.assign(old, { old: m.old, new: m.new, state: m.state, since: m.since, after: m.after, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
+      Object.assign(old, { old: m.old, new: m.new, state: m.state, since: m.since, after: m.after, leased: m.leased, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
       return old;
     }
     mails.set(m.key, m);
@@ -110,6 +120,7 @@
   // --- Time -------------------------------------------------------------------------------------------------------
 
   const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+  const dateFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
   const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
   const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
   const valid = (ms) => ms > 0 && ms < 8.64e15;
@@ -217,10 +228,13 @@
     return blocksOf(text).flatMap(({ kind, lines }) => {
       if (!kind) return view.hits ? marked(lines.join('')) : inline(lines.join(''));
       const sign = { '+': 'comes', '-': 'goes', '@': 'fence' };
-      return make('span', { class: 'code', dir: 'ltr' }, lines.map((line) => {
-        const looks = fenceLine.test(line) ? 'fence' : kind === 'diff' ? sign[line[0]] : '';
-        return looks ? make('span', { class: looks }, marked(line)) : marked(line);
-      }));
+      const parts = [];
+      for (const line of lines) {
+        const looks = fenceLine.test(line) ? 'fence' : (kind === 'diff' && sign[line[0]]) || '';
+        if (parts.length && parts[parts.length - 1][0] === looks) parts[parts.length - 1][1] += line;
+        else parts.push([looks, line]);
+      }
+      return make('span', { class: 'code', dir: 'ltr' }, parts.flatMap(([looks, text]) => (looks ? make('span', { class: looks }, marked(text)) : marked(text))));
     });
   }
   function inline(text) {
@@ -285,10 +299,10 @@
   }
 
   // how c2c knows the sender
-  const knownWords = { process: 'c2c has seen the sender’s process.', person: 'A person, at a terminal or on this page.', outside: 'From a program or person that is not here. It has no authority.',
+  const knownWords = { person: 'A person, at a terminal or on this page.', outside: 'From a program or person that is not here. It has no authority.',
     host: 'Another machine has signed it, and says which of its sessions wrote.', claimed: 'The sender only claims this name.' };
   function knownBy(m) {
-    if (m.from === 'c2c-system') return null;
+    if (m.from === 'c2c-system' || m.known_by === 'process') return null; // the usual
     const warns = !m.known_by || m.known_by === 'outside' || m.known_by === 'claimed';
     const words = knownWords[m.known_by] || 'c2c does not know who wrote this: another program or an older c2c has stored it.';
     return make('span', { class: warns ? 'mark outside' : 'mark', title: words + (m.started_by ? ' ' + m.started_by + ' has started it.' : '') }, m.known_by || 'unknown');
@@ -610,6 +624,7 @@
     list.complete = !v.more;
     const isBoard = v.kind in boards;
     $('board').hidden = !isBoard;
+    $('lanes').hidden = v.kind !== 'thread';
     $('scroll').hidden = $('write').hidden = isBoard;
     $('talk-title').textContent = v.title;
     $('back').hidden = v.kind === 'all';
@@ -641,10 +656,26 @@
   }
 
   // openBoard shows what is no list of messages.
-  const boards = { waiting: drawWaiting };
-  function openBoard(kind, title) {
-    open({ kind, title, more: false }, [], false);
+  const boards = { waiting: drawWaiting, timeline: drawTimeline };
+  let boardTimer = 0;
+  function boardSoon() {
+    if (boardTimer || !(view.kind in boards)) return;
+    boardTimer = setTimeout(() => {
+      boardTimer = 0;
+      if (view.kind in boards) boards[view.kind]();
+    }, 300);
   }
+  // board shows this in place of the list, and keeps the focus.
+  function board(...inside) {
+    const box = $('board'), had = box.contains(document.activeElement) ? document.activeElement.id : '';
+    box.replaceChildren(...inside.flat());
+    if (had && $(had)) $(had).focus({ preventScroll: true });
+  }
+  const table = (kind, titles, rows) => make('table', { class: kind }, make('thead', {}, make('tr', {}, titles.map((t) => make('th', { scope: 'col' }, t)))), make('tbody', {}, rows));
+  const who = (alias) => (alias === me.alias ? 'you' : name(alias));
+
+  // writing shows where one writes.
+  const writing = () => (view.kind in boards ? openAll() : part('talk'));
 
   async function openSession(s) {
     const v = { kind: 'session', title: 'Mail of ' + s.alias, session: s.id, alias: s.alias, more: true };
@@ -757,7 +788,10 @@
   }
 
   const rank = (s) => (s.needs_person ? 0 : s.id === me.id ? 1 : s.state === 'absent' ? 3 : 2);
-  const hasEnded = (s) => s.state === 'absent' && !s.waiting;
+  const hasEnded = (s) => s.state === 'absent';
+  // The filter shows the sessions and the rooms that have its words, those that have ended, too.
+  let filter = [];
+  const passes = (...texts) => { const all = texts.join(' ').toLowerCase(); return filter.every((w) => all.includes(w)); };
   const isShown = (s) => view.kind === 'session' && view.session === s.id;
   let showEnded = false;
   const rowAt = { sessions: 's-all', rooms: '' }; // the row of each list that had the focus last. Tab reaches that one alone, and the keys go on from there
@@ -765,19 +799,20 @@
 
   function drawSessions() {
     const ul = $('sessions');
-    const ended = sessions.filter(hasEnded).length;
+    const ended = sessions.filter(hasEnded);
+    const left = ended.reduce((sum, s) => sum + (s.waiting || 0), 0);
     const had = document.activeElement && ul.contains(document.activeElement) ? document.activeElement.id : '';
     const row = (id, attrs, ...inside) => make('li', {}, make('button', { type: 'button', id, class: 'session' + (attrs.gone ? ' gone' : ''), tabindex: -1, 'aria-pressed': String(!!attrs.on), title: attrs.title || null, onclick: attrs.open }, ...inside));
+    const badge = (n, one, many, more) => (n ? make('span', { class: 'badge' + (more || '') }, n, make('span', { class: 'unseen' }, n === 1 ? one : many)) : make('span', {}));
+    const mails = (n, more) => badge(n, ' message waits', ' messages wait', more);
+    const isListed = (s) => isShown(s) || (filter.length ? passes(s.alias, about(s)) : showEnded || !hasEnded(s));
     ul.replaceChildren(
       row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
-      row('s-waiting', { on: view.kind === 'waiting', open: () => openBoard('waiting', 'Waiting') }, make('span', {}), make('span', { class: 'name' }, 'Waiting'),
-        waits().length ? make('span', { class: 'badge calm' }, waits().length, make('span', { class: 'unseen' }, ' waits')) : make('span', {})),
-      ...sorted().filter((s) => !hasEnded(s) || showEnded || isShown(s)).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
-        make('span', { class: 'dot ' + word(s.does) }),
-        make('span', { class: 'name' }, name(s.alias)),
-        s.waiting ? make('span', { class: 'badge' }, s.waiting, make('span', { class: 'unseen' }, s.waiting === 1 ? ' message waits' : ' messages wait')) : make('span', {}),
-        make('span', { class: 'about' }, about(s)))),
-      ended ? row('s-ended', { on: showEnded, gone: true, open: () => { showEnded = !showEnded; drawSessions(); } }, make('span', {}), make('span', { class: 'name' }, count(ended, 'ended session', 'ended sessions'))) : '');
+      row('s-waiting', { on: view.kind === 'waiting', open: () => open({ kind: 'waiting', title: 'Waiting' }, [], false) }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length, ' waits', ' wait', ' calm')),
+      row('s-timeline', { on: !!view.day, open: () => openDay(Date.now()) }, make('span', {}), make('span', { class: 'name' }, 'Timeline')),
+      ...sorted().filter(isListed).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
+        make('span', { class: 'dot ' + word(s.does) }), make('span', { class: 'name' }, name(s.alias)), mails(s.waiting), make('span', { class: 'about' }, about(s)))),
+      ended.length && !filter.length ? row('s-ended', { on: showEnded, gone: true, open: () => { showEnded = !showEnded; drawSessions(); } }, make('span', {}), make('span', { class: 'name' }, count(ended.length, 'ended session', 'ended sessions')), mails(left, ' calm')) : '');
     const shown = sessions.find(isShown);
     $('talk-facts').hidden = !shown;
     $('talk-facts').textContent = shown ? [about(shown), ...sessionFacts(shown)].filter(Boolean).join(' · ') : '';
@@ -787,6 +822,11 @@
     $('start').hidden = sessions.some((s) => !['absent', 'person', 'external'].includes(s.does));
     drawRooms();
   }
+  $('filter').addEventListener('input', () => {
+    filter = $('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
+    drawSessions();
+    boardSoon();
+  });
   for (const b of $('tell').querySelectorAll('button')) {
     b.addEventListener('click', async () => {
       const shown = sessions.find(isShown);
@@ -862,9 +902,10 @@
 
   function drawRooms() {
     const ul = $('rooms');
-    $('rooms-title').hidden = ul.hidden = !rooms.length;
+    const listed = rooms.filter((r) => passes('#' + r.name, aboutRoom(r)));
+    $('rooms-title').hidden = ul.hidden = !listed.length;
     const had = ul.contains(document.activeElement) ? document.activeElement.id : '';
-    ul.replaceChildren(...rooms.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), tabindex: -1, 'aria-pressed': String(view.kind === 'room' && view.room === r.name), title: r.last ? 'Last post: ' + short(r.last * 1000) : null, onclick: () => openRoom(r.name) },
+    ul.replaceChildren(...listed.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), tabindex: -1, 'aria-pressed': String(view.kind === 'room' && view.room === r.name), title: r.last ? 'Last post: ' + short(r.last * 1000) : null, onclick: () => openRoom(r.name) },
       make('span', { class: 'hash', 'aria-hidden': 'true' }, '#'),
       make('span', { class: 'name' }, make('bdi', {}, r.name)),
       r.new ? make('span', { class: 'badge' }, r.new + (r.more ? '+' : ''), make('span', { class: 'unseen' }, r.new === 1 ? ' new post' : ' new posts')) : make('span', {}),
@@ -1232,7 +1273,7 @@
     if (had && $(had)) $(had).focus({ preventScroll: true });
     counts();
     drawSessions();
-    if (view.kind === 'waiting') drawWaiting();
+    boardSoon();
   }
 
   const wordsOf = (o) => { const known = byID.get(o.id); return known && known.from === o.from ? known.text.slice(0, 600) : o.words; };
@@ -1245,7 +1286,7 @@
       make('p', { class: 'brief', dir: 'auto' }, wordsOf(o)),
       make('p', { class: 'soft' }, make('span', { class: o.late ? 'fate dead' : '' }, o.kind + ', ' + dueWords(o)), o.reminders ? ', reminded ' + count(o.reminders, 'time', 'times') : ''),
       make('div', { class: 'row' },
-        byID.has(o.id) ? make('button', { type: 'button', onclick: () => { openAll(); reply(byID.get(o.id)); } }, 'Answer', make('span', { class: 'unseen' }, ' ' + o.from)) : null,
+        byID.has(o.id) ? make('button', { type: 'button', onclick: () => { writing(); reply(byID.get(o.id)); } }, 'Answer', make('span', { class: 'unseen' }, ' ' + o.from)) : null,
         showThread(o, 'o-')));
   }
 
@@ -1255,20 +1296,15 @@
   const waits = () => [...sessions.filter((s) => s.needs_person).map((s) => ({ from: s.alias, sent: s.since, dialog: true })), ...owes.waits];
 
   function drawWaiting() {
-    const all = waits(), board = $('board');
-    const had = board.contains(document.activeElement) ? document.activeElement.id : '';
-    const row = (w) => make('tr', { class: w.late || w.overdue ? 'late' : '' },
+    const all = waits().filter((w) => passes(w.from, w.to || '')), shown = all.filter((w) => !w.dialog);
+    board(all.length ? [graph(shown), table('waits', ['Who waits for whom', 'For what', 'Since'], all.map((w) => make('tr', { class: w.overdue ? 'late' : '' },
       make('td', {}, who(w.from), make('span', { class: 'soft' }, ' waits for '), w.dialog ? 'its person' : who(w.to), w.circle ? make('span', { class: 'mark loud' }, 'circle') : null),
       make('td', { dir: 'auto' }, make('span', { class: 'brief' }, w.dialog ? 'A dialog is open in its own window.' : wordsOf(w)),
         w.why && w.to !== me.alias ? make('span', { class: 'soft brief' }, w.why + (w.do ? ': ' + w.do : '')) : null),
-      make('td', {}, w.sent ? age(w.sent) : '', make('br', {}), w.dialog ? null : make('span', { class: w.overdue ? 'fate dead' : 'soft' },
-        w.count > 1 ? count(w.count, 'question', 'questions') + (w.overdue ? ', ' + w.overdue + ' overdue' : '') : w.kind + ', ' + dueWords(w)), w.dialog ? null : showThread(w, 'w-')));
-    const who = (alias) => (alias === me.alias ? 'you' : name(alias));
-    board.replaceChildren(...(all.length ? [graph(owes.waits), make('table', { class: 'waits' },
-      make('thead', {}, make('tr', {}, ['Who waits for whom', 'For what', 'Since'].map((t) => make('th', { scope: 'col' }, t)))),
-      make('tbody', {}, all.map(row)))] : [make('p', { class: 'empty' }, 'Nobody waits for anybody.')]),
-    ...(owes.more_waits ? [make('p', { class: 'soft' }, 'and ' + owes.more_waits + ' more: c2c obligations shows all')] : []));
-    if (had && $(had)) $(had).focus({ preventScroll: true });
+      make('td', {}, w.sent ? age(w.sent) : '', w.dialog ? null : [make('br', {}), make('span', { class: w.overdue ? 'fate dead' : 'soft' },
+        w.count > 1 ? count(w.count, 'question', 'questions') + (w.overdue ? ', ' + w.overdue + ' overdue' : '') : w.kind + ', ' + dueWords(w)), showThread(w, 'w-')]))))]
+      : make('p', { class: 'empty' }, 'Nobody waits for anybody.'),
+    owes.more_waits ? make('p', { class: 'soft' }, 'and ' + owes.more_waits + ' more: c2c obligations shows all') : []);
   }
 
   // graph draws who waits for whom, on an ellipse, if they are few. The table says the same.
@@ -1294,6 +1330,91 @@
     };
     return svg('svg', { class: 'graph', viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, 'aria-hidden': 'true' }, ...all.map(arrow),
       ...names.map((n) => svg('text', { class: n === me.alias ? '' : colour(n), x: at.get(n)[0], y: at.get(n)[1] + 4 }, n === me.alias ? 'you' : n.length > 15 ? n.slice(0, 14) + '…' : n)));
+  }
+
+  // --- What happened when -----------------------------------------------------------------------------------------
+
+  const maxTimeline = 300; // messages
+  // openDay shows a day. A conversation has the same view.
+  async function openDay(ms) {
+    const day = new Date(ms).setHours(0, 0, 0, 0), next = new Date(day).setHours(24);
+    const v = { kind: 'timeline', title: 'Timeline, ' + dateFormat.format(day), day, next, mails: [], loads: true };
+    open(v, [], false);
+    try {
+      for (let before = next / 1000 + '/' + '0'.repeat(32); before;) {
+        const l = await ask('/api/history?' + new URLSearchParams({ before, limit: 200 }));
+        if (view !== v) return;
+        const of = l.mails.filter((m) => sent(m) >= day), last = of[of.length - 1];
+        v.mails.push(...of.map(know));
+        before = l.more && last && of.length === l.mails.length && v.mails.length < maxTimeline ? last.ts + '/' + last.key : '';
+      }
+    } catch (e) { if (view === v) note(e.message); }
+    v.loads = false;
+    v.mails.sort(order);
+    if (view === v) drawTimeline();
+  }
+  const isOnTimeline = (m) => !m.room && (view.day ? sent(m) >= view.day && sent(m) < view.next : view.mails.some((o) => o.id && o.id === m.answers));
+
+  // momentsOf says when a message was handed, or became dead; 0: it waits. When a model has read it, only its later answers tell.
+  const momentOf = (m) => (m.state === 'queued' || m.state === 'rung' ? 0 : m.after || m.leased || m.since || sent(m));
+  const span = (from, to) => age(Date.now() - Math.max(0, to - from));
+
+  function drawTimeline() {
+    const all = view.mails.filter((m) => valid(sent(m)) && passes(m.from, m.to)).slice(-maxTimeline);
+    const answers = new Map(all.filter((m) => m.answers).reverse().map((m) => [m.answers, m])); // the first of each
+    const step = (id, label, to, off) => make('button', { type: 'button', id, disabled: off, onclick: () => openDay(to) }, label);
+    const became = (m) => {
+      const at = momentOf(m), answer = m.id && answers.get(m.id);
+      return [m.state === 'rung' ? 'rung after ' + span(sent(m), m.since) : '', at ? (['handed', 'read'].includes(m.state) ? 'handed' : m.state) + ' after ' + span(sent(m), at) : 'waits',
+        m.state === 'read' ? 'read' : '', answer ? 'answered after ' + span(sent(m), sent(answer)) : ''].filter(Boolean).join(', ');
+    };
+    board(view.day ? make('div', { class: 'row' }, step('day-before', 'Day before', view.day - 1), step('day-after', 'Day after', view.next, view.next > Date.now())) : [],
+      view.mails.length >= maxTimeline ? make('p', { class: 'soft' }, 'These are the newest ' + maxTimeline + ' messages.') : [],
+      all.length ? [lanes(all, answers), make('p', { class: 'soft key' }, [['sent', 'sent'], ['waits', 'waits'], ['rung', 'rung'], ['handed', 'handed'], ['read', 'handed, and read since'], ['works', 'until its answer'], ['dead', 'not handed']].map(([kind, text]) =>
+        make('span', {}, svg('svg', { viewBox: '0 0 20 10', width: 20, height: 10, 'aria-hidden': 'true' }, sign(kind, 10, 5, 20)), text)), 'Long pauses are drawn shorter.'),
+      table('times', ['Sent', 'Message', 'What became of it'], all.map((m) => make('tr', {},
+        make('td', {}, make('time', {}, view.day ? clock(sent(m)) : short(sent(m)))),
+        make('td', { dir: 'auto' }, who(m.from), make('span', { class: 'soft' }, ' to '), who(m.to), ' ', make('span', { class: 'brief one' }, m.text.trim().split('\n', 1)[0].slice(0, 200))),
+        make('td', {}, make('span', { class: fateClass(m) }, became(m)), showThread({ ...m, kind: 'message' }, 't-' + m.key)))))]
+        : make('p', { class: 'empty' }, view.loads ? 'Looking' : 'No mail.'));
+  }
+
+  // sign draws one thing that happens to a message; a stretch of time ends at x.
+  function sign(kind, x, y, wide) {
+    const d = { waits: `M${x - wide / 2} ${y} h${wide}`, works: `M${x - wide / 2} ${y} h${wide}`, rung: `M${x - 4} ${y + 4} h8 l-4 -8 Z`, dead: `M${x - 4} ${y - 4} l8 8 m0 -8 l-8 8` }[kind] || `M${x - 4} ${y} l4 -4 l4 4 l-4 4 Z`;
+    return kind === 'sent' ? svg('circle', { class: kind, cx: x, cy: y, r: 3 }) : svg('path', { class: kind, d });
+  }
+
+  // lanes draws the messages: a lane for each session, time from left to right. The table says the same.
+  function lanes(all, answers) {
+    const now = Date.now(), end = (m) => momentOf(m) || Math.max(now, sent(m));
+    const names = [...new Set(all.flatMap((m) => [m.from, m.to]))];
+    const wide = Math.max(280, $('board').clientWidth - 32), isSmall = wide < 600;
+    const [left, lane] = isSmall ? [8, 38] : [120, 28], high = names.length * lane + 26;
+    // A pause of an hour is some times as long as one of a minute, and no more.
+    const moments = [...new Set(all.flatMap((m) => [sent(m), end(m), m.state === 'rung' ? m.since : sent(m)]))].sort((a, b) => a - b);
+    const at = new Map();
+    let sum = 0;
+    moments.forEach((t, i) => { sum += i ? Math.log1p((t - moments[i - 1]) / 100) : 0; at.set(t, sum); });
+    const x = (t) => left + 6 + (at.get(t) / (sum || 1)) * (wide - left - 20);
+    const y = new Map(names.map((n, i) => [n, i * lane + (isSmall ? 24 : 14)]));
+    const drawn = names.map((n) => svg('path', { class: 'lane', d: `M${left} ${y.get(n)} H${wide}` }));
+    all.forEach((m, i) => {
+      const [from, to] = [x(sent(m)), x(end(m))], lower = y.get(m.to) + (i % 3) * 3 - 3, answer = m.id && answers.get(m.id);
+      const one = [svg('path', { class: 'way', d: `M${from} ${y.get(m.from)} V${lower}` }), sign('sent', from, y.get(m.from)), sign('waits', (from + to) / 2, lower, to - from)];
+      if (answer && momentOf(m) && sent(answer) > end(m)) one.push(sign('works', (to + x(sent(answer))) / 2, lower, x(sent(answer)) - to));
+      if (m.state === 'rung') one.push(sign('rung', x(m.since), lower));
+      if (momentOf(m)) one.push(sign(['handed', 'read'].includes(m.state) ? m.state : 'dead', to, lower));
+      drawn.push(svg('g', { class: m.from === me.alias ? '' : colour(m.from) }, svg('title', {}, m.from + ' to ' + m.to + ', ' + fate(m)), ...one));
+    });
+    let last = -99;
+    for (const t of moments) {
+      if (x(t) - last < 74 || x(t) > wide - 50) continue;
+      last = x(t);
+      drawn.push(svg('path', { class: 'lane', d: `M${last} 0 V${high - 18}` }), svg('text', { class: 'tick', x: last, y: high - 4 }, sameDay(t, moments[0]) ? clock(t) : dayFormat.format(t).split(',')[0] + ' ' + clock(t).slice(0, 5)));
+    }
+    for (const n of names) drawn.push(svg('text', { class: n === me.alias ? '' : colour(n), x: 0, y: y.get(n) + (isSmall ? -9 : 4) }, n === me.alias ? 'you' : n.length > 16 ? n.slice(0, 15) + '…' : n));
+    return svg('svg', { class: 'lanes', viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, 'aria-hidden': 'true' }, ...drawn);
   }
 
   // Browser notifications, if the person has asked for them in this browser.
@@ -1345,9 +1466,14 @@
     me = { id: all.me, alias: all.alias };
     sessions = all.sessions;
     for (const s of sorted()) colour(s.alias); // those that run come first
-    projectName = all.dir.split('/').pop();
-    $('root').textContent = all.dir || all.root;
-    $('root').title = 'Its mail is in ' + all.root;
+    project = all.project;
+    history.replaceState(null, '', address());
+    const dir = all.dir || all.root;
+    projectName = dir.slice(dir.lastIndexOf('/') + 1) || dir;
+    $('above').textContent = dir.slice(0, dir.length - projectName.length);
+    $('root').textContent = projectName;
+    $('place').title = dir + '. Its mail is in ' + all.root;
+    listProjects();
     for (const m of all.mails) know(m);
     const mine = all.mails.map((m) => mails.get(m.key)).sort(order);
     // After a break the list goes on where it was, if nothing is missing between.
@@ -1364,7 +1490,8 @@
       if (mine.length < 500) loadOlder();
     }
     $('gate').hidden = true;
-    $('main').hidden = $('tabs').hidden = $('find').hidden = $('logout').hidden = false;
+    $('main').hidden = $('tabs').hidden = $('find').hidden = $('logout').hidden = $('place').hidden = false;
+    if (!me.id) note('You can only read here. A mailbox of your own comes with c2c open, typed in a terminal in this project.');
     if (view.kind === 'all' && !joins) list.toEnd(); // it had no height before
     drawNotify();
     drawSessions();
@@ -1374,6 +1501,18 @@
     readOn();
   }
 
+  // listProjects fills the switch, if there is more than one project. Of two with one name it shows the folders.
+  async function listProjects() {
+    try {
+      const all = (await ask('/api/projects')).projects;
+      const label = (p) => (all.some((o) => o !== p && o.name === p.name) ? p.dir : p.name);
+      $('project').replaceChildren(...all.map((p) => make('option', { value: p.id, selected: p.id === project }, label(p))));
+      $('project').hidden = all.length < 2;
+      $('root').hidden = all.length > 1;
+    } catch (e) { if (e.status) note(e.message); }
+  }
+  $('project').addEventListener('change', () => location.assign('/?p=' + $('project').value));
+
   // came takes in messages that are new. The list is laid out once for all of them.
   function came(all) {
     if (!all.length) return;
@@ -1382,6 +1521,7 @@
     for (const m of all) {
       flowMails.push(m);
       if (inView(m, seen) && !list.has(m)) seen.push(m);
+      if (view.kind === 'timeline' && isOnTimeline(m)) view.mails.push(m);
       aloud('Message from ' + m.from + ' to ' + m.to);
     }
     if (seen.length && !list.append(seen)) fresh(unseenBelow + seen.length);
@@ -1402,7 +1542,7 @@
     came(all);
     if (c.rooms) posted(c.rooms);
     if (c.sessions) drawSessions();
-    if (c.sessions && view.kind === 'waiting') drawWaiting();
+    boardSoon();
     drawMine();
     owedSoon(2000);
     if (mails.size > maxKnown && !$('text').value) location.reload();
@@ -1472,7 +1612,7 @@
     a.addEventListener('click', (e) => {
       e.preventDefault(); // what stands behind the # of the address is a code, when the page is loaded again
       if (a.hash === '#todo-title') part('todo');
-      else part('talk');
+      else writing();
       if (a.hash === '#flow') list.enter();
       else $(a.hash.slice(1)).focus();
     });
@@ -1496,6 +1636,8 @@
   for (const id of ['to', 'wake', 'kind']) $(id).addEventListener('change', costSoon);
   $('about-drop').addEventListener('click', () => { dropReply(); $('to').focus(); });
   $('back').addEventListener('click', openAll);
+  $('lanes').addEventListener('click', () => open({ kind: 'timeline', title: view.title.replace('Conversation', 'Timeline'), mails: list.items.slice() }, [], false));
+  new ResizeObserver(boardSoon).observe($('board'));
   $('newer').addEventListener('click', () => { list.toEnd(); fresh(0); });
   $('scroll').addEventListener('scroll', () => {
     if (unseenBelow && list.isAtEnd()) fresh(0);
@@ -1504,13 +1646,13 @@
   $('notify').addEventListener('click', toggleNotify);
   $('logout').addEventListener('click', async () => {
     try { await ask('/api/logout', {}); } catch { /* it is over here in any case */ }
-    sessionStorage.removeItem(keyName);
-    gate('You have logged out, in all tabs of this project.');
+    localStorage.removeItem(keyName);
+    gate('You have logged out, in all tabs.');
   });
   function refresh() {
     if (document.hidden || stopped || $('main').hidden) return;
     drawSessions();
-    if (view.kind in boards) boards[view.kind]();
+    boardSoon();
     counts();
     owedSoon(0);
     roomsSoon(0);

@@ -14,15 +14,15 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// wakeIn is a wake daemon with a root in a directory.
-func wakeIn(t *testing.T, home string) Daemon {
+// wakeIn is a process with its files in a directory.
+func wakeIn(t *testing.T, home string) Process {
 	t.Helper()
 	dir, err := atomicfile.Create(filepath.Join(home, "root"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	return Wake(dir)
+	return Process{Dir: dir, Name: "wake", What: "wake daemon", Verb: "wake"}
 }
 
 // The process id in wake.pid is another one in another PID namespace, and an old one after a crash.

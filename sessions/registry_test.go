@@ -19,7 +19,7 @@ func TestARowThatACallerChangesIsItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	reg := OpenRegistry(root, time.Now, inbox.NoLog, OpenEventLog(root, time.Now, inbox.NoLog))
+	reg := &RegistryFile{root: root, now: time.Now, log: inbox.NoLog}
 	want := "[\n" + `{"session_id":"s1","alias":"amber"}` + ",\n" + `{"session_id":"s2","alias":"birch"}` + "\n]\n"
 	if err := root.Write(RegistryFileName, []byte(want)); err != nil {
 		t.Fatal(err)

@@ -1,8 +1,3 @@
-// Package daemon starts and stops background processes of c2c, such as the wake daemon of a root.
-//
-// The process that holds the lock on <name>.lock is the daemon. It writes its process id into
-// <name>.pid and its reports into <name>.log. After a crash all three files stay, so no file proves
-// that a daemon runs. The daemon ends when somebody removes <name>.pid.
 package daemon
 
 import (
@@ -28,37 +23,34 @@ import (
 
 const (
 	maxLog   = 1 << 20               // bytes; when a daemon starts, a larger log is emptied
-	stopTime = 25 * time.Second      // how long Stop waits for the end of the daemon; the HTTP daemon may need 20 s
+	stopTime = 25 * time.Second      // how long Stop waits for the end; the part serve may need 20 s
 	lookTime = 10 * time.Millisecond // the time between two checks whether the daemon runs
 )
 
-// Daemon is one background process.
-type Daemon struct {
-	Dir          *atomicfile.Dir // the directory of its files; nil if the directory does not exist, so that no daemon runs
+// Process is one background process. The process that holds the lock on <name>.lock is the one that
+// counts. It writes its process id into <name>.pid and its reports into <name>.log. After a crash all
+// three files stay, so no file proves that it runs. It ends when somebody removes <name>.pid.
+type Process struct {
+	Dir          *atomicfile.Dir // the directory of its files; nil if the directory does not exist, so that it does not run
 	Name         string          // the prefix of the names of its files
-	What         string          // the daemon's name for people
-	Verb         string          // the command of c2c with the subcommands start and stop for this daemon
+	What         string          // its name for people
+	Verb         string          // the command of c2c with the subcommands start and stop for it
 	ExtraPIDFile string          // the path of a second file for its process id; empty: none
 	// Prepare, if set, is called with the lock held, before other processes can see that the daemon
 	// runs. If Prepare fails, the daemon does not run.
 	Prepare func() error
 }
 
-// Wake returns the wake daemon of a root.
-func Wake(root *atomicfile.Dir) Daemon {
-	return Daemon{Dir: root, Name: "wake", What: "wake daemon", Verb: "wake"}
-}
-
-func (d Daemon) lockFile() string { return d.Name + ".lock" }
-func (d Daemon) pidFile() string  { return d.Name + ".pid" }
-func (d Daemon) logFile() string  { return d.Name + ".log" }
+func (d Process) lockFile() string { return d.Name + ".lock" }
+func (d Process) pidFile() string  { return d.Name + ".pid" }
+func (d Process) logFile() string  { return d.Name + ".log" }
 
 // Log returns the path of the daemon's log.
-func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
+func (d Process) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
 
 // Run makes this process the daemon. It calls the function work, and returns when work has
 // returned. When ctx ends or the pid file is removed, Run cancels the context of work.
-func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
+func (d Process) Run(ctx context.Context, work func(context.Context)) (err error) {
 	lock, err := atomicfile.OpenLocked(d.Dir, d.lockFile())
 	if err != nil {
 		return err
@@ -102,7 +94,7 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 }
 
 // Free returns nil if no daemon runs; otherwise the error says which process is the daemon.
-func (d Daemon) Free() error {
+func (d Process) Free() error {
 	pid, err := d.PID()
 	if err == nil && pid != 0 {
 		err = d.errRuns(pid)
@@ -112,7 +104,7 @@ func (d Daemon) Free() error {
 
 // errRuns returns the error for a daemon that runs already. pid is 0 if the daemon has only just
 // begun.
-func (d Daemon) errRuns(pid int) error {
+func (d Process) errRuns(pid int) error {
 	process := ""
 	if pid != 0 {
 		process = fmt.Sprintf(", process %d", pid)
@@ -123,12 +115,12 @@ func (d Daemon) errRuns(pid int) error {
 func pidLine() []byte { return append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n') }
 
 // stopped reports whether the pid file is gone or was replaced.
-func (d Daemon) stopped() (bool, error) {
+func (d Process) stopped() (bool, error) {
 	text, err := d.Dir.Read(d.pidFile())
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(text, pidLine()), nil
 }
 
-func (d Daemon) removePID() error {
+func (d Process) removePID() error {
 	if err := d.Dir.Remove(d.pidFile()); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -138,7 +130,7 @@ func (d Daemon) removePID() error {
 // Runs reports whether the daemon runs. It makes no lock file, and does not take the lock.
 // Otherwise a daemon that starts at that moment would find the lock taken, and would believe that
 // another daemon runs.
-func (d Daemon) Runs() (bool, error) {
+func (d Process) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
 	}
@@ -156,7 +148,7 @@ func (d Daemon) Runs() (bool, error) {
 
 // Killed reports whether the last daemon was killed: no daemon runs, but its pid file is still
 // there.
-func (d Daemon) Killed() (bool, error) {
+func (d Process) Killed() (bool, error) {
 	if runs, err := d.Runs(); err != nil || runs {
 		return false, err
 	}
@@ -169,7 +161,7 @@ func (d Daemon) Killed() (bool, error) {
 
 // PID returns the daemon's process id, as the daemon itself sees it; 0 if no daemon runs. It is
 // only for people to read: in another PID namespace another process may have this id.
-func (d Daemon) PID() (pid int, err error) {
+func (d Process) PID() (pid int, err error) {
 	if runs, err := d.Runs(); err != nil || !runs {
 		return 0, err
 	}
@@ -189,7 +181,7 @@ func (d Daemon) PID() (pid int, err error) {
 
 // Start starts this program a second time, as the daemon, with args and env in the directory dir.
 // It returns the process id when the daemon has the lock and has written its pid file.
-func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
+func (d Process) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
 	log, err := d.openLog()
 	if err != nil {
 		return 0, err
@@ -232,7 +224,7 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 }
 
 // whySince returns the error lines that the daemon has written to its log from offset on.
-func (d Daemon) whySince(offset int64) string {
+func (d Process) whySince(offset int64) string {
 	log, err := d.Dir.Open(d.logFile(), os.O_RDONLY)
 	if err != nil {
 		return err.Error()
@@ -248,7 +240,7 @@ func (d Daemon) whySince(offset int64) string {
 	return strings.Join(why, "\n")
 }
 
-func (d Daemon) openLog() (*os.File, error) {
+func (d Process) openLog() (*os.File, error) {
 	log, err := d.Dir.Open(d.logFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, err
@@ -279,24 +271,35 @@ func SafeEnv(env, more []string) []string {
 // Stop ends the daemon and returns when it has ended. It removes the pid file repeatedly, because a
 // daemon that is just starting may write the file after the first removal. ran is false if no
 // daemon ran.
-func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
+func (d Process) Stop(ctx context.Context) (ran bool, err error) {
+	err = d.await(ctx, d.What, func() (bool, error) {
+		runs, err := d.Runs()
+		if err != nil || !runs {
+			return true, err
+		}
+		ran = true
+		return false, d.removePID()
+	})
+	return ran, err
+}
+
+// await calls the function ended until it returns true: until then, what is named what may still
+// run in the process.
+func (d Process) await(ctx context.Context, what string, ended func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, stopTime, fmt.Errorf("it still runs after %v", stopTime))
 	defer cancel()
 	pid, _ := d.PID() // only for the message
-	for ; ; ran = true {
-		if runs, err := d.Runs(); err != nil || !runs {
-			return ran, err
-		}
-		if err := d.removePID(); err != nil {
-			return ran, err
+	for {
+		if over, err := ended(); over || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			err := fmt.Errorf("wait for the %s to end: %w", d.What, context.Cause(ctx))
+			err := fmt.Errorf("wait for the %s to end: %w", what, context.Cause(ctx))
 			if pid != 0 {
 				err = fmt.Errorf("%w; if process %d is stopped, kill -CONT %[2]d lets it end", err, pid)
 			}
-			return ran, err
+			return err
 		case <-time.After(lookTime):
 		}
 	}

@@ -1,0 +1,361 @@
+// This part is the daemon: its parts, and c2c daemon.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+	"c2c/cmd/relay"
+	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
+	"c2c/internal/format"
+	"c2c/internal/proc"
+	"c2c/project"
+)
+
+// part is one part of the daemon. If each root has one, the root is behind the word in its name.
+type part struct {
+	word, name string
+	stopped    daemon.State // what it is after a person has stopped it
+	then       string       // what a person reads then
+	// needed returns an error if what the part is for is not there (any more); nil: it always is.
+	needed func(r daemon.Record, root string) error
+	// does works until ctx ends, and calls ready when it does its work. The app has the environment of
+	// the shell that has switched the part on.
+	does func(ctx context.Context, a *app, r daemon.Record, root string, ready func()) error
+}
+
+const (
+	servePart = "serve"
+	wakePart  = "wake"
+)
+
+// parts has all parts of the daemon.
+func parts() []part {
+	return []part{
+		{servePart, "HTTP daemon", "", "", nil, runServe},
+		{wakePart, "wake daemon", "", "", func(_ daemon.Record, root string) error { return missing(root) }, runWake},
+		{relay.Name, "relay", daemon.Off, "; mail for other machines waits until c2c relay start",
+			func(r daemon.Record, _ string) error { return relay.NeedHost(r.Getenv) },
+			func(ctx context.Context, a *app, r daemon.Record, _ string, ready func()) error {
+				return relay.RunPart(ctx, a.getenv, r.Env, a.log, ready)
+			}},
+	}
+}
+
+// missing returns an error if there is no file at a path.
+func missing(path string) error {
+	_, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
+// find returns a part by its name in the daemon, and its root. A newer c2c may have switched on a part
+// that is unknown here.
+func find(name string) (p part, root string, known bool) {
+	word, root, _ := strings.Cut(name, " ")
+	all := parts()
+	i := slices.IndexFunc(all, func(p part) bool { return p.word == word })
+	if i < 0 {
+		return part{}, "", false
+	}
+	return all[i], root, true
+}
+
+// openDaemon opens the files of the daemon.
+func openDaemon(getenv func(string) string, create bool) (daemon.Daemon, error) {
+	state, err := project.FindStateDir(getenv)
+	if err != nil {
+		return daemon.Daemon{}, err
+	}
+	return daemon.Open(state, create)
+}
+
+// verbsOf returns the verbs of a part. root is "" unless each root has one.
+func (a *app) verbsOf(d daemon.Daemon, word, root string) partVerbs {
+	p, _, _ := find(word)
+	return partVerbs{Part: daemon.Part{Daemon: d, ID: strings.TrimSpace(word + " " + root), Name: p.name}, part: p, a: a}
+}
+
+func (p *partVerbs) root() string { _, root, _ := strings.Cut(p.ID, " "); return root }
+
+// work makes this process the daemon.
+func (a *app) work(ctx context.Context, d daemon.Daemon) error {
+	if err := os.Chdir("/"); err != nil { // the daemon runs for weeks; its working directory must not block a removal
+		return err
+	}
+	return d.Work(ctx, daemon.Work{
+		Log: a.log, Version: broker.Version, Build: proc.OwnBuildID(),
+		Begin: func() { a.reapServe(ctx) },
+		Needed: func(name string, r daemon.Record) bool {
+			p, root, known := find(name)
+			return known && (p.needed == nil || p.needed(r, root) == nil)
+		},
+		Run: func(ctx context.Context, name string, r daemon.Record, ready func()) error {
+			p, root, _ := find(name)
+			return p.does(ctx, &app{getenv: r.Getenv, log: a.log, c2c: a.c2c, cwd: "/"}, r, root, ready)
+		},
+		Explain: func(err error) string {
+			f := cli.FailureOf("", err)
+			return strings.TrimSuffix(f.Message+"\nhint: "+f.Hint, "\nhint: ")
+		},
+	})
+}
+
+// daemonVerbs runs the verbs of c2c daemon.
+func (a *call) daemonVerbs(ctx context.Context) error {
+	if slices.Equal(a.args, []string{"want"}) { // only c2c itself calls this
+		return a.wantDaemon(ctx)
+	}
+	unit, asJSON := a.Bool("unit"), a.Bool("json")
+	verbs, err := a.words()
+	if err != nil {
+		return err
+	}
+	if *unit {
+		verbs = append(verbs, "unit")
+	}
+	if len(verbs) != 1 {
+		return fmt.Errorf("%w: one of start, stop, restart, status, log, run and --unit", errUsage)
+	}
+	if verbs[0] == "unit" {
+		return daemon.Unit{Name: "c2c", Description: "the daemon of c2c", Program: a.c2c, Verb: "daemon run", Variables: []string{"XDG_STATE_HOME"}}.Print(a.stdout, a.getenv)
+	}
+	d, err := openDaemon(a.getenv, slices.Contains([]string{"start", "restart", "stop", "run"}, verbs[0]))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	switch verbs[0] {
+	case "log":
+		return printLog(a.stdout, d)
+	case "stop":
+		ran, err := d.Halt(ctx)
+		return a.sayEnded(d.What, "", ran, err)
+	case "restart":
+		if _, err := d.Stop(ctx); err != nil {
+			return err
+		}
+		fallthrough
+	case "start":
+		return a.resume(ctx, d)
+	case "run":
+		return a.work(ctx, d)
+	}
+	st, err := lookDaemon(d, a.c2c+"d")
+	return a.printStatus(st, st.PID != 0, err, *asJSON)
+}
+
+// resume starts the daemon with all parts that are on.
+func (a *app) resume(ctx context.Context, d daemon.Daemon) error {
+	pid, err := d.PID()
+	if err == nil && pid != 0 {
+		return a.sayRuns(d.What, "runs already", pid, nil)
+	}
+	if err == nil {
+		err = d.Resume(ctx, os.Environ())
+	}
+	if err == nil {
+		pid, err = d.PID()
+	}
+	if err == nil && pid == 0 {
+		return cli.WithHint(fmt.Errorf("no part of the daemon is on, so it has nothing to do"), "c2c serve start, c2c wake start and c2c relay start switch a part on")
+	}
+	return a.sayRuns(d.What, "runs", pid, err)
+}
+
+// wantDaemon runs "c2cd daemon want", by which a process of c2c has the daemon do what is needed.
+func (a *app) wantDaemon(ctx context.Context) error {
+	d, err := openDaemon(a.getenv, false)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	ctx, cancel := context.WithTimeout(ctx, broker.WantTime)
+	defer cancel()
+	said, err := relay.Want(ctx, a.getenv, os.Environ())
+	if err == nil {
+		err = d.Ensure(ctx, os.Environ())
+	}
+	if ctx.Err() != nil { // the daemon goes on starting
+		err = nil
+	}
+	fmt.Fprint(a.stdout, said)
+	return err
+}
+
+// daemonStatus is the daemon's state as other processes see it.
+type daemonStatus struct {
+	PID            int    `json:"pid,omitempty"` // 0: no daemon runs
+	Stopped        bool   `json:"stopped,omitempty"`
+	Other          bool   `json:"other_build,omitempty"` // it runs another build than the installed c2c
+	Log            string `json:"log,omitempty"`
+	daemon.Running        // if no daemon runs, it has the parts that are on
+	away           error  // it was started in another sandbox
+}
+
+// lookDaemon finds the daemon's state. The argument installed is the path of the installed program,
+// whose build it compares with the daemon's.
+func lookDaemon(d daemon.Daemon, installed string) (st daemonStatus, err error) {
+	s, err := d.Switches()
+	st.Parts = map[string]daemon.Active{}
+	if err != nil || d.Dir == nil {
+		return st, err
+	}
+	up := false
+	if st.Running, up, err = d.Running(); err == nil && up {
+		st.PID, err = d.PID()
+	}
+	parts := map[string]daemon.Active{}
+	for _, name := range s.On() {
+		parts[name] = daemon.Active{State: daemon.On}
+	}
+	maps.Copy(parts, st.Parts)
+	build := proc.BuildID(installed)
+	st.Stopped, st.Log, st.Parts, st.away = s.Stopped, d.Log(), parts, d.CheckHere()
+	st.Other = st.Build != "" && build != "" && st.Build != build
+	return st, err
+}
+
+func (st daemonStatus) names() []string { return slices.Sorted(maps.Keys(st.Parts)) }
+
+// Print writes the status for a person.
+func (st daemonStatus) Print(w io.Writer) {
+	switch {
+	case st.PID != 0:
+		fmt.Fprintf(w, "daemon runs, process %d, version %s\n", st.PID, st.Version)
+	case st.Stopped:
+		fmt.Fprintln(w, "no daemon runs: it was stopped; c2c daemon start starts it")
+	case len(st.Parts) > 0:
+		fmt.Fprintln(w, "no daemon runs; the next session starts it, and so does c2c daemon start")
+	default:
+		fmt.Fprintln(w, "no daemon runs, because no part of it is on")
+	}
+	if warn := st.warning(); warn != "" {
+		fmt.Fprintln(w, warn)
+	}
+	for _, name := range st.names() {
+		fmt.Fprintf(w, "%s: %s\n", name, says(st.Parts[name]))
+	}
+}
+
+func says(a daemon.Active) string {
+	if a.Error != "" {
+		return string(a.State) + ", and begins again: " + a.Error
+	}
+	return string(a.State)
+}
+
+// warning says what is wrong with a daemon that runs.
+func (st daemonStatus) warning() string {
+	switch {
+	case st.Other:
+		return "it is another build of c2c than the one that is installed: c2c daemon restart"
+	case st.away != nil:
+		return st.away.Error()
+	}
+	return ""
+}
+
+// checkDaemon checks the daemon, for c2c doctor.
+func (c Checkup) checkDaemon() []format.Finding {
+	f := format.Finding{Status: format.OK, Part: "daemon"}
+	d, err := openDaemon(c.Getenv, false)
+	if err != nil {
+		return []format.Finding{format.Failed(f.Part, "", err)}
+	}
+	defer d.Close()
+	st, err := lookDaemon(d, c.Program+"d")
+	f.Path = st.Log
+	var failed []string
+	for _, name := range st.names() {
+		if a := st.Parts[name]; a.State == daemon.Failed {
+			failed = append(failed, name+" has "+says(a))
+		}
+	}
+	on := strings.Join(st.names(), ", ")
+	switch {
+	case err != nil:
+		return []format.Finding{format.Failed(f.Part, f.Path, err)}
+	case st.PID == 0 && on == "":
+		f.Path, f.Detail = "", "does not run; only what c2c serve, relay or wake start needs it"
+	case st.PID == 0 && st.Stopped:
+		f.Status, f.Detail = format.Warning, "was stopped, and with it "+on+": c2c daemon start"
+	case st.PID == 0:
+		f.Status, f.Detail = format.Warning, "does not run, although "+on+" is on; the next session starts it, and so does c2c daemon start"
+	case len(failed) > 0:
+		f.Status, f.Detail = format.Problem, strings.Join(failed, "; ")
+	case st.warning() != "":
+		f.Status, f.Detail = format.Warning, fmt.Sprintf("process %d: %s", st.PID, st.warning())
+	default:
+		f.Detail = fmt.Sprintf("runs, process %d: %s", st.PID, on)
+	}
+	found := []format.Finding{f}
+	if n := panics(st.Log); n > 0 {
+		found = append(found, format.Finding{Status: format.Warning, Part: f.Part, Path: d.Log(),
+			Detail: fmt.Sprintf("panics in its log: %d. They are mistakes of c2c: report their lines, those with level=ERROR, then empty the log", n)})
+	}
+	return found
+}
+
+// mostLog is how much of the log c2c daemon log prints, in bytes.
+const mostLog = 64 << 10
+
+// printLog prints the end of the daemon's log, in whole lines.
+func printLog(w io.Writer, d daemon.Daemon) error {
+	if d.Dir == nil {
+		return nil
+	}
+	data, err := os.ReadFile(d.Log())
+	if from := len(data) - mostLog; from > 0 {
+		_, data, _ = bytes.Cut(data[from:], []byte("\n"))
+	}
+	if err = atomicfile.UnlessAbsent(err); err == nil {
+		_, err = w.Write(data)
+	}
+	return err
+}
+
+// panics counts the panics in the daemon's log. Each is logged with its stack. Within a logged text
+// the quotation mark would be escaped.
+func panics(log string) int {
+	data, _ := os.ReadFile(log) // without a log there was no panic
+	return bytes.Count(data, []byte(` stack="goroutine `))
+}
+
+// endDaemon is for the end of an uninstall from all clients. It ends the daemon, and removes its
+// files.
+func (s Setup) endDaemon(ctx context.Context, dry bool) error {
+	d, err := openDaemon(s.Getenv, false)
+	if err != nil || d.Dir == nil {
+		return err
+	}
+	defer d.Close()
+	pid, err := d.PID()
+	if err == nil && !dry {
+		// Machines that are paired may connect, and other sessions that still run have mail for
+		// them: neither starts it again.
+		_, err = d.Remove(ctx, relay.NeedHost(s.Getenv) == nil)
+	}
+	if err == nil && pid != 0 {
+		fmt.Fprintf(s.Stdout, "the daemon ends (process %d)\n", pid)
+	}
+	unit := s.Getenv("HOME") + "/.config/systemd/user/c2c.service"
+	if _, missing := os.Stat(unit); missing == nil {
+		fmt.Fprintf(s.Stdout, "%s stays: systemctl --user disable --now c2c, and delete it\n", unit)
+	}
+	return err
+}

@@ -1,0 +1,109 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox/mail"
+	"c2c/internal/format"
+	"c2c/serve/live"
+	"c2c/sessions"
+	"c2c/wake"
+)
+
+// step is a state of a message, and since when the message has it. That a message was sent is no
+// step: its own time says when.
+type step struct {
+	state string
+	at    time.Time
+}
+
+// maxSteps bounds the steps of a message: a ring may be repeated again and again.
+const maxSteps = 12
+
+// step records the states of messages that have changed.
+func (a *app) step(changed []*live.Mail) {
+	for _, m := range changed {
+		steps := a.steps[m.Key]
+		last := sessions.Queued
+		if len(steps) > 0 {
+			last = steps[len(steps)-1].state
+		}
+		if m.State == last || m.State == live.Posted || len(steps) >= maxSteps {
+			continue
+		}
+		if m.State == sessions.Read && !m.HandedAt.IsZero() {
+			steps = append(steps, step{sessions.Handed, m.HandedAt})
+		}
+		a.steps[m.Key] = append(steps, step{m.State, m.At})
+	}
+}
+
+// stepsOf returns the steps that the status of a message tells.
+func stepsOf(st broker.MessageStatus) (steps []step) {
+	if st.LastRing.Outcome == wake.Rang && !st.LastRing.At.Before(st.StoredAt) {
+		steps = append(steps, step{sessions.Rung, st.LastRing.At})
+	}
+	if !st.HandedAt.IsZero() && st.State != sessions.Handed {
+		steps = append(steps, step{sessions.Handed, st.HandedAt})
+	}
+	if st.State != sessions.Queued && st.State != sessions.Rung {
+		steps = append(steps, step{st.State, st.At})
+	}
+	return steps
+}
+
+// answered is the state of a message that a later one of the pane answers.
+const answered = "answered"
+
+// answers returns when each message was answered first, by its id.
+func answers(p *pane) map[string]time.Time {
+	first := map[string]time.Time{}
+	for _, m := range p.mails {
+		if at, known := first[m.InReplyTo]; m.InReplyTo != "" && (!known || m.Time().Before(at)) {
+			first[m.InReplyTo] = m.Time()
+		}
+	}
+	return first
+}
+
+// lane returns the parts of a line of the timeline: who wrote to whom, and how far the message has
+// come, with the time from each step to the next one.
+func (a *app) lane(m *mailView, columns, clocks, names int, answeredAt map[string]time.Time) []part {
+	mark := "  "
+	if m.InReplyTo != "" {
+		mark = "↳ "
+	}
+	at := fmt.Sprintf("%*s ", clocks, clock(m.Time()))
+	if columns < 76 {
+		at = m.Time().Local().Format("15:04 ")
+	}
+	parts := []part{{at, dim}, {mark, dim}, {padded(m.From, names), a.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names) + "  ", a.colourOf(m.To)}, {"sent", stateStyles[sessions.Queued]}}
+	if mail.RoomOf(m.To) != "" {
+		return append(parts, part{"  " + word(m.FirstWords(80)), dim})
+	}
+	steps := m.steps
+	if own := a.steps[m.fate.Key]; len(own) >= len(steps) {
+		steps = own
+	}
+	if at, is := answeredAt[m.ID]; is {
+		steps = append(steps[:len(steps):len(steps)], step{answered, at})
+	}
+	since := m.Time()
+	for i, s := range steps {
+		if columns < 76 && i < len(steps)-1 && i != len(steps)-2 {
+			continue // a narrow screen has room for the last two
+		}
+		parts = append(parts, part{" ─" + short(s.at.Sub(since)) + "─ ", dim}, part{s.state, stateStyles[s.state]})
+		since = s.at
+	}
+	if len(steps) == 0 || steps[len(steps)-1].state == sessions.Rung {
+		parts = append(parts, part{" ─ waits " + short(time.Since(since)), stateStyles[sessions.Queued]})
+	}
+	return append(parts, part{"  " + word(m.FirstWords(80)), dim})
+}
+
+// short writes a duration without a space.
+func short(d time.Duration) string { return strings.ReplaceAll(format.Age(max(0, d)), " ", "") }

@@ -1,0 +1,176 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"c2c/broker"
+	"c2c/inbox/mail"
+	"c2c/internal/format"
+	"c2c/serve/live"
+	"c2c/sessions"
+)
+
+// The views, as indexes of views.
+const (
+	inMail = iota
+	waiting
+	timeline
+)
+
+// views has the names of the views; the key of the first one is 1.
+var views = []string{"mail", "waiting", "timeline"}
+
+// wait is one line of the view waiting: an answer that a session owes, or a dialog that is open.
+type wait struct {
+	since  time.Time
+	what   string // the kind of the message, or "dialog"
+	due    time.Time
+	late   bool
+	circle bool // the one that is waited for waits, perhaps through others, for the one that waits
+	why    string
+}
+
+// readWaits reads who waits for whom, for the view waiting. While it reads, it does not begin again.
+func (a *app) readWaits() {
+	if a.view != waiting || a.b == nil {
+		return
+	}
+	if a.readsWaits {
+		a.rereadsWaits = true
+		return
+	}
+	a.readsWaits = true
+	ctx, b := a.ctx, a.b
+	a.background(func() func() {
+		// A person may see the obligations of all sessions.
+		all, err := broker.Obligations(ctx, b.Registry, sessions.Session{State: sessions.Person, KnownBy: mail.ByPerson}, false)
+		return func() {
+			if a.readsWaits = false; a.b == b {
+				a.setWaits(all)
+			}
+			if err != nil && ctx.Err() == nil {
+				a.says = err.Error()
+			}
+			if a.rereadsWaits {
+				a.rereadsWaits = false
+				a.readWaits()
+			}
+		}
+	})
+}
+
+// setWaits makes the view: first open dialogs, then answers that are due, the oldest first. It keeps
+// the selection.
+func (a *app) setWaits(owed []broker.Obligation) {
+	var all []*mailView
+	for _, s := range a.all {
+		if s.NeedsPerson() {
+			all = append(all, &mailView{Message: mail.Message{From: s.Alias, To: "its person"}, fate: &live.Mail{SessionID: s.ID}, waits: &wait{since: s.Now.Since, what: "dialog"}})
+		}
+	}
+	slices.SortStableFunc(owed, func(x, y broker.Obligation) int { return x.SentAt.Compare(y.SentAt) })
+	for _, o := range owed {
+		all = append(all, &mailView{Message: mail.Message{ID: o.ID, From: o.From, To: o.To, TS: mail.Seconds(o.SentAt), Content: o.Words, Kind: o.Kind}, fate: &live.Mail{SessionID: o.SessionID},
+			waits: &wait{o.SentAt, o.Kind, o.Due, time.Now().After(o.Due), isCircle(owed, o.From, o.To), o.Why}})
+	}
+	if was := a.waits.selected; was != nil {
+		i := slices.IndexFunc(all, func(m *mailView) bool { return m.ID == was.ID && m.From == was.From && m.To == was.To })
+		if a.waits.selected = nil; i >= 0 {
+			a.waits.selected = all[i]
+		}
+	}
+	if a.waits.mails, a.waits.title = all, "who waits for whom"; a.waits.selected == nil && len(all) > 0 {
+		a.waits.selected = all[0] // the oldest
+	}
+}
+
+// isCircle reports whether to waits, perhaps through others, for from.
+func isCircle(owed []broker.Obligation, from, to string) bool {
+	reached, next := map[string]bool{}, []string{to}
+	for len(next) > 0 {
+		at := next[0]
+		next = next[1:]
+		if at == from {
+			return true
+		}
+		for _, o := range owed {
+			if o.From == at && !reached[o.To] {
+				reached[o.To] = true
+				next = append(next, o.To)
+			}
+		}
+	}
+	return false
+}
+
+// waitParts returns the parts of a line of the view waiting.
+func (c *canvas) waitParts(m *mailView, columns, names int) []part {
+	w := m.waits
+	sign, style := "  ", plain
+	switch {
+	case w.circle:
+		sign, style = "↻ ", signs[sessions.Waiting].style
+	case w.what == "dialog":
+		sign, style = "! ", signs[sessions.Waiting].style
+	}
+	parts := []part{{sign, style}, {fmt.Sprintf("%7s  ", since(w.since)), dim}, {padded(m.From, names), c.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names), c.colourOf(m.To)},
+		{fmt.Sprintf(" %-8s ", word(w.what)), bold}}
+	switch now := time.Now(); {
+	case w.due.IsZero():
+	case w.late:
+		parts = append(parts, part{"late " + format.Age(now.Sub(w.due)) + " ", signs[sessions.Waiting].style})
+	default:
+		parts = append(parts, part{"due in " + format.Age(w.due.Sub(now)) + " ", dim})
+	}
+	parts = append(parts, part{word(m.FirstWords(60)), plain})
+	if w.why != "" {
+		parts = append(parts, part{"  " + word(w.why), dim})
+	}
+	return parts
+}
+
+// padded returns a name, cut or filled to a width.
+func padded(name string, w int) string {
+	name = cut(word(name), w)
+	return name + strings.Repeat(" ", max(0, w-width(name)))
+}
+
+// namesWidth is the width of the names in a view with one line for each message.
+func namesWidth(p *pane, columns int) (w int) {
+	for _, m := range p.mails {
+		w = max(w, width(word(m.From)), width(word(m.To)))
+	}
+	return min(w, max(10, columns/6))
+}
+
+// goThere brings the terminal of a session to the front.
+func (a *app) goThere(s sessions.Listed) {
+	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
+		return "the terminal of " + s.Alias + " is in front", nil, a.cfg.Show(ctx, b, s)
+	})
+}
+
+// see shows another view.
+func (a *app) see(view int) {
+	if a.view, a.onList = view, false; view == waiting {
+		a.found = nil
+	}
+	a.readWaits()
+}
+
+// stateStyles has the colour of each state of a message.
+var stateStyles = map[string]tcell.Style{
+	sessions.Queued: plain.Foreground(tcell.PaletteColor(136)),
+	sessions.Rung:   plain.Foreground(tcell.PaletteColor(37)),
+	sessions.Handed: plain.Foreground(tcell.PaletteColor(33)),
+	sessions.Read:   plain.Foreground(tcell.PaletteColor(64)),
+	answered:        bold.Foreground(tcell.PaletteColor(64)),
+	sessions.Dead:   bold.Foreground(tcell.PaletteColor(160)),
+	"expired":       bold.Foreground(tcell.PaletteColor(160)),
+}
