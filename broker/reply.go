@@ -52,7 +52,9 @@ func addressExternal(m *mail.Message, answered mail.Message) error {
 	if !ok || !answered.External {
 		return nil
 	}
-	return m.SetOrigin(mail.Origin{ChatID: asked.ChatID, Identity: asked.Identity})
+	o, _ := m.Origin()
+	o.ChatID, o.Identity = asked.ChatID, asked.Identity
+	return m.SetOrigin(o)
 }
 
 // Received returns the message that a session wants to answer. The argument typed is the message's
