@@ -3,10 +3,8 @@ package broker
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
-	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -58,58 +56,4 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	}
 	// The error begins with a number: "2 messages of several senders ...".
 	return mail.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
-}
-
-// ReplyExternal is Reply for a message from outside. It attaches o.Files to the answer. If o.Edits
-// is set, the answer replaces an earlier answer of the session to the same sender; o.Edits is the
-// id of that answer, or a part of the id.
-func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answered, m mail.Message, o Origin) (Receipt, error) {
-	short := mail.ShortID(answered.ID)
-	if !answered.External {
-		return Receipt{}, fmt.Errorf("message %s is from a session of this machine: files and edits are for senders outside", short)
-	}
-	if o.Edits != "" {
-		id, err := b.edited(ctx, from, answered, o.Edits)
-		if err != nil {
-			return Receipt{}, fmt.Errorf("edit %q: %w", o.Edits, err)
-		}
-		o.Edits = id
-	}
-	if err := m.SetOrigin(o); err != nil {
-		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
-	}
-	return b.Reply(ctx, from, answered, m)
-}
-
-var errNotOwnAnswer = errors.New("it is not an answer that you sent to this sender")
-
-// edited returns the whole id for typed, an id or a part of one. The message with this id must be
-// an answer that the session has sent to the sender of the message answered.
-func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mail.Message, typed string) (id string, err error) {
-	if id, err = b.MessageID(ctx, typed); err != nil {
-		return "", err
-	}
-	rows, err := b.Rows(ctx)
-	if err != nil {
-		return "", err
-	}
-	to := owed.SenderOf(b.Registry, rows, answered)
-	if to == nil {
-		return "", sessions.UnknownAlias(b.Registry, rows, answered.From)
-	}
-	box, err := b.Mailbox(to.SID())
-	if err != nil {
-		return "", err
-	}
-	found, err := box.FindAll(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	authors := b.Authors(rows)
-	for _, f := range found {
-		if authors.Wrote(from.ID, f.Message) {
-			return id, nil
-		}
-	}
-	return "", errNotOwnAnswer
 }

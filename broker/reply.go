@@ -52,9 +52,7 @@ func addressExternal(m *mail.Message, answered mail.Message) error {
 	if !ok || !answered.External {
 		return nil
 	}
-	o, _ := m.Origin()
-	o.ChatID, o.Identity = asked.ChatID, asked.Identity
-	return m.SetOrigin(o)
+	return m.SetOrigin(mail.Origin{ChatID: asked.ChatID, Identity: asked.Identity})
 }
 
 // Received returns the message that a session wants to answer. The argument typed is the message's

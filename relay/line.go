@@ -11,6 +11,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 	"c2c/relay/cache"
 )
 
@@ -99,7 +100,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		r.mu.Unlock()
 		for _, l := range fresh {
 			senders.Go(func() {
-				if err := l.out.run(ctx); err != nil {
+				if err := daemon.Survive(r.Log, "send to a host", func() error { return l.out.run(ctx) }); err != nil {
 					stop(err)
 				}
 			})

@@ -63,8 +63,8 @@ func missing(path string) error {
 	return err
 }
 
-// find returns a part by its name in the daemon, and its root. A newer c2c may have switched on a part
-// that is unknown here.
+// find returns a part by its name in the daemon, and its root. It does not know a part that only
+// another version of c2c has.
 func find(name string) (p part, root string, known bool) {
 	word, root, _ := strings.Cut(name, " ")
 	all := parts()

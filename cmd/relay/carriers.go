@@ -100,7 +100,7 @@ type oneWay struct {
 }
 
 func (w *oneWay) Packet(ctx context.Context, packet []byte) error {
-	return w.handler.Packet(ctx, packet)
+	return daemon.Survive(w.log, "take a packet", func() error { return w.handler.Packet(ctx, packet) })
 }
 
 func (w *oneWay) Link(peer string, up bool) {

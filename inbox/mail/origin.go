@@ -5,27 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Origin is the field "outside" of a message. In a message from outside it says where the message
-// comes from. In an answer to such a message it says which earlier message the answer replaces, and
-// which files go with the answer. The sender chooses the words in an Origin, so two senders may use
-// the same chat id.
+// comes from. In an answer to such a message it says to whom the answer goes. The sender chooses the
+// words in an Origin, so two senders may use the same chat id.
 type Origin struct {
 	ChatID   string `json:"chat_id,omitempty"`
 	Identity string `json:"identity,omitempty"` // the writer, if the sender is a bridge for several people
 	Path     string `json:"path,omitempty"`     // the path of the HTTP request
 	Method   string `json:"method,omitempty"`
-	Edits    string `json:"edits,omitempty"` // the id of an earlier message that this one replaces
-	Files    []File `json:"files,omitempty"` // c2c never copies them into a mailbox
-}
-
-// File is a file on this machine that a message refers to.
-type File struct {
-	Path   string `json:"path"`
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"` // in hex
 }
 
 // ExternalPrefix is the beginning of the session name of each sender outside, and of no other
@@ -50,11 +39,7 @@ func CheckSender(name string) error {
 	return nil
 }
 
-const (
-	outsideField = "outside"
-	maxFiles     = 10
-	maxFilePath  = 4096
-)
+const outsideField = "outside"
 
 // SetOrigin puts o into the message, and replaces an earlier Origin.
 func (m *Message) SetOrigin(o Origin) error {
@@ -114,22 +99,6 @@ func (o Origin) check() error {
 	for _, w := range [][2]string{{"chat id", o.ChatID}, {"identity", o.Identity}, {"path", o.Path}, {"method", o.Method}} {
 		if err := CheckWord(w[0], w[1]); err != nil {
 			return err
-		}
-	}
-	if o.Edits != "" && !ValidName(o.Edits) {
-		return CheckName("message id", o.Edits)
-	}
-	if len(o.Files) > maxFiles {
-		return fmt.Errorf("the message names %d files; at most %d are allowed", len(o.Files), maxFiles)
-	}
-	for _, f := range o.Files {
-		switch {
-		case f.Path == "" || len(f.Path) > maxFilePath || !utf8.ValidString(f.Path) || strings.ContainsRune(f.Path, 0):
-			return fmt.Errorf("file path %.140q must have 1 to %d bytes of text", f.Path, maxFilePath)
-		case f.Size < 0:
-			return fmt.Errorf("file %q cannot have %d bytes", f.Path, f.Size)
-		case len(f.SHA256) != 64 || strings.Trim(f.SHA256, "0123456789abcdef") != "":
-			return fmt.Errorf("file %q: %.80q is not a SHA-256 in hex", f.Path, f.SHA256)
 		}
 	}
 	return nil

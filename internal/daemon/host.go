@@ -110,6 +110,7 @@ func (h *host) look(ctx context.Context) error {
 	}
 	h.tell()
 	if len(h.parts) == 0 {
+		h.Log.Info("no part is on, so the daemon ends")
 		return errIdle
 	}
 	return nil

@@ -7,7 +7,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -16,6 +15,11 @@ import (
 
 // ErrPanic means that the work panicked. The log has the stack.
 var ErrPanic = errors.New("c2c made a mistake; its log says where")
+
+// Log is the part of a slog.Logger that these functions use.
+type Log interface {
+	Error(words string, facts ...any)
+}
 
 // The first and the longest pause of Loop before it calls the work again. Therefore even work that
 // always panics at once puts only one stack a minute into the log.
@@ -27,7 +31,7 @@ const (
 // Call calls the function work; the log shows it under the name in what. If work panics, Call logs
 // the stack and returns ErrPanic. The value of the panic may contain the text of a message, so Call
 // logs the value only if it comes from the Go runtime.
-func Survive(log *slog.Logger, what string, work func() error) (err error) {
+func Survive(log Log, what string, work func() error) (err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -45,7 +49,7 @@ func Survive(log *slog.Logger, what string, work func() error) (err error) {
 
 // Loop calls the function work. If work panics, Loop pauses and calls it again, until work returns
 // or ctx ends. Each pause is twice as long as the one before, up to longPause.
-func SurviveLoop(ctx context.Context, log *slog.Logger, what string, work func()) {
+func SurviveLoop(ctx context.Context, log Log, what string, work func()) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := Survive(log, what, func() error { work(); return nil })
 		if err == nil || ctx.Err() != nil {
@@ -61,7 +65,7 @@ func SurviveLoop(ctx context.Context, log *slog.Logger, what string, work func()
 
 // Together calls the functions, each in a goroutine, and returns when all have returned. If one
 // panics, the context of all ends, and Together returns ErrPanic.
-func Together(ctx context.Context, log *slog.Logger, what string, all ...func(context.Context)) error {
+func Together(ctx context.Context, log Log, what string, all ...func(context.Context)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var running sync.WaitGroup

@@ -35,7 +35,7 @@ func Catalog() []Tool {
 		str("reason", "Why @all."),
 		boolean("deferrable", "Wake nobody."),
 		str("ttl", "").quiet(), str("tell_after", "").quiet(), boolean("ephemeral", "").quiet(), str("message_id", "").quiet(),
-		str("chat_id", "").quiet(), list("files", "").atMost(maxFiles).quiet(), str("edits", "").quiet(),
+		str("chat_id", "").quiet(),
 		list("exclude_aliases", "").quiet(), boolean("done", "").quiet(), str("room_id", "").filled().quiet(), str("from_alias", "").quiet(),
 	)
 	poll := entry(toolPollInbox, (*toolCall).pollInbox,
@@ -125,7 +125,7 @@ func limit() argument { return integer("limit").atLeast(0) }
 
 // help is what look shows of the rest.
 const help = `send: at most 256 KiB, 64 KiB to a room. It also takes: ttl (2h: not handed over later; you are told), tell_after (2h, never: you are told if it is unread then; 30m by default), ephemeral (no copy in the archive), message_id (a UUID: the same one is stored once, to repeat a send that may have worked), exclude_aliases with to "all".
-To answer mail from outside: chat_id instead of in_reply_to answers the newest of that chat; files (absolute paths) tells their size and SHA-256; edits names your earlier answer that this one replaces.
+To answer mail from outside: chat_id instead of in_reply_to answers the newest of that chat.
 tag done: your task is done, and who waits for that is told. To say nothing in a room, post "pass": it is not stored.
 status: queued (stored), rung (receiver woken), handed (shown to it), read (it has answered since), dead (undeliverable).
 A receipt says what the receiver does: idle and busy ones read soon, waiting ones when their person has answered a dialog, absent ones when they are back.

@@ -39,10 +39,7 @@ var (
 	errCannotTell = errors.New("this transport does not report whether an answer was written, so it cannot hand over mail: run c2c poll-inbox")
 )
 
-const (
-	toAll    = "all" // every session that is alive
-	maxFiles = 10    // how many files an answer may name
-)
+const toAll = "all" // every session that is alive
 
 // send writes to a session, to a room or to all. Without a receiver it answers a message; that may
 // also be named by message_id, or by its chat_id if it is from outside.
@@ -113,7 +110,6 @@ func (c *toolCall) sendFrom(ctx context.Context, s sessions.Session, m mail.Mess
 		fits        bool
 	}{
 		{"reason", "for a room", inRoom}, {"exclude_aliases", `with to "all"`, isAll},
-		{"files", "to answer a sender outside", m.To == "" && !inRoom}, {"edits", "to answer a sender outside", m.To == "" && !inRoom},
 		{"chat_id", "to answer a sender outside", m.To == "" && !inRoom},
 	} {
 		if _, given := c.req.GetArguments()[only.name]; given && !only.fits {
@@ -131,23 +127,7 @@ func (c *toolCall) sendFrom(ctx context.Context, s sessions.Session, m mail.Mess
 	case m.To != "":
 		return mailReceipt(c.b.Send(ctx, s, m))
 	}
-	return mailReceipt(c.sendAnswer(ctx, s, answered, m))
-}
-
-func (c *toolCall) sendAnswer(ctx context.Context, s sessions.Session, answered, m mail.Message) (r broker.Receipt, err error) {
-	files, edits := c.req.GetStringSlice("files", nil), c.req.GetString("edits", "")
-	if len(files) == 0 && edits == "" {
-		return c.b.Reply(ctx, s, answered, m)
-	}
-	o := broker.Origin{Edits: edits}
-	for _, path := range files {
-		file, err := broker.FileOf(ctx, path)
-		if err != nil {
-			return r, err
-		}
-		o.Files = append(o.Files, file)
-	}
-	return c.b.ReplyExternal(ctx, s, answered, m, o)
+	return mailReceipt(c.b.Reply(ctx, s, answered, m))
 }
 
 // answered returns the message or the post that m answers. If m has a receiver, m need not be an

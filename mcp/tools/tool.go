@@ -83,9 +83,8 @@ type shown struct {
 	Items       *shown   `json:"items,omitempty"`
 
 	// A call that breaks these is told so: no model has to read them before.
-	Minimum  *int `json:"-"`
-	Maximum  int  `json:"-"`
-	MaxItems int  `json:"-"`
+	Minimum *int `json:"-"`
+	Maximum int  `json:"-"`
 }
 
 func str(name, description string) argument {
@@ -111,15 +110,7 @@ func (a argument) filled() argument              { a.nonEmpty = true; return a }
 func (a argument) oneOf(words []string) argument { a.Enum = words; return a }
 func (a argument) atLeast(n int) argument        { a.Minimum = &n; return a }
 
-// atMost limits a number, or the length of a list of strings.
-func (a argument) atMost(n int) argument {
-	if a.Type == "array" {
-		a.MaxItems = n
-	} else {
-		a.Maximum = n
-	}
-	return a
-}
+func (a argument) atMost(n int) argument { a.Maximum = n; return a }
 
 // schemaOf returns the JSON Schema of a tool's arguments. The schema allows other arguments;
 // Arguments rejects those that the tool does not have.
@@ -222,9 +213,6 @@ func (a argument) wrong(name string, v any) []string {
 			return []string{fmt.Sprintf("%s: got %v, want %d or less", name, v, a.Maximum)}
 		}
 	case []any:
-		if a.MaxItems > 0 && len(v) > a.MaxItems {
-			return []string{fmt.Sprintf("%s: got %d, want %d or less", name, len(v), a.MaxItems)}
-		}
 		for i, item := range v {
 			if got := typeOf(item); got != a.Items.Type {
 				return []string{fmt.Sprintf("%s.%d: got %s, want %s", name, i, got, a.Items.Type)}

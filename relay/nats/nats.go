@@ -34,6 +34,7 @@ import (
 
 	client "github.com/nats-io/nats.go"
 
+	"c2c/internal/daemon"
 	"c2c/relay"
 )
 
@@ -198,7 +199,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	c.conn = conn
 	c.mu.Unlock()
 	var tasks sync.WaitGroup
-	tasks.Go(func() { c.keep(ctx, h) })
+	tasks.Go(func() { daemon.SurviveLoop(ctx, c.cfg.Log, "keep the link to a hub", func() { c.keep(ctx, h) }) })
 	r.run(ctx)
 	tasks.Wait()
 	c.mu.Lock()

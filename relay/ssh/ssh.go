@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"c2c/internal/daemon"
 	"c2c/relay"
 )
 
@@ -134,7 +135,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	c.mu.Unlock()
 	c.Reload()
 	if c.cfg.Listener != nil {
-		c.tasks.Go(func() { c.accept(ctx) })
+		c.tasks.Go(func() { daemon.SurviveLoop(ctx, c.cfg.Log, "accept links", func() { c.accept(ctx) }) })
 	}
 	<-ctx.Done()
 	if c.cfg.Listener != nil {
@@ -178,7 +179,7 @@ func (c *Carrier) Reload() {
 		}
 		ctx, stop := context.WithCancel(c.ctx)
 		w.stop, w.status.Dest = stop, d.Dest
-		c.tasks.Go(func() { c.dial(ctx, d, w.kick) })
+		c.tasks.Go(func() { daemon.SurviveLoop(ctx, c.cfg.Log, "link to a host", func() { c.dial(ctx, d, w.kick) }) })
 	}
 }
 
@@ -267,7 +268,8 @@ func (c *Carrier) accept(ctx context.Context) {
 			continue
 		}
 		c.tasks.Go(func() {
-			if _, err := c.serve(ctx, conn, "", false); err != nil && ctx.Err() == nil {
+			err := daemon.Survive(c.cfg.Log, "serve a link", func() error { _, err := c.serve(ctx, conn, "", false); return err })
+			if err != nil && ctx.Err() == nil {
 				c.cfg.Log.Warn("a link from another host ended", "err", err)
 			}
 		})

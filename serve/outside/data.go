@@ -2,6 +2,7 @@ package outside
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -22,17 +23,15 @@ type (
 		Permissions bool   `json:"permissions"`    // the reader may decide permission requests
 	}
 	replyData struct {
-		MessageID string      `json:"message_id"`
-		TS        float64     `json:"ts"`
-		From      string      `json:"from_alias"`
-		InReplyTo string      `json:"in_reply_to,omitempty"`
-		ChatID    string      `json:"chat_id,omitempty"`
-		Identity  string      `json:"identity,omitempty"` // the answer is for this person behind a bridge
-		Kind      string      `json:"kind,omitempty"`
-		Tag       string      `json:"tag,omitempty"`
-		Text      string      `json:"text"`
-		Edits     string      `json:"edits,omitempty"` // the id of the answer that this answer replaces
-		Files     []mail.File `json:"files,omitempty"`
+		MessageID string  `json:"message_id"`
+		TS        float64 `json:"ts"`
+		From      string  `json:"from_alias"`
+		InReplyTo string  `json:"in_reply_to,omitempty"`
+		ChatID    string  `json:"chat_id,omitempty"`
+		Identity  string  `json:"identity,omitempty"` // the answer is for this person behind a bridge
+		Kind      string  `json:"kind,omitempty"`
+		Tag       string  `json:"tag,omitempty"`
+		Text      string  `json:"text"`
 	}
 	requestData struct {
 		ID          string  `json:"request_id"`
@@ -135,11 +134,7 @@ func (l *listener) reply(m mail.Message) error {
 	if l.text {
 		return l.words(replyText(m, o))
 	}
-	name := "reply"
-	if o.Edits != "" {
-		name = "edit"
-	}
-	return l.send(name, replyData{m.ID, m.TS, m.From, m.InReplyTo, o.ChatID, o.Identity, m.Kind, m.Tag, m.Content, o.Edits, o.Files})
+	return l.send("reply", replyData{m.ID, m.TS, m.From, m.InReplyTo, o.ChatID, o.Identity, m.Kind, m.Tag, m.Content})
 }
 
 // ask writes a tool call that waits for a person.
@@ -172,20 +167,7 @@ func requestText(r permission.Request) string {
 // another request, or like the end of this request.
 func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
-// replyText returns the line of the Channels reference. Files are not in the reference; here each
-// file has its own line after the text.
+// replyText returns the line of the Channels reference.
 func replyText(m mail.Message, o mail.Origin) string {
-	to := o.ChatID
-	if to == "" {
-		to = m.InReplyTo
-	}
-	head := "Reply to " + to
-	if o.Edits != "" {
-		head = "Edit of " + o.Edits
-	}
-	lines := []string{head + ": " + indented(m.Content)}
-	for _, f := range o.Files {
-		lines = append(lines, fmt.Sprintf("File %s (%d bytes, sha256 %s)", indented(f.Path), f.Size, f.SHA256))
-	}
-	return strings.Join(lines, "\n")
+	return "Reply to " + cmp.Or(o.ChatID, m.InReplyTo) + ": " + indented(m.Content)
 }

@@ -9,7 +9,6 @@
 //
 //	hello       the reader's name and rights; all open requests follow
 //	reply       an answer to the sender
-//	edit        an answer that replaces the earlier answer named in "edits"
 //	permission  a tool call that waits for a person
 //	verdict     how a permission request has ended
 //	status      the state of a message, or of the sessions

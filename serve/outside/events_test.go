@@ -2,7 +2,6 @@ package outside
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -346,23 +345,6 @@ func TestASenderIsToldWhatBecomesOfItsMessages(t *testing.T) {
 	}
 	state(s, sessions.Read)
 	state(w.listen("ci", s.id), sessions.Read) // whoever comes back is told again
-}
-
-func TestEditsAndFilesAreToldAsWhatTheyAre(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.serve()
-	amber, ci := w.session("amber"), w.outside("ci")
-	s := w.listen("ci", "")
-	sum := strings.Repeat("ab", 32)
-	w.send(amber, mail.Message{To: ci.Alias, ID: "m-1", Content: "a draft"}, mail.Origin{ChatID: "7", Files: []mail.File{{Path: "/tmp/x", Size: 5, SHA256: sum}}})
-	w.send(amber, mail.Message{To: ci.Alias, ID: "m-2", Content: "the text"}, mail.Origin{ChatID: "7", Edits: "m-1"})
-	if got, err := json.Marshal(s.want("reply")["files"]); err != nil || string(got) != `[{"path":"/tmp/x","sha256":"`+sum+`","size":5}]` {
-		t.Errorf("%s, %v", got, err)
-	}
-	if got := s.want("edit"); got["edits"] != "m-1" || got["text"] != "the text" || got["chat_id"] != "7" {
-		t.Errorf("%v", got)
-	}
 }
 
 // The Channels reference, "Full example": what curl -N shows.
