@@ -22,7 +22,6 @@ const (
 	wakeLock     = "wake.lock"
 )
 
-func workName(sid string) string { return sid + workEnd }
 func ringLock(sid string) string { return sid + ".wake.lock" }
 
 // mover is the reader that a move of mail is.

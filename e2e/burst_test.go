@@ -103,7 +103,7 @@ func readsMail(c lab.Client, r *lab.Request) lab.Reply {
 	case len(burstSeen(r)) == 0:
 		return lab.Say("Registered.")
 	}
-	return lab.Say("Noted.")
+	return lab.Say(fmt.Sprintf("Noted %d.", len(r.Items))) // the same words again and again are a loop for Gemini CLI, which then asks its person
 }
 
 // burstID finds mail as a message. A client's person may be told of it once more, in other words.

@@ -19,8 +19,6 @@ type Locks struct {
 	seen map[string]bool // cache of the result of Glance; nil: each call tests the lock
 }
 
-func LocksOf(root *atomicfile.Dir) *Locks { return &Locks{root: root} }
-
 // Glance returns locks that test each lock only once.
 func (l *Locks) Glance() *Locks { return &Locks{l.root, map[string]bool{}} }
 

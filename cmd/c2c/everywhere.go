@@ -19,7 +19,7 @@ func (c *call) listEverywhere(ctx context.Context, all bool) error {
 // printEverywhere prints a table for each project in which something runs or mail waits for the
 // person. If all is true, it prints all projects.
 func (c *call) printEverywhere(groups []cli.ProjectRows, all bool) {
-	now, folded, ended, withMail := time.Now(), 0, 0, 0
+	folded := 0
 	for i, p := range groups {
 		if !all && p.IsQuiet() {
 			folded++
@@ -37,14 +37,12 @@ func (c *call) printEverywhere(groups []cli.ProjectRows, all bool) {
 			c.printf("(no sessions)\n")
 			continue
 		}
-		gone, left := c.printRows(p.Sessions, all, now)
-		ended, withMail = ended+gone, withMail+left
+		c.printList(p.Sessions, all, "c2c list --everywhere --all", time.Now())
 	}
-	if folded == len(groups) {
+	switch {
+	case folded == len(groups):
 		c.printf("(no session runs in any project; %s)\n", cli.HowToBegin())
-	}
-	if ended+folded > 0 {
-		c.printf("\nNot shown: %s that ended, %d of them with mail; %s in which nothing runs.\nc2c list --everywhere --all shows them.\n",
-			format.Count(ended, "session", "sessions"), withMail, format.Count(folded, "project", "projects"))
+	case folded > 0:
+		c.printf("\nNot shown: %s in which nothing runs. c2c list --everywhere --all shows all.\n", format.Count(folded, "project", "projects"))
 	}
 }

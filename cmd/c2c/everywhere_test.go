@@ -70,7 +70,8 @@ func TestAPersonHasAllProjectsFromAnyFolder(t *testing.T) {
 	}
 	for command, want := range map[string]string{
 		"c2c send amber hi":                                        "amber was in ~/shop",
-		"c2c send nobody hi --project shop":                        "c2c list --project shop shows all of that project",
+		"c2c send nobody hi --project shop":                        "no such alias \"nobody\"",
+		"c2c list --project .":                                     "birch  unknown",
 		"c2c list --everywhere --project shop":                     "--everywhere stands alone",
 		"C2C_MCP_SESSION_ID=birch c2c send amber hi --project api": "only a person acts in another project",
 	} {

@@ -43,27 +43,16 @@ func list(c *call, f *cli.Flags) action {
 			hosts, err := c.b.Hosts(ctx)
 			return errors.Join(append(broken, err, c.showHosts(rows, hosts, *all))...)
 		}
-		err = c.show(rows, func() { c.printList(rows, *all, time.Now()) })
+		err = c.show(rows, func() { c.printList(rows, *all, "c2c list --all", time.Now()) })
 		return errors.Join(append(broken, err)...)
 	}
 }
 
 // printList prints the list of sessions. If all is true, the list also has ended sessions and
-// session ids, and its lines may be long.
-func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
-	ended, withMail := c.printRows(rows, all, now)
-	switch {
-	case withMail > 0:
-		c.printf("Ended and not shown: %d, %d of them with mail. c2c list --all shows them.\n", ended, withMail)
-	case ended > 0:
-		c.printf("Ended and not shown: %d. c2c list --all shows them.\n", ended)
-	}
-}
-
-// printRows prints the table of sessions, and what follows it about single sessions. It returns how
-// many ended sessions are not shown, and how many of them have mail.
-func (c *call) printRows(rows []sessions.Listed, all bool, now time.Time) (ended, withMail int) {
+// session ids, and its lines may be long; else more is the command that shows those.
+func (c *call) printList(rows []sessions.Listed, all bool, more string, now time.Time) {
 	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "HANDED", "CLIENT", "ROLE"}}
+	ended, withMail := 0, 0
 	for _, r := range rows {
 		if r.State == sessions.Absent && !all {
 			ended++
@@ -93,7 +82,12 @@ func (c *call) printRows(rows []sessions.Listed, all bool, now time.Time) (ended
 			c.printf("%s: %s\n", r.Alias, r.Note)
 		}
 	}
-	return ended, withMail
+	switch {
+	case withMail > 0:
+		c.printf("Ended and not shown: %d, %d of them with mail. %s shows them.\n", ended, withMail, more)
+	case ended > 0:
+		c.printf("Ended and not shown: %d. %s shows them.\n", ended, more)
+	}
 }
 
 // table has a head and a row for each session. The first cell is the alias, which may be long.

@@ -28,7 +28,7 @@ func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) 
 	}
 	return errors.Join(append(broken, c.show(answer, func() {
 		now := time.Now()
-		c.printList(rows, all, now)
+		c.printList(rows, all, "c2c list --all", now)
 		for _, h := range hosts {
 			c.printHost(h, now)
 		}

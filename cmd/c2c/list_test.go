@@ -17,7 +17,7 @@ func shown(t *testing.T, rows []sessions.Listed, all bool) (lines []string) {
 	t.Helper()
 	var out bytes.Buffer
 	c := &call{app: &app{stdout: &out, getenv: func(string) string { return "" }}}
-	c.printList(rows, all, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	c.printList(rows, all, "c2c list --all", time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 

@@ -18,7 +18,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/rooms"
-	"c2c/sessions"
 )
 
 // Exit codes, the same for every verb.
@@ -156,14 +155,9 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 	}
 	defer c.b.Close()
 	if cmd.traits&patient == 0 {
-		err = c.limited(ctx, do)
-	} else {
-		err = do(ctx)
+		return c.limited(ctx, do)
 	}
-	if unknown := new(sessions.UnknownAliasError); c.project != "" && errors.As(err, &unknown) && len(unknown.Closest) == 0 {
-		err = cli.WithHint(err, "c2c list --project "+mail.Visible(c.project, "")+" shows all of that project")
-	}
-	return err
+	return do(ctx)
 }
 
 // limited calls the function do with a context that ends after lockWait.

@@ -19,6 +19,7 @@ import (
 	"c2c/serve"
 	"c2c/serve/outside"
 	"c2c/serve/page"
+	"c2c/sessions"
 )
 
 // httpHost is the HTTP daemon, with its environment.
@@ -41,10 +42,22 @@ func (h *httpHost) projects() (all []page.Project) {
 	return all
 }
 
+// list opens a root itself and closes it again, so that looking keeps no root open.
+func (h *httpHost) list(ctx context.Context, root string) ([]sessions.Listed, error) {
+	b, err := h.openFor(root, h.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	rows, err := b.List(ctx)
+	remote, rerr := b.RemoteSessions()
+	return append(rows, remote...), errors.Join(err, rerr)
+}
+
 // Run serves until ctx ends. It calls ready when it listens. Only one process may serve.
 func (h *httpHost) Run(ctx context.Context, ready func()) error {
 	list := outside.OpenSenders(h.Files, time.Now)
-	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects})
+	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects, List: h.list})
 	s := serve.New(serve.Config{
 		Senders: outside.Keys{List: list}, Persons: shown,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
@@ -55,18 +68,18 @@ func (h *httpHost) Run(ctx context.Context, ready func()) error {
 		Keep: h.keep,
 	})
 	s.Handle(shown.Routes(s)...)
-	sessions, err := h.Files.Sub("sessions", true)
+	files, err := h.Files.Sub("sessions", true)
 	if err != nil {
 		return err
 	}
-	defer sessions.Close()
+	defer files.Close()
 	if err := s.Listen(ctx); err != nil {
 		return err
 	}
 	h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
 	ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
 	defer stop()
-	wait := h.serveTools(ctx, s, sessions)
+	wait := h.serveTools(ctx, s, files)
 	h.serveHooks(s, list)
 	h.serveEvents(s, list)
 	ready()

@@ -10,13 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
 	"c2c/cmd/watch"
-	"c2c/project"
 	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -77,30 +75,19 @@ func (c *call) watch(ctx context.Context) error {
 	})
 }
 
-// openToWatch opens the root of the caller, or another one, and waits until it is there: it may be
-// removed while the screen shows it.
+// openToWatch opens another root, or for "" that of the caller, for which it waits: it may be removed
+// while the screen shows it.
 func (a *app) openToWatch(ctx context.Context, root string) (*broker.Broker, error) {
-	if root == "" {
-		if err := a.awaitRoot(ctx, func(error) {}); err != nil {
+	if root != "" {
+		if _, err := os.Stat(root); err != nil {
 			return nil, err
 		}
-		return a.open(a.log)
+		return broker.Open(broker.ConfigOf(a.getenv, root, a.log))
 	}
-	if now := project.RootAt(project.StateOf(root), root); now != "" { // it may have been merged into another one
-		root = now
+	if err := a.awaitRoot(ctx, func(error) {}); err != nil {
+		return nil, err
 	}
-	tick := time.NewTicker(rootLook)
-	defer tick.Stop()
-	for {
-		if _, err := os.Stat(root); err == nil {
-			return broker.Open(broker.ConfigOf(a.getenv, root, a.log))
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
+	return a.open(a.log)
 }
 
 // around reads what the screen shows besides the sessions and the mail of a root.

@@ -74,7 +74,7 @@ func FindProject(getenv func(string) string, cwd, name string) (Project, error) 
 		root, _ = broker.RootHere(getenv, path) // a path that is not there may be the name of a remote
 	}
 	for _, p := range Projects(getenv) {
-		if isSame(p.Root, root) || slices.ContainsFunc(p.Folders, func(f project.Folder) bool {
+		if isSame(p.Root, root) || root == "" && slices.ContainsFunc(p.Folders, func(f project.Folder) bool {
 			return name == f.Remote || name == filepath.Base(f.Path) || name == filepath.Base(f.Remote)
 		}) {
 			found = append(found, p)
@@ -96,16 +96,11 @@ func FindProject(getenv func(string) string, cwd, name string) (Project, error) 
 
 // names lists projects for an error.
 func names(all []Project) string {
-	const most = 12
 	var list []string
-	for _, p := range all[:min(len(all), most)] {
+	for _, p := range all {
 		list = append(list, p.Name)
 	}
-	text := strings.Join(list, ", ")
-	if more := len(all) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more; c2c list --everywhere --all shows all", more)
-	}
-	return text
+	return strings.Join(list, ", ")
 }
 
 func isSame(one, other string) bool {
@@ -154,11 +149,6 @@ func sessionsOf(ctx context.Context, getenv func(string) string, root string, lo
 	}
 	defer b.Close()
 	rows, err := b.List(ctx)
-	for _, r := range rows {
-		if r.Error != "" {
-			err = errors.Join(err, fmt.Errorf("read the mailbox of %s: %s", r.Alias, r.Error))
-		}
-	}
 	slices.SortStableFunc(rows, func(a, b sessions.Listed) int { return rankOf(a) - rankOf(b) })
 	remote, rerr := b.RemoteSessions()
 	return append(rows, remote...), errors.Join(err, rerr)

@@ -155,7 +155,7 @@ func posted(r rooms.Receipt, err error) (says string, _ error) { return r.String
 // room.
 func (a *app) reply() {
 	m := a.pane().message()
-	if m == nil || m.ID == "" {
+	if m == nil {
 		a.says = "there is no message to answer"
 		return
 	}
@@ -227,7 +227,7 @@ func (a *app) finish() {
 // thread shows the whole conversation of the selected message.
 func (a *app) thread() {
 	m := a.pane().message()
-	if m == nil || m.ID == "" {
+	if m == nil {
 		return
 	}
 	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
@@ -264,7 +264,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
 		st := found.Status
-		m := &mailView{Message: found.Message, fate: a.known.Known(found.Fingerprint()), steps: stepsOf(st)}
+		m := &mailView{Message: found.Message, fate: a.known.Known(found.Fingerprint())}
 		if m.fate == nil {
 			m.fate = &live.Mail{SessionID: st.SessionID, State: st.State, At: st.At, HandedAt: st.HandedAt}
 		}
@@ -279,7 +279,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 // why shows why nobody has read the selected message yet.
 func (a *app) why() {
 	m := a.pane().message()
-	if m == nil || m.ID == "" {
+	if m == nil {
 		return
 	}
 	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {

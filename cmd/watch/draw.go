@@ -83,13 +83,11 @@ func (a *app) draw() {
 	if a.typing != nil {
 		bottom = a.drawEditor(w, h-2)
 	}
-	if side := w >= 64; side {
-		left := w / 3
+	if side := w >= 64 && a.view == inMail || w >= 100; side { // a line of the other views is long
+		left := min(34, w/3)
 		if w >= 100 && a.view == inMail {
 			_, wants := a.layOut(w/2 - 1)
-			left = max(left, wants+1)
-		} else {
-			left = min(34, left)
+			left = max(w/3, wants+1)
 		}
 		a.left = area{0, 1, left, bottom - 1}
 		a.right = area{a.left.w + 1, 1, w - a.left.w - 1, bottom - 1}
@@ -212,7 +210,7 @@ func (a *app) drawMail() {
 	if len(a.shown) == 0 {
 		nothing := "  nothing yet"
 		if a.view == waiting {
-			nothing = "  nobody waits for an answer or at a dialog"
+			nothing = "  nobody waits for an answer"
 		}
 		a.drawTitle(a.right, p.title, "")
 		a.put(view.x, view.y, view.w, nothing, dim)
@@ -243,9 +241,9 @@ func (a *app) drawMail() {
 		parts := []part(nil)
 		switch {
 		case l.mailView.waits != nil:
-			parts = a.waitParts(l.mailView, columns, names)
+			parts = a.waitParts(l.mailView, names)
 		case single:
-			parts = a.lane(l.mailView, columns, width(clock(p.mails[0].Time())), names, answeredAt)
+			parts = a.lane(l.mailView, width(clock(p.mails[0].Time())), names, answeredAt)
 		default:
 			parts = a.parts(l, columns, p.whole)
 		}

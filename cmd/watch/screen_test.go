@@ -74,7 +74,7 @@ func TestWhoAsksItsPersonStandsOnTop(t *testing.T) {
 	t.Parallel()
 	a, screen := full(t, 60, 80, 24)
 	text := rows(screen)
-	for i, want := range []string{"c2c watch · 60 sessions · 0 messages waiting", " 48        NOW     CLIENT │", "  everybody", "! cedar-17", "! birch-37", "! amber-57", "· amber-0"} {
+	for i, want := range []string{"c2c watch · 60 sessions · 0 messages waiting", " 48 sessions NOW          │", "  everybody", "! cedar-17", "! birch-37", "! amber-57", "· amber-0"} {
 		if !strings.HasPrefix(strings.TrimPrefix(text[i], " "), strings.TrimPrefix(want, " ")) {
 			t.Errorf("line %d is %q, want %q", i, text[i], want)
 		}
@@ -99,7 +99,7 @@ func TestWhoAsksItsPersonStandsOnTop(t *testing.T) {
 func TestTheListSaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	a, screen := full(t, 60, 80, 24)
-	if text := shows(screen); !strings.Contains(text, " 48        NOW     CLIENT │") || !strings.Contains(text, "┃") {
+	if text := shows(screen); !strings.Contains(text, " 48 sessions NOW          │") || !strings.Contains(text, "┃") {
 		t.Errorf("at first\n%s", text)
 	}
 	for range 36 {

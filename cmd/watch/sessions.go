@@ -172,27 +172,12 @@ func (a *app) drawHead(w int) {
 	a.fill(area{0, 0, w, 1}, "", bar)
 	right := w
 	if asks+elsewhere > 0 {
-		var needs []string
-		if asks > 0 {
-			needs = append(needs, format.Count(asks, "needs you", "need you"))
-		}
+		text := " ! " + format.Count(asks+elsewhere, "needs you ", "need you ")
 		if elsewhere > 0 {
-			needs = append(needs, fmt.Sprint(elsewhere, " elsewhere"))
+			text += fmt.Sprintf("(%d elsewhere) ", elsewhere)
 		}
-		text := " ! " + strings.Join(needs, ", ") + " "
 		right -= width(text)
 		a.put(max(0, right), 0, w, text, signs[sessions.Waiting].style.Reverse(true))
-	}
-	for i, name := range slices.Backward(views) {
-		if w < 100 {
-			break // the last line has these keys, too
-		}
-		style, text := bar, fmt.Sprintf(" %d %s ", i+1, name)
-		if right -= width(text); a.view == i {
-			style = bold.Underline(true)
-		}
-		a.put(right, 0, w, text, style)
-		a.keys = append(a.keys, hit{area{right, 0, width(text), 1}, rune('1' + i)})
 	}
 	name := cmp.Or(a.name, "c2c watch")
 	if w < 100 {
@@ -205,22 +190,23 @@ func (a *app) drawHead(w int) {
 	a.put(0, 0, right-1, text, bar)
 }
 
-// column is a column of the list. A column that does not fit is left out, the last ones first;
-// those with a least width are cut to what is left.
+// column is a column of the list. A column for which not even leastCell is left is left out.
 type column struct {
-	head        string
-	most, least int
-	cell        func(s *live.Session) string
+	head string
+	most int // its greatest width
+	cell func(s *live.Session) string
 }
 
+const leastCell = 8
+
 var columns = []column{
-	{"NOW", 12, 0, func(s *live.Session) string {
+	{"NOW", 12, func(s *live.Session) string {
 		if s.Quiet {
 			return "dnd " + string(s.Now.Does)
 		}
 		return string(s.Now.Does)
 	}},
-	{"MAIL", 6, 0, func(s *live.Session) string {
+	{"MAIL", 6, func(s *live.Session) string {
 		switch n := s.Count + s.Handed; {
 		case s.Error != "":
 			return "broken"
@@ -229,17 +215,17 @@ var columns = []column{
 		}
 		return ""
 	}},
-	{"FOR", 8, 0, func(s *live.Session) string { return since(s.Now.Since) }},
-	{"CLIENT", 9, 0, func(s *live.Session) string { return s.Client }},
-	{"OLDEST", 8, 0, func(s *live.Session) string {
+	{"FOR", 8, func(s *live.Session) string { return since(s.Now.Since) }},
+	{"CLIENT", 9, func(s *live.Session) string { return s.Client }},
+	{"OLDEST", 8, func(s *live.Session) string {
 		if s.Count == 0 {
 			return ""
 		}
 		return since(s.Oldest)
 	}},
-	{"ROLE", 40, 8, func(s *live.Session) string { return s.Role }},
-	{"ROOMS", 24, 6, nil},
-	{"CLAIMS", 48, 8, func(s *live.Session) string { return strings.Join(s.Claims, " ") }},
+	{"ROLE", 40, func(s *live.Session) string { return s.Role }},
+	{"ROOMS", 24, nil},
+	{"CLAIMS", 48, func(s *live.Session) string { return strings.Join(s.Claims, " ") }},
 }
 
 // since says how long ago a time is; "" if it is not known.
@@ -259,11 +245,7 @@ type table struct {
 
 // layOut lays out the list in the given width, and returns how much of the width it takes.
 func (a *app) layOut(room int) (t table, used int) {
-	least := 6
-	if room >= 40 {
-		least = len("00 sessions") - 1 // the title of the list
-	}
-	t = table{least, make([]int, len(columns)), map[string][]string{}}
+	t = table{len("00 sessions") - 1, make([]int, len(columns)), map[string][]string{}}
 	for _, e := range a.lines {
 		if e.session == nil {
 			continue
@@ -286,18 +268,13 @@ func (a *app) layOut(room int) (t table, used int) {
 	if most := room - 2 - min(t.widths[0], 9) - 1; t.alias > most {
 		t.alias, used = max(4, most), 2+max(4, most)
 	}
-	for i, c := range columns {
-		switch left := room - used - 1; {
-		case t.widths[i] == 0:
-			continue
-		case left >= t.widths[i]:
-		case c.least > 0 && left >= max(c.least, len(c.head)):
-			t.widths[i] = left
-		default:
+	for i := range columns {
+		if left := room - used - 1; left < min(t.widths[i], leastCell) {
 			t.widths[i] = 0
-			continue
+		} else if t.widths[i] > 0 {
+			t.widths[i] = min(t.widths[i], left)
+			used += 1 + t.widths[i]
 		}
-		used += 1 + t.widths[i]
 	}
 	return t, used
 }
@@ -320,11 +297,11 @@ func (a *app) drawSessions() {
 	case width(title) > t.alias+1:
 		title = fmt.Sprint(shown)
 	}
-	head := area{a.left.x, a.left.y, a.left.w, 1}
 	if a.filter != "" {
-		a.fill(head, " "+title+" with "+word(a.filter), plain.Underline(true))
-	} else {
-		a.fill(head, " "+title, plain.Underline(true))
+		title += " with " + word(a.filter)
+	}
+	a.fill(area{a.left.x, a.left.y, a.left.w, 1}, " "+title, plain.Underline(true))
+	if a.filter == "" {
 		a.drawCells(a.left.x+2+t.alias, a.left.y, t, func(i int) (string, tcell.Style) { return columns[i].head, dim.Underline(true) })
 	}
 	if beside := a.left.w; a.right.x > beside {
@@ -349,11 +326,7 @@ func (a *app) drawSessions() {
 		case e.project != nil:
 			a.drawProject(r, *e.project, style)
 		case e.id == foldLine:
-			mark := "▸"
-			if a.unfold {
-				mark = "▾"
-			}
-			text := fmt.Sprintf("%s %d ended or unknown", mark, a.folded)
+			text := fmt.Sprintf("▸ %d ended or unknown", a.folded)
 			if a.foldedMails > 0 {
 				text += fmt.Sprintf(", %d mail", a.foldedMails)
 			}
@@ -381,26 +354,20 @@ func (a *app) drawSession(r area, e entry, t table, picked bool) {
 	if s.Error != "" {
 		sign.mark = "?"
 	}
-	switch {
-	case picked && a.onList:
-		sign.style, name, rest = bar, bar, bar
-	case s.State == sessions.Absent:
+	if s.State == sessions.Absent {
 		name, rest = dim, dim
 	}
-	if picked && !a.onList {
-		sign.style, name = sign.style.Bold(true), name.Underline(true)
-	}
 	if picked && a.onList {
+		sign.style, name, rest = bar, bar, bar
 		a.fill(r, "", bar)
+	} else if picked {
+		sign.style, name = sign.style.Bold(true), name.Underline(true)
 	}
 	a.put(r.x, r.y, 2, sign.mark+" ", sign.style)
 	a.put(r.x+2, r.y, t.alias, cut(word(s.Alias), t.alias), name)
 	a.drawCells(r.x+2+t.alias, r.y, t, func(i int) (string, tcell.Style) {
-		switch {
-		case columns[i].head == "NOW":
+		if columns[i].head == "NOW" {
 			return t.cells[e.id][i], sign.style
-		case columns[i].head == "MAIL" && !picked:
-			return t.cells[e.id][i], bold
 		}
 		return t.cells[e.id][i], rest
 	})
@@ -408,12 +375,9 @@ func (a *app) drawSession(r area, e entry, t table, picked bool) {
 
 // drawProject draws another project as one line.
 func (a *app) drawProject(r area, p Project, style tcell.Style) {
-	right := ""
-	if p.Sessions > 0 {
-		right = format.Count(p.Sessions, "session", "sessions")
-	}
+	right := format.Count(p.Sessions, "session", "sessions")
 	if p.Mails > 0 {
-		right += fmt.Sprintf(" %d mail", p.Mails)
+		right = fmt.Sprint(p.Mails, " mail")
 	}
 	mark := "▸ "
 	if p.Needs > 0 {
@@ -421,10 +385,6 @@ func (a *app) drawProject(r area, p Project, style tcell.Style) {
 		style = cmp.Or(style, signs[sessions.Waiting].style)
 	}
 	room := r.w - width(right) - 3
-	name := p.Name
-	if width(name) > room {
-		name, _, _ = strings.Cut(name, " (") // without the remote
-	}
-	name = cut(word(name), room)
+	name := cut(word(p.Name), room)
 	a.fill(r, mark+name+strings.Repeat(" ", max(0, room-width(name))+1)+right, style)
 }

@@ -5,12 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
 	"c2c/serve/live"
 	"c2c/sessions"
-	"c2c/wake"
 )
 
 // step is a state of a message, and since when the message has it. That a message was sent is no
@@ -41,20 +39,6 @@ func (a *app) step(changed []*live.Mail) {
 	}
 }
 
-// stepsOf returns the steps that the status of a message tells.
-func stepsOf(st broker.MessageStatus) (steps []step) {
-	if st.LastRing.Outcome == wake.Rang && !st.LastRing.At.Before(st.StoredAt) {
-		steps = append(steps, step{sessions.Rung, st.LastRing.At})
-	}
-	if !st.HandedAt.IsZero() && st.State != sessions.Handed {
-		steps = append(steps, step{sessions.Handed, st.HandedAt})
-	}
-	if st.State != sessions.Queued && st.State != sessions.Rung {
-		steps = append(steps, step{st.State, st.At})
-	}
-	return steps
-}
-
 // answered is the state of a message that a later one of the pane answers.
 const answered = "answered"
 
@@ -71,31 +55,24 @@ func answers(p *pane) map[string]time.Time {
 
 // lane returns the parts of a line of the timeline: who wrote to whom, and how far the message has
 // come, with the time from each step to the next one.
-func (a *app) lane(m *mailView, columns, clocks, names int, answeredAt map[string]time.Time) []part {
+func (a *app) lane(m *mailView, clocks, names int, answeredAt map[string]time.Time) []part {
 	mark := "  "
 	if m.InReplyTo != "" {
 		mark = "↳ "
 	}
-	at := fmt.Sprintf("%*s ", clocks, clock(m.Time()))
-	if columns < 76 {
-		at = m.Time().Local().Format("15:04 ")
-	}
-	parts := []part{{at, dim}, {mark, dim}, {padded(m.From, names), a.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names) + "  ", a.colourOf(m.To)}, {"sent", stateStyles[sessions.Queued]}}
+	parts := []part{{fmt.Sprintf("%*s ", clocks, clock(m.Time())), dim}, {mark, dim}, {padded(m.From, names), a.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names) + "  ", a.colourOf(m.To)}, {"sent", stateStyles[sessions.Queued]}}
 	if mail.RoomOf(m.To) != "" {
 		return append(parts, part{"  " + word(m.FirstWords(80)), dim})
 	}
-	steps := m.steps
-	if own := a.steps[m.fate.Key]; len(own) >= len(steps) {
-		steps = own
+	steps := a.steps[m.fate.Key]
+	if len(steps) == 0 && m.fate.State != sessions.Queued { // the screen has seen only how far it has come in the end
+		steps = []step{{m.fate.State, m.fate.At}}
 	}
 	if at, is := answeredAt[m.ID]; is {
 		steps = append(steps[:len(steps):len(steps)], step{answered, at})
 	}
 	since := m.Time()
-	for i, s := range steps {
-		if columns < 76 && i < len(steps)-1 && i != len(steps)-2 {
-			continue // a narrow screen has room for the last two
-		}
+	for _, s := range steps {
 		parts = append(parts, part{" ─" + short(s.at.Sub(since)) + "─ ", dim}, part{s.state, stateStyles[s.state]})
 		since = s.at
 	}

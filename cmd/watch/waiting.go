@@ -26,67 +26,46 @@ const (
 // views has the names of the views; the key of the first one is 1.
 var views = []string{"mail", "waiting", "timeline"}
 
-// wait is one line of the view waiting: an answer that a session owes, or a dialog that is open.
+// wait is what the view waiting shows of an answer that a session owes, besides its message.
 type wait struct {
-	since  time.Time
-	what   string // the kind of the message, or "dialog"
 	due    time.Time
-	late   bool
 	circle bool // the one that is waited for waits, perhaps through others, for the one that waits
 	why    string
 }
 
-// readWaits reads who waits for whom, for the view waiting. While it reads, it does not begin again.
+// readWaits reads who waits for whom, for the view waiting.
 func (a *app) readWaits() {
-	if a.view != waiting || a.b == nil {
+	if a.view != waiting || a.b == nil || a.reads {
 		return
 	}
-	if a.readsWaits {
-		a.rereadsWaits = true
-		return
-	}
-	a.readsWaits = true
+	a.reads = true
 	ctx, b := a.ctx, a.b
 	a.background(func() func() {
 		// A person may see the obligations of all sessions.
 		all, err := broker.Obligations(ctx, b.Registry, sessions.Session{State: sessions.Person, KnownBy: mail.ByPerson}, false)
 		return func() {
-			if a.readsWaits = false; a.b == b {
+			if a.reads = false; a.b == b {
 				a.setWaits(all)
 			}
-			if err != nil && ctx.Err() == nil {
+			if err != nil {
 				a.says = err.Error()
-			}
-			if a.rereadsWaits {
-				a.rereadsWaits = false
-				a.readWaits()
 			}
 		}
 	})
 }
 
-// setWaits makes the view: first open dialogs, then answers that are due, the oldest first. It keeps
-// the selection.
+// setWaits makes the view: the answers that are due, the oldest first. It keeps the selection.
 func (a *app) setWaits(owed []broker.Obligation) {
-	var all []*mailView
-	for _, s := range a.all {
-		if s.NeedsPerson() {
-			all = append(all, &mailView{Message: mail.Message{From: s.Alias, To: "its person"}, fate: &live.Mail{SessionID: s.ID}, waits: &wait{since: s.Now.Since, what: "dialog"}})
-		}
-	}
 	slices.SortStableFunc(owed, func(x, y broker.Obligation) int { return x.SentAt.Compare(y.SentAt) })
-	for _, o := range owed {
-		all = append(all, &mailView{Message: mail.Message{ID: o.ID, From: o.From, To: o.To, TS: mail.Seconds(o.SentAt), Content: o.Words, Kind: o.Kind}, fate: &live.Mail{SessionID: o.SessionID},
-			waits: &wait{o.SentAt, o.Kind, o.Due, time.Now().After(o.Due), isCircle(owed, o.From, o.To), o.Why}})
-	}
-	if was := a.waits.selected; was != nil {
-		i := slices.IndexFunc(all, func(m *mailView) bool { return m.ID == was.ID && m.From == was.From && m.To == was.To })
-		if a.waits.selected = nil; i >= 0 {
-			a.waits.selected = all[i]
+	was := a.waits.message()
+	a.waits = pane{title: "who waits for whom", top: a.waits.top}
+	for i, o := range owed {
+		m := &mailView{Message: mail.Message{ID: o.ID, From: o.From, To: o.To, TS: mail.Seconds(o.SentAt), Content: o.Words, Kind: o.Kind},
+			fate: &live.Mail{SessionID: o.SessionID}, waits: &wait{o.Due, isCircle(owed, o.From, o.To), o.Why}}
+		a.waits.mails = append(a.waits.mails, m)
+		if i == 0 || was != nil && m.ID == was.ID {
+			a.waits.selected = m
 		}
-	}
-	if a.waits.mails, a.waits.title = all, "who waits for whom"; a.waits.selected == nil && len(all) > 0 {
-		a.waits.selected = all[0] // the oldest
 	}
 }
 
@@ -110,27 +89,19 @@ func isCircle(owed []broker.Obligation, from, to string) bool {
 }
 
 // waitParts returns the parts of a line of the view waiting.
-func (c *canvas) waitParts(m *mailView, columns, names int) []part {
-	w := m.waits
-	sign, style := "  ", plain
-	switch {
-	case w.circle:
-		sign, style = "↻ ", signs[sessions.Waiting].style
-	case w.what == "dialog":
-		sign, style = "! ", signs[sessions.Waiting].style
+func (c *canvas) waitParts(m *mailView, names int) []part {
+	sign, due, style := "  ", "due in "+format.Age(time.Until(m.waits.due)), dim
+	if m.waits.circle {
+		sign = "↻ "
 	}
-	parts := []part{{sign, style}, {fmt.Sprintf("%7s  ", since(w.since)), dim}, {padded(m.From, names), c.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names), c.colourOf(m.To)},
-		{fmt.Sprintf(" %-8s ", word(w.what)), bold}}
-	switch now := time.Now(); {
-	case w.due.IsZero():
-	case w.late:
-		parts = append(parts, part{"late " + format.Age(now.Sub(w.due)) + " ", signs[sessions.Waiting].style})
-	default:
-		parts = append(parts, part{"due in " + format.Age(w.due.Sub(now)) + " ", dim})
+	if late := time.Since(m.waits.due); late > 0 {
+		due, style = "late "+format.Age(late), signs[sessions.Waiting].style
 	}
+	parts := []part{{sign, signs[sessions.Waiting].style}, {fmt.Sprintf("%7s  ", since(m.Time())), dim}, {padded(m.From, names), c.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names), c.colourOf(m.To)},
+		{fmt.Sprintf(" %-8s ", word(m.Kind)), bold}, {due + "  ", style}}
 	parts = append(parts, part{word(m.FirstWords(60)), plain})
-	if w.why != "" {
-		parts = append(parts, part{"  " + word(w.why), dim})
+	if m.waits.why != "" {
+		parts = append(parts, part{"  " + word(m.waits.why), dim})
 	}
 	return parts
 }

@@ -61,20 +61,19 @@ type app struct {
 	known  *live.Mails
 	mails  []*mailView // the kept messages
 
-	onList bool // the keys select a session of the list, not a message
-	view   int  // an index of views
-	flow   pane // the messages as they arrive
-	waits  pane // who waits for whom
-	// readsWaits says that waits is being read, rereadsWaits that it must be read again then.
-	readsWaits, rereadsWaits bool
-	steps                    map[mail.Fingerprint][]step // of the kept messages
-	found                    *pane                       // a thread, or the result of a search, in front of the flow
-	typing                   *editor
-	drafts                   map[string][]rune // unsent texts, by the title of the editor
-	box                      []string          // a text in front of everything
-	hidden                   []string          // lines of box for which the screen has no room
-	says                     string            // the text above the last line of the screen
-	quit                     bool
+	onList bool                        // the keys select a session of the list, not a message
+	view   int                         // an index of views
+	flow   pane                        // the messages as they arrive
+	waits  pane                        // who waits for whom
+	reads  bool                        // waits is being read
+	steps  map[mail.Fingerprint][]step // how far each kept message has come, see timeline.go
+	found  *pane                       // a thread, or the result of a search, in front of the flow
+	typing *editor
+	drafts map[string][]rune // unsent texts, by the title of the editor
+	box    []string          // a text in front of everything
+	hidden []string          // lines of box for which the screen has no room
+	says   string            // the text above the last line of the screen
+	quit   bool
 
 	// The drawn areas, for the mouse.
 	keys       []hit
@@ -95,8 +94,7 @@ type worker struct {
 type mailView struct {
 	mail.Message
 	fate  *live.Mail
-	steps []step // how far the message has come, see timeline.go
-	waits *wait  // in the view waiting: what it stands for
+	waits *wait // in the view waiting: what it stands for
 
 	wrapped  []textLine // the lines of the body, from the last wrapping
 	wrapping wrapping
@@ -160,7 +158,7 @@ func (a *app) run(ctx context.Context) (err error) {
 		a.jobs.Wait()
 		a.b.Close()
 	}()
-	a.begin(a.b)
+	a.begin(a.b, "")
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	events, stop := make(chan tcell.Event), make(chan struct{})
@@ -216,8 +214,8 @@ func (w *worker) then(f func()) {
 const lookAgain = 20 * time.Second
 
 // begin shows an open root from the beginning, and follows it until the screen is closed or shows
-// another one.
-func (a *app) begin(b *broker.Broker) {
+// another one. The argument root is that of Config.Open.
+func (a *app) begin(b *broker.Broker, root string) {
 	ctx, leave := context.WithCancel(a.ctx)
 	a.b, a.leave, a.root, a.name = b, leave, b.Root(), a.cfg.Name(b.Root())
 	a.own, a.all, a.lines, a.mails, a.known = nil, nil, nil, nil, newMails()
@@ -226,7 +224,7 @@ func (a *app) begin(b *broker.Broker) {
 	a.around.Remote, a.around.Rooms = nil, nil
 	a.order(nil)
 	a.background(func() func() {
-		err := a.follow(ctx, b)
+		err := a.follow(ctx, b, root)
 		return func() { a.failed = err }
 	})
 	a.look()
@@ -253,7 +251,7 @@ func (a *app) look() {
 
 // follow follows the root of b until ctx ends. If the root is removed and made again, it starts
 // again.
-func (a *app) follow(ctx context.Context, b *broker.Broker) error {
+func (a *app) follow(ctx context.Context, b *broker.Broker, root string) error {
 	err := live.New(live.Config{Broker: b, Backlog: backlog}).Run(ctx, func(u live.Update) error {
 		a.then(func() {
 			if ctx.Err() == nil {
@@ -265,7 +263,7 @@ func (a *app) follow(ctx context.Context, b *broker.Broker) error {
 	if !errors.Is(err, live.ErrReplaced) {
 		return err
 	}
-	return a.goTo(ctx, b.Root(), "the root was removed or made again")
+	return a.goTo(ctx, root, "the root was removed or made again")
 }
 
 // goTo opens a root and shows it in place of the present one.
@@ -277,7 +275,7 @@ func (a *app) goTo(ctx context.Context, root, says string) error {
 	a.then(func() {
 		a.leave()
 		a.b.Close()
-		a.begin(b)
+		a.begin(b, root)
 		a.says = says
 	})
 	return nil

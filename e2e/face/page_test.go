@@ -246,7 +246,8 @@ func (p *people) does(w wish) (any, error) {
 		if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%w: %s", err, out)
 		}
-		return typedIn(p.t, p.home, dir, "open", "--print"), nil
+		typedIn(p.t, p.home, dir, "open", "--print")
+		return nil, p.asksIn(dir)
 	case "count":
 		return manyMails, nil
 	case "stop":
@@ -349,6 +350,20 @@ func (p *people) crowd(n int) error {
 		from = s
 	}
 	_, err := p.mail(from, "birch", "", "This is the newest.")
+	return err
+}
+
+// asksIn has a session of another project write to the person.
+func (p *people) asksIn(dir string) error {
+	b, err := broker.OpenHere(func(name string) string { return map[string]string{"HOME": p.home}[name] }, dir, broker.Config{})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	s, err := b.Attach(p.t.Context(), callers.Caller{Client: "claude", ClientID: "coral-1", Alias: "coral"})
+	if err == nil {
+		_, err = b.Send(p.t.Context(), s, mail.Message{To: "dana", Content: "Shall I?"})
+	}
 	return err
 }
 

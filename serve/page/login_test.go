@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"c2c/sessions/callers"
 )
 
 func TestALinkWorksOnceWithinAMinuteForItsUser(t *testing.T) {
@@ -161,6 +163,14 @@ func TestALoginIsForAllProjectsOfItsPerson(t *testing.T) {
 	if len(all) != 2 || all[0].Name != "app" || all[1].Name != `shop\u001b[2J` {
 		t.Fatalf("%+v", all)
 	}
+	if _, err := other.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "c", Alias: "coral"}); err != nil {
+		t.Fatal(err)
+	}
+	l.send(l.amber, "dana", "for you")
+	busy := get[struct{ Projects []projectView }](browser, "GET", "/api/projects?sessions", nil).Projects
+	if len(busy) != 2 || busy[0].Needs != 1 || busy[0].Sessions[0].Alias != "dana" || len(busy[0].Sessions) != 3 || len(busy[1].Sessions) != 1 || busy[1].Sessions[0].Alias != "coral" {
+		t.Errorf("what runs there: %+v", busy)
+	}
 	browser.header.Set(projectHeader, all[1].ID)
 	if got := get[listing](browser, "GET", "/api/history", nil); len(got.Mails) != 0 {
 		t.Errorf("mail of another project: %+v", got)
@@ -178,7 +188,7 @@ func TestALoginIsForAllProjectsOfItsPerson(t *testing.T) {
 		}
 	}
 	browser.header.Set(projectHeader, all[0].ID)
-	if got := get[listing](browser, "GET", "/api/history", nil); len(got.Mails) != 1 {
+	if got := get[listing](browser, "GET", "/api/history", nil); len(got.Mails) != 2 {
 		t.Errorf("%+v", got)
 	}
 }

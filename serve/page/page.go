@@ -15,6 +15,7 @@
 package page
 
 import (
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -31,6 +32,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 	"c2c/serve"
+	"c2c/sessions"
 )
 
 //go:embed static
@@ -45,8 +47,11 @@ type Roots interface {
 type Config struct {
 	Files    *atomicfile.Dir
 	Projects func() []Project // the projects of this user; nil: only that of the link
-	Now      func() time.Time // nil: time.Now
-	Log      *slog.Logger     // nil discards
+	// List returns the sessions of a root, and of the machines that are linked with it now. It keeps
+	// no root open.
+	List func(ctx context.Context, root string) ([]sessions.Listed, error)
+	Now  func() time.Time // nil: time.Now
+	Log  *slog.Logger     // nil discards
 }
 
 // Page answers the requests of browsers. Any goroutine may use it.
@@ -54,6 +59,7 @@ type Page struct {
 	files  *atomicfile.Dir
 	roots  Roots
 	all    func() []Project
+	list   func(context.Context, string) ([]sessions.Listed, error)
 	known  sync.Map // projects that were asked for, by Project.id
 	now    func() time.Time
 	log    *slog.Logger
@@ -62,7 +68,7 @@ type Page struct {
 
 // New makes a page.
 func New(cfg Config) *Page {
-	p := &Page{files: cfg.Files, all: cfg.Projects, now: cfg.Now, log: cfg.Log}
+	p := &Page{files: cfg.Files, all: cfg.Projects, list: cfg.List, now: cfg.Now, log: cfg.Log}
 	if p.now == nil {
 		p.now = time.Now
 	}

@@ -71,7 +71,15 @@ func newLab(t *testing.T) *lab {
 	l.me = l.attach(callers.Caller{User: &callers.User{UID: os.Geteuid(), Login: "dana", Terminal: true}})
 	l.amber = l.attach(callers.Caller{Client: "claude", ClientID: "a", Alias: "amber"})
 	l.birch = l.attach(callers.Caller{Client: "codex", ClientID: "b", Alias: "birch"})
-	page := New(Config{Files: l.files, Now: l.clock.now, Projects: func() []Project { return l.projects }})
+	page := New(Config{Files: l.files, Now: l.clock.now, Projects: func() []Project { return l.projects },
+		List: func(ctx context.Context, root string) ([]sessions.Listed, error) {
+			b, err := broker.Open(broker.Config{Root: root})
+			if err != nil {
+				return nil, err
+			}
+			defer b.Close()
+			return b.List(ctx)
+		}})
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home}[name] }
 	server := serve.New(serve.Config{State: state, Port: serve.AnyPort, Getenv: getenv, Dir: home, Persons: page,
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },

@@ -2,10 +2,14 @@ package page
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"c2c/serve/live"
+	"c2c/sessions"
 )
 
 // projectHeader names the project that a request is about, by Project.id. Without it, a request is
@@ -32,8 +36,13 @@ func (p Project) name() string {
 // projects returns the projects that a login may show: first the one of its link.
 func (p *Page) projects(g grant) []Project {
 	all := []Project{{g.Root, g.Dir}}
-	if p.all != nil {
-		all = append(all, slices.DeleteFunc(p.all(), func(one Project) bool { return one.Root == g.Root })...)
+	if p.all == nil {
+		return all
+	}
+	for _, one := range p.all() {
+		if one.Root != g.Root {
+			all = append(all, one)
+		}
 	}
 	return all
 }
@@ -60,20 +69,55 @@ func (p *Page) projectOf(r *http.Request, g grant) (one Project, ok bool) {
 
 // projectView is a project as the page shows it.
 type projectView struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Dir  string `json:"dir,omitempty"`
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	Dir      string    `json:"dir,omitempty"`
+	Sessions []session `json:"sessions,omitempty"` // those that have not ended; first those that need their person
+	Needs    int       `json:"needs,omitempty"`    // how many of them do, or have mail for the person
+	Error    string    `json:"error,omitempty"`    // why they are not known
 }
 
-// listProjects returns the projects to which the page can switch, by name.
+// listProjects returns the projects to which the page can switch, by name. If the URL has the
+// parameter sessions, it also returns what runs there; then the projects that need the person come
+// first.
 func (p *Page) listProjects(c *call) (any, error) {
 	_, g, _ := p.find(c.r)
 	views := []projectView{}
 	for _, one := range p.projects(g) {
-		views = append(views, projectView{one.id(), visible(one.name()), visible(one.Dir)})
+		v := projectView{ID: one.id(), Name: visible(one.name()), Dir: visible(one.Dir)}
+		if c.r.URL.Query().Has("sessions") && p.list != nil {
+			p.addSessions(c, &v, one.Root)
+		}
+		views = append(views, v)
 	}
 	slices.SortFunc(views, func(a, b projectView) int {
-		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Dir, b.Dir))
+		return cmp.Or(cmp.Compare(b.Needs, a.Needs), cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Dir, b.Dir))
 	})
 	return map[string]any{"projects": views}, nil
+}
+
+func (p *Page) addSessions(ctx context.Context, v *projectView, root string) {
+	rows, err := p.list(ctx, root)
+	if err != nil {
+		v.Error = visible(err.Error())
+	}
+	needs := func(s session) bool { return s.Needs || s.State == string(sessions.Person) && s.Waiting > 0 }
+	for _, row := range rows {
+		s := sessionOf(live.Session{Listed: row})
+		if row.State == sessions.Absent || row.State == sessions.Person && !needs(s) {
+			continue
+		}
+		if v.Sessions = append(v.Sessions, s); needs(s) {
+			v.Needs++
+		}
+	}
+	slices.SortStableFunc(v.Sessions, func(a, b session) int {
+		switch {
+		case needs(a) == needs(b):
+			return 0
+		case needs(a):
+			return -1
+		}
+		return 1
+	})
 }

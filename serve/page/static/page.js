@@ -656,7 +656,7 @@
   }
 
   // openBoard shows what is no list of messages.
-  const boards = { waiting: drawWaiting, timeline: drawTimeline };
+  const boards = { waiting: drawWaiting, timeline: drawTimeline, everywhere: drawEverywhere };
   let boardTimer = 0;
   function boardSoon() {
     if (boardTimer || !(view.kind in boards)) return;
@@ -800,6 +800,7 @@
   function drawSessions() {
     const ul = $('sessions');
     const ended = sessions.filter(hasEnded);
+    const elsewhere = projects.reduce((sum, p) => sum + (p.id === project ? 0 : p.needs || 0), 0);
     const left = ended.reduce((sum, s) => sum + (s.waiting || 0), 0);
     const had = document.activeElement && ul.contains(document.activeElement) ? document.activeElement.id : '';
     const row = (id, attrs, ...inside) => make('li', {}, make('button', { type: 'button', id, class: 'session' + (attrs.gone ? ' gone' : ''), tabindex: -1, 'aria-pressed': String(!!attrs.on), title: attrs.title || null, onclick: attrs.open }, ...inside));
@@ -808,7 +809,8 @@
     const isListed = (s) => isShown(s) || (filter.length ? passes(s.alias, about(s)) : showEnded || !hasEnded(s));
     ul.replaceChildren(
       row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
-      row('s-waiting', { on: view.kind === 'waiting', open: () => open({ kind: 'waiting', title: 'Waiting' }, [], false) }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length, ' waits', ' wait', ' calm')),
+      projects.length > 1 ? row('s-everywhere', { on: view.kind === 'everywhere', open: () => { open({ kind: 'everywhere', title: 'All projects' }, [], false); listProjects(); } }, make('span', {}), make('span', { class: 'name' }, 'All projects'), badge(elsewhere, ' needs you in another project', ' need you in other projects')) : '',
+      row('s-waiting', { on: view.kind === 'waiting', open: () => open({ kind: 'waiting', title: 'Waiting' }, [], false) }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length + (owes.more_waits || 0), ' waits', ' wait', ' calm')),
       row('s-timeline', { on: !!view.day, open: () => openDay(Date.now()) }, make('span', {}), make('span', { class: 'name' }, 'Timeline')),
       ...sorted().filter(isListed).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
         make('span', { class: 'dot ' + word(s.does) }), make('span', { class: 'name' }, name(s.alias)), mails(s.waiting), make('span', { class: 'about' }, about(s)))),
@@ -1501,17 +1503,33 @@
     readOn();
   }
 
-  // listProjects fills the switch, if there is more than one project. Of two with one name it shows the folders.
+  // --- Projects ---------------------------------------------------------------------------------------------------
+
+  // listProjects asks for all projects and what runs there. It fills the switch, if there is more than one project; of two with
+  // one name the switch shows the folders.
+  let projects = [];
   async function listProjects() {
-    try {
-      const all = (await ask('/api/projects')).projects;
-      const label = (p) => (all.some((o) => o !== p && o.name === p.name) ? p.dir : p.name);
-      $('project').replaceChildren(...all.map((p) => make('option', { value: p.id, selected: p.id === project }, label(p))));
-      $('project').hidden = all.length < 2;
-      $('root').hidden = all.length > 1;
-    } catch (e) { if (e.status) note(e.message); }
+    try { projects = (await ask('/api/projects?sessions')).projects; } catch (e) { return e.status && note(e.message); }
+    const all = projects.slice().sort((a, b) => a.name.localeCompare(b.name));
+    const label = (p) => (all.some((o) => o !== p && o.name === p.name) ? p.dir : p.name);
+    $('project').hidden = all.length < 2;
+    $('root').hidden = all.length > 1;
+    if (document.activeElement !== $('project')) $('project').replaceChildren(...all.map((p) => make('option', { value: p.id, selected: p.id === project }, label(p))));
+    drawSessions();
+    boardSoon();
   }
-  $('project').addEventListener('change', () => location.assign('/?p=' + $('project').value));
+  const go = (p) => location.assign('/?p=' + p);
+
+  function drawEverywhere() {
+    const rows = (p) => (p.sessions || []).filter((s) => passes(p.name, s.alias, about(s)));
+    board(projects.filter((p) => p.id === project || rows(p).length || p.error).map((p) => make('section', { class: 'project', 'aria-labelledby': 'p-' + p.id },
+      make('h3', { id: 'p-' + p.id }, p.id === project ? p.name : make('button', { type: 'button', class: 'quiet', id: 'g-' + p.id, onclick: () => go(p.id) }, p.name), make('span', { class: 'soft' }, ' ', p.dir)),
+      p.error ? make('p', { class: 'soft' }, p.error) : null,
+      make('ul', {}, rows(p).map((s) => make('li', { class: 'session' }, make('span', { class: 'dot ' + word(s.does) }), make('span', { class: 'name' }, name(s.alias)),
+        s.waiting ? make('span', { class: 'badge' }, s.waiting, make('span', { class: 'unseen' }, s.waiting === 1 ? ' message waits' : ' messages wait')) : make('span', {}), make('span', { class: 'about' }, about(s)))))))
+      .concat(make('p', { class: 'soft' }, 'Projects in which nothing runs are only in the list at the top.')));
+  }
+  $('project').addEventListener('change', () => go($('project').value));
 
   // came takes in messages that are new. The list is laid out once for all of them.
   function came(all) {
@@ -1656,6 +1674,7 @@
     counts();
     owedSoon(0);
     roomsSoon(0);
+    listProjects();
   }
   setInterval(refresh, 30000);
   document.addEventListener('visibilitychange', () => {
