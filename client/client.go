@@ -206,19 +206,18 @@ func Find(name string) (Profile, bool) {
 	return Profile{}, false
 }
 
-// Reopens returns the command that opens a session again, whose client calls it id. Without c2c
-// start, a client with Typed or Plugin would have another mailbox, or none, until its first prompt.
-// If the client has not stored the session, because the session had no turn, the command begins
+// Reopens returns the command that opens a session again, whose client calls it id. It is c2c start
+// where that can open a conversation: it sets c2c up if c2c is not installed in the client. If the client has not stored the session, because the session had no turn, the command begins
 // another conversation with the same mailbox. A nil getenv means that this is not looked up.
 func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
 	start := "c2c start --alias " + alias + " " + p.Name
 	if !isPlain(id) || getenv != nil && !p.stored(id, getenv) {
 		return start
 	}
-	if _, args, _ := strings.Cut(p.Resume, " "); p.Typed || p.Plugin {
+	if _, args, _ := strings.Cut(p.Resume, " "); strings.HasPrefix(args, "-") {
 		return start + " -- " + args + " " + id
 	}
-	return p.Resume + " " + id
+	return p.Resume + " " + id // a verb of the client (Codex), which c2c start cannot pass on
 }
 
 // GoesOn returns args with the conversation id, if args open a conversation without naming it: the

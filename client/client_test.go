@@ -222,7 +222,7 @@ func TestAConversationIsStoredWithItsFirstTurn(t *testing.T) {
 
 func TestTheCommandThatOpensASessionAgain(t *testing.T) {
 	for want, of := range map[string][2]string{
-		"claude --resume u-1": {"claude", "u-1"}, "codex resume u-1": {"codex", "u-1"},
+		"c2c start --alias birch claude -- --resume u-1": {"claude", "u-1"}, "codex resume u-1": {"codex", "u-1"},
 		"c2c start --alias birch kimi -- --session u-1": {"kimi", "u-1"}, "c2c start --alias birch opencode -- --session u-1": {"opencode", "u-1"},
 		"c2c start --alias birch claude": {"claude", ""}, "c2c start --alias birch codex": {"codex", ""}, "c2c start --alias birch kimi": {"kimi", ""}, "c2c start --alias birch cursor": {"cursor", ""},
 		"c2c start --alias birch opencode": {"opencode", "x; id"}, "c2c start --alias birch qwen": {"qwen", "--yolo"}, "c2c start --alias birch copilot": {"copilot", "../u-1"},
