@@ -308,7 +308,8 @@ func (p Part) On(ctx context.Context, r Record, anew bool) (run string, err erro
 }
 
 // Start switches the part on as On does, starts the daemon if necessary, and returns the process id
-// when the part runs. A part that fails is switched off again.
+// when the part runs. A part that fails is switched off again. If ctx ends before, the part stays on,
+// and the daemon goes on starting.
 func (p Part) Start(ctx context.Context, r Record, anew bool) (pid int, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the %s did not start within %s", p.Name, startTime))
 	defer cancel()
@@ -322,7 +323,7 @@ func (p Part) Start(ctx context.Context, r Record, anew bool) (pid int, err erro
 		if err == nil && a.State == Failed && a.Run == run {
 			err = fmt.Errorf("the %s did not start (%s): %s", p.Name, p.Log(), a.Error)
 		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			_, eerr := p.End(ctx, "")
 			return 0, errors.Join(err, eerr)
 		}

@@ -169,6 +169,22 @@ func TestAStartThatFailsSaysWhyAndLeavesThePartOff(t *testing.T) {
 	p.begin(t)
 }
 
+// The caller waits no longer, but the daemon goes on starting: the part must still be on.
+func TestAStartThatNobodyWaitsForLeavesThePartOn(t *testing.T) {
+	t.Parallel()
+	d := daemonIn(t, t.TempDir())
+	p := part(d, "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Start(ctx, p.record(), false); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if r, err := p.Record(); r.State != On || err != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	until(t, "it does not run", func() bool { runs, _ := p.Runs(); return runs })
+}
+
 func TestAfterAKillEveryPartComesBackButThoseThatWereStopped(t *testing.T) {
 	t.Parallel()
 	d := daemonIn(t, t.TempDir())
