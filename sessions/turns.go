@@ -260,8 +260,8 @@ func EndCalm(reg *Registry, sid string) error {
 	return atomicfile.UnlessAbsent(reg.Dir().Remove(inbox.CalmName(sid)))
 }
 
-// MarkCalm ends the reports of a session's hooks if its client has reported all that c2c waits for. That
-// includes an answer after a failure of the model.
+// MarkCalm ends the reports of a session's hooks if its client has reported all that c2c waits for.
+// That includes an answer after a failure of the model.
 func MarkCalm(reg *Registry, s Session) error {
 	if s.Facts.Failure != "" {
 		if why, _ := ModelFailure(reg, s.ID); why != "" {

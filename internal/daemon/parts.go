@@ -2,7 +2,7 @@
 // switched on and off. The daemon runs while a part is on. In <state directory>/daemon are:
 //
 //	daemon.lock, .pid, .log  see Process
-//	parts.json, parts.lock   which parts are on; whoever changes that closes the lock file, and the daemon looks
+//	parts.json, parts.lock   which parts are on; the daemon looks when the lock file is closed
 //	running.json             what the running daemon does; it means nothing while none runs
 //
 // Other files of the package bound the goroutines of a server and keep them alive. Any number of
