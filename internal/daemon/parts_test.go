@@ -169,6 +169,26 @@ func TestAStartThatFailsSaysWhyAndLeavesThePartOff(t *testing.T) {
 	p.begin(t)
 }
 
+func TestAStartThatFailsSwitchesThePartBack(t *testing.T) {
+	t.Parallel()
+	d := daemonIn(t, t.TempDir())
+	on, off := part(d, "on"), part(d, "off")
+	on.begin(t, "port", "1")
+	if _, err := off.End(t.Context(), Off); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Part{on, off} {
+		want := State(p.ID)
+		if _, err := p.Start(t.Context(), p.record("does", "fail"), false); err == nil {
+			t.Error("it has started")
+		}
+		if r, err := p.Record(); r.State != want || r.Settings["does"] != "" || err != nil {
+			t.Errorf("%s: %+v, %v", p.ID, r, err)
+		}
+	}
+	until(t, "it does not run again", func() bool { runs, _ := on.Runs(); return runs })
+}
+
 // The caller waits no longer, but the daemon goes on starting: the part must still be on.
 func TestAStartThatNobodyWaitsForLeavesThePartOn(t *testing.T) {
 	t.Parallel()
