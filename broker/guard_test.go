@@ -339,10 +339,10 @@ func TestAHeldMessageEndsTheCalmOfItsReceiver(t *testing.T) {
 	r = w.says(amber, birch, mail.Message{InReplyTo: r.ID})
 	r = w.says(birch, amber, mail.Message{InReplyTo: r.ID})
 	w.works(birch)
-	if err := sessions.MarkCalm(w.Registry, birch.ID); err != nil || !sessions.IsCalm(w.Registry, birch.ID) {
+	if err := sessions.MarkCalm(w.Registry, birch); err != nil || !sessions.IsCalm(w.Registry, birch.ID) {
 		t.Fatalf("it has worked, and is not calm: %v", err)
 	}
-	if err := sessions.MarkCalm(w.Registry, amber.ID); err != nil || sessions.IsCalm(w.Registry, amber.ID) {
+	if err := sessions.MarkCalm(w.Registry, amber); err != nil || sessions.IsCalm(w.Registry, amber.ID) {
 		t.Fatalf("it was handed mail, and is calm: %v", err)
 	}
 	if r = w.says(amber, birch, mail.Message{InReplyTo: r.ID}); !r.Held {

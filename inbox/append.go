@@ -2,8 +2,6 @@ package inbox
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"slices"
 
 	"c2c/inbox/mail"
@@ -66,9 +64,7 @@ func (s *Archive) append(dir *atomicfile.Dir, by string, msgs []mail.Message, pl
 	if len(lines) == 0 {
 		return added, nil
 	}
-	if err := s.root.Remove(CalmName(s.sid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("the session's next answer may go unseen", "session", s.sid, "err", err)
-	}
+	s.endCalm()
 	if a.size >= maxPart {
 		if err := s.rotate(dir, a); err != nil { // better a long archive than mail that cannot be acked
 			s.log.Warn("archive is not rotated", "session", s.sid, "err", err)

@@ -1,6 +1,9 @@
 package inbox
 
 import (
+	"errors"
+	"io/fs"
+
 	"c2c/internal/atomicfile"
 )
 
@@ -38,4 +41,11 @@ func (s *Archive) MarkCalm(isOver func(newest ArchiveRecord) bool) error {
 		err = s.root.Log(CalmName(s.sid), nil) // this makes the file
 	}
 	return err
+}
+
+// endCalm removes the file <sid>.calm. The caller holds the lock of the archive.
+func (s *Archive) endCalm() {
+	if err := s.root.Remove(CalmName(s.sid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("the session's next answer may go unseen", "session", s.sid, "err", err)
+	}
 }

@@ -47,4 +47,15 @@ func TestASessionIsCalmUntilItIsHandedMail(t *testing.T) {
 		t.Fatal(err)
 	}
 	is(false)
+	mark(true)
+	is(true)
+	// The mailbox of the same session in another root is merged into this one.
+	other, _ := newBox(t)
+	if err := other.Archive().Append(t.Context(), "hook", []mail.Message{{From: "birch", Content: "y", ID: "m-2"}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := other.MergeInto(t.Context(), box); err != nil || !gone {
+		t.Fatal(gone, err)
+	}
+	is(false)
 }

@@ -38,6 +38,7 @@ func (s *Archive) Take(ctx context.Context, source *Archive) error {
 		if err != nil {
 			return err
 		}
+		s.endCalm()
 		if err := own.writeMerged(other); err != nil {
 			return err
 		}

@@ -51,7 +51,8 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
-// Prune removes the files of the archive that were last changed before this time. If dry is set, it only counts the files.
+// Prune removes the files of the archive that were last changed before this time. If dry is set, it
+// only counts the files.
 func (s *Archive) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
 	if p, err = s.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
 		return p, err

@@ -67,8 +67,8 @@ func (st *FactStore) Read(sid string) (f Facts, err error) {
 	return ReadFactsIn(dir, sid)
 }
 
-// ReadFactsIn reads the facts of a session from the directory that Dir opened. A *DamagedFactsError says that
-// the file is damaged or not ours.
+// ReadFactsIn reads the facts of a session from the directory that Dir opened. A *DamagedFactsError
+// says that the file is damaged or not ours.
 func ReadFactsIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	data, err := dir.Read(sid + ".json")
 	switch {
@@ -184,8 +184,8 @@ func (st *FactStore) BindID(client, id, sid string) error {
 	return ids.Replace(name, []byte(sid+"\n"))
 }
 
-// LastFactsChange returns the time of the last write to the facts of a session, or the argument latest
-// if that is later or dir is nil.
+// LastFactsChange returns the time of the last write to the facts of a session, or the argument
+// latest if that is later or dir is nil.
 func LastFactsChange(dir *atomicfile.Dir, sid string, latest time.Time) time.Time {
 	if dir == nil {
 		return latest

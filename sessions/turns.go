@@ -261,13 +261,19 @@ func EndCalm(reg *Registry, sid string) error {
 }
 
 // MarkCalm ends the reports of a session's hooks if its client has reported all that c2c waits for.
-func MarkCalm(reg *Registry, sid string) error {
-	box, err := reg.Mailbox(sid)
+// That includes an answer after a failure of the model.
+func MarkCalm(reg *Registry, s Session) error {
+	if s.Facts.Failure != "" {
+		if why, _ := ModelFailure(reg, s.ID); why != "" {
+			return nil
+		}
+	}
+	box, err := reg.Mailbox(s.ID)
 	if err != nil {
 		return err
 	}
 	return box.Archive().MarkCalm(func(newest inbox.ArchiveRecord) bool {
-		return WorkOf(reg, sid).Since(newest.Time()) && !Unanswered(reg, sid, newest.DrainedBy, mail.FromSeconds(newest.DrainedAt))
+		return WorkOf(reg, s.ID).Since(newest.Time()) && !Unanswered(reg, s.ID, newest.DrainedBy, mail.FromSeconds(newest.DrainedAt))
 	})
 }
 

@@ -97,8 +97,8 @@ func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) err
 	return reg.changeSetting(ctx, sid, func(f *Facts) { f.Unattended = on })
 }
 
-// changePermission edits the facts that record what a person allows. It takes and releases the
-// registry's lock, because the release makes ringers check the session again.
+// changeSetting edits the facts that say whether and how c2c wakes a session. It takes and releases
+// the registry's lock, because the release makes ringers check the session again.
 func (reg *Registry) changeSetting(ctx context.Context, sid string, edit func(*Facts)) error {
 	return reg.Locks.With(ctx, RegistryLock, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }

@@ -558,3 +558,29 @@ func TestATurnOfMailAnswersNothingThatWasTakenBack(t *testing.T) {
 		}
 	}
 }
+
+// A prompt is work, but no answer: until the model answers, the script must go on to start c2c.
+func TestAFailureIsOverWhenTheModelHasAnswered(t *testing.T) {
+	root := scratch(t)
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := sessions.ExpectAnswers(b.Registry, "amber"); err != nil {
+		t.Fatal(err)
+	}
+	does := func(event string, calm, failed bool) {
+		t.Helper()
+		if _, errs, code := clientEvent(t, root, "claude", `{"session_id":"u1","hook_event_name":`+event+`}`); errs != "" || code != exitDone {
+			t.Errorf("%s: exit %d, %s", event, code, errs)
+		}
+		if why, _ := sessions.ModelFailure(b.Registry, "amber"); sessions.IsCalm(b.Registry, "amber") != calm || (why != "") != failed {
+			t.Errorf("after %s: calm %v, failure %q", event, !calm, why)
+		}
+	}
+	does(`"UserPromptSubmit","prompt":"go"`, true, false)
+	does(`"StopFailure","error":"overloaded"`, false, true)
+	does(`"UserPromptSubmit","prompt":"go on"`, false, true)
+	does(`"PostToolUse","tool_name":"Read"`, true, false)
+}

@@ -61,7 +61,7 @@ func (e *event) sawTurn(ctx context.Context) error {
 		errs = append(errs, sessions.SawAnswer(reg, e.s.ID, answered))
 	}
 	if works || e.Name == "SessionStart" {
-		errs = append(errs, sessions.MarkCalm(reg, e.s.ID))
+		errs = append(errs, sessions.MarkCalm(reg, e.s))
 	}
 	return errors.Join(errs...)
 }

@@ -102,10 +102,13 @@ func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 		Begin: func() { a.reapServe(ctx) },
 		Needed: func(name string, r daemon.Record) bool {
 			p, root, known := find(name)
-			return known && (p.needed == nil || p.needed(r, root) == nil)
+			return !known || p.needed == nil || p.needed(r, root) == nil
 		},
 		Run: func(ctx context.Context, name string, r daemon.Record, ready func()) error {
-			p, root, _ := find(name)
+			p, root, known := find(name)
+			if !known {
+				return cli.WithHint(errors.New("this build of the daemon does not know it"), "c2c daemon restart runs the installed build")
+			}
 			return p.does(ctx, &app{getenv: r.Getenv, log: a.log, c2c: a.c2c, cwd: "/"}, r, root, ready)
 		},
 		Explain: func(err error) string {

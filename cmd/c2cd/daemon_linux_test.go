@@ -116,6 +116,27 @@ func TestAPartThatFailsIsNamedByStatusAndDoctor(t *testing.T) {
 	h.until("it answers", func() bool { return h.status().Answers })
 }
 
+// After an update the daemon of the older build may still run. It keeps what it does not know.
+func TestAPartOfANewerBuildStaysOnAndIsNamed(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("daemon", "stop")
+	path := h.file("daemon", "parts.json")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Replace(string(text), `"parts": {`, `"parts": {"newer": {"state": "on", "run": "1"},`, 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.run("daemon", "start")
+	h.until("it is named", func() bool { return strings.Contains(h.daemon().Parts["newer"].Error, "c2c daemon restart") })
+	h.run("wake", "start")
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `"newer"`) {
+		t.Errorf("%v, %s", err, text)
+	}
+}
+
 // The part for a root ends when the root is removed.
 func TestTheDaemonEndsWithTheRootThatItWakes(t *testing.T) {
 	h := newHost(t)

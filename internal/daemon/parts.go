@@ -2,7 +2,7 @@
 // switched on and off. The daemon runs while a part is on. In <state directory>/daemon are:
 //
 //	daemon.lock, .pid, .log  see Process
-//	parts.json, parts.lock   which parts are on; whoever changes that closes the lock file, and the daemon looks
+//	parts.json, parts.lock   which parts are on; the daemon looks when the lock file is closed
 //	running.json             what the running daemon does; it means nothing while none runs
 //
 // Other files of the package bound the goroutines of a server and keep them alive. Any number of
@@ -308,11 +308,16 @@ func (p Part) On(ctx context.Context, r Record, anew bool) (run string, err erro
 }
 
 // Start switches the part on as On does, starts the daemon if necessary, and returns the process id
-// when the part runs. A part that fails is switched off again.
+// when the part runs. A part that fails is switched back to what it was before. If ctx ends earlier,
+// the part stays on, and the daemon goes on starting.
 func (p Part) Start(ctx context.Context, r Record, anew bool) (pid int, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the %s did not start within %s", p.Name, startTime))
 	defer cancel()
-	run, err := p.On(ctx, r, anew)
+	was, err := p.Record()
+	run := ""
+	if err == nil {
+		run, err = p.On(ctx, r, anew)
+	}
 	for err == nil {
 		err = p.Ensure(ctx, r.Env)
 		var a Active
@@ -322,9 +327,8 @@ func (p Part) Start(ctx context.Context, r Record, anew bool) (pid int, err erro
 		if err == nil && a.State == Failed && a.Run == run {
 			err = fmt.Errorf("the %s did not start (%s): %s", p.Name, p.Log(), a.Error)
 		}
-		if err != nil {
-			_, eerr := p.End(ctx, "")
-			return 0, errors.Join(err, eerr)
+		if err != nil && ctx.Err() == nil {
+			return 0, errors.Join(err, p.back(ctx, was, run))
 		}
 		if pid != 0 && a.Run == run {
 			return pid, nil
@@ -341,6 +345,22 @@ func (p Part) Start(ctx context.Context, r Record, anew bool) (pid int, err erro
 		run = now.Run // perhaps of another start, which came later
 	}
 	return 0, err
+}
+
+// back switches the part to what it was before it got this run.
+func (p Part) back(ctx context.Context, was Record, run string) (err error) {
+	switch {
+	case was.Run == run: // it was on, or another start has just switched it on
+	case was.State == On:
+		err = p.change(ctx, func(s *Switches) {
+			if s.Parts[p.ID].Run == run {
+				s.Parts[p.ID] = was
+			}
+		})
+	default:
+		_, err = p.End(ctx, was.State)
+	}
+	return err
 }
 
 // End switches the part to the state to, which is Off or "", and returns when the part has ended, and

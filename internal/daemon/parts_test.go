@@ -169,6 +169,42 @@ func TestAStartThatFailsSaysWhyAndLeavesThePartOff(t *testing.T) {
 	p.begin(t)
 }
 
+func TestAStartThatFailsSwitchesThePartBack(t *testing.T) {
+	t.Parallel()
+	d := daemonIn(t, t.TempDir())
+	on, off := part(d, "on"), part(d, "off")
+	on.begin(t, "port", "1")
+	if _, err := off.End(t.Context(), Off); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Part{on, off} {
+		want := State(p.ID)
+		if _, err := p.Start(t.Context(), p.record("does", "fail"), false); err == nil {
+			t.Error("it has started")
+		}
+		if r, err := p.Record(); r.State != want || r.Settings["does"] != "" || err != nil {
+			t.Errorf("%s: %+v, %v", p.ID, r, err)
+		}
+	}
+	until(t, "it does not run again", func() bool { runs, _ := on.Runs(); return runs })
+}
+
+// The caller waits no longer, but the daemon goes on starting: the part must still be on.
+func TestAStartThatNobodyWaitsForLeavesThePartOn(t *testing.T) {
+	t.Parallel()
+	d := daemonIn(t, t.TempDir())
+	p := part(d, "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Start(ctx, p.record(), false); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if r, err := p.Record(); r.State != On || err != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	until(t, "it does not run", func() bool { runs, _ := p.Runs(); return runs })
+}
+
 func TestAfterAKillEveryPartComesBackButThoseThatWereStopped(t *testing.T) {
 	t.Parallel()
 	d := daemonIn(t, t.TempDir())
