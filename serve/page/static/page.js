@@ -1357,7 +1357,7 @@
   }
   const isOnTimeline = (m) => !m.room && (view.day ? sent(m) >= view.day && sent(m) < view.next : view.mails.some((o) => o.id && o.id === m.answers));
 
-  // momentsOf says when a message was handed, or became dead; 0: it waits. When a model has read it, only its later answers tell.
+  // momentOf says when a message was handed, or became dead; 0: it waits. When a model has read it, only its later answers tell.
   const momentOf = (m) => (m.state === 'queued' || m.state === 'rung' ? 0 : m.after || m.leased || m.since || sent(m));
   const span = (from, to) => age(Date.now() - Math.max(0, to - from));
 
