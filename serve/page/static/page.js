@@ -1352,7 +1352,7 @@
       }
     } catch (e) { if (view === v) note(e.message); }
     v.loads = false;
-    v.mails.sort(order);
+    v.mails = [...new Set(v.mails)].sort(order); // what came meanwhile is there twice
     if (view === v) drawTimeline();
   }
   const isOnTimeline = (m) => !m.room && (view.day ? sent(m) >= view.day && sent(m) < view.next : view.mails.some((o) => o.id && o.id === m.answers));
