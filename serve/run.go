@@ -56,7 +56,6 @@ func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := s.publish(ctx); err != nil {
 		return errors.Join(err, s.closeListeners())
 	}
-	s.waits = true
 	return nil
 }
 
@@ -67,24 +66,12 @@ func (s *Server) closeListeners() (err error) {
 	return err
 }
 
-// Close ends a server after Listen. It is for a caller that will not call Run.
-func (s *Server) Close() error {
-	if !s.waits {
-		return nil
-	}
-	s.waits = false
-	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
-	defer cancel()
-	return errors.Join(s.withdraw(ctx), s.closeListeners())
-}
-
 // URL returns the URL of the tools. It is known after Listen.
 func (s *Server) URL() string { return url(s.port) }
 
 // Run answers requests until ctx ends, and then waits at most Limits.Grace for the answers under
 // way. Call Listen before Run.
 func (s *Server) Run(ctx context.Context) error {
-	s.waits = false
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle, MaxHeaderBytes: maxHeader,
 		ConnContext: withConn, ConnState: s.countConn, DisableGeneralOptionsHandler: true,

@@ -110,7 +110,6 @@ type Server struct {
 
 	listeners []net.Listener
 	port      int
-	waits     bool            // true between Listen and Run
 	hosts     map[string]bool // allowed Host headers
 	origins   map[string]bool // allowed Origin headers
 	busy      daemon.Underway // counts requests whose handler runs

@@ -123,7 +123,7 @@ func CheckAlias(s string) error {
 	}
 	switch Fold(s) {
 	case "all": // a message to it would look like a message to all sessions
-		return fmt.Errorf("alias %q is reserved: c2c send-all writes to everybody", s)
+		return fmt.Errorf("alias %q is reserved: c2c send all writes to everybody", s)
 	case "c2c", SystemAlias, "broker": // senders of c2c's own messages
 		return fmt.Errorf("alias %q is reserved for c2c itself", s)
 	}

@@ -57,7 +57,7 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 		{[]string{"register", "--", "-x"}, exitUsage, "must start with"},
 		{[]string{"register", "--x"}, exitUsage, "no option --x"},
 		{[]string{"register", "all"}, exitUsage, "reserved"},
-		{[]string{"send", "all", "x"}, exitNoAlias, "c2c send-all"},
+		{[]string{"send", "all", "x", "--id", "y"}, exitUsage, "one session"},
 		{[]string{"history", "--limit", "-1"}, exitUsage, "0 for all"},
 		{[]string{"dead-letter", "--limit", "-1"}, exitUsage, "0 for all"},
 		{[]string{"poll-inbox", "--check"}, exitNothing, ""},

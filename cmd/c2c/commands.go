@@ -33,7 +33,6 @@ func commands() []command {
 		{"send", patient, send},
 		{"reply", patient, reply},
 		{"ask", patient, ask},
-		{"send-all", patient, sendAll},
 		{"poll-inbox", patient, pollInbox},
 		{"history", patient, history},
 		{"status", 0, status},

@@ -27,7 +27,7 @@ func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 	for line, want := range map[string]string{
 		"pee":                        "peek-inbox",
 		"help exi":                   "exit-codes",
-		"help se":                    "send send-all search serve senders",
+		"help se":                    "send search serve senders send-all",
 		"send ":                      "amber birch",
 		"send --from b":              "birch",
 		"send --urgent a":            "amber",

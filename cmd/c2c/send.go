@@ -16,7 +16,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// draft is the message that the options of send, reply, ask or send-all describe.
+// draft is the message that the options of send, reply or ask describe.
 type draft struct {
 	file    string
 	tags    map[string]*bool
@@ -99,6 +99,9 @@ func send(c *call, f *cli.Flags) action {
 		if alias, name, is := rooms.Address(c.words[0]); is {
 			return r.send(ctx, c, d, alias, name)
 		}
+		if c.words[0] == "all" {
+			return d.sendAll(ctx, c)
+		}
 		d.message.To = c.words[0]
 		return d.send(ctx, c, c.words[1:], func(ctx context.Context, from sessions.Session) error {
 			r, err := c.b.Send(ctx, from, d.message)
@@ -120,12 +123,12 @@ func (c *call) meantToSend(ctx context.Context) string {
 	to := c.words[0]
 	several := strings.ContainsAny(strings.Trim(to, " ,;"), " ,;")
 	switch {
-	case strings.Contains(" all * everyone everybody ", " "+strings.ToLower(strings.TrimPrefix(to, "@"))+" "):
-		return "c2c send-all writes to everybody"
+	case strings.Contains(" * everyone everybody ", " "+strings.ToLower(strings.TrimPrefix(to, "@"))+" "):
+		return "c2c send all writes to everybody"
 	case len(c.words) == 2 && c.aliasOf(ctx, c.words[1]) != "":
 		return fmt.Sprintf("the alias stands first: c2c send %s %q", c.words[1], to)
 	case several:
-		return "c2c send writes to one session: run it once for each; c2c send-all writes to everybody"
+		return "c2c send writes to one session: run it once for each; c2c send all writes to everybody"
 	}
 	return ""
 }
@@ -150,23 +153,24 @@ func (c *call) warnOfTwo(ctx context.Context, words []string) {
 	}
 }
 
-func sendAll(c *call, f *cli.Flags) action {
-	d := newDraft(f)
-	return func(ctx context.Context) error {
-		return d.send(ctx, c, c.words, func(ctx context.Context, from sessions.Session) error {
-			sent, skipped, err := c.b.SendAll(ctx, from, d.message)
-			if err != nil && len(sent) == 0 {
-				return err
-			}
-			told := c.show(map[string]any{"sent": append([]broker.Receipt{}, sent...), "skipped": append([]broker.Skipped{}, skipped...)}, func() {
-				for _, r := range sent {
-					c.printReceipt(r)
-				}
-				for _, s := range skipped {
-					fmt.Fprintf(c.stderr, "c2c: not sent to %s: %s\n", mail.Visible(s.Alias, ""), s.Reason)
-				}
-			})
-			return errors.Join(err, told)
-		})
+// sendAll sends the message to every other session.
+func (d *draft) sendAll(ctx context.Context, c *call) error {
+	if d.message.ID != "" || d.message.InReplyTo != "" || d.message.AnswerBy != 0 {
+		return fmt.Errorf("%w: --id, --reply-to and --answer-by are for a message to one session", errUsage)
 	}
+	return d.send(ctx, c, c.words[1:], func(ctx context.Context, from sessions.Session) error {
+		sent, skipped, err := c.b.SendAll(ctx, from, d.message)
+		if err != nil && len(sent) == 0 {
+			return err
+		}
+		told := c.show(map[string]any{"sent": append([]broker.Receipt{}, sent...), "skipped": append([]broker.Skipped{}, skipped...)}, func() {
+			for _, r := range sent {
+				c.printReceipt(r)
+			}
+			for _, s := range skipped {
+				fmt.Fprintf(c.stderr, "c2c: not sent to %s: %s\n", mail.Visible(s.Alias, ""), s.Reason)
+			}
+		})
+		return errors.Join(err, told)
+	})
 }

@@ -98,7 +98,7 @@ func FailureOf(verb string, err error) Failure {
 		f.Hint = "HOME, or C2C_MCP_BROKER_ROOT, must name a folder in which this user may write"
 	case errors.Is(err, sessions.ErrNoCaller):
 		f.Message, f.Hint = "for whom? add --session-id NAME", "c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name, nor does a person's terminal outside of containers and sandboxes"
-		if slices.Contains([]string{"send", "send-all", "reply", "ask", "inject"}, verb) {
+		if slices.Contains([]string{"send", "reply", "ask", "inject"}, verb) {
 			f.Message = "who sends? add --from NAME"
 		}
 		if no := new(sessions.NoPersonError); errors.As(err, &no) {
@@ -138,7 +138,7 @@ func (f Failure) InShellOf(verb string, err error) Failure {
 }
 
 // toolOf has a line for each tool that does what verbs of other names do.
-const toolOf = `send send-all reply
+const toolOf = `send reply
 poll_inbox poll-inbox peek-inbox
 look history thread status claims
 room rooms

@@ -5,8 +5,8 @@ package cli
 
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
-		Long: "When it ends, the message is on disk. '#NAME' is a room. In double quotes a\n" +
-			"shell runs what stands in backticks: -F - <<'EOF' takes any text up to EOF.\n",
+		Long: "The message is on disk then. '#NAME' is a room, all is all sessions. In double\n" +
+			"quotes a shell runs what stands in backticks: -F - <<'EOF' takes any text.\n",
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "your own id; sending it again does no harm"},
@@ -34,11 +34,6 @@ var writing = []Verb{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, inProject, asJSON,
 		},
 		Examples: []string{"c2c ask amber 'Is the build green?' --wait 5m"}},
-	{Name: "send-all", Args: "[text | -]", Short: "send a message to every other session",
-		Options: []Option{
-			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
-		},
-		Examples: []string{"c2c send-all 'main is frozen'"}},
 }
 
 // The options of send, and of similar verbs, that describe a message.

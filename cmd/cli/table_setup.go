@@ -85,10 +85,9 @@ the next session runs. Mail between sessions of this machine needs no daemon.
 		Options:  []Option{{Name: "unit", Short: "print a unit for systemd --user, and do nothing"}, asJSON},
 		Examples: []string{"c2c daemon status"}},
 	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: tmux, a daemon",
-		Long: `Wakes sessions that have no MCP server of their own to do it: those that a
-daemon of their client serves, and clients in tmux that you attach.
-A session's own MCP server has priority. While a session works it needs none of
-this, which is a part of the daemon (c2c daemon).
+		Long: `A part of the daemon (c2c daemon) that wakes sessions whose own MCP server does
+not: those that a daemon of their client serves, and clients in tmux that you
+attach.
 
   start, stop            switch it on, or off, for this root
   restart                start it again, and the daemon with it

@@ -122,6 +122,7 @@ func Find(name string) (Verb, bool) {
 // otherWords are words that people type for a verb with an option. Some of them are verbs of the
 // OCaml c2c, the others are shorter.
 var otherWords = [...]struct{ word, verb, with string }{
+	{"send-all", "send", "all"},
 	{"peek-inbox", "poll-inbox", "--peek"},
 	{"outbox", "history", "--sent"},
 	{"thread", "status", "--thread"},

@@ -107,6 +107,11 @@ func (p *place) read(below ...string) (files, error) {
 				found[name+"/"] = file{mode: info.Mode().Perm()}
 				return nil
 			}
+			if d.Type() == fs.ModeSymlink {
+				text, err := os.Readlink(path)
+				found[name] = file{d.Type(), text}
+				return err
+			}
 			data, err := os.ReadFile(path)
 			found[name] = file{info.Mode().Perm(), string(data)}
 			return err
@@ -131,6 +136,8 @@ func (p *place) restore(tree files) error {
 		err := os.MkdirAll(filepath.Dir(path), 0o700)
 		if err == nil && strings.HasSuffix(name, "/") {
 			err = os.MkdirAll(path, 0o700)
+		} else if err == nil && f.mode == fs.ModeSymlink {
+			err = os.Symlink(f.data, path)
 		} else if err == nil {
 			err = os.WriteFile(path, []byte(f.data), f.mode)
 		}
@@ -139,6 +146,9 @@ func (p *place) restore(tree files) error {
 		}
 	}
 	for name, f := range tree {
+		if f.mode == fs.ModeSymlink {
+			continue
+		}
 		if err := os.Chmod(p.path(name), f.mode); err != nil {
 			return err
 		}
