@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"c2c/broker"
+	"c2c/inbox/mail"
 	"c2c/mcp/tools"
+	"c2c/rooms"
 )
 
 // listed are the names that tools/list shows to a client.
@@ -102,6 +106,30 @@ func TestARoomByTools(t *testing.T) {
 	if got := amber.want("send_room_invite", `{"room_id":"review","invitee_alias":"birch"}`); !strings.Contains(got, `"invitee_alias":"birch","member":true`) {
 		t.Error(got)
 	}
+}
+
+// Another machine decides who is in its room: until then who asks sees no post of the copy here.
+func TestWhoAsksToJoinReadsNothingYet(t *testing.T) {
+	t.Parallel()
+	amber, birch := pair(t)
+	amber.want("join_room", `{"room_id":"den@devbox"}`)
+	b, err := broker.Open(broker.Config{Root: amber.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	den, err := rooms.StoreOf(b.Registry).Open("den@devbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer den.Close()
+	if err := den.AddCopies(t.Context(), []rooms.Post{{ID: mail.NewID(time.Now()), From: "cedar", Content: "only for members", TS: mail.Seconds(time.Now())}}, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := birch.want("room", `{"name":"den@devbox","do":"join","history":20}`); got != `{"room_id":"den@devbox","member_count":0,"asked":true}` {
+		t.Error(got)
+	}
+	birch.refused("look", `{"at":"posts","of":"den@devbox"}`, "not in the room")
 }
 
 func TestAServerJoinsItsRoomsByItself(t *testing.T) {

@@ -30,7 +30,7 @@ type testClient struct {
 func (c testClient) config() tools.Config {
 	return tools.Config{LockWait: time.Hour, Getenv: func(name string) string { return c.env[name] },
 		Open: func(log inbox.Log) (*broker.Broker, error) {
-			return broker.Open(broker.Config{Root: c.root, Log: log})
+			return broker.Open(broker.Config{Root: c.root, Log: log, Hosts: func() ([]string, error) { return []string{"devbox"}, nil }})
 		}}
 }
 

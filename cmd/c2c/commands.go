@@ -74,14 +74,22 @@ func (c *call) open(existing bool) (*broker.Broker, error) {
 	if c.project == "" {
 		return c.app.open(existing)
 	}
-	if callers.IsAgent(c.getenv) {
-		return nil, cli.WithHint(errors.New("only a person acts in another project, and this is the shell of an agent"), "ask your user to run this command in a terminal of their own")
+	if err := c.refuseAgent("acts in another project"); err != nil {
+		return nil, err
 	}
 	p, err := cli.FindProject(c.getenv, c.cwd, c.project)
 	if err != nil {
 		return nil, err
 	}
 	return broker.Open(broker.ConfigOf(c.getenv, p.Root, c.log()))
+}
+
+// refuseAgent returns an error in the shell of an agent: it has its own project, and no other.
+func (c *call) refuseAgent(does string) error {
+	if !callers.IsAgent(c.getenv) {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("only a person %s, and this is the shell of an agent", does), "ask your user to run this command in a terminal of their own")
 }
 
 func (a *app) log() inbox.Log { return sessions.WarningLogger(cli.Warnings(a.stderr)) }

@@ -12,6 +12,9 @@ import (
 
 // listEverywhere lists the sessions of all projects of this user.
 func (c *call) listEverywhere(ctx context.Context, all bool) error {
+	if err := c.refuseAgent("sees all projects"); err != nil {
+		return err
+	}
 	groups, err := cli.Everywhere(ctx, c.getenv, c.cwd, c.log())
 	return errors.Join(err, c.show(groups, func() { c.printEverywhere(groups, all) }))
 }

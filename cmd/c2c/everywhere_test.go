@@ -1,7 +1,6 @@
 package main
 
 import (
-	"c2c/cmd/cli"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"c2c/cmd/cli"
 )
 
 // A person with several projects sees all of them from any folder, writes into each, and gets the
@@ -74,6 +75,7 @@ func TestAPersonHasAllProjectsFromAnyFolder(t *testing.T) {
 		"c2c list --project .":                                     "birch  unknown",
 		"c2c list --everywhere --project shop":                     "--everywhere stands alone",
 		"C2C_MCP_SESSION_ID=birch c2c send amber hi --project api": "only a person acts in another project",
+		"C2C_MCP_SESSION_ID=birch c2c list --everywhere":           "only a person sees all projects",
 	} {
 		if out := shows("api", command); !strings.Contains(out, want) {
 			t.Errorf("%s: %q", command, out)

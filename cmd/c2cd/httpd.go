@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
 	"c2c/inbox"
 	"c2c/internal/atomicfile"
@@ -42,16 +43,8 @@ func (h *httpHost) projects() (all []page.Project) {
 	return all
 }
 
-// list opens a root itself and closes it again, so that looking keeps no root open.
 func (h *httpHost) list(ctx context.Context, root string) ([]sessions.Listed, error) {
-	b, err := h.openFor(root, h.Log)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	rows, err := b.List(ctx)
-	remote, rerr := b.RemoteSessions()
-	return append(rows, remote...), errors.Join(err, rerr)
+	return cli.SessionsOf(ctx, h.Getenv, root, h.Log)
 }
 
 // Run serves until ctx ends. It calls ready when it listens. Only one process may serve.

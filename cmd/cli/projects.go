@@ -130,7 +130,7 @@ func Everywhere(ctx context.Context, getenv func(string) string, cwd string, log
 	all := []ProjectRows{}
 	var broken []error
 	for _, p := range projects {
-		rows, err := sessionsOf(ctx, getenv, p.Root, log)
+		rows, err := SessionsOf(ctx, getenv, p.Root, log)
 		if err != nil {
 			broken = append(broken, fmt.Errorf("list the sessions of %s: %w", p.Name, err))
 		}
@@ -142,7 +142,12 @@ func Everywhere(ctx context.Context, getenv func(string) string, cwd string, log
 	return all, errors.Join(broken...)
 }
 
-func sessionsOf(ctx context.Context, getenv func(string) string, root string, log inbox.Log) ([]sessions.Listed, error) {
+// SessionsOf lists the sessions of a root, and of the machines that are linked with it now: first
+// those that need their person. It keeps no root open, and makes none.
+func SessionsOf(ctx context.Context, getenv func(string) string, root string, log inbox.Log) ([]sessions.Listed, error) {
+	if _, err := os.Stat(root); err != nil {
+		return nil, err
+	}
 	b, err := broker.Open(broker.ConfigOf(getenv, root, log))
 	if err != nil {
 		return nil, err

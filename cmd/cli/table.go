@@ -139,10 +139,10 @@ was handed mail, which its model may not have read yet.
 		Options: []Option{
 			{Name: "all", Short: "ended sessions and session ids, too"},
 			{Name: "all-hosts", Short: "the sessions on paired machines, too"},
-			{Name: "everywhere", Short: "of all your projects, and of machines that are linked now"},
+			{Name: "everywhere", Short: "of all your projects and the linked machines; for a person only"},
 			inProject, asJSON,
 		},
-		Examples: []string{"c2c list", "c2c list --everywhere"}},
+		Examples: []string{"c2c list"}},
 	{Name: "whoami", Short: "tell which session this is",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c whoami"}},
 	{Name: "register", Args: "[alias]", Short: "give this session an alias",

@@ -55,7 +55,7 @@ func (a *app) selection() string {
 	if !a.onList || s == nil {
 		if m := a.pane().message(); m != nil && !a.onList {
 			if w := m.waits; w != nil {
-				return word(strings.Trim(m.Content+" · "+w.why, " ·"))
+				return word(strings.Trim(m.Content+" · "+w.Oldest.Why, " ·"))
 			}
 			return word(fmt.Sprintf("%s: %s", mail.ShortID(m.ID), m.became()))
 		}

@@ -45,18 +45,19 @@ func TestTheListGrowsWithTheScreen(t *testing.T) {
 // What the keys 2 and 3 show can be read, answered and asked about like mail.
 func TestWhoWaitsForWhomIsSeen(t *testing.T) {
 	t.Parallel()
-	a, screen := full(t, 9, 120, 24)
+	a, screen := full(t, 9, 140, 24)
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
 	a.view = waiting
 	a.setWaits([]broker.Obligation{
 		{ID: "m-3", Kind: "task", From: "dana", To: "amber-0", SentAt: ago(time.Minute), Due: time.Now().Add(4*time.Hour + time.Minute), Words: "build it"},
 		{ID: "m-1", Kind: "question", From: "birch-1", To: "cedar-2", SentAt: ago(3 * time.Hour), Due: ago(2 * time.Hour), Words: "is it green?", Why: "cedar-2 is busy"},
+		{ID: "m-4", Kind: "task", From: "Birch-1", To: "cedar-2", SentAt: ago(time.Hour), Due: time.Now().Add(time.Hour)},
 		{ID: "m-2", Kind: "review", From: "cedar-2", To: "birch-1", SentAt: ago(2 * time.Hour), Due: time.Now().Add(time.Hour)},
 	})
 	a.onList = false
 	a.draw()
 	text := rows(screen)
-	for i, want := range []string{"who waits for whom", "↻     3 h | birch-1 → cedar-2 | question | late 2 h | is it green? | cedar-2 is busy", "↻     2 h | cedar-2 → birch-1 | review", "1 min | dana → amber-0 | task | due in 4 h | build it"} {
+	for i, want := range []string{"who waits for whom", "↻     3 h | birch-1 → cedar-2 | question | late 2 h | and 1 more | is it green? | cedar-2 is busy", "↻     2 h | cedar-2 → birch-1 | review", "1 min | dana → amber-0 | task | due in 4 h | build it"} {
 		for part := range strings.SplitSeq(strings.ReplaceAll(want, " - ", " "), " | ") {
 			if squeezed := strings.Join(strings.Fields(text[i+1]), " "); !strings.Contains(squeezed, strings.Join(strings.Fields(part), " ")) {
 				t.Errorf("line %d is %q, want %q", i, squeezed, part)

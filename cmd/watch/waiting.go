@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,12 +25,8 @@ const (
 // views has the names of the views; the key of the first one is 1.
 var views = []string{"mail", "waiting", "timeline"}
 
-// wait is what the view waiting shows of an answer that a session owes, besides its message.
-type wait struct {
-	due    time.Time
-	circle bool // the one that is waited for waits, perhaps through others, for the one that waits
-	why    string
-}
+// maxWaits bounds the lines of the view waiting.
+const maxWaits = 1000
 
 // readWaits reads who waits for whom, for the view waiting.
 func (a *app) readWaits() {
@@ -54,14 +49,14 @@ func (a *app) readWaits() {
 	})
 }
 
-// setWaits makes the view: the answers that are due, the oldest first. It keeps the selection.
-func (a *app) setWaits(owed []broker.Obligation) {
-	slices.SortStableFunc(owed, func(x, y broker.Obligation) int { return x.SentAt.Compare(y.SentAt) })
+// setWaits makes the view: who waits for whom, the longest wait first. It keeps the selection.
+func (a *app) setWaits(open []broker.Obligation) {
 	was := a.waits.message()
 	a.waits = pane{title: "who waits for whom", top: a.waits.top}
-	for i, o := range owed {
-		m := &mailView{Message: mail.Message{ID: o.ID, From: o.From, To: o.To, TS: mail.Seconds(o.SentAt), Content: o.Words, Kind: o.Kind},
-			fate: &live.Mail{SessionID: o.SessionID}, waits: &wait{o.Due, isCircle(owed, o.From, o.To), o.Why}}
+	all, _ := broker.WhoWaits(open, maxWaits)
+	for i, w := range all {
+		o := w.Oldest
+		m := &mailView{Message: mail.Message{ID: o.ID, From: o.From, To: o.To, TS: mail.Seconds(o.SentAt), Content: o.Words, Kind: o.Kind}, fate: &live.Mail{SessionID: o.SessionID}, waits: &w}
 		a.waits.mails = append(a.waits.mails, m)
 		if i == 0 || was != nil && m.ID == was.ID {
 			a.waits.selected = m
@@ -69,39 +64,24 @@ func (a *app) setWaits(owed []broker.Obligation) {
 	}
 }
 
-// isCircle reports whether to waits, perhaps through others, for from.
-func isCircle(owed []broker.Obligation, from, to string) bool {
-	reached, next := map[string]bool{}, []string{to}
-	for len(next) > 0 {
-		at := next[0]
-		next = next[1:]
-		if at == from {
-			return true
-		}
-		for _, o := range owed {
-			if o.From == at && !reached[o.To] {
-				reached[o.To] = true
-				next = append(next, o.To)
-			}
-		}
-	}
-	return false
-}
-
 // waitParts returns the parts of a line of the view waiting.
 func (c *canvas) waitParts(m *mailView, names int) []part {
-	sign, due, style := "  ", "due in "+format.Age(time.Until(m.waits.due)), dim
-	if m.waits.circle {
+	o := m.waits.Oldest
+	sign, due, style := "  ", "due in "+format.Age(time.Until(o.Due)), dim
+	if m.waits.Circle {
 		sign = "↻ "
 	}
-	if late := time.Since(m.waits.due); late > 0 {
+	if late := time.Since(o.Due); late > 0 {
 		due, style = "late "+format.Age(late), signs[sessions.Waiting].style
 	}
 	parts := []part{{sign, signs[sessions.Waiting].style}, {fmt.Sprintf("%7s  ", since(m.Time())), dim}, {padded(m.From, names), c.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names), c.colourOf(m.To)},
 		{fmt.Sprintf(" %-8s ", word(m.Kind)), bold}, {due + "  ", style}}
+	if more := m.waits.Count - 1; more > 0 {
+		parts = append(parts, part{fmt.Sprintf("and %d more  ", more), dim})
+	}
 	parts = append(parts, part{word(m.FirstWords(60)), plain})
-	if m.waits.why != "" {
-		parts = append(parts, part{"  " + word(m.waits.why), dim})
+	if o.Why != "" {
+		parts = append(parts, part{"  " + word(o.Why), dim})
 	}
 	return parts
 }

@@ -94,7 +94,7 @@ type worker struct {
 type mailView struct {
 	mail.Message
 	fate  *live.Mail
-	waits *wait // in the view waiting: what it stands for
+	waits *broker.Waiting // in the view waiting: what it stands for
 
 	wrapped  []textLine // the lines of the body, from the last wrapping
 	wrapping wrapping

@@ -51,7 +51,7 @@ func Catalog() []Tool {
 		number("since", "").quiet(), boolean("mine", "").quiet(),
 	))
 	room := entry("room", changeRoom,
-		"Join a room (made if missing), leave it, or choose: posts come as a digest (quiet), at once (open), never (muted).",
+		"Join a room (made if missing), leave it, or choose: posts come with your next turn (quiet), also within a turn (open), never (muted).",
 		str("name", "").must().or("room_id").filled(),
 		str("do", "").must().oneOf(append([]string{doJoin, doLeave}, rooms.Levels()...)),
 		integer("history").atLeast(0).atMost(200).or("history_limit"),
@@ -128,6 +128,6 @@ const help = `send: at most 256 KiB, 64 KiB to a room. It also takes: ttl (2h: n
 To answer mail from outside: chat_id instead of in_reply_to answers the newest of that chat; files (absolute paths) tells their size and SHA-256; edits names your earlier answer that this one replaces.
 tag done: your task is done, and who waits for that is told. To say nothing in a room, post "pass": it is not stored.
 status: queued (stored), rung (receiver woken), handed (shown to it), read (it has answered since), dead (undeliverable).
-A receipt says what the receiver does: idle and busy ones read soon, waiting ones when their person has answered a dialog, absent ones when they are back.
+A receipt says what the receiver does: idle and busy ones read soon, waiting ones when their person has answered a dialog, absent and away ones when they are back.
 me also takes unattended: mail wakes you although no terminal shows you. Only when your user asks.
 In a shell: c2c help.`

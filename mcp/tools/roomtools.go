@@ -94,6 +94,7 @@ const (
 type roomSaid struct {
 	Room    string            `json:"room_id"`
 	Count   int               `json:"member_count"`
+	Asked   bool              `json:"asked,omitempty"` // the room is on another machine, which has not agreed yet
 	Level   rooms.Level       `json:"level,omitempty"`
 	Invited string            `json:"invitee_alias,omitempty"`
 	In      bool              `json:"member,omitempty"` // the invited session is in the room now
@@ -138,7 +139,8 @@ func changeRoom(c *toolCall, ctx context.Context) (any, error) {
 		return nil, err
 	}
 	said.Count = len(members)
-	if n := c.req.GetInt("history", 0); n > 0 && do == doJoin {
+	said.Asked = do == doJoin && !slices.ContainsFunc(members, func(m rooms.Member) bool { return m.SID == s.ID })
+	if n := c.req.GetInt("history", 0); n > 0 && do == doJoin && !said.Asked {
 		old, err := r.Last(n, nil)
 		if err != nil {
 			return nil, err

@@ -90,8 +90,8 @@ func (q *request) address(r *http.Request) error {
 	return nil
 }
 
-// admit checks the rate, and the person behind a bridge before it reads what that person has written. All unknown people of a bridge share one
-// bucket, so they never slow down a known person.
+// admit checks the rate, and the person behind a bridge before it reads what that person has
+// written. All unknown people of a bridge share one bucket, so they never slow down a known person.
 func (h *Hooks) admit(q *request) error {
 	names := q.header.Values(senderHeader)
 	if len(names) > 1 {

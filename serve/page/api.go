@@ -32,8 +32,14 @@ type call struct {
 
 func (c *call) b() *broker.Broker { return c.open.Broker }
 
-// me returns the person's session.
-func (c *call) me() (sessions.Session, error) { return personOf(c.r, c.who, c.b()) }
+// me returns the person's session. In a project in which they have none they can only look.
+func (c *call) me() (sessions.Session, error) {
+	s, err := personOf(c.r, c.who, c.b())
+	if errors.Is(err, sessions.ErrNoSession) {
+		err = fmt.Errorf("you have no mailbox in this project; c2c open, typed in a terminal there, makes one: %w", sessions.ErrNoSession)
+	}
+	return s, err
+}
 
 // refusal is an error that the person can correct, with its HTTP status.
 type refusal struct {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -163,7 +164,8 @@ func TestALoginIsForAllProjectsOfItsPerson(t *testing.T) {
 	if len(all) != 2 || all[0].Name != "app" || all[1].Name != `shop\u001b[2J` {
 		t.Fatalf("%+v", all)
 	}
-	if _, err := other.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "c", Alias: "coral"}); err != nil {
+	coral, err := other.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "c", Alias: "coral"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	l.send(l.amber, "dana", "for you")
@@ -178,8 +180,18 @@ func TestALoginIsForAllProjectsOfItsPerson(t *testing.T) {
 	if got := until(browser.live(), "now", always[now]); got.Project != all[1].ID || got.Dir != `/home/dana/shop\u001b[2J` || got.Me != "" {
 		t.Errorf("%+v", got)
 	}
-	if status, body := browser.do("POST", "/api/send", map[string]string{"id": someID + "1", "to": "amber", "text": "hello"}); status != http.StatusForbidden {
+	if status, body := browser.do("POST", "/api/send", map[string]string{"id": someID + "1", "to": "amber", "text": "hello"}); status != http.StatusForbidden || !strings.Contains(string(body), "c2c open") {
 		t.Errorf("a person without a mailbox there writes: %d %s", status, body)
+	}
+	dune, err := other.Attach(t.Context(), callers.Caller{Client: "codex", ClientID: "d", Alias: "dune"})
+	if err == nil {
+		_, err = other.Send(t.Context(), coral, mail.Message{To: dune.Alias, Content: "is it so?", Kind: "question"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := get[owedList](browser, "GET", "/api/owed", nil); len(got.Mine) != 0 || len(got.Waits) != 1 || got.Waits[0].From != "coral" {
+		t.Errorf("who waits in a project in which the person has no mailbox: %+v", got)
 	}
 	for _, bad := range []string{"000000000000", other.Root(), "../" + all[1].ID} {
 		browser.header.Set(projectHeader, bad)

@@ -47,8 +47,8 @@ type Roots interface {
 type Config struct {
 	Files    *atomicfile.Dir
 	Projects func() []Project // the projects of this user; nil: only that of the link
-	// List returns the sessions of a root, and of the machines that are linked with it now. It keeps
-	// no root open.
+	// List returns the sessions of a root, and of the machines that are linked with it now: first
+	// those that need their person. It keeps no root open.
 	List func(ctx context.Context, root string) ([]sessions.Listed, error)
 	Now  func() time.Time // nil: time.Now
 	Log  *slog.Logger     // nil discards

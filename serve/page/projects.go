@@ -111,13 +111,4 @@ func (p *Page) addSessions(ctx context.Context, v *projectView, root string) {
 			v.Needs++
 		}
 	}
-	slices.SortStableFunc(v.Sessions, func(a, b session) int {
-		switch {
-		case needs(a) == needs(b):
-			return 0
-		case needs(a):
-			return -1
-		}
-		return 1
-	})
 }

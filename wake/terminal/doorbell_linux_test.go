@@ -273,6 +273,10 @@ func TestAPaneIsBroughtToTheFront(t *testing.T) {
 	}
 	l.tmux("split-window", "-t", pane.ID)
 	l.tmux("new-window")
+	if err := Show(t.Context(), pane); err == nil || !strings.Contains(err.Error(), "tmux -S "+pane.Socket+" attach") {
+		t.Errorf("no terminal shows tmux: %v", err)
+	}
+	l.attach()
 	if err := Show(t.Context(), pane); err != nil {
 		t.Fatal(err)
 	}

@@ -129,8 +129,8 @@ func (t *tmux) Enter(ctx context.Context) error {
 	return err
 }
 
-// Show brings a pane of tmux to the front: in its session, and, where a person is at tmux, on that
-// person's terminal.
+// Show brings a pane of tmux to the front: in its session, and on the terminal of the person who is
+// at tmux. If nobody is, it returns an error that says how to get there.
 func Show(ctx context.Context, p Pane) error {
 	if err := errors.Join(p.valid(), socket.OurSocket(p.Socket)); err != nil {
 		return err
@@ -140,8 +140,11 @@ func Show(ctx context.Context, p Pane) error {
 		return err
 	}
 	t := newTmux(path, p, 0)
-	if _, err = t.cmd.run(ctx, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID); err == nil {
-		t.cmd.run(ctx, "switch-client", "-t", p.ID) // without a terminal at this server there is nothing to switch
+	if _, err = t.cmd.run(ctx, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID); err != nil {
+		return err
 	}
-	return err
+	if _, err = t.cmd.run(ctx, "switch-client", "-t", p.ID); err != nil {
+		return fmt.Errorf("no terminal shows its tmux: tmux -S %s attach -t %s (%w)", p.Socket, p.ID, err)
+	}
+	return nil
 }

@@ -1352,12 +1352,12 @@
       }
     } catch (e) { if (view === v) note(e.message); }
     v.loads = false;
-    v.mails.sort(order);
+    v.mails = [...new Set(v.mails)].sort(order); // what came meanwhile is there twice
     if (view === v) drawTimeline();
   }
   const isOnTimeline = (m) => !m.room && (view.day ? sent(m) >= view.day && sent(m) < view.next : view.mails.some((o) => o.id && o.id === m.answers));
 
-  // momentsOf says when a message was handed, or became dead; 0: it waits. When a model has read it, only its later answers tell.
+  // momentOf says when a message was handed, or became dead; 0: it waits. When a model has read it, only its later answers tell.
   const momentOf = (m) => (m.state === 'queued' || m.state === 'rung' ? 0 : m.after || m.leased || m.since || sent(m));
   const span = (from, to) => age(Date.now() - Math.max(0, to - from));
 
