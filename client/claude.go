@@ -96,7 +96,7 @@ func claudeGuide() Guide {
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux)",
 		Receipt: "its `UserPromptSubmit` hook sees the message in the prompt",
 		Answer:  "its hooks after a tool call and at the end of a turn",
-		Claimed: "warned before the edit, with the reason of the holder; refused where the project asks for it",
+		Claimed: "warned with the result of the edit, with the reason of the holder; refused before the edit where the project asks for it",
 		Sees:    "It shows 120 characters of a message. In this recording the dialog is declined. Mail at the end of a turn is shown whole, below `Stop hook says:`.",
 		SetUp: "An MCP server in `~/.claude.json`, for all projects; a hook script, which starts no program while the mailbox is empty, and its " +
 			"entries in `~/.claude/settings.json`; a mod in `~/.claude/skills/c2c`, from 2.1.305 on, with a skill that tells the model when to write, ask and answer. The rule `mcp__c2c` in `permissions.allow` lets the model " +

@@ -120,7 +120,7 @@ func codexGuide() Guide {
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux)",
 		Receipt: "the line is among the thread's items",
 		Answer:  "the same hooks, once they are trusted",
-		Claimed: "warned before a patch or a command with a patch, without the words of the holder; refused where the project asks for it. Only once its person has trusted the hook",
+		Claimed: "warned with the result of a patch or of a command with a patch, without the words of the holder; refused before it where the project asks for it. Only once its person has trusted the hook",
 		Sees:    "In this recording the dialog is answered. If the model calls a tool of c2c in the turn, the message is in the result of that tool.",
 		SetUp: "An MCP server in `~/.codex/config.toml`, hooks in `~/.codex/hooks.json` and a skill in `~/.codex/skills/c2c`, for all projects. At its next start Codex " +
 			"says \"Hooks need review\": choose \"Trust all and continue\". Codex does not ask before its model calls a tool of c2c, unless you install with `--ask`.",

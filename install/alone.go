@@ -25,8 +25,14 @@ type Alone struct {
 // started is the folder in Options.StateDir with the files of SetUpAlone.
 const started = "started"
 
-// RemoveAlone removes all files of SetUpAlone. A session that runs with them goes on without c2c's
-// hooks.
+// HasAlone reports whether there are files of SetUpAlone.
+func HasAlone(o Options) bool {
+	_, err := os.Lstat(filepath.Join(o.StateDir, started))
+	return err == nil
+}
+
+// RemoveAlone removes all files of SetUpAlone. A session that runs with them would go on without
+// c2c's hooks.
 func RemoveAlone(o Options) error {
 	if err := os.RemoveAll(filepath.Join(o.StateDir, started)); err != nil {
 		return err

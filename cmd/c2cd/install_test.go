@@ -471,9 +471,23 @@ func TestUninstallNamesTheClientsThatStillWriteThere(t *testing.T) {
 	wantText(t, "none runs", runIn(t, home, "uninstall"), stays+"\n")
 	writeFakeServer(t, home)
 	server := startFakeServer(t, home)
-	first := fmt.Sprintf(stays+"; first end %s (process %d), where c2c still runs\n", "c2cd.test", os.Getpid())
-	wantText(t, "one runs", runIn(t, home, "uninstall"), first)
+	first := fmt.Sprintf(stays+"; first end %s (process %d), where c2c still runs", "c2cd.test", os.Getpid())
+	wantText(t, "one runs", runIn(t, home, "uninstall"), first+"\n")
+	hooks := filepath.Join(home, ".local/state/c2c/install/started/claude/hooks.sh") // of a session of c2c start
+	if err := os.MkdirAll(filepath.Dir(hooks), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hooks, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, "one runs with files of its own", runIn(t, home, "uninstall"), first+"; then run c2c uninstall again\n")
+	if _, err := os.Stat(hooks); err != nil {
+		t.Errorf("a session has lost its files: %v", err)
+	}
 	server.Process.Kill()
 	server.Wait()
 	wantText(t, "it has ended", runIn(t, home, "uninstall"), stays+"\n")
+	if _, err := os.Stat(hooks); err == nil {
+		t.Error("the files of a session that has ended are still there")
+	}
 }

@@ -39,7 +39,7 @@ func (a *call) serve(ctx context.Context) error {
 		return err
 	}
 	if len(verbs) != 1 {
-		return fmt.Errorf("%w: one of start, stop, restart, run, status and rotate-token", errUsage)
+		return fmt.Errorf("%w: one of start, stop, restart, run, status, open and rotate-token", errUsage)
 	}
 	verb := verbs[0]
 	at, err := a.httpPort(*port)

@@ -102,8 +102,13 @@ func (s Setup) Uninstall(ctx context.Context, o install.Options, r SetupRequest)
 	}
 	e := &editor{Setup: s, o: o, plan: install.PlanUninstall, undo: true, dry: r.DryRun, verbose: r.Verbose}
 	_, err = e.edit(clients, len(named) > 0)
+	open, again := Served(s.Getenv), ""
 	if len(named) == 0 && !r.DryRun {
-		err = errors.Join(err, install.RemoveAlone(o))
+		if len(open) == 0 {
+			err = errors.Join(err, install.RemoveAlone(o))
+		} else if install.HasAlone(o) { // a session of c2c start may run with these files
+			again = "; then run c2c uninstall again"
+		}
 	}
 	if len(named) == 0 {
 		err = errors.Join(err, s.endDaemon(ctx, r.DryRun))
@@ -114,8 +119,8 @@ func (s Setup) Uninstall(ctx context.Context, o install.Options, r SetupRequest)
 	if state, _ := project.StateDir(s.Getenv); len(named) == 0 && !r.DryRun && err == nil {
 		if _, missing := os.Stat(state); missing == nil {
 			first := ""
-			if open := Served(s.Getenv); len(open) > 0 { // these programs would make a deleted directory again
-				first = "; first end " + strings.Join(open, ", ") + ", where c2c still runs"
+			if len(open) > 0 { // these programs would make a deleted directory again
+				first = "; first end " + strings.Join(open, ", ") + ", where c2c still runs" + again
 			}
 			fmt.Fprintf(s.Stdout, "the mail stays in %s until you delete that directory%s\n", state, first)
 		}

@@ -11,11 +11,20 @@ import (
 	"c2c/sessions"
 )
 
-// step is a state of a message, and since when the message has it. That a message was sent is no
-// step: its own time says when.
+// step is a state of a message, and since when the message has it; zero: nobody knows. That a
+// message was sent is no step: its own time says when.
 type step struct {
 	state string
 	at    time.Time
+}
+
+// stepsTo returns the step to the present state of a message, behind its hand-over if the message
+// was read at an unknown time.
+func stepsTo(m *live.Mail) []step {
+	if m.State == sessions.Read && !m.HandedAt.IsZero() {
+		return []step{{sessions.Handed, m.HandedAt}, {state: sessions.Read}}
+	}
+	return []step{{m.State, m.At}}
 }
 
 // maxSteps bounds the steps of a message: a ring may be repeated again and again.
@@ -32,10 +41,7 @@ func (a *app) step(changed []*live.Mail) {
 		if m.State == last || m.State == live.Posted || len(steps) >= maxSteps {
 			continue
 		}
-		if m.State == sessions.Read && !m.HandedAt.IsZero() {
-			steps = append(steps, step{sessions.Handed, m.HandedAt})
-		}
-		a.steps[m.Key] = append(steps, step{m.State, m.At})
+		a.steps[m.Key] = append(steps, stepsTo(m)...)
 	}
 }
 
@@ -66,15 +72,19 @@ func (a *app) lane(m *mailView, clocks, names int, answeredAt map[string]time.Ti
 	}
 	steps := a.steps[m.fate.Key]
 	if len(steps) == 0 && m.fate.State != sessions.Queued { // the screen has seen only how far it has come in the end
-		steps = []step{{m.fate.State, m.fate.At}}
+		steps = stepsTo(m.fate)
 	}
 	if at, is := answeredAt[m.ID]; is {
 		steps = append(steps[:len(steps):len(steps)], step{answered, at})
 	}
 	since := m.Time()
 	for _, s := range steps {
-		parts = append(parts, part{" ─" + short(s.at.Sub(since)) + "─ ", dim}, part{s.state, stateStyles[s.state]})
-		since = s.at
+		took := " ─ "
+		if !s.at.IsZero() {
+			took = " ─" + short(s.at.Sub(since)) + "─ "
+			since = s.at
+		}
+		parts = append(parts, part{took, dim}, part{s.state, stateStyles[s.state]})
 	}
 	if len(steps) == 0 || steps[len(steps)-1].state == sessions.Rung {
 		parts = append(parts, part{" ─ waits " + short(time.Since(since)), stateStyles[sessions.Queued]})
