@@ -34,15 +34,19 @@ func (d *Dir) MakeNote(name, text string) error { return d.Symlink(text, name) }
 // WriteNote makes a note, or replaces it. Any number of processes may write at once; the last one
 // wins.
 func (d *Dir) WriteNote(name, text string) (err error) {
-	for range 100 {
-		if err = d.Symlink(text, lockedTemp(name)); err == nil {
-			err = d.Rename(lockedTemp(name), name)
-		} else if errors.Is(err, fs.ErrExist) { // another process writes, or one was killed when it did
-			d.Remove(lockedTemp(name))
+	temp := lockedTemp(name)
+	for range 10_000 { // far more than the processes that write one note at a time
+		if err = d.Symlink(text, temp); errors.Is(err, fs.ErrExist) { // another process writes, or one was killed when it did
+			d.Remove(temp)
 			continue
+		} else if err != nil {
+			return err
 		}
-		if !errors.Is(err, fs.ErrNotExist) { // else another process has removed our link just now
-			break
+		if err = d.Rename(temp, name); err == nil {
+			return nil
+		} else if !errors.Is(err, fs.ErrNotExist) { // else another process has removed our link just now
+			d.Remove(temp)
+			return err
 		}
 	}
 	return err
