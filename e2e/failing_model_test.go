@@ -162,6 +162,7 @@ func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 			if is.client == lab.OpenCode { // it starts no turn for what is submitted before its last one is over
 				p.WaitShown("made to fail")
 				p.WaitGone("interrupt")
+				hooksSayIdle(l, "amber")
 			}
 			p.Submit("go on")
 			isRead("mail-400")
