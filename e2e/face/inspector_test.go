@@ -32,7 +32,7 @@ func TestTheInspector(t *testing.T) {
 	d := start(t)
 	d.c2c("register", "amber", "--session-id", "amber")
 	var list struct{ Tools []struct{ Name string } }
-	if out := d.inspected("--method", "tools/list", "--strict"); json.Unmarshal(out, &list) != nil || len(list.Tools) < 10 {
+	if out := d.inspected("--method", "tools/list", "--strict"); json.Unmarshal(out, &list) != nil || len(list.Tools) != 9 {
 		t.Errorf("tools: %s", out)
 	}
 	out := d.inspected("--method", "tools/call", "--tool-name", "send", "--tool-arg", "to_alias=amber", "--tool-arg", "content=hello")

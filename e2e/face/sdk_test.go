@@ -32,7 +32,7 @@ func testSDK(t *testing.T, version, module string) {
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
 		t.Fatalf("%v in %s", err, out.String())
 	}
-	if said.Tools < 10 || said.Prompts != 1 || said.Bell != "notifications/resources/updated c2c://inbox string" ||
+	if said.Tools != 9 || said.Prompts != 1 || said.Bell != "notifications/resources/updated c2c://inbox string" ||
 		said.Inbox != `{"waiting":1,"from":["amber"]}` || said.Polled != "hello" || said.Answer != "forty-two" || !said.Progress {
 		t.Errorf("%+v", said)
 	}

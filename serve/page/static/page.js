@@ -1404,7 +1404,10 @@
     all.forEach((m, i) => {
       const [from, to] = [x(sent(m)), x(end(m))], lower = y.get(m.to) + (i % 3) * 3 - 3, answer = m.id && answers.get(m.id);
       const one = [svg('path', { class: 'way', d: `M${from} ${y.get(m.from)} V${lower}` }), sign('sent', from, y.get(m.from)), sign('waits', (from + to) / 2, lower, to - from)];
-      if (answer && momentOf(m) && sent(answer) > end(m)) one.push(sign('works', (to + x(sent(answer))) / 2, lower, x(sent(answer)) - to));
+      if (answer && momentOf(m)) {
+        const done = Math.max(to, x(sent(answer)));
+        one.push(sign('works', (to + done) / 2, lower, done - to));
+      }
       if (m.state === 'rung') one.push(sign('rung', x(m.since), lower));
       if (momentOf(m)) one.push(sign(['handed', 'read'].includes(m.state) ? m.state : 'dead', to, lower));
       drawn.push(svg('g', { class: m.from === me.alias ? '' : colour(m.from) }, svg('title', {}, m.from + ' to ' + m.to + ', ' + fate(m)), ...one));
