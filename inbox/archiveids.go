@@ -191,8 +191,8 @@ func eachWithID(lines []byte, ids map[string]bool, f func(ArchiveRecord)) {
 	}
 }
 
-// Index makes the missing indexes of an archive. It only logs an error, because a
-// search without an index takes longer, but finds the same messages.
+// Index makes the missing indexes of an archive. It only logs an error, because a search without an
+// index takes longer, but finds the same messages.
 func (s *Archive) Index(ctx context.Context) {
 	a, err := s.open()
 	if err == nil {

@@ -1,11 +1,6 @@
 package inbox
 
-import (
-	"errors"
-	"io/fs"
-
-	"c2c/internal/atomicfile"
-)
+import "c2c/internal/atomicfile"
 
 // CalmEnd is the end of the name of the empty file <sid>.calm. The file exists while nothing that
 // was handed to a session waits for a sign of its client: then a hook need not say that the session
@@ -45,7 +40,7 @@ func (s *Archive) MarkCalm(isOver func(newest ArchiveRecord) bool) error {
 
 // endCalm removes the file <sid>.calm. The caller holds the lock of the archive.
 func (s *Archive) endCalm() {
-	if err := s.root.Remove(CalmName(s.sid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.UnlessAbsent(s.root.Remove(CalmName(s.sid))); err != nil {
 		s.log.Warn("the session's next answer may go unseen", "session", s.sid, "err", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"c2c/broker"
 	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 	"c2c/internal/proc"
 )
 
@@ -54,7 +55,7 @@ func (s *Server) here() (At, error) {
 		at.Start = stat.Start
 	}
 	at.Build = proc.OwnBuildID()
-	at.Namespace, _ = os.Readlink("/proc/self/ns/pid") // "" on a system without namespaces
+	at.Namespace = daemon.Namespace()
 	return at, nil
 }
 

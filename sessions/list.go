@@ -39,6 +39,13 @@ type Listed struct {
 	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be read
 }
 
+// AtDialog reports whether the session stands at a dialog, which its person has to answer.
+func (l Listed) AtDialog() bool { return l.Now.Does == Waiting }
+
+// NeedsPerson reports whether a person has to do something: the session stands at a dialog, or is
+// the person, for whom mail waits.
+func (l Listed) NeedsPerson() bool { return l.AtDialog() || l.State == Person && l.Waiting }
+
 // List returns all sessions, each with its present state and the mail that waits for it.
 func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	there, err := reg.root.NameSet()

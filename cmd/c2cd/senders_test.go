@@ -224,7 +224,7 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 	wantText(t, "senders list", out, "hint: "+RepairSenders)
 }
 
-// A person lets in who is new behind a bridge. An answer goes back to them.
+// A person lets in a writer who is new behind a bridge. An answer goes back to that writer.
 func TestAPersonLetsAWriterOfABridgeIn(t *testing.T) {
 	h := newHost(t)
 	h.run("register", "birch", "--session-id", "s-birch")

@@ -93,11 +93,7 @@ func (a *app) openHTTP(create bool) (*httpDaemon, error) {
 		return nil, err
 	}
 	d := &httpDaemon{partVerbs: a.verbsOf(all, servePart, "")}
-	open := atomicfile.Open
-	if create {
-		open = atomicfile.Create
-	}
-	if d.State, err = open(path); err == nil {
+	if d.State, err = atomicfile.CreateIf(path, create); d.State != nil {
 		d.Files, err = d.State.Sub(serve.FilesDir, create)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

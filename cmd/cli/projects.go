@@ -169,7 +169,7 @@ const (
 
 func rankOf(r sessions.Listed) int {
 	switch {
-	case r.Now.Does == sessions.Waiting, r.State == sessions.Person && r.Waiting:
+	case r.NeedsPerson():
 		return needsPerson
 	case r.State == sessions.Person, r.State == sessions.External:
 		return tellsNothing

@@ -64,14 +64,7 @@ func Open(getenv func(string) string, create bool) (*Relay, error) {
 	if r.Daemon, err = daemon.Open(path, create); err != nil {
 		return r, err
 	}
-	open := atomicfile.Open
-	if create {
-		open = atomicfile.Create
-	}
-	r.Dir, err = open(filepath.Join(path, relay.HostsDir))
-	if errors.Is(err, fs.ErrNotExist) && !create {
-		err = nil
-	}
+	r.Dir, err = atomicfile.CreateIf(filepath.Join(path, relay.HostsDir), create)
 	return r, err
 }
 

@@ -76,7 +76,7 @@ func (l *roster) order(own []live.Session) {
 
 func rank(s live.Session) int {
 	switch {
-	case s.NeedsPerson() || s.Error != "" || s.State == sessions.Person && s.Count > 0:
+	case s.NeedsPerson(), s.Error != "":
 		return 0
 	case folds(s):
 		return 2
@@ -160,7 +160,7 @@ func (a *app) drawHead(w int) {
 	waits, asks, elsewhere := 0, 0, 0
 	for _, s := range a.all {
 		waits += s.Count
-		if s.NeedsPerson() {
+		if s.AtDialog() {
 			asks++
 		}
 	}

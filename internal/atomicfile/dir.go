@@ -138,6 +138,17 @@ type SyncError struct {
 func (e *SyncError) Error() string { return fmt.Sprintf("sync directory %q: %v", e.Path, e.Err) }
 func (e *SyncError) Unwrap() error { return e.Err }
 
+// CreateIf is Create if create is true. Otherwise it is Open, and d is nil if there is no directory.
+func CreateIf(path string, create bool) (d *Dir, err error) {
+	if create {
+		return Create(path)
+	}
+	if d, err = Open(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return d, err
+}
+
 // Sub opens the directory called name in d. If create is set and there is no such directory, Sub
 // makes it first.
 func (d *Dir) Sub(name string, create bool) (*Dir, error) {

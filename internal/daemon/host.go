@@ -56,7 +56,7 @@ var (
 // when no part is on.
 func (d Daemon) Work(ctx context.Context, w Work) error {
 	h := &host{Daemon: d, Work: w, parts: map[string]*active{},
-		about: Running{Version: w.Version, Build: w.Build, Namespace: namespace(), Started: time.Now().UTC().Truncate(time.Second)}}
+		about: Running{Version: w.Version, Build: w.Build, Namespace: Namespace(), Started: time.Now().UTC().Truncate(time.Second)}}
 	d.Prepare = func() error {
 		if err := atomicfile.UnlessAbsent(d.Dir.Remove(runningFile)); err != nil { // of a daemon that was killed
 			return err

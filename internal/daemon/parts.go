@@ -108,12 +108,8 @@ type Daemon struct{ Process }
 // Open opens the daemon's files in a state directory. If create is true, it makes the directories.
 func Open(state string, create bool) (Daemon, error) {
 	d := Daemon{Process{Name: "daemon", What: "daemon", Verb: "daemon"}}
-	open := atomicfile.Open
-	if create {
-		open = atomicfile.Create
-	}
-	dir, err := open(state)
-	if err == nil {
+	dir, err := atomicfile.CreateIf(state, create)
+	if dir != nil {
 		d.Dir, err = dir.Sub(directory, create)
 		dir.Close()
 	}
@@ -187,14 +183,15 @@ func (d Daemon) Running() (r Running, up bool, err error) {
 // a container: it does not see the processes of this one.
 func (d Daemon) CheckHere() error {
 	r, up, err := d.Running()
-	if err == nil && up && r.Namespace != "" && r.Namespace != namespace() {
+	if err == nil && up && r.Namespace != "" && r.Namespace != Namespace() {
 		err = errors.New("the daemon was started in another sandbox or container, and sees only that: c2c daemon restart, here, moves it here")
 	}
 	return err
 }
 
-func namespace() string {
-	name, _ := os.Readlink("/proc/self/ns/pid") // "" on a system without namespaces
+// Namespace names the PID namespace of this process; "" on a system without namespaces.
+func Namespace() string {
+	name, _ := os.Readlink("/proc/self/ns/pid")
 	return name
 }
 

@@ -366,7 +366,11 @@ func (c *toolCall) look(ctx context.Context) (any, error) {
 		return c.history(ctx)
 	}
 	if of == "" && at != "rooms" {
-		return nil, fmt.Errorf("look: at %s it needs of: %s", at, map[bool]string{true: "the name of the room", false: "the id of the message"}[at == "posts"])
+		what := "the id of the message"
+		if at == "posts" {
+			what = "the name of the room"
+		}
+		return nil, fmt.Errorf("look: at %s it needs of: %s", at, what)
 	}
 	switch at {
 	case "thread":

@@ -14,11 +14,6 @@ import (
 	"c2c/sessions"
 )
 
-// number is an argument with a number that may have a fraction, such as a time.
-func number(name, description string) argument {
-	return argument{name: name, shown: shown{Type: "number", Description: description}}
-}
-
 // autoJoin returns the value of rooms.JoinVariable: the rooms that a session joins at its first
 // call; "" for none.
 func (p *Peer) autoJoin() string {

@@ -100,6 +100,11 @@ func integer(name string) argument {
 	return argument{name: name, shown: shown{Type: "integer"}}
 }
 
+// number is an argument with a number that may have a fraction, such as a time.
+func number(name, description string) argument {
+	return argument{name: name, shown: shown{Type: "number", Description: description}}
+}
+
 func list(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "array", Description: description, Items: &shown{Type: "string"}}}
 }

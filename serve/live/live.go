@@ -74,9 +74,6 @@ type Session struct {
 	Handed int // messages that readers have leased
 }
 
-// NeedsPerson reports whether the session stands at a dialog, which its person has to answer.
-func (s Session) NeedsPerson() bool { return s.Now.Does == sessions.Waiting }
-
 // Update holds the changes that View has found at one time.
 type Update struct {
 	Events   []Event

@@ -127,7 +127,7 @@ type session struct {
 
 func sessionOf(s live.Session) session {
 	one := session{ID: s.ID, Alias: visible(s.Alias), Client: visible(s.Client), Role: visible(s.Role), State: string(s.State), Does: string(s.Now.Does),
-		Since: milli(s.Now.Since), Needs: s.NeedsPerson(), Waiting: s.Count, Handed: s.Handed, LastRead: milli(s.LastRead), Quiet: s.Quiet, Surface: visible(s.Surface), Error: visible(s.Error)}
+		Since: milli(s.Now.Since), Needs: s.AtDialog(), Waiting: s.Count, Handed: s.Handed, LastRead: milli(s.LastRead), Quiet: s.Quiet, Surface: visible(s.Surface), Error: visible(s.Error)}
 	if s.Count > 0 {
 		one.Oldest = milli(s.Oldest)
 	}

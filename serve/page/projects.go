@@ -101,13 +101,11 @@ func (p *Page) addSessions(ctx context.Context, v *projectView, root string) {
 	if err != nil {
 		v.Error = visible(err.Error())
 	}
-	needs := func(s session) bool { return s.Needs || s.State == string(sessions.Person) && s.Waiting > 0 }
 	for _, row := range rows {
-		s := sessionOf(live.Session{Listed: row})
-		if row.State == sessions.Absent || row.State == sessions.Person && !needs(s) {
+		if row.State == sessions.Absent || row.State == sessions.Person && !row.NeedsPerson() {
 			continue
 		}
-		if v.Sessions = append(v.Sessions, s); needs(s) {
+		if v.Sessions = append(v.Sessions, sessionOf(live.Session{Listed: row})); row.NeedsPerson() {
 			v.Needs++
 		}
 	}
