@@ -45,7 +45,7 @@ type Costs struct {
 	RingsSince time.Time      `json:"rings_since"` // later than Since if broker.log does not go back so far
 	Total      Flow           `json:"total"`
 	Rings      []Rings        `json:"rings"`
-	Sessions   []SessionCosts `json:"sessions"` // by alias
+	Sessions   []SessionCosts `json:"sessions"` // those with the most bytes first
 	Pairs      []PairCosts    `json:"pairs"`    // those with the most messages first
 }
 
@@ -274,7 +274,9 @@ func (t *tally) costs() Costs {
 		one.Flow = one.Flow.summed()
 		c.Pairs = append(c.Pairs, *one)
 	}
-	slices.SortFunc(c.Sessions, func(a, b SessionCosts) int { return cmp.Compare(a.Alias, b.Alias) })
+	slices.SortFunc(c.Sessions, func(a, b SessionCosts) int {
+		return cmp.Or(cmp.Compare(b.Context, a.Context), cmp.Compare(b.Handed+b.Waiting, a.Handed+a.Waiting), cmp.Compare(a.Alias, b.Alias))
+	})
 	slices.SortFunc(c.Pairs, func(a, b PairCosts) int {
 		return cmp.Or(cmp.Compare(b.Handed+b.Waiting, a.Handed+a.Waiting), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})

@@ -114,8 +114,8 @@ func TestCostsCountMailBySessionAndByPair(t *testing.T) {
 		c.Sessions[i].SID = ""
 	}
 	if want := []broker.SessionCosts{
-		{Alias: "amber", Sent: 4, Flow: flow(1, bytes["birch amber"], 1, owed.Latency{}), Rings: rings},
 		{Alias: "birch", Sent: 2, Flow: birch, Rings: []broker.Rings{}},
+		{Alias: "amber", Sent: 4, Flow: flow(1, bytes["birch amber"], 1, owed.Latency{}), Rings: rings},
 		{Alias: "coral", Sent: 1, Rings: []broker.Rings{}},
 	}; !reflect.DeepEqual(c.Sessions, want) || slices.Contains(sids, "") {
 		t.Errorf("sessions %+v\nwant     %+v, ids %q", c.Sessions, want, sids)
@@ -167,7 +167,7 @@ func TestPrometheusReadsTheCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.Mail.Pairs[0].From = "odd \"name\"\\\nwith lines\xff"
-	st.Mail.Sessions[0].Tokens.Input = 84_000
+	st.Mail.Sessions[1].Tokens.Input = 84_000
 	other := st
 	other.Root = "/other"
 	var text bytes.Buffer
