@@ -245,7 +245,7 @@ func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []
 				r.Counted(ring.Outcome, len(msgs))
 			}
 		}
-		if err := owed.Pushed(ctx, b.Registry, sid, msgs, ring); err != nil {
+		if err := owed.CountRing(ctx, b.Registry, sid, msgs, ring); err != nil {
 			r.Log.Warn("a ring was not counted for obligations", "session", sid, "err", err)
 		}
 	}
