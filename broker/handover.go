@@ -80,7 +80,7 @@ func (b *Broker) HandOver(ctx context.Context, s sessions.Session, h Reader) err
 	}
 	handed, announced, err := h.answer(l)
 	last := s.LastRing
-	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == sessions.Handed)
+	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == wake.InPart)
 	if err == nil && !known {
 		err = h.Write()
 	}

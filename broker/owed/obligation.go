@@ -72,7 +72,7 @@ func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[s
 		return at
 	}
 	for key, f := range Found(ctx, reg, sid, ids) {
-		if f.Where == inbox.Read {
+		if f.Where == inbox.Archived {
 			at[key] = f.At.UTC()
 		}
 	}
