@@ -114,7 +114,7 @@ func (b *Broker) Costs(ctx context.Context, since time.Time) (c Costs, err error
 		}
 	}
 	back, err := b.Events.RungSince(t.since, func(r sessions.RingRecord) {
-		if r.Outcome != wake.Coalesced && r.Outcome != wake.Filtered && r.Outcome != sessions.Handed { // these are no rings
+		if r.Outcome != wake.Coalesced && r.Outcome != wake.Filtered && r.Outcome != wake.InPart { // these are no rings
 			of := t.session(b.nameOf(rows, r.SID))
 			of.SID = cmp.Or(of.SID, r.SID)
 			t.rings[ringsOf{of, r.Method, r.Outcome}]++
@@ -193,7 +193,7 @@ func (t *tally) mailbox(ctx context.Context, box *inbox.Mailbox) error {
 	t.handed(batch)
 	steps, lerr := box.Observe(false).Look()
 	for _, s := range steps {
-		if s.What != inbox.Queued {
+		if s.What != inbox.Waiting {
 			continue
 		}
 		for _, f := range t.flows(s.Message) {
