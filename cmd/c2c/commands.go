@@ -37,6 +37,7 @@ func commands() []command {
 		{"history", patient, history},
 		{"status", 0, status},
 		{"obligations", 0, obligations},
+		{"stats", 0, stats},
 		{"search", 0, search},
 		{"list", 0, list},
 		{"whoami", 0, whoami},
