@@ -46,7 +46,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	if q.since, err = q.box.Archive().Mark(ctx); err != nil {
 		return nil, err
 	}
-	if to := addressee(b.Registry, rows, m.To); to != nil {
+	if to, err := b.addressee(rows, m.To); err == nil && to != nil {
 		q.asked = to.SID()
 	}
 	if q.wait, err = owed.StartWait(ctx, b.Registry, rows, owed.Wait{Asks: from.ID, Asked: q.asked, Alias: m.To}); err != nil {

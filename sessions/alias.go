@@ -61,6 +61,21 @@ const HostPrefix = "host-"
 // IsHostID reports whether a session id is reserved for another machine.
 func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix) }
 
+// projectOutbox begins the id of an outbox for another project of this user. A machine's name has no
+// dot.
+const projectOutbox = HostPrefix + "p."
+
+// ProjectOf returns the project whose mail an outbox has.
+func ProjectOf(sid string) (id string, ok bool) { return strings.CutPrefix(sid, projectOutbox) }
+
+// ProjectRow is RemoteRow for a session of another project; id is the name of that project's root.
+func ProjectRow(id, address string) Row {
+	var r Row
+	r.SetText("session_id", projectOutbox+id)
+	r.SetText("alias", address)
+	return r
+}
+
 // RemoteRow makes a row for a session or a room on another machine from its address, such as
 // birch@devbox or #review@devbox. It returns nil if address is no such address. The row is in no
 // registry.

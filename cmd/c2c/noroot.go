@@ -43,6 +43,8 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 		return moves.Swept{Sessions: []moves.SweptSession{}}, true
 	case "prune":
 		return moves.Pruned{}, true
+	case "project":
+		return errNoRoot, len(c.words) == 0
 	case "notify", "claim", "allow":
 		return errNoRoot, true
 	case "resume", "handover":

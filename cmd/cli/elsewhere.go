@@ -10,6 +10,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
+	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -74,7 +75,7 @@ func (w *whereabouts) sentence(agent bool) string {
 	case !w.runs:
 		return fmt.Sprintf("%s was in %s, and c2c does not see it run; c2c list shows the sessions of this project", alias, where)
 	case agent:
-		return fmt.Sprintf("%s is in %s: another project, to which only your user can write", alias, where)
+		return fmt.Sprintf("%s is in %s, another project: write to %s@%s if your user has allowed that there", alias, where, alias, project.Label(w.where.Root, nil))
 	case len(w.where.Folders) == 0:
 		return fmt.Sprintf("%s is in %s", alias, where)
 	}
