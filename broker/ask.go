@@ -107,6 +107,20 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	return &Answer{l.Messages[0], l}, nil
 }
 
+// HasWritten reports whether the asked session has written to the asker since the question. A model
+// may answer in a message that names no question.
+func (q *Question) HasWritten(ctx context.Context) bool {
+	rows, err := q.b.ReadRegistry()
+	if err != nil {
+		return false
+	}
+	authors := q.b.Authors(rows)
+	found, err := q.box.Search(ctx, inbox.Query{Limit: 1, Since: q.since, Match: func(m mail.Message) bool {
+		return m.TS >= q.TS && authors.Wrote(q.asked, m) && (!sessions.IsHostID(q.asked) || sessions.Fold(m.From) == sessions.Fold(q.To))
+	}})
+	return err == nil && len(found) > 0
+}
+
 func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 	return q.box.Search(ctx, inbox.Query{
 		Holds: sessions.Holds(q.ID), Match: q.isAnswer, Limit: 1, Since: q.since,

@@ -166,6 +166,9 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 		m.TellAfter = -1 // a sender that writes to all wants no notice about each receiver
 	}
 	m.Due = owed.NotAsked
+	if m.ID == "" {
+		m.ID = mail.NewID(b.Now()) // one id for all, by which their states are found
+	}
 	var sent []Receipt
 	var skipped []Skipped
 	for _, to := range rows {

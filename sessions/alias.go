@@ -248,9 +248,13 @@ type AliasTakenError struct {
 	Alias     string // in the spelling of the session that has it
 	Suggested string // free at this moment
 	Process   int    // the process of that session; 0: not known
+	Person    bool   // it is that of a person
 }
 
 func (e *AliasTakenError) Error() string {
+	if e.Person {
+		return fmt.Sprintf("alias %q is the name of a person here, under which agents write to them; %q is free", e.Alias, e.Suggested)
+	}
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
@@ -270,7 +274,7 @@ func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, awa
 		}
 		l, err := reg.Look(s)
 		if err != nil || s.Client != clientName || l.Now.Does != Away && !away(s) {
-			return nil, errors.Join(&AliasTakenError{Alias: s.Alias, Suggested: FreeAlias(rows, alias)}, err)
+			return nil, errors.Join(&AliasTakenError{Alias: s.Alias, Suggested: FreeAlias(rows, alias), Person: s.State == Person}, err)
 		}
 		left = &s
 	}

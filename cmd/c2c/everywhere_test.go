@@ -56,6 +56,18 @@ func TestAPersonHasAllProjectsFromAnyFolder(t *testing.T) {
 		t.Errorf("of an empty home: %q", out)
 	}
 	shows("shop", "c2c register amber --session-id amber")
+	const others = "; c2c list --everywhere shows your other projects"
+	if out := shows("api", "c2c list"); !strings.Contains(out, others) {
+		t.Errorf("of a project that was never used: %q", out)
+	}
+	shows("api", "c2c register birch --session-id birch; rm ~/.c2c/repos/*/broker/registry.json")
+	shows("shop", "c2c register amber --session-id amber")
+	if out := shows("api", "c2c list"); !strings.Contains(out, "(no sessions; ") || !strings.Contains(out, others) {
+		t.Errorf("of a project without sessions: %q", out)
+	}
+	if out := shows("api", "C2C_MCP_SESSION_ID=birch c2c list"); strings.Contains(out, "everywhere") {
+		t.Errorf("to an agent: %q", out)
+	}
 	shows("api", "c2c register birch --session-id birch")
 	for _, name := range []string{"shop", "store", "h.org/me/store", "~/shop", "../shop", "sho"} {
 		out := shows("api", "c2c send amber --project "+name+" 'for "+name+"'")
@@ -75,9 +87,24 @@ func TestAPersonHasAllProjectsFromAnyFolder(t *testing.T) {
 	if out := shows("api", "c2c poll-inbox --project shop; c2c list --project shop"); !strings.Contains(out, "    the answer\n") || strings.Contains(out, "birch") {
 		t.Errorf("the answer: %q", out)
 	}
+	registries, err := filepath.Glob(filepath.Join(home, ".c2c", "repos", "*", "broker", "registry.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range registries {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := "[\n{\"session_id\":\"oak\",\"alias\":\"oak\",\"pid\":1,\"pid_start_time\":1,\"registered_at\":1.0},\n"
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), "[\n", ended, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for command, want := range map[string]string{
 		"c2c send amber hi":                                        "amber was in ~/shop",
 		"c2c send nobody hi --project shop":                        "no such alias \"nobody\"",
+		"c2c list --project shop":                                  "Ended and not shown: 1. c2c list --project shop --all shows them.",
 		"c2c list --project .":                                     "birch  unknown",
 		"c2c list --everywhere --project shop":                     "--everywhere stands alone",
 		"C2C_MCP_SESSION_ID=birch c2c send amber hi --project api": "only a person acts in another project",

@@ -65,6 +65,8 @@ func (c *call) showEmpty(missing error, answer any) error {
 	if err, failed := answer.(error); failed {
 		return fmt.Errorf("%w: %w", err, missing)
 	}
-	cli.Report(c.stderr, cli.FailureOf("", missing).Elsewhere(missing, c.getenv, c.cwd), nil)
+	f := cli.FailureOf("", missing).Elsewhere(missing, c.getenv, c.cwd)
+	f.Hint += cli.OthersUsed(c.getenv, c.cwd)
+	cli.Report(c.stderr, f, nil)
 	return c.show(answer, func() {})
 }
