@@ -150,7 +150,7 @@ var calls = []struct{ tool, args, want string }{
 	{"send", `{"alias":"birch","content":"hi","message_id":"m-1"}`,
 		"{duplicate:bool message_id:text queued:bool recipient:text to_alias:text}"},
 	{"send_all", `{"content":"hi","exclude_aliases":["CORAL"]}`,
-		"{queued:bool skipped:[text] stored_for:float to_alias:text}"},
+		"{message_id:text queued:bool skipped:[text] stored_for:float to_alias:text}"},
 	{"message_status", `{"message_id":"m-1"}`,
 		"{at:text from_alias:text message_id:text receiver_now:{does:text} session_id:text state:text stored_at:text to_alias:text way:[text] why:text}"},
 	{"list", `{"alive_only":true}`, "[{alias:text alive:bool client:text now:{does:text} role:text session_id:text state:text surface_support:text waiting:bool}]"},

@@ -50,6 +50,7 @@ func commands() []command {
 		{"resume", 0, letGoOn},
 		{"sweep", 0, sweep},
 		{"prune", 0, prune},
+		{"project", 0, projectVerb},
 		{"allow", 0, allow},
 		{"dead-letter", 0, deadLetter},
 		{"hook", alone, answerHook},

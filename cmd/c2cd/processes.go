@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/client"
+	"c2c/cmd/cli"
 	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/internal/proc"
@@ -73,7 +74,8 @@ func (c Checkup) checkPrograms() (found []format.Finding) {
 		case "wire-daemon":
 			cure = "c2c wire-daemon restart, with its --alias"
 		case "mcp", "plugin":
-			cure = fmt.Sprintf("close the session that it serves, and open it again (process %d, %s)", p.Parent, nameOf(p.Parent))
+			session := cmp.Or(cli.RunningAs(c.Getenv, p.Parent), "the session that it serves")
+			cure = fmt.Sprintf("close %s, and open it again (process %d, %s)", session, p.Parent, nameOf(p.Parent))
 		case "start":
 			cure = "close the session in its terminal, and open it again"
 		default:
