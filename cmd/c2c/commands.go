@@ -51,7 +51,7 @@ func commands() []command {
 		{"prune", 0, prune},
 		{"allow", 0, allow},
 		{"dead-letter", 0, deadLetter},
-		{"hook", alone, answerHook},
+		{"hook", alone, hook},
 		{"completion", alone, completion},
 		{"version", alone, version},
 	}

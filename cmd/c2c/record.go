@@ -69,7 +69,7 @@ func (e *event) sawTurn(ctx context.Context) error {
 // script does not call c2c when the model answers. If such a script runs this hook, expectAnswers
 // does nothing, and the mail counts as read at once.
 func (e *event) expectAnswers() {
-	if e.TellsAnswers() && (!e.RunsScript() || e.Getenv(hooks.ScriptEnv) != "") {
+	if e.TellsAnswers() && (!e.RunsScript() || e.getenv(hooks.ScriptEnv) != "") {
 		e.warn(sessions.ExpectAnswers(e.b.Registry, e.s.ID))
 	}
 }
