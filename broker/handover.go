@@ -64,7 +64,7 @@ func (b *Broker) LeftToRinger(ctx context.Context, s sessions.Session) (bool, er
 	}
 	msgs, err := box.Head(ctx, wake.MaxLook)
 	msgs = wake.MayWake(msgs)
-	return len(msgs) > 0 && (s.LastRing.Method == sessions.ByHook || !s.LastRing.IsFor(msgs[0])), err
+	return len(msgs) > 0 && (s.LastRing.Method == inbox.ByHook || !s.LastRing.IsFor(msgs[0])), err
 }
 
 // HandOver leases mail, writes it to the client, and only then acks it. After a kill in between,

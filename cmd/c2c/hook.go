@@ -162,7 +162,7 @@ func (e *event) takeBack(ctx context.Context) {
 		if r.ShownAt != 0 && e.MayHavePassed() {
 			return false // an event of this turn may have just brought it again, and the record does not have that yet
 		}
-		return r.DrainedBy == sessions.ByHook && dropped().Has(r.Message)
+		return r.DrainedBy == inbox.ByHook && dropped().Has(r.Message)
 	}
 	n, err := sessions.PutBack(ctx, e.b.Registry, e.s.ID, byHook)
 	if e.warn(err); n > 0 {

@@ -192,7 +192,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) broker.Reader {
 	if room > 0 {
 		limit = int64(4 * room)
 	}
-	return broker.Reader{By: "cli_poll", Limit: limit, Render: func(msgs []mail.Message, more bool) (r broker.Rendered, err error) {
+	return broker.Reader{By: inbox.ByCommand, Limit: limit, Render: func(msgs []mail.Message, more bool) (r broker.Rendered, err error) {
 		var notes []string
 		r.Write = func() error { return c.writeMail(notes) }
 		if room == 0 || len(msgs) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"c2c/hooks"
+	"c2c/inbox"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -23,7 +24,7 @@ func (e *event) record(ctx context.Context) (byPlugin bool, err error) {
 		return byPlugin, err
 	}
 	if does != "" {
-		e.warn(e.b.SetTurn(ctx, e.s, does, sessions.ByHook))
+		e.warn(e.b.SetTurn(ctx, e.s, does, inbox.ByHook))
 	}
 	return false, nil
 }

@@ -6,8 +6,8 @@ import (
 
 	"c2c/broker"
 	"c2c/hooks"
+	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/sessions"
 	"c2c/wake"
 )
 
@@ -24,7 +24,7 @@ func (e *event) showMail(ctx context.Context) error {
 	var wrote *hooks.Answer // the answer that the client has
 	var shown []string      // the ids of all messages in the answer
 	err := e.b.HandOver(ctx, e.s, broker.Reader{
-		By: sessions.ByHook, Limit: int64(4 * e.Limit()), Often: e.Often(), Holds: e.Holds(),
+		By: inbox.ByHook, Limit: int64(4 * e.Limit()), Often: e.Often(), Holds: e.Holds(),
 		Render: func(msgs []mail.Message, more bool) (broker.Rendered, error) {
 			out, err := hooks.Render(e.Event, msgs, more)
 			for _, i := range out.Shown {
