@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
+	"c2c/internal/proc"
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -93,7 +93,7 @@ func runsIn(root, top string, table sessions.ProcessTable) bool {
 			return false
 		}
 		pid := int(r.Integer("pid"))
-		now, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
+		now := proc.Folder(pid)
 		began := sessions.EnvironmentOf(table.Environ(pid))("PWD")
 		return isBelow(now, top) || isBelow(began, top)
 	})
