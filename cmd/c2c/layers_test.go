@@ -32,7 +32,7 @@ var layers = []layer{
 	{"cmd/relay", "c2c relay: pairs machines, carries the mail of all roots to them and from them",
 		"broker broker/owed cmd/cli inbox inbox/mail internal/atomicfile internal/daemon internal/format project relay relay/cache relay/nats relay/ssh rooms sessions sessions/callers wake/watch"},
 	{"cmd/watch", "c2c watch: the screen",
-		"broker github.com/gdamore/tcell/v2 github.com/rivo/uniseg inbox/mail internal/format rooms serve/live sessions wake"},
+		"broker github.com/gdamore/tcell/v2 github.com/rivo/uniseg inbox inbox/mail internal/format rooms serve/live sessions wake"},
 	{"mcp", "serves the tools over stdio and HTTP",
 		"broker client github.com/mark3labs/mcp-go golang.org/x/sys inbox inbox/mail internal/atomicfile internal/daemon internal/sse mcp/rpc mcp/tools sessions sessions/callers wake"},
 	{"mcp/rpc", "parses and writes JSON-RPC messages",
