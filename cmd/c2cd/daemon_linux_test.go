@@ -84,10 +84,10 @@ func TestADaemonThatAPersonHasStoppedStaysStopped(t *testing.T) {
 	if out := h.run("daemon", "log"); !strings.Contains(out, h.port+"/mcp") {
 		t.Errorf("log: %s", out)
 	}
-	before := h.daemon().PID
+	before := h.daemon()
 	h.run("daemon", "restart")
 	h.until("it answers again", func() bool { return h.status().Answers })
-	if st := h.daemon(); st.PID == before {
+	if st := h.daemon(); st.PID != before.PID || st.Parts[servePart].Since == before.Parts[servePart].Since {
 		t.Errorf("restarted: %+v", st)
 	}
 }
@@ -124,7 +124,7 @@ func TestAPartOfANewerBuildStaysOnAndIsNamed(t *testing.T) {
 	path := h.file("daemon", "parts.json")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		err = os.WriteFile(path, []byte(strings.Replace(string(text), `"parts": {`, `"parts": {"newer": {"state": "on", "run": "1"},`, 1)), 0o600)
+		err = os.WriteFile(path, []byte(strings.Replace(string(text), "[", `[{"part": "newer", "how": "x", "run": "1"},`, 1)), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestAPartOfANewerBuildStaysOnAndIsNamed(t *testing.T) {
 	h.run("daemon", "start")
 	h.until("it is named", func() bool { return strings.Contains(h.daemon().Parts["newer"].Error, "c2c daemon restart") })
 	h.run("wake", "start")
-	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `"newer"`) {
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `"newer"`) || !strings.Contains(string(text), `"how": "x"`) {
 		t.Errorf("%v, %s", err, text)
 	}
 }

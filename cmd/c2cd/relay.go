@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ func (c *call) relay(ctx context.Context, v cli.Verb) error {
 	if verb := strings.TrimPrefix(own.Name, v.Name+" "); slices.Contains([]string{"run", "start", "stop", "restart"}, verb) {
 		return c.switchRelay(ctx, own, args, verb)
 	}
-	err := relay.Run(ctx, relay.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Environ: os.Environ(), Cwd: c.cwd,
+	err := relay.Run(ctx, relay.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd,
 		C2C: c.c2c, Log: c.log, Person: c.personAnywhere}, v, c.args)
 	if errors.Is(err, relay.ErrDown) {
 		return errDown
@@ -43,9 +42,7 @@ func (c *call) switchRelay(ctx context.Context, own cli.Verb, args []string, ver
 		return err
 	}
 	defer d.Close()
-	p := c.verbsOf(d, relay.Name, "")
-	p.record = relay.Record(os.Environ())
-	return backgroundVerb(ctx, &p, verb)
+	return backgroundVerb(ctx, c.verbsOf(d, relay.Name, ""), verb)
 }
 
 // personAnywhere is like onlyPerson, but also works without a root. It returns nil if a person runs

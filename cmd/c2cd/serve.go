@@ -2,18 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
+	"slices"
 	"time"
 
-	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
 	"c2c/project"
-	"c2c/rooms"
 	"c2c/serve"
 	"c2c/serve/page"
 )
@@ -26,9 +25,16 @@ const (
 // httpDaemon is the HTTP daemon of this user, and has what the verbs of c2c serve need to handle
 // it.
 type httpDaemon struct {
-	partVerbs
+	*partVerbs
+	httpSettings
 	State, Files *atomicfile.Dir // the state directory, and that of its files; nil: it does not exist yet
-	Port         int
+}
+
+// httpSettings is what the part reads from parts.json.
+type httpSettings struct {
+	Port int    `json:"port"` // as serve.Config.Port
+	Dir  string `json:"dir"`  // clients that name no directory get the root of this one
+	Root string `json:"root"` // C2C_MCP_BROKER_ROOT of the shell that has switched the part on
 }
 
 // serve runs the verbs of c2c serve.
@@ -51,7 +57,7 @@ func (a *call) serve(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	d.set(at, a.cwd)
+	d.set(httpSettings{at, a.cwd, a.getenv("C2C_MCP_BROKER_ROOT")})
 	switch verb {
 	case "rotate-token":
 		return d.rotateToken()
@@ -136,51 +142,37 @@ func (d *httpDaemon) Settled(ctx context.Context) (pid int, up bool, err error) 
 }
 
 // Reap removes the port file that a killed daemon has left, and reports whether there was one. A
-// daemon that begins does so, too.
+// part that begins does so, too.
 func (d *httpDaemon) Reap(ctx context.Context) (bool, error) {
 	if d.State == nil {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reapTime)
 	defer cancel()
-	return serve.Reap(ctx, d.State, d.Daemon.Runs)
-}
-
-// reapServe is Reap for the daemon itself.
-func (a *app) reapServe(ctx context.Context) {
-	d, err := a.openHTTP(false)
-	if err == nil && d.State != nil {
-		defer d.Close()
-		_, err = serve.Reap(ctx, d.State, func() (bool, error) { return false, nil })
-	}
-	if err != nil {
-		a.log.Warn("where the last HTTP daemon has listened may be shown still", "err", err)
-	}
-}
-
-// set sets where the daemon listens, and the directory whose root clients get that name no directory.
-func (d *httpDaemon) set(port int, dir string) {
-	settings := map[string]string{"dir": dir}
-	if d.Port = port; port != serve.LastPort {
-		settings["port"] = strconv.Itoa(port)
-	}
-	d.record = daemon.Record{Env: partEnv("C2C_MCP_BROKER_ROOT", owed.HopsVariable, rooms.WakesVariable), Settings: settings}
+	return serve.Reap(ctx, d.State, func() (bool, error) {
+		r, err := d.Daemon.Running()
+		_, is := r.Parts[servePart]
+		return is, err
+	})
 }
 
 // runServe runs the part of the daemon.
-func runServe(ctx context.Context, a *app, r daemon.Record, _ string, ready func()) error {
+func runServe(ctx context.Context, a *app, env daemon.Env, how, _ string, ready func()) error {
 	d, err := a.openHTTP(true)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	port := serve.LastPort
-	if text := r.Settings["port"]; text != "" {
-		if port, err = serve.ParsePort(text); err != nil {
-			return err
-		}
+	if err := json.Unmarshal([]byte(how), &d.httpSettings); err != nil {
+		return fmt.Errorf("read its settings in parts.json: %w", err)
 	}
-	h := &httpHost{State: d.State, Files: d.Files, Port: port, Getenv: a.getenv, Cwd: r.Settings["dir"], Log: a.log}
+	if _, err := serve.Reap(ctx, d.State, func() (bool, error) { return false, nil }); err != nil { // this is the only daemon
+		return err
+	}
+	if d.Root != "" {
+		env = append(slices.Clone(env), "C2C_MCP_BROKER_ROOT="+d.Root)
+	}
+	h := &httpHost{State: d.State, Files: d.Files, Port: d.Port, Getenv: env.Get, Cwd: d.Dir, Log: a.log}
 	return explainPort(h.Run(ctx, ready))
 }
 
@@ -209,14 +201,37 @@ func (d *httpDaemon) start(ctx context.Context) error {
 		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.Name, pid)
 		return d.printURL()
 	}
-	if d.Port == serve.AnyPort { // choose it here: the record then has the port that clients will store
+	return d.begin(ctx, false)
+}
+
+// restart uses the directory of the last start.
+func (d *httpDaemon) restart(ctx context.Context) error {
+	all, err := d.Switches()
+	if err != nil {
+		return err
+	}
+	last, now := httpSettings{}, d.httpSettings
+	if json.Unmarshal([]byte(all.Of(servePart).How), &last) == nil && last.Dir != "" && missing(last.Dir) == nil {
+		now.Dir = last.Dir
+		d.set(now)
+	}
+	return d.begin(ctx, true)
+}
+
+func (d *httpDaemon) set(s httpSettings) {
+	how, _ := json.Marshal(s) // it has only texts and a number, so this never fails
+	d.httpSettings, d.how = s, string(how)
+}
+
+func (d *httpDaemon) begin(ctx context.Context, anew bool) error {
+	if d.Port == serve.AnyPort { // choose it here: parts.json then has the port that clients will store
 		port, err := serve.FreePort(ctx)
 		if err != nil {
 			return err
 		}
-		d.set(port, d.record.Settings["dir"])
+		d.set(httpSettings{port, d.Dir, d.Root})
 	}
-	if err := d.partVerbs.start(ctx); err != nil {
+	if err := d.partVerbs.begin(ctx, anew); err != nil {
 		return err
 	}
 	return d.printURL()
@@ -239,18 +254,6 @@ func (d *httpDaemon) stop(ctx context.Context) error {
 	}
 	_, err := d.Reap(ctx)
 	return err
-}
-
-// again makes the next start use the directory of the last one.
-func (d *httpDaemon) again(ctx context.Context) error {
-	r, err := d.Record()
-	if err != nil {
-		return err
-	}
-	if dir := r.Settings["dir"]; dir != "" && missing(dir) == nil {
-		d.set(d.Port, dir)
-	}
-	return d.partVerbs.again(ctx)
 }
 
 func (d *httpDaemon) rotateToken() error {

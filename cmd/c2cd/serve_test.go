@@ -126,7 +126,7 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 	if url := "url http://127.0.0.1:" + h.port + "/mcp\n"; !strings.Contains(out, url) || strings.Contains(out, h.token()) {
 		t.Errorf("start says %q", out)
 	}
-	first := h.status()
+	first, since := h.status(), h.daemon().Parts[servePart].Since
 	if !first.Running || !first.Answers || strconv.Itoa(first.Port) != h.port || first.Root != h.root() || first.Dir != h.home {
 		t.Errorf("%+v", first)
 	}
@@ -160,17 +160,15 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 	if out, err := restart.CombinedOutput(); err != nil || !strings.Contains(string(out), h.port) || h.token() != token {
 		t.Errorf("restart: %v, %s", err, out)
 	}
-	if st := h.status(); st.PID == first.PID || st.Dir != h.home || !st.Answers {
+	if st := h.status(); st.PID != first.PID || h.daemon().Parts[servePart].Since == since || st.Dir != h.home || !st.Answers {
 		t.Errorf("restarted: %+v", st)
 	}
 	h.run("serve", "stop")
 	if st := h.status(); st.Running || st.Reaped || st.Stranger {
 		t.Errorf("stopped: %+v", st)
 	}
-	for _, name := range []string{"http-mcp.json", "daemon/daemon.pid"} {
-		if _, err := os.Stat(h.file(name)); err == nil {
-			t.Errorf("%s stays", name)
-		}
+	if _, err := os.Stat(h.file("http-mcp.json")); err == nil {
+		t.Error("http-mcp.json stays")
 	}
 	if out := h.run("serve", "stop"); !strings.Contains(out, "no HTTP daemon runs") {
 		t.Errorf("a second stop: %s", out)
@@ -362,7 +360,7 @@ func TestAFileThatCannotBeWrittenIsToldByStart(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
 	h.run("serve", "stop")
-	for _, name := range []string{"http/port", "daemon/daemon.pid", "http-mcp.json", "http-mcp-token"} {
+	for _, name := range []string{"http/port", "http-mcp.json", "http-mcp-token"} {
 		path := h.file(name)
 		kept, _ := os.ReadFile(path)
 		os.Remove(path)
@@ -465,8 +463,10 @@ func TestADaemonOfAnotherBuildIsTold(t *testing.T) {
 	if out, _ := h.try("doctor", "--verbose"); strings.Count(out, "c2c daemon restart") != 1 {
 		t.Errorf("doctor: %s", out)
 	}
-	h.run("serve", "restart")
-	if st := h.status(); st.Other || st.Build != string(other) {
-		t.Errorf("restarted: %+v", st)
+	before := h.daemon()
+	h.run("daemon", "restart")
+	h.until("it answers", func() bool { return h.status().Answers })
+	if st := h.status(); st.Other || st.Build != string(other) || st.PID != before.PID {
+		t.Errorf("restarted: %+v, it was %+v", st, before)
 	}
 }

@@ -10,14 +10,12 @@ import (
 	"reflect"
 	"time"
 
-	"c2c/broker/owed"
 	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
 	"c2c/project"
 	"c2c/relay"
 	"c2c/relay/nats"
 	"c2c/relay/ssh"
-	"c2c/rooms"
 	"c2c/wake/watch"
 )
 
@@ -26,11 +24,6 @@ type clock = func() time.Time
 // lookGap is the shortest time between two checks for changes, so that one check serves all senders
 // that write at about the same time.
 const lookGap = time.Millisecond
-
-// Settings returns the names of the environment variables that the relay reads.
-func Settings() []string {
-	return []string{owed.HopsVariable, rooms.WakesVariable, "SSH_AUTH_SOCK"}
-}
 
 // Host is the running relay.
 type Host struct {
@@ -51,13 +44,13 @@ type Host struct {
 }
 
 // RunPart runs the relay until ctx ends, as a part of the daemon, with the environment env.
-func RunPart(ctx context.Context, getenv func(string) string, env []string, log *slog.Logger, ready func()) error {
-	r, err := Open(getenv, true)
+func RunPart(ctx context.Context, env daemon.Env, log *slog.Logger, ready func()) error {
+	r, err := Open(env.Get, true)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	h := &Host{Relay: r, Getenv: getenv, Env: env, Log: log, Now: time.Now}
+	h := &Host{Relay: r, Getenv: env.Get, Env: env, Log: log, Now: time.Now}
 	return h.Run(ctx, ready)
 }
 

@@ -76,16 +76,13 @@ func (r *Relay) Close() {
 	}
 }
 
-// Record returns what the relay gets from the environment env.
-func Record(env []string) daemon.Record { return daemon.Record{Env: daemon.SafeEnv(env, Settings())} }
-
-// Start starts the relay, unless it runs already. If anew is true, a relay that runs begins anew, and
-// so reads its files again.
-func (r *Relay) Start(ctx context.Context, env []string, anew bool) error {
-	if pid, err := r.PID(); err != nil || pid != 0 && !anew {
-		return err
+// Start switches the relay on, as daemon.Part does, but an error for one that a person has stopped is
+// ErrStopped.
+func (r *Relay) Start(ctx context.Context, b daemon.Begin) error {
+	_, err := r.Part.Start(ctx, b)
+	if errors.Is(err, daemon.ErrStopped) {
+		err = ErrStopped
 	}
-	_, err := r.Part.Start(ctx, Record(env), anew)
 	return err
 }
 
@@ -110,30 +107,11 @@ func NeedHost(getenv func(string) string) error {
 // ErrStopped means that a person has stopped the relay.
 var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
 
-// stopped reports whether a person has stopped the relay, or the daemon.
-func (r *Relay) stopped() (bool, error) {
-	s, err := r.Switches()
-	return s.Stopped || s.Parts[Name].State == daemon.Off, err
-}
-
-// Ensure is like Start, but returns ErrStopped if a person has stopped the relay. If it returns an
-// error, the mail waits.
-func (r *Relay) Ensure(ctx context.Context, env []string, anew bool) error {
-	stopped, err := r.stopped()
-	if err == nil && stopped {
-		err = ErrStopped
-	}
-	if err == nil {
-		err = r.Start(ctx, env, anew)
-	}
-	return err
-}
-
 // Want makes the relay look for mail in the roots that it has not opened, and starts the relay if
 // necessary; it does nothing if no machine is paired. Call it after putting mail into an outbox,
 // unless the relay has that root open. If a person has stopped the relay, said is
 // broker.SaysStopped.
-func Want(ctx context.Context, getenv func(string) string, env []string) (said string, err error) {
+func Want(ctx context.Context, getenv func(string) string) (said string, err error) {
 	if NeedHost(getenv) != nil {
 		return "", nil
 	}
@@ -145,7 +123,7 @@ func Want(ctx context.Context, getenv func(string) string, env []string) (said s
 	if err := touch(r.Dir, wantedFile); err != nil {
 		return "", err
 	}
-	err = r.Ensure(ctx, env, false)
+	err = r.Start(ctx, daemon.Begin{Unasked: true})
 	if errors.Is(err, ErrStopped) {
 		return broker.SaysStopped, nil
 	}
@@ -214,8 +192,8 @@ func (r *Relay) listen() (net.Listener, error) {
 
 // Stdio copies data from in to the relay, and from the relay to out. It starts the relay if
 // necessary. When another host connects, ssh runs c2c relay --stdio, which calls Stdio.
-func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
-	if err := r.Ensure(ctx, env, false); err != nil {
+func (r *Relay) Stdio(ctx context.Context, in *os.File, out *os.File) error {
+	if err := r.Start(ctx, daemon.Begin{Unasked: true}); err != nil {
 		return err
 	}
 	path, release, err := r.socket()

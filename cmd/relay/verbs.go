@@ -28,7 +28,6 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	Environ        []string
 	Cwd            string
 	C2C            string // path of the c2c in the directory of this program
 	Log            *slog.Logger
@@ -123,7 +122,7 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 	}
 	defer r.Close()
 	if args[0] == "--stdio" {
-		return true, r.Stdio(ctx, p.Environ, os.Stdin, os.Stdout)
+		return true, r.Stdio(ctx, os.Stdin, os.Stdout)
 	}
 	var e Exchange
 	if err := json.NewDecoder(io.LimitReader(p.Stdin, 64<<10)).Decode(&e); err != nil {

@@ -303,7 +303,7 @@ func (m *Machine) Expect(want ...string) {
 // Relay returns the process id of the machine's relay, 0 if none runs.
 func (m *Machine) Relay() int {
 	m.t.Helper()
-	data, err := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "daemon.pid"))
+	data, err := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "daemon.lock"))
 	if err != nil || m.Cmd(nil, "c2c", "relay", "status").Run() != nil {
 		return 0
 	}

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,58 +9,53 @@ import (
 	"syscall"
 )
 
-// maxPIDLine is larger than the length of any pid file.
+// maxPIDLine is larger than the length of any process id.
 const maxPIDLine = 32
 
-// writeExtraPIDFile writes the process id to the file that a person has named. It overwrites only
-// an empty file, or the file that a killed daemon of ours has left. A file is from a killed daemon
-// if our own pid file still exists, with the same content.
-func (d Process) writeExtraPIDFile() (err error) {
-	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.ExtraPIDFile, d.What)
-	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-	if errors.Is(err, syscall.ELOOP) {
-		return foreign
-	}
+// openExtraPIDFile opens the file that a person has named for the process id. If it is no regular
+// file, or contains anything but text, foreign is true, and it is not opened.
+func (d Process) openExtraPIDFile(flag int, text string) (f *os.File, foreign bool, err error) {
+	f, err = os.OpenFile(d.ExtraPIDFile, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return err
+		return nil, errors.Is(err, syscall.ELOOP), err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	left, err := d.Dir.ReadIf(d.pidFile())
-	if err != nil {
-		return err
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		var data []byte
+		data, err = io.ReadAll(io.LimitReader(f, maxPIDLine))
+		if err == nil && (len(data) == 0 || string(data) == text) {
+			return f, false, nil
+		}
 	}
-	if !holds(f, left) {
-		return foreign
-	}
-	if err := f.Truncate(0); err != nil {
-		return err
-	}
-	_, err = f.WriteAt(pidLine(), 0)
-	return err
+	return nil, err == nil, errors.Join(err, f.Close())
 }
 
-// holds reports whether f is a regular file that is empty or contains exactly text.
-func holds(f *os.File, text []byte) bool {
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return false
+// writeExtraPIDFile writes the process id to the file. It overwrites only an empty file, or the file
+// that a killed process of ours has left: one with the id that our lock file still has.
+func (d Process) writeExtraPIDFile() error {
+	left, err := d.said()
+	if err != nil {
+		return err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxPIDLine))
-	return err == nil && (len(data) == 0 || bytes.Equal(data, text))
+	f, foreign, err := d.openExtraPIDFile(os.O_RDWR|os.O_CREATE, left)
+	if foreign {
+		return fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.ExtraPIDFile, d.What)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte(pidLine()), 0)
+	return errors.Join(err, f.Truncate(int64(len(pidLine()))), f.Close())
 }
 
 // removeExtraPIDFile removes the file if it still contains our process id.
 func (d Process) removeExtraPIDFile() error {
-	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
+	f, foreign, err := d.openExtraPIDFile(os.O_RDONLY, pidLine())
+	if errors.Is(err, fs.ErrNotExist) || foreign {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() == 0 || !holds(f, pidLine()) {
-		return err
-	}
-	return os.Remove(d.ExtraPIDFile)
+	return errors.Join(os.Remove(d.ExtraPIDFile), f.Close())
 }
