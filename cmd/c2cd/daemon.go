@@ -31,8 +31,8 @@ type part struct {
 	then       string // what a person reads then
 	// needed returns an error if what the part is for is not there (any more).
 	needed func(getenv func(string) string, root string) error
-	// does works until ctx ends, and calls ready when it does its work. The text how has its settings.
-	does func(ctx context.Context, a *app, env daemon.Env, how, root string, ready func()) error
+	// does works until ctx ends, and calls report when it does its work. The text how has its settings.
+	does func(ctx context.Context, a *app, env daemon.Env, how, root string, report func(any)) error
 }
 
 const (
@@ -47,8 +47,8 @@ func parts() []part {
 		{wakePart, "wake daemon", false, "", func(_ func(string) string, root string) error { return missing(root) }, runWake},
 		{relay.Name, "relay", true, "; mail for other machines waits until c2c relay start",
 			func(getenv func(string) string, _ string) error { return relay.NeedHost(getenv) },
-			func(ctx context.Context, a *app, env daemon.Env, _, _ string, ready func()) error {
-				return relay.RunPart(ctx, env, a.log, ready)
+			func(ctx context.Context, a *app, env daemon.Env, _, _ string, report func(any)) error {
+				return relay.RunPart(ctx, env, a.log, report)
 			}},
 	}
 }
@@ -95,12 +95,12 @@ func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 			p, root := find(name)
 			return p.does == nil || p.needed(env.Get, root) == nil
 		},
-		Run: func(ctx context.Context, name, how string, ready func()) error {
+		Run: func(ctx context.Context, name, how string, report func(any)) error {
 			p, root := find(name)
 			if p.does == nil {
 				return cli.WithHint(errors.New("this build of the daemon does not know it"), "c2c daemon restart runs the installed build")
 			}
-			return p.does(ctx, &app{getenv: env.Get, log: a.log, c2c: a.c2c, cwd: "/"}, env, how, root, ready)
+			return p.does(ctx, &app{getenv: env.Get, log: a.log, c2c: a.c2c, cwd: "/"}, env, how, root, report)
 		},
 		Explain: func(err error) string {
 			f := cli.FailureOf("", err)
@@ -140,11 +140,7 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 		ran, err := d.Halt(ctx)
 		return a.sayEnded(d.What, "", ran, err)
 	case "restart":
-		self, err := os.Executable()
-		if err == nil {
-			_, err = d.Restart(ctx, self)
-		}
-		if err != nil {
+		if _, err := d.Restart(ctx); err != nil {
 			return err
 		}
 		return a.resume(ctx, d, "runs")
@@ -204,14 +200,14 @@ type daemonStatus struct {
 // lookDaemon finds the daemon's state. The argument installed is the path of the installed program,
 // whose build it compares with the daemon's.
 func lookDaemon(d daemon.Daemon, installed string) (st daemonStatus, err error) {
+	parts := map[string]daemon.Active{}
+	if st.Parts = parts; d.Dir == nil {
+		return st, nil
+	}
 	s, err := d.Switches()
-	if err == nil && d.Dir != nil {
+	if err == nil {
 		st.Running, err = d.Running()
 	}
-	if err != nil || d.Dir == nil {
-		return st, err
-	}
-	parts := map[string]daemon.Active{}
 	for _, one := range s.On() {
 		parts[one.Part] = daemon.Active{State: daemon.On}
 	}

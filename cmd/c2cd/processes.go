@@ -29,7 +29,7 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 		return nil
 	}
 	outside, damage := outside.OpenSenders(d.Files, time.Now).All()
-	st, err := d.Look(ctx, c.Program+"d")
+	st, err := d.Look(ctx)
 	on, rerr := d.Switches()
 	switch {
 	case errors.Join(err, rerr) != nil:

@@ -17,10 +17,8 @@ import (
 	"c2c/serve/page"
 )
 
-const (
-	lookAgain = 50 * time.Millisecond // between two checks while the daemon begins or ends
-	reapTime  = 10 * time.Second      // how long Reap waits for another process's lock
-)
+// lookAgain is the time between two checks while the daemon begins or ends.
+const lookAgain = 50 * time.Millisecond
 
 // httpDaemon is the HTTP daemon of this user, and has what the verbs of c2c serve need to handle
 // it.
@@ -62,7 +60,7 @@ func (a *call) serve(ctx context.Context) error {
 	case "rotate-token":
 		return d.rotateToken()
 	case "status":
-		st, err := d.Look(ctx, a.c2c+"d")
+		st, err := d.Look(ctx)
 		return a.printStatus(st, st.Answers, err, *asJSON)
 	}
 	err = backgroundVerb(ctx, d, verb)
@@ -119,45 +117,30 @@ func (d *httpDaemon) Close() {
 	}
 }
 
-// Settled returns the daemon's process, 0 if none runs, and whether it answers. A killed daemon
-// still holds its lock for a moment, and a new daemon does not answer yet. So Settled checks again
-// and again until answerTime is over.
-func (d *httpDaemon) Settled(ctx context.Context) (pid int, up bool, err error) {
+// at returns where the daemon listens; the zero At if it does not run.
+func (d *httpDaemon) at() (at serve.At, err error) { return at, d.About(&at) }
+
+// settled returns where the daemon listens, and whether it answers. A killed daemon still holds its
+// lock for a moment, and a new one does not answer yet. So settled checks again and again until
+// answerTime is over.
+func (d *httpDaemon) settled(ctx context.Context) (at serve.At, up bool, err error) {
 	late := time.After(answerTime)
 	for {
-		if pid, err = d.PID(); err != nil || pid == 0 {
-			return 0, false, err
-		}
-		if at, err := serve.ReadAt(d.State); err == nil && answers(ctx, at.Port) {
-			return pid, true, nil
+		if at, err = d.at(); err != nil || at.PID == 0 || answers(ctx, at.Port) {
+			return at, err == nil && at.PID != 0, err
 		}
 		select {
 		case <-ctx.Done():
-			return pid, false, context.Cause(ctx)
+			return at, false, context.Cause(ctx)
 		case <-late:
-			return pid, false, nil
+			return at, false, nil
 		case <-time.After(lookAgain):
 		}
 	}
 }
 
-// Reap removes the port file that a killed daemon has left, and reports whether there was one. A
-// part that begins does so, too.
-func (d *httpDaemon) Reap(ctx context.Context) (bool, error) {
-	if d.State == nil {
-		return false, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, reapTime)
-	defer cancel()
-	return serve.Reap(ctx, d.State, func() (bool, error) {
-		r, err := d.Daemon.Running()
-		_, is := r.Parts[servePart]
-		return is, err
-	})
-}
-
 // runServe runs the part of the daemon.
-func runServe(ctx context.Context, a *app, env daemon.Env, how, _ string, ready func()) error {
+func runServe(ctx context.Context, a *app, env daemon.Env, how, _ string, report func(any)) error {
 	d, err := a.openHTTP(true)
 	if err != nil {
 		return err
@@ -166,14 +149,11 @@ func runServe(ctx context.Context, a *app, env daemon.Env, how, _ string, ready 
 	if err := json.Unmarshal([]byte(how), &d.httpSettings); err != nil {
 		return fmt.Errorf("read its settings in parts.json: %w", err)
 	}
-	if _, err := serve.Reap(ctx, d.State, func() (bool, error) { return false, nil }); err != nil { // this is the only daemon
-		return err
-	}
 	if d.Root != "" {
 		env = append(slices.Clone(env), "C2C_MCP_BROKER_ROOT="+d.Root)
 	}
 	h := &httpHost{State: d.State, Files: d.Files, Port: d.Port, Getenv: env.Get, Cwd: d.Dir, Log: a.log}
-	return explainPort(h.Run(ctx, ready))
+	return explainPort(h.Run(ctx, report))
 }
 
 // explainPort adds a hint to the errors for a port in use and for an invalid token.
@@ -189,16 +169,15 @@ func explainPort(err error) error {
 
 // start starts the daemon, and prints where it listens.
 func (d *httpDaemon) start(ctx context.Context) error {
-	switch pid, up, err := d.Settled(ctx); {
+	switch at, up, err := d.settled(ctx); {
 	case err != nil:
 		return err
-	case pid != 0 && !up:
-		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.Name, pid), "c2c serve restart ends it, and starts another one")
-	case pid != 0:
-		if at, err := serve.ReadAt(d.State); err == nil && d.Port > 0 && at.Port != d.Port {
-			return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.Name, pid, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.Port))
-		}
-		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.Name, pid)
+	case at.PID != 0 && !up:
+		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.Name, at.PID), "c2c serve restart ends it, and starts another one")
+	case up && d.Port > 0 && at.Port != d.Port:
+		return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.Name, at.PID, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.Port))
+	case up:
+		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.Name, at.PID)
 		return d.printURL()
 	}
 	return d.begin(ctx, false)
@@ -238,21 +217,10 @@ func (d *httpDaemon) begin(ctx context.Context, anew bool) error {
 }
 
 func (d *httpDaemon) printURL() error {
-	at, err := serve.ReadAt(d.State)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the daemon has ended again
-	}
-	if err == nil {
+	at, err := d.at()
+	if err == nil && at.PID != 0 { // else it has ended again
 		fmt.Fprintf(d.a.stdout, "url %s\ntoken in %s\n", at.URL, serve.TokenFile(d.State))
 	}
-	return err
-}
-
-func (d *httpDaemon) stop(ctx context.Context) error {
-	if err := d.partVerbs.stop(ctx); err != nil {
-		return err
-	}
-	_, err := d.Reap(ctx)
 	return err
 }
 

@@ -83,7 +83,7 @@ type wakeDaemon struct {
 
 // runWake wakes the sessions of a root until ctx ends. The text how is the time between the first two
 // rings for a message.
-func runWake(ctx context.Context, a *app, _ daemon.Env, how, root string, ready func()) error {
+func runWake(ctx context.Context, a *app, _ daemon.Env, how, root string, report func(any)) error {
 	gap, err := time.ParseDuration(how)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func runWake(ctx context.Context, a *app, _ daemon.Env, how, root string, ready 
 	w := &ringer.Ringer{Scope: ringer.ByDaemon(), Gap: gap, Getenv: a.getenv, Log: a.log, Root: func() (string, error) { return root, nil }}
 	a.log.Info("wake daemon runs", "process", os.Getpid(), "root", root, "min-inject-gap", gap)
 	stop := w.Start(ctx)
-	ready()
+	report(nil)
 	<-ctx.Done()
 	stop()
 	a.log.Info("wake daemon ends", "root", root)

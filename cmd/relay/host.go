@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"reflect"
 	"time"
 
-	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
 	"c2c/project"
 	"c2c/relay"
@@ -44,19 +42,19 @@ type Host struct {
 }
 
 // RunPart runs the relay until ctx ends, as a part of the daemon, with the environment env.
-func RunPart(ctx context.Context, env daemon.Env, log *slog.Logger, ready func()) error {
+func RunPart(ctx context.Context, env daemon.Env, log *slog.Logger, report func(any)) error {
 	r, err := Open(env.Get, true)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	h := &Host{Relay: r, Getenv: env.Get, Env: env, Log: log, Now: time.Now}
-	return h.Run(ctx, ready)
+	return h.Run(ctx, report)
 }
 
-// Run carries mail until ctx ends. It calls ready when other machines can connect. Only one process
-// may do this.
-func (h *Host) Run(ctx context.Context, ready func()) error {
+// Run carries mail until ctx ends. It calls report with the state of the links when other machines
+// can connect, and whenever it has changed. Only one process may do this.
+func (h *Host) Run(ctx context.Context, report func(any)) error {
 	key, err := relay.LoadKey(ctx, h.Dir)
 	if err != nil {
 		return err
@@ -71,7 +69,6 @@ func (h *Host) Run(ctx context.Context, ready func()) error {
 	if _, err := h.Dir.Stat(sshKeyFile); err == nil {
 		cfg.Identity = filepath.Join(h.Dir.Path(), sshKeyFile)
 	}
-	err = atomicfile.UnlessAbsent(h.Dir.Remove(linksFile)) // it says what links the last relay had
 	for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
 		err = errors.Join(err, touch(h.Dir, name))
 	}
@@ -90,10 +87,10 @@ func (h *Host) Run(ctx context.Context, ready func()) error {
 	h.roots = &roots{h: h, open: map[string]*root{}, up: map[string]bool{}, failed: map[string]string{}, alone: map[string]time.Time{}}
 	h.changes = watch.NewChanges()
 	defer h.changes.Close()
-	ready()
+	report(h.links())
 	err = daemon.Together(ctx, h.Log, "carry mail between machines",
 		func(ctx context.Context) { h.carrier.Run(ctx, h.roots) },
-		func(ctx context.Context) { h.keepLinks(ctx, changed) },
+		func(ctx context.Context) { h.keepLinks(ctx, changed, report) },
 		h.watch)
 	h.roots.closeAll()
 	h.Log.Info("relay ends")
@@ -129,16 +126,10 @@ func (h *Host) watch(ctx context.Context) {
 	})
 }
 
-// keepLinks writes the state of the links when it changes, for c2c relay status.
-func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}) {
+// keepLinks reports the state of the links when it changes, for c2c relay status.
+func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}, report func(any)) {
 	for {
-		data, err := json.MarshalIndent(h.links(), "", " ")
-		if err == nil {
-			err = h.Dir.Write(linksFile, append(data, '\n'))
-		}
-		if err != nil {
-			h.Log.Warn("the state of the links was not recorded", "err", err)
-		}
+		report(h.links())
 		select {
 		case <-ctx.Done():
 			return

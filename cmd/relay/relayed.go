@@ -5,7 +5,6 @@
 // Beside the files of package relay in the folder relay, <state directory>/relay has:
 //
 //	relay.sock              the socket over which `c2c relay --stdio` reaches the relay
-//	links.json              the last state of the link to each host; it means nothing while no relay runs
 //	wanted.lock             a process closes it to make the relay check the roots
 //	hub.json                how this host reaches its hub; secret
 //	ssh_key, ssh_key.pub    the relay's ssh key; at other hosts it gives access only to the relay
@@ -13,7 +12,6 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,9 +34,7 @@ import (
 
 const (
 	socketFile = "relay.sock"
-	linksFile  = "links.json"
 	wantedFile = "wanted.lock"
-	maxLinks   = 1 << 20
 
 	dialTime = 15 * time.Second // how long the relay may take to accept a link; a suspended relay accepts none
 )
@@ -134,22 +130,7 @@ func Want(ctx context.Context, getenv func(string) string) (said string, err err
 func (r *Relay) Hosts(now clock) *relay.HostList { return relay.OpenHosts(r.Dir, now) }
 
 // Links returns the running relay's link to each host; nil if no relay runs.
-func (r *Relay) Links() (all []Link, err error) {
-	if runs, err := r.Runs(); err != nil || !runs || r.Dir == nil {
-		return nil, err
-	}
-	data, err := r.Dir.ReadMost(linksFile, maxLinks)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(r.Dir.Path(), linksFile), err)
-	}
-	return all, nil
-}
+func (r *Relay) Links() (all []Link, err error) { return all, r.About(&all) }
 
 // maxSocketPath is below every system's limit for the path of a socket, which is 104 bytes on
 // macOS.

@@ -347,13 +347,19 @@ func (m *Machine) Linked(host string, want bool) {
 }
 
 func (m *Machine) isLinked(host string) bool {
-	data, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "links.json"))
-	var links []struct {
-		Host string `json:"host"`
-		Up   bool   `json:"up"`
+	data, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "running.json"))
+	var daemon struct {
+		Parts struct {
+			Relay struct {
+				About []struct {
+					Host string
+					Up   bool
+				}
+			}
+		}
 	}
-	json.NewDecoder(bytes.NewReader(data)).Decode(&links)
-	for _, l := range links {
+	json.Unmarshal(data, &daemon)
+	for _, l := range daemon.Parts.Relay.About {
 		if l.Host == host {
 			return l.Up
 		}

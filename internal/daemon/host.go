@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,9 +23,10 @@ type Work struct {
 	Version, Build string
 	// Needed reports whether there still is what a part is for. If not, the daemon switches it off.
 	Needed func(part, how string) bool
-	// Run runs a part until ctx ends. It calls ready when the part does its work. If Run returns
-	// earlier, or panics, the daemon calls it again after a pause.
-	Run func(ctx context.Context, part, how string, ready func()) error
+	// Run runs a part until ctx ends. It calls report when the part does its work, and whenever what it
+	// says of itself has changed. If Run returns earlier, or panics, the daemon calls it again after a
+	// pause.
+	Run func(ctx context.Context, part, how string, report func(about any)) error
 	// Explain makes the text for people of an error of Run.
 	Explain func(error) string
 }
@@ -106,56 +108,44 @@ func (h *host) look(ctx context.Context) error {
 	return nil
 }
 
-// begin runs a part until it is ended. The caller holds mu.
+// begin runs a part, again and again, until it is ended. The caller holds mu.
 func (h *host) begin(ctx context.Context, part Switch) {
 	ctx, end := context.WithCancel(ctx)
 	a := &active{Active{State: Starting, Run: part.Run}, end}
 	h.parts[part.Part] = a
 	h.running.Go(func() {
 		defer h.changes.Recheck()
-		h.repeat(ctx, part, a)
+		repeat(ctx, func() error {
+			h.set(a, Starting, "", nil)
+			err := Survive(h.Log, part.Part, func() error { return h.Run(ctx, part.Part, part.How, func(about any) { h.set(a, Runs, "", about) }) })
+			if ctx.Err() != nil && err != nil {
+				h.Log.Warn("a part did not end cleanly", "part", part.Part, "err", err)
+			}
+			return cmp.Or(err, errEnded)
+		}, func(err error) {
+			h.Log.Error("a part has failed, and begins again", "part", part.Part, "err", err)
+			h.set(a, Failed, h.Explain(err), nil)
+		})
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.parts, part.Part)
 	})
 }
 
-// repeat runs a part again and again until ctx ends. Each pause is twice as long as the one before,
-// up to longPause; after a run that was longer than that, it is short again.
-func (h *host) repeat(ctx context.Context, part Switch, a *active) {
-	for pause := firstPause; ; pause = min(2*pause, longPause) {
-		began := time.Now()
-		h.set(a, Starting, "")
-		err := Survive(h.Log, part.Part, func() error { return h.Run(ctx, part.Part, part.How, func() { h.set(a, Runs, "") }) })
-		if ctx.Err() != nil {
-			if err != nil {
-				h.Log.Warn("a part did not end cleanly", "part", part.Part, "err", err)
-			}
-			return
-		}
-		if err == nil {
-			err = errEnded
-		}
-		h.Log.Error("a part has failed, and begins again", "part", part.Part, "err", err)
-		h.set(a, Failed, h.Explain(err))
-		if time.Since(began) > longPause {
-			pause = firstPause
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+func (h *host) set(a *active, to State, why string, about any) {
+	text, err := json.Marshal(about)
+	if err != nil {
+		h.Log.Warn("what a part does was not recorded", "err", err)
 	}
-}
-
-func (h *host) set(a *active, to State, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a.State != Ending {
-		a.State, a.Since, a.Error = to, time.Now().UTC(), why
-		h.tell()
+	if a.State == Ending {
+		return
 	}
+	if a.Error, a.About = why, text; a.State != to {
+		a.State, a.Since = to, time.Now().UTC()
+	}
+	h.tell()
 }
 
 // tell writes what the daemon does. The caller holds mu.

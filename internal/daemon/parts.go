@@ -103,6 +103,8 @@ type Active struct {
 	Run   string    `json:"run"`
 	Since time.Time `json:"since"`
 	Error string    `json:"error,omitempty"` // why it has failed
+	// About is what the part says of itself while it runs.
+	About json.RawMessage `json:"about,omitempty"`
 }
 
 // Daemon is the daemon of a user. Its Dir is nil if no part was ever on.
@@ -225,8 +227,8 @@ func (d Daemon) halt(ctx context.Context, edit func(Switches) Switches) (ran boo
 	return ran, errors.Join(rerr, err, serr)
 }
 
-// Remove ends the daemon and removes its files. If leaveStopped is true, it leaves a record that the
-// daemon was stopped.
+// Remove ends the daemon, switches all parts off, and removes its files, unless leaveStopped is true.
+// In that case only a person starts it again.
 func (d Daemon) Remove(ctx context.Context, leaveStopped bool) (ran bool, err error) {
 	if d.Dir == nil {
 		return false, nil
@@ -237,13 +239,9 @@ func (d Daemon) Remove(ctx context.Context, leaveStopped bool) (ran bool, err er
 		}
 		return Switches{{Part: Whole, Stopped: true}}
 	})
-	for _, name := range []string{runningFile, d.logFile()} {
-		err = errors.Join(err, atomicfile.UnlessAbsent(d.Dir.Remove(name)))
+	if err == nil && !leaveStopped {
+		err = os.RemoveAll(d.Dir.Path())
 	}
-	for _, name := range []string{partsLock, d.lockFile()} {
-		err = errors.Join(err, atomicfile.DiscardLock(d.Dir, name))
-	}
-	os.Remove(d.Dir.Path()) // it stays if it is not empty
 	return ran, err
 }
 
@@ -270,10 +268,13 @@ func (p Part) PID() (pid int, err error) {
 	return pid, err
 }
 
-// Runs reports whether the part runs.
-func (p Part) Runs() (bool, error) {
-	pid, err := p.PID()
-	return pid != 0, err
+// About reads into about what the part says of itself; nothing if it does not run.
+func (p Part) About(about any) error {
+	a, pid, err := p.Active()
+	if err == nil && pid != 0 && a.About != nil {
+		err = json.Unmarshal(a.About, about)
+	}
+	return err
 }
 
 // ErrStopped means that a person has stopped the part, or the daemon.
@@ -369,7 +370,7 @@ func (p Part) End(ctx context.Context, stopped bool) (ran bool, err error) {
 		return ran, err
 	}
 	return ran, p.await(ctx, stopTime, p.Name, "end", func(context.Context) (bool, error) {
-		if up, err := p.Daemon.Runs(); err != nil || !up {
+		if up, err := p.Runs(); err != nil || !up {
 			return true, err
 		}
 		r, err := p.Running()

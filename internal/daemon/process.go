@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	maxLog    = 1 << 20               // bytes; when a daemon starts, a larger log is emptied
+	maxLog    = 1 << 20               // bytes; when a process starts, a larger log becomes <name>.log.old
 	startTime = 30 * time.Second      // how long a start may take
 	stopTime  = 25 * time.Second      // how long an end may take; the part serve may need 20 s
 	lookTime  = 10 * time.Millisecond // the time between two checks of what another process does
@@ -173,7 +173,10 @@ func (d Process) PID() (pid int, err error) {
 // Start starts this program a second time, as the background process, with args and env in the
 // directory dir. It returns the process id when that process has the lock.
 func (d Process) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
-	log, err := d.openLog()
+	if err := atomicfile.Rotate(d.Dir, d.logFile(), d.logFile()+".old", maxLog); err != nil {
+		return 0, err
+	}
+	log, err := d.Dir.Open(d.logFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return 0, err
 	}
@@ -215,35 +218,17 @@ func (d Process) Start(ctx context.Context, dir string, env []string, args ...st
 
 // whySince returns the error lines that the process has written to its log from offset on.
 func (d Process) whySince(offset int64) string {
-	log, err := d.Dir.Open(d.logFile(), os.O_RDONLY)
+	log, err := d.Dir.Read(d.logFile())
 	if err != nil {
 		return err.Error()
 	}
-	defer log.Close()
-	said, _ := io.ReadAll(io.NewSectionReader(log, offset, maxLog))
 	var why []string
-	for line := range strings.Lines(string(said)) {
-		if text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "c2c: "); ok {
-			why = append(why, text)
+	for line := range strings.Lines(string(log[min(offset, int64(len(log))):])) {
+		if text, ok := strings.CutPrefix(line, "c2c: "); ok {
+			why = append(why, strings.TrimSpace(text))
 		}
 	}
 	return strings.Join(why, "\n")
-}
-
-func (d Process) openLog() (*os.File, error) {
-	log, err := d.Dir.Open(d.logFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
-	if err != nil {
-		return nil, err
-	}
-	info, err := log.Stat()
-	if err == nil && info.Size() > maxLog {
-		err = log.Truncate(0)
-	}
-	if err != nil {
-		log.Close()
-		return nil, fmt.Errorf("empty %s: %w", d.logFile(), err)
-	}
-	return log, nil
 }
 
 // Env is an environment without secrets: a secret key would stay in the memory of the daemon for weeks.
@@ -284,13 +269,16 @@ func (d Process) Stop(ctx context.Context) (ran bool, err error) {
 	return ran, err
 }
 
-// Restart makes the process execute a program in its place, so that it stays the process that
-// systemd or a terminal waits for. ran is false if none runs, or if it could not execute the program.
-func (d Process) Restart(ctx context.Context, program string) (ran bool, err error) {
+// Restart makes the process execute this program in its place, so that it stays the process that
+// systemd or a terminal waits for. ran is false if none runs, or if it has ended instead.
+func (d Process) Restart(ctx context.Context) (ran bool, err error) {
 	if ran, err = d.Runs(); err != nil || !ran {
 		return false, err
 	}
-	err = d.say(program + "\n")
+	self, err := os.Executable()
+	if err == nil {
+		err = d.say(self + "\n")
+	}
 	if err == nil {
 		err = d.await(ctx, stopTime, d.What, "end", func(context.Context) (bool, error) {
 			pid, err := d.PID()

@@ -89,7 +89,6 @@ func TestWhoWaitsInVainForADaemonIsToldItsProcess(t *testing.T) {
 
 // A person may name any file.
 func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
-	t.Parallel()
 	home := t.TempDir()
 	d := wakeIn(t, home)
 	d.ExtraPIDFile = filepath.Join(home, "also.pid")
@@ -123,8 +122,8 @@ func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
 	}
 }
 
+// Not beside other tests: a process that they just start has copies of the open locks.
 func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
-	t.Parallel()
 	home := t.TempDir()
 	d := wakeIn(t, home)
 	d.ExtraPIDFile = filepath.Join(home, "also.pid")
