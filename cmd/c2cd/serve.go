@@ -118,7 +118,10 @@ func (d *httpDaemon) Close() {
 }
 
 // at returns where the daemon listens; the zero At if it does not run.
-func (d *httpDaemon) at() (at serve.At, err error) { return at, d.About(&at) }
+func (d *httpDaemon) at() (at serve.At, err error) {
+	err = d.About(&at)
+	return at, err
+}
 
 // settled returns where the daemon listens, and whether it answers. A killed daemon still holds its
 // lock for a moment, and a new one does not answer yet. So settled checks again and again until

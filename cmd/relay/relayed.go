@@ -130,7 +130,10 @@ func Want(ctx context.Context, getenv func(string) string) (said string, err err
 func (r *Relay) Hosts(now clock) *relay.HostList { return relay.OpenHosts(r.Dir, now) }
 
 // Links returns the running relay's link to each host; nil if no relay runs.
-func (r *Relay) Links() (all []Link, err error) { return all, r.About(&all) }
+func (r *Relay) Links() (all []Link, err error) {
+	err = r.About(&all)
+	return all, err
+}
 
 // maxSocketPath is below every system's limit for the path of a socket, which is 104 bytes on
 // macOS.
