@@ -32,7 +32,7 @@ type part struct {
 	// needed returns an error if what the part is for is not there (any more).
 	needed func(getenv func(string) string, root string) error
 	// does works until ctx ends, and calls report when it does its work. The text how has its settings.
-	does func(ctx context.Context, a *app, env daemon.Env, how, root string, report func(any)) error
+	does func(ctx context.Context, a *app, how, root string, report func(any)) error
 }
 
 const (
@@ -47,8 +47,8 @@ func parts() []part {
 		{wakePart, "wake daemon", false, "", func(_ func(string) string, root string) error { return missing(root) }, runWake},
 		{relay.Name, "relay", true, "; mail for other machines waits until c2c relay start",
 			func(getenv func(string) string, _ string) error { return relay.NeedHost(getenv) },
-			func(ctx context.Context, a *app, env daemon.Env, _, _ string, report func(any)) error {
-				return relay.RunPart(ctx, env, a.log, report)
+			func(ctx context.Context, a *app, _, _ string, report func(any)) error {
+				return relay.RunPart(ctx, a.getenv, a.log, report)
 			}},
 	}
 }
@@ -88,23 +88,25 @@ func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 	if err := os.Chdir("/"); err != nil { // the daemon runs for weeks; its working directory must not block a removal
 		return err
 	}
-	env := daemon.SafeEnv(os.Environ())
 	return d.Work(ctx, daemon.Work{
 		Log: a.log, Version: broker.Version, Build: proc.OwnBuildID(),
 		Needed: func(name, _ string) bool {
 			p, root := find(name)
-			return p.does == nil || p.needed(env.Get, root) == nil
+			return p.does == nil || p.needed(a.getenv, root) == nil
 		},
 		Run: func(ctx context.Context, name, how string, report func(any)) error {
 			p, root := find(name)
 			if p.does == nil {
-				return cli.WithHint(errors.New("this build of the daemon does not know it"), "c2c daemon restart runs the installed build")
+				return errors.New("this build of the daemon does not know it: c2c daemon restart runs the installed build")
 			}
-			return p.does(ctx, &app{getenv: env.Get, log: a.log, c2c: a.c2c, cwd: "/"}, env, how, root, report)
-		},
-		Explain: func(err error) string {
-			f := cli.FailureOf("", err)
-			return strings.TrimSuffix(f.Message+"\nhint: "+f.Hint, "\nhint: ")
+			err := p.does(ctx, a, how, root, report)
+			if err == nil {
+				return nil
+			}
+			if f := cli.FailureOf("", err); f.Hint != "" {
+				err = errors.New(f.Message + "\nhint: " + f.Hint)
+			}
+			return err
 		},
 	})
 }
@@ -137,7 +139,7 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 	case "log":
 		return printLog(a.stdout, d)
 	case "stop":
-		ran, err := d.Halt(ctx)
+		ran, err := d.Halt(ctx, false)
 		return a.sayEnded(d.What, "", ran, err)
 	case "restart":
 		if _, err := d.Restart(ctx); err != nil {
@@ -336,7 +338,9 @@ func (s Setup) endDaemon(ctx context.Context, dry bool) error {
 	if err == nil && !dry {
 		// Machines that are paired may connect, and other sessions that still run have mail for
 		// them: neither starts it again.
-		_, err = d.Remove(ctx, relay.NeedHost(s.Getenv) == nil)
+		if _, err = d.Halt(ctx, true); err == nil && relay.NeedHost(s.Getenv) != nil {
+			err = d.Remove()
+		}
 	}
 	if err == nil && pid != 0 {
 		fmt.Fprintf(s.Stdout, "the daemon ends (process %d)\n", pid)

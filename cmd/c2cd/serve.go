@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
+	"path/filepath"
 	"time"
 
 	"c2c/cmd/cli"
@@ -93,14 +92,14 @@ func (a *app) openHTTP(create bool) (*httpDaemon, error) {
 		return nil, err
 	}
 	all, err := daemon.Open(path, create)
-	if err != nil {
-		return nil, err
-	}
 	d := &httpDaemon{partVerbs: a.verbsOf(all, servePart, "")}
-	if d.State, err = atomicfile.CreateIf(path, create); d.State != nil {
-		d.Files, err = d.State.Sub(serve.FilesDir, create)
+	if err == nil {
+		d.State, err = atomicfile.CreateIf(path, create)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err == nil {
+		d.Files, err = atomicfile.CreateIf(filepath.Join(path, serve.FilesDir), create)
+	}
+	if err != nil {
 		d.Close()
 		return nil, err
 	}
@@ -143,7 +142,7 @@ func (d *httpDaemon) settled(ctx context.Context) (at serve.At, up bool, err err
 }
 
 // runServe runs the part of the daemon.
-func runServe(ctx context.Context, a *app, env daemon.Env, how, _ string, report func(any)) error {
+func runServe(ctx context.Context, a *app, how, _ string, report func(any)) error {
 	d, err := a.openHTTP(true)
 	if err != nil {
 		return err
@@ -152,10 +151,13 @@ func runServe(ctx context.Context, a *app, env daemon.Env, how, _ string, report
 	if err := json.Unmarshal([]byte(how), &d.httpSettings); err != nil {
 		return fmt.Errorf("read its settings in parts.json: %w", err)
 	}
-	if d.Root != "" {
-		env = append(slices.Clone(env), "C2C_MCP_BROKER_ROOT="+d.Root)
+	getenv := func(name string) string {
+		if name == "C2C_MCP_BROKER_ROOT" {
+			return d.Root
+		}
+		return a.getenv(name)
 	}
-	h := &httpHost{State: d.State, Files: d.Files, Port: d.Port, Getenv: env.Get, Cwd: d.Dir, Log: a.log}
+	h := &httpHost{State: d.State, Files: d.Files, Port: d.Port, Getenv: getenv, Cwd: d.Dir, Log: a.log}
 	return explainPort(h.Run(ctx, report))
 }
 

@@ -13,7 +13,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
 	"c2c/internal/atomicfile"
-	"c2c/internal/daemon"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -83,7 +82,7 @@ type wakeDaemon struct {
 
 // runWake wakes the sessions of a root until ctx ends. The text how is the time between the first two
 // rings for a message.
-func runWake(ctx context.Context, a *app, _ daemon.Env, how, root string, report func(any)) error {
+func runWake(ctx context.Context, a *app, how, root string, report func(any)) error {
 	gap, err := time.ParseDuration(how)
 	if err != nil {
 		return err

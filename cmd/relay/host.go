@@ -41,14 +41,14 @@ type Host struct {
 	changes *watch.Changes
 }
 
-// RunPart runs the relay until ctx ends, as a part of the daemon, with the environment env.
-func RunPart(ctx context.Context, env daemon.Env, log *slog.Logger, report func(any)) error {
-	r, err := Open(env.Get, true)
+// RunPart runs the relay until ctx ends, as a part of the daemon.
+func RunPart(ctx context.Context, getenv func(string) string, log *slog.Logger, report func(any)) error {
+	r, err := Open(getenv, true)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	h := &Host{Relay: r, Getenv: env.Get, Env: env, Log: log, Now: time.Now}
+	h := &Host{Relay: r, Getenv: getenv, Log: log, Now: time.Now}
 	return h.Run(ctx, report)
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,8 +28,6 @@ type Work struct {
 	// says of itself has changed. If Run returns earlier, or panics, the daemon calls it again after a
 	// pause.
 	Run func(ctx context.Context, part, how string, report func(about any)) error
-	// Explain makes the text for people of an error of Run.
-	Explain func(error) string
 }
 
 // host is the running daemon.
@@ -54,10 +53,16 @@ var (
 	errEnded = errors.New("it has ended, although it was not stopped")
 )
 
-// Work makes this process the daemon. It returns when ctx ends, when a command stops the daemon, or
+// Work makes this process the daemon, with only the safe variables of its environment. It returns when ctx ends, when a command stops the daemon, or
 // when no part is on.
 func (d Daemon) Work(ctx context.Context, w Work) error {
 	return d.Process.Run(ctx, func(ctx context.Context) error {
+		env := SafeEnv(os.Environ()) // a person may have run the daemon in front
+		os.Clearenv()
+		for _, v := range env {
+			name, value, _ := strings.Cut(v, "=")
+			os.Setenv(name, value)
+		}
 		h := &host{Daemon: d, Work: w, parts: map[string]*active{}, changes: watch.NewChanges(), about: Running{PID: os.Getpid(),
 			Version: w.Version, Build: w.Build, Namespace: Namespace(), Started: time.Now().UTC().Truncate(time.Second)}}
 		defer h.changes.Close()
@@ -124,7 +129,7 @@ func (h *host) begin(ctx context.Context, part Switch) {
 			return cmp.Or(err, errEnded)
 		}, func(err error) {
 			h.Log.Error("a part has failed, and begins again", "part", part.Part, "err", err)
-			h.set(a, Failed, h.Explain(err), nil)
+			h.set(a, Failed, err.Error(), nil)
 		})
 		h.mu.Lock()
 		defer h.mu.Unlock()

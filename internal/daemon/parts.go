@@ -14,9 +14,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -115,16 +115,8 @@ type Daemon struct {
 
 // Open opens the daemon's files in a state directory. If create is true, it makes the directories.
 func Open(state string, create bool) (Daemon, error) {
-	d := Daemon{Process: Process{Name: "daemon", What: "daemon", Verb: "daemon"}}
-	dir, err := atomicfile.CreateIf(state, create)
-	if dir != nil {
-		d.Dir, err = dir.Sub(directory, create)
-		dir.Close()
-	}
-	if errors.Is(err, fs.ErrNotExist) && !create {
-		err = nil
-	}
-	return d, err
+	dir, err := atomicfile.CreateIf(filepath.Join(state, directory), create)
+	return Daemon{Process: Process{Dir: dir, Name: "daemon", What: "daemon", Verb: "daemon"}}, err
 }
 
 // Close closes the files.
@@ -212,38 +204,25 @@ func (d Daemon) Resume(ctx context.Context) error {
 	return err
 }
 
-// Halt ends the daemon. Until Resume, or until a part is started, nothing starts it again.
-func (d Daemon) Halt(ctx context.Context) (ran bool, err error) {
-	return d.halt(ctx, func(s Switches) Switches { return s.put(Whole, Switch{Part: Whole, Stopped: true}) })
-}
-
-func (d Daemon) halt(ctx context.Context, edit func(Switches) Switches) (ran bool, err error) {
+// Halt ends the daemon. Until Resume, or until a part is started, nothing starts it again. If forget
+// is true, it also switches all parts off.
+func (d Daemon) Halt(ctx context.Context, forget bool) (ran bool, err error) {
 	if d.Dir == nil {
 		return false, nil
 	}
 	ran, rerr := d.Runs()
-	err = d.change(ctx, func(s Switches) (Switches, error) { return edit(s), nil })
+	err = d.change(ctx, func(s Switches) (Switches, error) {
+		if forget {
+			s = nil
+		}
+		return s.put(Whole, Switch{Part: Whole, Stopped: true}), nil
+	})
 	_, serr := d.Stop(ctx)
 	return ran, errors.Join(rerr, err, serr)
 }
 
-// Remove ends the daemon, switches all parts off, and removes its files, unless leaveStopped is true.
-// In that case only a person starts it again.
-func (d Daemon) Remove(ctx context.Context, leaveStopped bool) (ran bool, err error) {
-	if d.Dir == nil {
-		return false, nil
-	}
-	ran, err = d.halt(ctx, func(Switches) Switches {
-		if !leaveStopped {
-			return nil
-		}
-		return Switches{{Part: Whole, Stopped: true}}
-	})
-	if err == nil && !leaveStopped {
-		err = os.RemoveAll(d.Dir.Path())
-	}
-	return ran, err
-}
+// Remove removes the files of a daemon that was halted.
+func (d Daemon) Remove() error { return os.RemoveAll(d.Dir.Path()) }
 
 // Part is a part of the daemon, as commands see it.
 type Part struct {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	fmt.Fprintln(os.Stderr, "begins as process", os.Getpid())
 	d, err := Open(os.Getenv("HOME"), true)
 	if err == nil {
-		err = d.Work(context.Background(), Work{Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Version: "v1", Explain: error.Error,
+		err = d.Work(context.Background(), Work{Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Version: "v1",
 			Needed: func(_, how string) bool {
 				root, needs := strings.CutPrefix(how, "needs ")
 				return !needs || exists(root)
@@ -62,7 +62,7 @@ func daemonIn(t *testing.T, home string) Daemon {
 	}
 	d.Env = []string{"HOME=" + home}
 	t.Cleanup(func() {
-		if _, err := d.Halt(context.Background()); err != nil {
+		if _, err := d.Halt(context.Background(), false); err != nil {
 			t.Error(err)
 		}
 		d.Close()
@@ -241,7 +241,7 @@ func TestADaemonThatWasStoppedStartsOnlyForAPerson(t *testing.T) {
 	d := daemonIn(t, t.TempDir())
 	a, b := part(d, "a"), part(d, "b")
 	a.begin(t, "")
-	if ran, err := d.Halt(t.Context()); !ran || err != nil {
+	if ran, err := d.Halt(t.Context(), false); !ran || err != nil {
 		t.Fatal(ran, err)
 	}
 	if err := d.Ensure(t.Context()); err != nil {
@@ -252,7 +252,7 @@ func TestADaemonThatWasStoppedStartsOnlyForAPerson(t *testing.T) {
 	}
 	b.begin(t, "")
 	until(t, "the other part is not back", func() bool { return states(t, d)["a"] == Runs })
-	if _, err := d.Halt(t.Context()); err != nil {
+	if _, err := d.Halt(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Resume(t.Context()); err != nil {
@@ -326,7 +326,7 @@ func TestADamagedListOfPartsEndsNothingUntilACommandSetsItAside(t *testing.T) {
 	if now, err := p.PID(); now != pid || err != nil {
 		t.Errorf("process %d, %v", now, err)
 	}
-	if ran, err := d.Halt(t.Context()); !ran || err != nil {
+	if ran, err := d.Halt(t.Context(), false); !ran || err != nil {
 		t.Errorf("stop: %v, %v", ran, err)
 	}
 	if aside, err := filepath.Glob(path + ".corrupt-*"); len(aside) != 1 {
@@ -396,7 +396,7 @@ func TestWhatAPersonHasStoppedIsNotStartedUnasked(t *testing.T) {
 		t.Errorf("the part was stopped: %v", err)
 	}
 	p.begin(t, "")
-	if _, err := d.Halt(t.Context()); err != nil {
+	if _, err := d.Halt(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []Part{p, other} {
@@ -420,13 +420,13 @@ func TestRemoveLeavesNothing(t *testing.T) {
 	d.Env = []string{"HOME=" + home}
 	p := part(d, "a")
 	p.begin(t, "")
-	if ran, err := d.Remove(t.Context(), true); !ran || err != nil {
+	if ran, err := d.Halt(t.Context(), true); !ran || err != nil {
 		t.Error(ran, err)
 	}
 	if s, err := d.Switches(); !s.Stopped(Whole) || len(s) != 1 || err != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := d.Remove(t.Context(), false); err != nil {
+	if err := d.Remove(); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(home); len(left) != 0 || err != nil {

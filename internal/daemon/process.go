@@ -231,28 +231,15 @@ func (d Process) whySince(offset int64) string {
 	return strings.Join(why, "\n")
 }
 
-// Env is an environment without secrets: a secret key would stay in the memory of the daemon for weeks.
-type Env []string
-
-// SafeEnv returns the variables in env that are known to hold no secret, but nothing of a session: a
-// session may start the daemon.
-func SafeEnv(env []string) Env {
+// SafeEnv returns the variables in env that are known to hold no secret, which would stay in the
+// memory of the daemon for weeks. It returns none of a session, because a session may start the daemon.
+func SafeEnv(env []string) []string {
 	names := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK",
 		"C2C_STORM_HOPS", "C2C_ROOM_WAKES"}
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return !slices.Contains(names, name) && !strings.HasSuffix(name, "_HOME") && !strings.HasSuffix(name, "_CONFIG_DIR")
 	})
-}
-
-// Get returns a variable.
-func (e Env) Get(name string) string {
-	for _, v := range e {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 // Stop ends the process and returns when it has ended. It says so again and again, because a process

@@ -9,7 +9,7 @@ import (
 
 // PrintUnit prints a systemd unit that runs the daemon of this user, with the variables env. It
 // writes no file, because the person decides where to put the unit.
-func PrintUnit(out io.Writer, program string, env Env) error {
+func PrintUnit(out io.Writer, program string, env []string) error {
 	lines := []string{
 		"# systemctl --user edit --force --full c2c.service    (paste this, save)",
 		"# systemctl --user enable --now c2c.service",
