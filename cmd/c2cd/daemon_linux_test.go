@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/cmd/cli"
 	"c2c/internal/daemon"
@@ -89,6 +91,44 @@ func TestADaemonThatAPersonHasStoppedStaysStopped(t *testing.T) {
 	h.until("it answers again", func() bool { return h.status().Answers })
 	if st := h.daemon(); st.PID != before.PID || st.Parts[servePart].Since == before.Parts[servePart].Since {
 		t.Errorf("restarted: %+v", st)
+	}
+}
+
+// Commands and the daemon are killed at any moment. Afterwards a start starts, and a stop stops.
+func TestCommandsThatAreKilledLeaveADaemonThatWorks(t *testing.T) {
+	h := newHost(t)
+	verbs := []string{"serve start", "serve restart", "daemon restart", "wake start", "serve stop", "daemon stop", "daemon start", "wake stop"}
+	for i := range 40 {
+		args := strings.Fields(verbs[rand.IntN(len(verbs))])
+		if args[0] == "serve" {
+			args = append(args, "--port", h.port)
+		}
+		cmd := h.command(args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(time.Duration(rand.IntN(60)) * time.Millisecond):
+			cmd.Process.Kill()
+			<-ended
+		}
+		if st := h.daemon(); i%4 == 3 && st.PID != 0 {
+			h.kill(st.PID)
+		}
+	}
+	h.run("serve", "start", "--port", h.port)
+	h.run("wake", "start")
+	h.until("it answers", func() bool { return h.status().Answers })
+	if st := h.daemon(); len(st.Parts) != 2 || st.PID != h.pid() || st.PID != h.status().PID {
+		t.Errorf("%+v", st)
+	}
+	h.run("serve", "stop")
+	h.run("wake", "stop")
+	if st := h.daemon(); st.PID != 0 || len(st.Parts) != 0 {
+		t.Errorf("%+v", st)
 	}
 }
 

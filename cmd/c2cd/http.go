@@ -48,16 +48,8 @@ func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &install.HTTP{URL: at.URL, Token: token, Runs: takes(ctx, at.Port, token)}, nil
-}
-
-// takes reports whether the daemon answers and accepts the token.
-func takes(ctx context.Context, port int, token string) bool {
-	if !answers(ctx, port) {
-		return false
-	}
-	_, ok := askHTTP(ctx, port, "/metrics", token)
-	return ok
+	_, takes := askHTTP(ctx, at.Port, "/metrics", token)
+	return &install.HTTP{URL: at.URL, Token: token, Runs: takes}, nil
 }
 
 // checkNotInGit returns an error if install would write the token into a file that git tracks. Some

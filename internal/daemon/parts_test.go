@@ -380,6 +380,53 @@ func TestARestartKeepsTheProcessAndTheLock(t *testing.T) {
 	until(t, "it goes on without the program", func() bool { runs, _ := d.Runs(); return !runs })
 }
 
+// A command is killed after one of its steps.
+func TestWhatAKilledCommandLeavesIsCarriedOn(t *testing.T) {
+	t.Parallel()
+	d := daemonIn(t, t.TempDir())
+	a := part(d, "a")
+	if _, _, err := a.On(t.Context(), Begin{}); err != nil { // a start
+		t.Fatal(err)
+	}
+	runs := func() {
+		t.Helper()
+		if err := d.Ensure(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "it does not run", func() bool { return states(t, d)["a"] == Runs })
+	}
+	ends := func() {
+		t.Helper()
+		until(t, "it does not end", func() bool { runs, _ := d.Runs(); return !runs })
+	}
+	runs()
+	if err := d.say(""); err != nil { // a restart of another version: it ends, and is still on
+		t.Fatal(err)
+	}
+	ends()
+	runs()
+	pid, err := d.PID()
+	if err == nil {
+		err = errors.Join(syscall.Kill(pid, syscall.SIGSTOP), d.say("/bin/true\n"), syscall.Kill(pid, syscall.SIGKILL)) // a restart, and its daemon, too
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends()
+	runs()
+	err = d.change(t.Context(), func(s Switches) (Switches, error) { return s.put(Whole, Switch{Part: Whole, Stopped: true}), nil }) // a stop
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends()
+	if err := d.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if up, err := d.Runs(); up || err != nil {
+		t.Errorf("it runs: %v", err)
+	}
+}
+
 // The check and the change are one step.
 func TestWhatAPersonHasStoppedIsNotStartedUnasked(t *testing.T) {
 	t.Parallel()
