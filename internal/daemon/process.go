@@ -115,7 +115,7 @@ func (d Process) said() (string, error) {
 // Free returns nil if no such process runs; otherwise the error says which process it is.
 func (d Process) Free() error {
 	runs, err := d.Runs()
-	if err == nil && runs {
+	if err == nil && runs && os.Getenv(lockVariable) == "" { // otherwise this process has the lock
 		err = d.errRuns()
 	}
 	return err
