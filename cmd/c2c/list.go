@@ -45,7 +45,11 @@ func list(c *call, f *cli.Flags) action {
 			hosts, err := c.b.Hosts(ctx)
 			return errors.Join(append(broken, err, c.showHosts(rows, hosts, *all))...)
 		}
-		err = c.show(rows, func() { c.printList(rows, *all, "c2c list --all", time.Now()) })
+		more := "c2c list --all"
+		if c.project != "" {
+			more = "c2c list --project " + mail.Visible(c.project, "") + " --all"
+		}
+		err = c.show(rows, func() { c.printList(rows, *all, more, time.Now()) })
 		return errors.Join(append(broken, err)...)
 	}
 }
@@ -85,7 +89,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, more string, now time
 	if len(t) > 1 {
 		fmt.Fprint(c.stdout, t.text(all))
 	} else {
-		c.printf("(no sessions; %s)\n", cmp.Or(cli.Elsewhere(c.getenv, c.cwd, ""), cli.HowToBegin()))
+		c.printf("(no sessions; %s%s)\n", cmp.Or(cli.Elsewhere(c.getenv, c.cwd, ""), cli.HowToBegin()), cli.OthersUsed(c.getenv, c.cwd))
 	}
 	for _, r := range rows {
 		if len(r.Claims) > 0 {

@@ -248,6 +248,19 @@ var keeping = []Verb{
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
+	{Name: "project", Args: "[verb] [project]", First: "allow deny split", Short: "which other projects may write here; split a clone",
+		Long: `An agent writes to amber@shop, a session of the project shop, if a person has
+allowed that there; answers go back without. A person needs no permission.
+
+  allow, deny NAME   agents of that project may write here, or no longer
+  split              this clone shares no mail any more with the other clones
+                     of its remote; its sessions must have ended. With --undo
+                     it does again
+
+Without a verb it shows the project. NAME is as for --project.
+`,
+		Options:  []Option{{Name: "undo", Short: "split: the clone is one of the others again"}, asJSON},
+		Examples: []string{"c2c project"}},
 	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
 		Long: `Clones of one remote share a root. Older programs made
 a root for each spelling of the remote's URL; c2c doctor says if a project has
