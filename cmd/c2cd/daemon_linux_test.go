@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,16 +12,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/internal/daemon"
 )
-
-func (h *host) daemon() (st daemonStatus) {
-	h.t.Helper()
-	out, err := h.command("daemon", "status", "--json").Output()
-	if jerr := json.Unmarshal(out, &st); jerr != nil {
-		h.t.Fatalf("%v: %s", jerr, out)
-	}
-	h.exits(err, st.PID != 0)
-	return st
-}
 
 // session starts a session of a client, with an MCP server of c2c.
 func (h *host) session() {

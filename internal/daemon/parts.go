@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"c2c/internal/atomicfile"
+	"c2c/internal/proc"
 )
 
 const (
@@ -174,10 +175,7 @@ func (r Running) Away() error {
 }
 
 // Namespace names the PID namespace of this process; "" on a system without namespaces.
-func Namespace() string {
-	name, _ := os.Readlink("/proc/self/ns/pid")
-	return name
-}
+func Namespace() string { return proc.Namespace(0) }
 
 // Ensure starts the daemon if a part is on and no daemon runs.
 func (d Daemon) Ensure(ctx context.Context) error {
