@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/inbox"
 	"c2c/mcp/tools"
 )
 
@@ -69,7 +70,7 @@ func TestTheResultOfEveryToolBringsMailOnce(t *testing.T) {
 			if again := coral.want("poll_inbox", `{}`); (again == "[]") == (tool.Name == "peek_inbox") {
 				t.Errorf("%s %s: then poll_inbox gives %s", name, id, again)
 			}
-			if got := fields(t, amber.want("message_status", `{"message_id":"`+id+`"}`)); got["state"] != "read" || !own && got["by"] != tools.ByResult {
+			if got := fields(t, amber.want("message_status", `{"message_id":"`+id+`"}`)); got["state"] != "read" || !own && got["by"] != inbox.ByResult {
 				t.Errorf("%s %s: status %v", name, id, got)
 			}
 		}

@@ -53,7 +53,7 @@ func commands() []command {
 		{"project", 0, projectVerb},
 		{"allow", 0, allow},
 		{"dead-letter", 0, deadLetter},
-		{"hook", alone, answerHook},
+		{"hook", alone, hook},
 		{"completion", alone, completion},
 		{"version", alone, version},
 	}

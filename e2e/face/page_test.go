@@ -223,7 +223,7 @@ func (p *people) does(w wish) (any, error) {
 		return nil, p.store.Ask(p.t.Context(), r)
 	case "dialog", "no dialog":
 		turn := map[string]sessions.State{"dialog": sessions.Waiting, "no dialog": sessions.Busy}[w.Do]
-		return nil, p.b.SetTurn(p.t.Context(), sessions.Session{ID: who[w.From].ID}, turn, sessions.ByHook)
+		return nil, p.b.SetTurn(p.t.Context(), sessions.Session{ID: who[w.From].ID}, turn, inbox.ByHook)
 	case "asked":
 		all, err := p.store.List(p.t.Context())
 		for _, r := range all {
