@@ -136,9 +136,7 @@ func TestAPartThatFailsIsNamedByStatusAndDoctor(t *testing.T) {
 	if out, _ := h.try("doctor", "--verbose"); !strings.Contains(out, "problem  daemon: serve has failed, and begins again: ") {
 		t.Errorf("doctor: %s", out)
 	}
-	if h.pid() == 0 {
-		t.Error("nothing wakes")
-	}
+	h.until("it wakes", func() bool { return h.pid() != 0 })
 	if err := os.Remove(h.file("http-mcp.json")); err != nil {
 		t.Fatal(err)
 	}
