@@ -12,7 +12,6 @@ import (
 
 	"c2c/broker"
 	"c2c/internal/atomicfile"
-	"c2c/internal/daemon"
 	"c2c/internal/proc"
 )
 
@@ -27,16 +26,15 @@ const maxURLFile = 16 << 10 // bytes; a person may have edited the file
 
 // At is the content of http-mcp.json: where the daemon listens.
 type At struct {
-	URL       string    `json:"url"`
-	Port      int       `json:"port"`
-	PID       int       `json:"pid"`
-	Start     int64     `json:"pid_start_time,omitempty"` // when the process started, in clock ticks since boot
-	Namespace string    `json:"pid_namespace,omitempty"`
-	Version   string    `json:"version"`
-	Build     string    `json:"build,omitempty"` // Go's build id of the program
-	Started   time.Time `json:"started_at"`
-	Root      string    `json:"root"` // the root for clients that name no root
-	Dir       string    `json:"dir"`  // the project's directory of that root
+	URL     string    `json:"url"`
+	Port    int       `json:"port"`
+	PID     int       `json:"pid"`
+	Start   int64     `json:"pid_start_time,omitempty"` // when the process started, in clock ticks since boot
+	Version string    `json:"version"`
+	Build   string    `json:"build,omitempty"` // Go's build id of the program
+	Started time.Time `json:"started_at"`
+	Root    string    `json:"root"` // the root for clients that name no root
+	Dir     string    `json:"dir"`  // the project's directory of that root
 }
 
 // url returns the URL of the tools. It contains an address instead of the name "localhost", because
@@ -55,7 +53,6 @@ func (s *Server) here() (At, error) {
 		at.Start = stat.Start
 	}
 	at.Build = proc.OwnBuildID()
-	at.Namespace = daemon.Namespace()
 	return at, nil
 }
 

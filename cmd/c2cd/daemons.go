@@ -14,8 +14,8 @@ import (
 	"c2c/internal/daemon"
 )
 
-// background is what c2c serve, wake, relay or wire-daemon starts and stops: a part of the daemon, or
-// the process of an agent.
+// background is what c2c serve, wake, relay or wire-daemon starts and stops: a part of the daemon,
+// or the process of an agent.
 type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
@@ -25,7 +25,8 @@ type background interface {
 	again(ctx context.Context) error
 }
 
-// backgroundVerb runs a verb that is common to all of these. Package cli has no other verb for them.
+// backgroundVerb runs a verb that is common to all of these. Package cli has no other verb for
+// them.
 func backgroundVerb(ctx context.Context, d background, verb string) error {
 	switch verb {
 	case "run":
@@ -42,8 +43,8 @@ func backgroundVerb(ctx context.Context, d background, verb string) error {
 
 type printer interface{ Print(io.Writer) }
 
-// errDown means that something does not run, or does not answer. c2cd does not print it, because the
-// status shows it already.
+// errDown means that something does not run, or does not answer. c2cd does not print it, because
+// the status shows it already.
 var errDown = errors.New("it does not run")
 
 // printStatus prints a status. It returns errDown unless up is true, so that a script can test the
@@ -131,8 +132,8 @@ func (p *partVerbs) again(ctx context.Context) error {
 	return err
 }
 
-// partEnv returns the environment for a part of the daemon: the variables that name directories, and
-// the variables named in more.
+// partEnv returns the environment for a part of the daemon: the variables that name directories,
+// and the variables named in more.
 func partEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)

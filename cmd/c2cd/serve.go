@@ -158,7 +158,8 @@ func (a *app) reapServe(ctx context.Context) {
 	}
 }
 
-// set sets where the daemon listens, and the directory whose root clients get that name no directory.
+// set sets where the daemon listens, and the directory whose root clients get that name no
+// directory.
 func (d *httpDaemon) set(port int, dir string) {
 	settings := map[string]string{"dir": dir}
 	if d.Port = port; port != serve.LastPort {

@@ -81,8 +81,8 @@ type wakeDaemon struct {
 	Broker *broker.Broker // nil: there is no root
 }
 
-// runWake wakes the sessions of a root until ctx ends. The setting gap is the time between the first
-// two rings for a message.
+// runWake wakes the sessions of a root until ctx ends. The setting gap is the time between the
+// first two rings for a message.
 func runWake(ctx context.Context, a *app, r daemon.Record, root string, ready func()) error {
 	gap, err := time.ParseDuration(r.Settings["gap"])
 	if err != nil {

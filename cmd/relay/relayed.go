@@ -79,8 +79,8 @@ func (r *Relay) Close() {
 // Record returns what the relay gets from the environment env.
 func Record(env []string) daemon.Record { return daemon.Record{Env: daemon.SafeEnv(env, Settings())} }
 
-// Start starts the relay, unless it runs already. If anew is true, a relay that runs begins anew, and
-// so reads its files again.
+// Start starts the relay, unless it runs already. If anew is true, a relay that runs begins anew,
+// and so reads its files again.
 func (r *Relay) Start(ctx context.Context, env []string, anew bool) error {
 	if pid, err := r.PID(); err != nil || pid != 0 && !anew {
 		return err
