@@ -41,7 +41,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	if q.since, err = q.box.Archive().Mark(ctx); err != nil {
 		return nil, err
 	}
-	if to := addressee(b.Registry, rows, m.To); to != nil {
+	if to, err := b.addressee(rows, m.To); err == nil && to != nil {
 		q.asked = to.SID()
 	}
 	if q.wait, err = sessions.StartWait(ctx, b.Registry, rows, sessions.Wait{Asks: from.ID, Asked: q.asked, Alias: m.To}); err != nil {
@@ -100,6 +100,20 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 		return nil, l.Release()
 	}
 	return &Answer{l.Messages[0], l}, nil
+}
+
+// HasWritten reports whether the asked session has written to the asker since the question. A model
+// may answer in a message that names no question.
+func (q *Question) HasWritten(ctx context.Context) bool {
+	rows, err := q.b.ReadRegistry()
+	if err != nil {
+		return false
+	}
+	authors := q.b.Authors(rows)
+	found, err := q.box.Search(ctx, inbox.Query{Limit: 1, Since: q.since, Match: func(m mail.Message) bool {
+		return m.TS >= q.TS && authors.Wrote(q.asked, m) && (!sessions.IsHostID(q.asked) || sessions.Fold(m.From) == sessions.Fold(q.To))
+	}})
+	return err == nil && len(found) > 0
 }
 
 func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {

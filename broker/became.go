@@ -33,12 +33,14 @@ type MessageStatus struct {
 	shown       bool            // a reader has handed over all of it
 	StoredAt    time.Time       `json:"stored_at,omitzero"`
 	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if it is not this machine
-	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine stored it
-	Way         []string        `json:"way,omitempty"`           // what has happened to it: sentences with local times
-	Receiver    *sessions.Now   `json:"receiver_now,omitempty"`  // the receiver's present state, while the message waits
-	Why         string          `json:"why,omitempty"`           // a sentence why it is not read yet
-	Do          string          `json:"do,omitempty"`            // what a person can do about it
-	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
+	Project     string          `json:"project,omitempty"`       // the other project of its receiver
+	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine or project stored it
+	there       *MessageStatus  // its status in that project
+	Way         []string        `json:"way,omitempty"`          // what has happened to it: sentences with local times
+	Receiver    *sessions.Now   `json:"receiver_now,omitempty"` // the receiver's present state, while the message waits
+	Why         string          `json:"why,omitempty"`          // a sentence why it is not read yet
+	Do          string          `json:"do,omitempty"`           // what a person can do about it
+	Others      []MessageStatus `json:"others,omitempty"`       // further messages with this id: several senders, or several receivers
 }
 
 // Became returns the state of a message and the time of the state, such as "handed 13:24:01" or
@@ -62,6 +64,10 @@ func StatusOf(reg *sessions.Registry, id, sid string, found inbox.Found) Message
 func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 	reg, m := l.reg, found.Message
 	st := MessageStatus{ID: id, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
+	if id, is := sessions.ProjectOf(sid); is {
+		l.projectStatus(&st, found, id)
+		return st
+	}
 	if sessions.IsHostID(sid) {
 		l.remoteStatus(&st, found)
 		return st

@@ -62,7 +62,10 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 		if room != "" {
 			m.To += "#" + room
 		}
-		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
+		if _, isOurs := mail.ProjectOfSession(m.FromSession); !isOurs {
+			m.KnownBy = mail.ByHost // what the other host says of its own sessions proves nothing here
+		}
+		m.StartedBy = ""
 		owed.LookInTime(b.Registry, *m)
 		if err := ResumeFromHost(b.Registry, to.SID(), *m); err != nil { // a reader of m must find the held mail released
 			b.Log.Warn("two sessions are still held, though a person has let them go on", "message_id", m.ID, "err", err)

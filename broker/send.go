@@ -42,7 +42,10 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := addressee(b.Registry, rows, m.To)
+	to, err := b.addressee(rows, m.To)
+	if err != nil {
+		return Receipt{}, err
+	}
 	if to == nil && sessions.Fold(m.To) == sessions.SystemAlias {
 		return Receipt{}, fmt.Errorf("%q is c2c itself, and reads no mail: there is nothing to answer", sessions.SystemAlias)
 	}
@@ -56,6 +59,9 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 		return Receipt{}, err
 	}
 	if m.InReplyTo, err = b.answered(ctx, from, m.InReplyTo); err != nil {
+		return Receipt{}, err
+	}
+	if err := b.checkProject(ctx, from, to, m); err != nil {
 		return Receipt{}, err
 	}
 	return b.deliver(ctx, from, to, "", m)
@@ -122,7 +128,9 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions
 	}
 	receipt := s.receipt()
 	s.follow(ctx, receipt.Held)
-	if s.reader.State == sessions.Remote {
+	if _, isProject := sessions.ProjectOf(to.SID()); isProject {
+		b.carryNow(ctx, to, &receipt)
+	} else if s.reader.State == sessions.Remote {
 		b.wantRelay(&receipt)
 	}
 	return receipt, nil
@@ -149,6 +157,9 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 		m.TellAfter = -1 // a sender that writes to all wants no notice about each receiver
 	}
 	m.Due = owed.NotAsked
+	if m.ID == "" {
+		m.ID = mail.NewID(b.Now()) // one id for all, by which their states are found
+	}
 	var sent []Receipt
 	var skipped []Skipped
 	for _, to := range rows {

@@ -41,6 +41,10 @@ func CompleteStatus(reg *sessions.Registry, st *MessageStatus, m mail.Message, s
 	if m.ShownAt != 0 {
 		st.Way = append(st.Way, "handed"+at(mail.FromSeconds(m.ShownAt))+" to a conversation that ended or dropped it, and put back")
 	}
+	if st.Project != "" {
+		tellProject(reg, st)
+		return
+	}
 	if st.Host != "" && st.State != sessions.Dead && st.State != owed.Expired {
 		tellRemote(reg, st)
 		return

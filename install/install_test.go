@@ -189,6 +189,11 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no golden files", err)
 	}
+	for _, client := range Clients() {
+		if !slices.ContainsFunc(files, func(name string) bool { return strings.HasPrefix(filepath.Base(name), client+"-") }) {
+			t.Errorf("%s has no golden file: write testdata/golden/%s-nothing.txtar, and run this test with -update", client, client)
+		}
+	}
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			b := newBox(t)

@@ -30,7 +30,7 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 	if ring.Outcome == wake.Refused { // some process must look now, and send a notice to the senders of the mail
 		reg.Due.LookBy(reg.Now())
 	}
-	reg.Events.Record(ctx, "ring", "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
+	reg.Events.Record(ctx, ringEvent, "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
 		"message_id", ring.Oldest, "cause", ring.Cause)
 	return err
 }

@@ -100,6 +100,9 @@ func (c *call) late(ctx context.Context, q *broker.Question, limit time.Duration
 		if err == nil {
 			became = ": the question is " + st.State
 		}
+		if q.HasWritten(ctx) {
+			became += ", and " + q.To + " has written to you since (c2c poll-inbox, c2c history)"
+		}
 		return err
 	})
 	return noAnswer(fmt.Sprintf("%s has not answered %s in %v%s", q.To, mail.ShortID(q.ID), limit, became))
