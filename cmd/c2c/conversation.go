@@ -23,7 +23,7 @@ func (c *call) showSent(ctx context.Context, limit int) error {
 	}
 	sent, err := c.b.Outbox(ctx, s, limit)
 	return errors.Join(c.show(append([]broker.Mail{}, sent...), func() {
-		words := firstWords(c.forPerson(ctx))
+		words := firstWords(len(sent) > 0 && c.forPerson(ctx))
 		c.table(sent, func(m broker.Mail) []string {
 			return []string{mail.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m), words40(m.Message, words)}
 		})
@@ -52,7 +52,7 @@ func search(c *call, f *cli.Flags) action {
 			fmt.Fprintf(c.stderr, "c2c: these are the newest %d; --limit 0 shows all\n", most)
 		}
 		return errors.Join(c.show(append([]broker.Mail{}, found...), func() {
-			person := c.forPerson(ctx)
+			person := len(found) > 0 && c.forPerson(ctx)
 			if len(found) > 0 && !person {
 				fmt.Fprintln(c.stdout, preface(found))
 			}
