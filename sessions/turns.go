@@ -118,6 +118,8 @@ func StateOf(reg *Registry, sid string, f inbox.Found) (state string, answered t
 	switch {
 	case f.Where == inbox.Waiting:
 		return Queued, time.Time{}
+	case f.Where == inbox.DeadLetter:
+		return Dead, time.Time{}
 	case f.Where == inbox.Leased || f.By == inbox.ByEvents:
 		return Handed, time.Time{}
 	}
