@@ -157,11 +157,9 @@ type Profile struct {
 	// first turn, and cannot open a conversation without it. Empty: the client names a session only
 	// when it has stored it.
 	StoredAt string
-	// Tokens reads one line of the client's record of a session; zero: the line says nothing of
-	// tokens. The record is the file at StoredAt, or the file TokensIn in the directory there. Nil:
-	// c2c does not read such a record.
-	Tokens   func(line []byte) Tokens
-	TokensIn string
+	// Tokens says where the client's record of a session has tokens. Without Input, c2c does not
+	// look for them.
+	Tokens TokenLines
 	// Wire is the command that starts an agent with the Wire protocol; empty: there is no such
 	// command.
 	Wire []string
