@@ -93,7 +93,7 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 		q.stamp = stamp
 		return nil, err
 	}
-	if found[0].Where == inbox.Read {
+	if found[0].Where == inbox.Archived {
 		return nil, &TakenError{found[0].Message.ID, found[0].By}
 	}
 	l, err := q.box.LeaseOnly(ctx, ByAsk, q.isAnswer)
@@ -149,7 +149,7 @@ func (a *Answer) Ack(ctx context.Context, err error) error {
 func (q *Question) Close(ctx context.Context) error {
 	err := q.wait.End()
 	found, ferr := q.find(ctx)
-	if ferr == nil && len(found) > 0 && found[0].Where == inbox.Queued {
+	if ferr == nil && len(found) > 0 && found[0].Where == inbox.Waiting {
 		ferr = q.box.NotifyWatchers(ctx) // ringers have ignored the answer until now, so wake them
 	}
 	return errors.Join(err, ferr)

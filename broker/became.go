@@ -63,7 +63,7 @@ func StatusOf(reg *sessions.Registry, id, sid string, found inbox.Found) Message
 // Status returns what the disk proves about a message that was found in a mailbox.
 func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 	reg, m := l.reg, found.Message
-	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
+	st := MessageStatus{ID: id, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
 	if id, is := sessions.ProjectOf(sid); is {
 		l.projectStatus(&st, found, id)
 		return st
@@ -72,24 +72,20 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 		l.remoteStatus(&st, found)
 		return st
 	}
-	if found.Where == inbox.Read {
-		st.State, st.shown = sessions.AfterRead(found.By), true
-		answer, waits := sessions.AnswerTo(reg, sid, found.By, found.At)
-		switch {
-		case waits:
-			st.State = sessions.Handed
-		case st.State == sessions.Read:
+	state, answered := sessions.StateOf(reg, sid, found)
+	if st.State = state; found.Where == inbox.Archived {
+		if st.shown = true; state == sessions.Read {
 			st.HandedAt = st.At
-			if !answer.IsZero() {
-				st.At = answer.UTC()
-			}
+		}
+		if !answered.IsZero() {
+			st.At = answered.UTC()
 		}
 		return st
 	}
 	ring := reg.Facts.Of(sid).LastRing
 	// held: the client has the message, but has not given it to its model yet.
-	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method
-	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Queued && !held {
+	held := ring.Outcome == wake.Held && found.Where == inbox.Leased && found.By == ring.Method
+	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Waiting && !held {
 		return st
 	}
 	// If the message could not be handed over yet, the ring was for other messages.
@@ -102,7 +98,7 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 		st.State, st.At, st.By = sessions.Rung, ring.At.UTC(), ring.Method
 	case held:
 		st.At, st.By = m.Time().UTC(), ""
-	case ring.Outcome == sessions.Handed && ring.IsFor(m): // the message is long: some parts were handed over, and the last was not
+	case ring.Outcome == wake.InPart && ring.IsFor(m):
 		st.State, st.At, st.By = sessions.Handed, ring.At.UTC(), ring.Method
 	}
 	return st

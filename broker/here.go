@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
+	"c2c/internal/proc"
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -97,7 +97,7 @@ func running(root, top string, table sessions.ProcessTable) (aliases []string) {
 			continue
 		}
 		pid := int(r.Integer("pid"))
-		now, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
+		now := proc.Folder(pid)
 		began := sessions.EnvironmentOf(table.Environ(pid))("PWD")
 		if isBelow(now, top) || isBelow(began, top) {
 			aliases = append(aliases, r.Alias())

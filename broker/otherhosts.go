@@ -70,7 +70,7 @@ func (l *Lister) reportsOf(host string) cache.HeardReports {
 func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	st.Host = strings.TrimPrefix(st.SessionID, sessions.HostPrefix)
 	st.State, st.At, st.By = sessions.Queued, found.Message.Time().UTC(), ""
-	if found.Where != inbox.Read || found.By != ByRelay {
+	if found.Where != inbox.Archived || found.By != ByRelay {
 		return
 	}
 	st.StoredThere = found.At.UTC()

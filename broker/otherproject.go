@@ -293,7 +293,7 @@ func (l *Lister) projectStatus(st *MessageStatus, found inbox.Found, id string) 
 	m := found.Message
 	st.State, st.At, st.By = sessions.Queued, m.Time().UTC(), ""
 	_, st.Project, _ = strings.Cut(m.To, "@")
-	if found.Where != inbox.Read || found.By != ByRelay {
+	if found.Where != inbox.Archived || found.By != ByRelay {
 		return
 	}
 	st.StoredThere = found.At.UTC()

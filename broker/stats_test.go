@@ -34,10 +34,10 @@ func measured(t *testing.T) (w *world, amber, birch sessions.Session) {
 	first, late, refused := ask(mail.Message{Kind: "question"}), ask(mail.Message{Kind: "task", Tag: "blocking"}), ask(mail.Message{Kind: "review"})
 	waiting := w.waiting(birch.ID)
 	w.pass(10 * time.Second)
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
+	if err := owed.CountRing(t.Context(), w.Registry, birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
 		t.Fatal(err)
 	}
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting[2:], wake.Ring{At: w.clock, Outcome: wake.Filtered}); err != nil {
+	if err := owed.CountRing(t.Context(), w.Registry, birch.ID, waiting[2:], wake.Ring{At: w.clock, Outcome: wake.Filtered}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(10 * time.Second)

@@ -50,7 +50,7 @@ func CompleteStatus(reg *sessions.Registry, st *MessageStatus, m mail.Message, s
 	}
 	if r := st.LastRing; r.Outcome == wake.Rang {
 		st.Way = append(st.Way, "rang "+st.To+at(r.At)+byMethod(r.Method))
-	} else if r.Outcome != "" && r.Outcome != sessions.Handed && r.Outcome != wake.Filtered {
+	} else if r.Outcome != "" && r.Outcome != wake.InPart && r.Outcome != wake.Filtered {
 		st.Way = append(st.Way, "did not ring "+st.To+at(r.At)+byMethod(r.Method)+": "+ringCause(r))
 	}
 	switch st.State {
@@ -90,7 +90,7 @@ func handedWords(st MessageStatus, how string) string {
 	switch {
 	case st.By == sessions.ByEvents:
 		return "written to the stream of events of its sender outside, and nothing tells whether anybody has read it"
-	case st.LastRing.Outcome == sessions.Handed:
+	case st.LastRing.Outcome == wake.InPart:
 		return "handed in part" + how
 	case st.shown && st.By == "cli_poll": // its session may have ended
 		return "handed" + how + ", to whoever ran it, and its model has not answered since"

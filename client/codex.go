@@ -1,10 +1,7 @@
 package client
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"c2c/internal/proc"
@@ -66,8 +63,8 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 	open = map[string]bool{}
 	add := func(pid int) bool {
 		files, seen := proc.Files(pid)
-		for _, path := range files {
-			folder, file := filepath.Split(path)
+		for f := range files {
+			folder, file := filepath.Split(f.Path)
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok && filepath.Base(folder) == CodexLocks {
 				open[thread] = true
 			}
@@ -75,10 +72,8 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 		return seen
 	}
 	known = add(pid)
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, child := range strings.Fields(string(children)) {
-		pid, _ := strconv.Atoi(child)
-		add(pid)
+	for _, child := range proc.Children(pid) {
+		add(child)
 	}
 	return open, known
 }
@@ -89,19 +84,20 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 // But then the daemon has another thread for it. So a terminal counts only while there are more
 // terminals than threads.
 func codexOpening(open map[string]bool) (named map[string]bool) {
-	all, _ := os.ReadDir("/proc")
 	terminals, named := 0, map[string]bool{}
-	for _, entry := range all {
-		pid, _ := strconv.Atoi(entry.Name())
-		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		if !strings.HasPrefix(filepath.Base(program), "codex") { // after an update: codex (deleted)
+	for _, pid := range proc.All() {
+		if _, program := proc.Executable(pid); !strings.HasPrefix(program, "codex") {
 			continue
 		}
-		input, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid)) // an MCP server of Codex has the terminal of its client, and reads a pipe
-		own, _ := codexOpen(pid)                                   // a terminal with threads of its own uses no daemon
-		if (strings.HasPrefix(input, "/dev/pts/") || strings.HasPrefix(input, "/dev/tty")) && len(own) == 0 {
+		shows := false // an MCP server of Codex has the terminal of its client, and reads a pipe
+		files, _ := proc.Files(pid)
+		for f := range files {
+			shows = shows || f.FD == 0 && f.IsTerminal()
+		}
+		own, _ := codexOpen(pid) // a terminal with threads of its own uses no daemon
+		if shows && len(own) == 0 {
 			terminals++
-			for _, arg := range ArgsOf(pid) {
+			for _, arg := range proc.Args(pid) {
 				named[arg] = true
 			}
 		}

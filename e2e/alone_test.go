@@ -9,21 +9,21 @@ import (
 )
 
 // Without c2c install, one command starts a client in which everything of c2c works, and no file of
-// the client names c2c afterwards. The person's own hook and server work beside it. by is the way
-// by which mail wakes the idle client; "": none.
-func aloneWorks(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, c lab.Client, by string, bash func(string) lab.Reply) {
+// the client names c2c afterwards. The person's own hook and server work beside it. idle
+// waits until the client's turn is over, and by is the way by which mail wakes it then.
+func aloneWorks(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, c lab.Client, idle func(), by string, bash func(string) lab.Reply) {
 	t.Helper()
 	model.Script(whoami(c), lab.CallMCP(c, "probe", "look", map[string]any{}), lab.Say("I am amber."))
 	p.Submit("prompt-one")
 	model.WaitText(`"alias":"amber"`)
 	p.WaitShown("I am amber.")
-	if by != "" {
-		model.Script(lab.Say("Woken."))
-		l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-		once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
-		p.WaitShown("Woken.")
-		wantRead(t, l, "id-meanwhile", "read by "+by)
-	}
+	idle()
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	p.WaitShown("Woken.")
+	wantRead(t, l, "id-meanwhile", "read by "+by)
+	idle()
 	model.Script(bash(sendAs("birch", "amber", "inturn")), lab.Say("All is done."))
 	p.Submit("prompt-two")
 	once(t, model.WaitText("word-inturn"), "word-inturn")
@@ -57,7 +57,7 @@ func TestAClaudeIsStartedByNameWithoutInstall(t *testing.T) {
 	l.WriteProject(".mcp.json", jsonText(map[string]any{"mcpServers": servers}))
 	p := l.Terminal(l.ClaudeEnv(model), startAlone("claude", "--permission-mode", "default")...)
 	p.WaitScreen(0, "? for shortcuts")
-	aloneWorks(t, l, model, p, lab.Claude, "socket", func(command string) lab.Reply {
+	aloneWorks(t, l, model, p, lab.Claude, func() { claudeIdle(l, model) }, "socket", func(command string) lab.Reply {
 		return lab.Call("Bash", map[string]any{"command": command, "description": "run it"})
 	})
 }
@@ -68,7 +68,7 @@ func TestAQwenIsStartedByNameWithoutInstall(t *testing.T) {
 	l.SeedQwen(map[string]any{"mcpServers": servers, "hooks": map[string]any{"PostToolUse": lab.ClaudeHook("touch ~/own-hook")}})
 	p := l.Terminal(l.QwenEnv(model), startAlone("qwen")...)
 	p.WaitShown("Type your message")
-	aloneWorks(t, l, model, p, lab.Qwen, "socket", func(command string) lab.Reply {
+	aloneWorks(t, l, model, p, lab.Qwen, func() { hooksSayIdle(l, "amber") }, "socket", func(command string) lab.Reply {
 		return lab.Call("run_shell_command", map[string]any{"command": command, "description": "run it", "is_background": false})
 	})
 }
@@ -83,7 +83,7 @@ export const Own = async () => { writeFileSync(process.env.HOME + "/own-hook", "
 `)
 	p := l.Terminal(append(l.OpenCodeEnv(), `OPENCODE_CONFIG_CONTENT={"plugin":["`+l.Home+`/own.ts"]}`), startAlone("opencode")...)
 	p.WaitShown("Ask anything")
-	aloneWorks(t, l, model, p, lab.OpenCode, "plugin", func(command string) lab.Reply {
+	aloneWorks(t, l, model, p, lab.OpenCode, func() { hooksSayIdle(l, "amber") }, "plugin", func(command string) lab.Reply {
 		return lab.Call("bash", map[string]any{"command": command, "description": "run it"})
 	})
 }

@@ -355,7 +355,7 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	}
 	for _, m := range messages {
 		if !slices.ContainsFunc(found, func(f inbox.Found) bool {
-			inMove := f.Where == inbox.Handed && f.By == mover
+			inMove := f.Where == inbox.Leased && f.By == mover
 			return !inMove && f.Message.ID == m.ID && f.Message.From == m.From && f.Message.Content == m.Content
 		}) {
 			all = false

@@ -20,7 +20,6 @@ import (
 	"syscall"
 
 	"c2c/broker"
-	"c2c/broker/moves"
 	"c2c/client"
 	"c2c/hooks"
 	"c2c/inbox"
@@ -115,7 +114,7 @@ func (e *event) answer(ctx context.Context) error {
 		return e.showNote()
 	}
 	if e.LeavesMail() {
-		if left, err := moves.LeftToRinger(ctx, e.b.Registry, e.s); err != nil || left {
+		if left, err := e.b.LeftToRinger(ctx, e.s); err != nil || left {
 			return err
 		}
 	}
@@ -248,7 +247,7 @@ func (e *event) ringByFile(ctx context.Context) error {
 	if client.OneShot(e.s.Client, e.pid) {
 		return nil
 	}
-	rang, err := moves.RingOnce(ctx, e.b.Registry, e.s.ID, func(n wake.Notice) error {
+	rang, err := e.b.RingOnce(ctx, e.s.ID, func(n wake.Notice) error {
 		if said := e.Inbound(e.config, e.Getenv); said != "" {
 			return fmt.Errorf("%w: %s", wake.ErrRefused, said)
 		}

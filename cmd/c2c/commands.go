@@ -45,7 +45,7 @@ func commands() []command {
 		{"rooms", 0, roomsVerb},
 		{"notify", patient, notify},
 		{"claim", 0, claim},
-		{"handover", 0, handover},
+		{"handover", 0, takeOver},
 		{"resume", 0, letGoOn},
 		{"sweep", 0, sweep},
 		{"prune", 0, prune},

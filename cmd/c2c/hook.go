@@ -44,5 +44,5 @@ func (a *app) showHook(text []byte, onStderr bool) error {
 		out.to = a.stderr.(*mail.VisibleWriter).W
 	}
 	out.Write(text)
-	return a.handOver()
+	return a.flushDurably()
 }

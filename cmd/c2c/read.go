@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"c2c/broker"
 	"c2c/broker/moves"
 	"c2c/client"
 	"c2c/cmd/cli"
@@ -112,7 +113,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 			if err := s.MayAct(); err != nil { // its model would never see the mail
 				return cli.WithHint(err, "c2c peek-inbox --session-id "+s.Alias+" shows its mail, and leaves it there")
 			}
-			if err := moves.HandOver(ctx, c.b.Registry, s, c.reader(ctx, s)); err != nil || !s.Facts.InRooms {
+			if err := c.b.HandOver(ctx, s, c.reader(ctx, s)); err != nil || !s.Facts.InRooms {
 				return err
 			}
 			return showNews(ctx, c, s)
@@ -178,7 +179,7 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 
 // reader makes a Reader for all waiting mail. If this process runs in a client's shell, the Reader
 // takes only what the shell passes on.
-func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
+func (c *call) reader(ctx context.Context, s sessions.Session) broker.Reader {
 	ofSession := s.Client
 	if c.session != "" {
 		ofSession = "" // the caller has named the session, which may run elsewhere
@@ -192,7 +193,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 		limit = int64(4 * room)
 	}
 	var notes []string
-	return moves.Reader{
+	return broker.Reader{
 		By: "cli_poll", Limit: limit,
 		Render: func(msgs []mail.Message, more bool) (shown, announced []int, err error) {
 			if room == 0 || len(msgs) == 0 {
@@ -218,7 +219,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 			return answer.Shown, answer.Announced, c.printMail(ctx, whole)
 		},
 		Write: func() error {
-			if err := c.handOver(); err != nil {
+			if err := c.flushDurably(); err != nil {
 				return fmt.Errorf("%w; the mail waits again", err)
 			}
 			for _, note := range notes {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"c2c/broker/moves"
 	"c2c/hooks"
 	"c2c/sessions"
 	"c2c/wake"
@@ -17,7 +16,7 @@ func (e *event) record(ctx context.Context) (byPlugin bool, err error) {
 	e.warn(e.sawTurn(ctx))
 	does := sessions.State(e.Does())
 	if e.profile.Plugin {
-		byPlugin, err = moves.LeftToPlugin(e.b.Registry, e.s)
+		byPlugin, err = e.b.LeftToPlugin(e.s)
 		if err == nil && byPlugin && does != "" {
 			err = e.b.SetTurn(ctx, e.s, does, wake.ByPlugin)
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"c2c/broker/moves"
+	"c2c/broker"
 	"c2c/hooks"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -67,7 +67,7 @@ func (e *event) findCarried(ctx context.Context) error {
 
 // handOver shows the waiting mail, and records what the client has got.
 func (h *shower) handOver(ctx context.Context) error {
-	err := moves.HandOver(ctx, h.b.Registry, h.s, moves.Reader{
+	err := h.b.HandOver(ctx, h.s, broker.Reader{
 		By: sessions.ByHook, Limit: int64(4 * h.Limit()), Often: h.Often(), Holds: h.Holds(), Render: h.render, Write: h.write,
 	})
 	switch {

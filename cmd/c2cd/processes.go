@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"c2c/client"
@@ -66,7 +65,8 @@ func (c Checkup) checkPrograms() (found []format.Finding) {
 	}
 	build := proc.BuildID(c.Program + "d")
 	for _, p := range ownPrograms(c.Getenv) {
-		if os.SameFile(p.File, own) || build != "" && proc.BuildID(fmt.Sprintf("/proc/%d/exe", p.PID)) == build {
+		path, _ := proc.Executable(p.PID)
+		if os.SameFile(p.File, own) || build != "" && proc.BuildID(path) == build {
 			continue
 		}
 		cure := ""
@@ -130,6 +130,6 @@ func Served(getenv func(string) string) (clients []string) {
 
 // nameOf returns the name of the client that runs as a process, or else of the process.
 func nameOf(pid int) string {
-	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return cmp.Or(client.Running(client.ArgsOf(pid)), strings.TrimSpace(string(name)), "a program that c2c cannot see")
+	_, name, _ := proc.Owner(pid)
+	return cmp.Or(client.Running(proc.Args(pid)), name, "a program that c2c cannot see")
 }

@@ -1,3 +1,5 @@
+//go:build !portable
+
 package atomicfile
 
 import "golang.org/x/sys/unix"
@@ -5,8 +7,6 @@ import "golang.org/x/sys/unix"
 // lookOnly is the flag with which a file, also a symbolic link or a FIFO, is opened only to
 // describe it.
 const lookOnly = unix.O_PATH
-
-func syncFD(fd int) error { return unix.Fsync(fd) }
 
 // namesIn lists an open directory, from its current read position.
 func namesIn(fd int) (names []string, err error) {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"c2c/internal/atomicfile"
+	"c2c/internal/proc"
 )
 
 const (
@@ -190,10 +191,7 @@ func (d Daemon) CheckHere() error {
 }
 
 // Namespace names the PID namespace of this process; "" on a system without namespaces.
-func Namespace() string {
-	name, _ := os.Readlink("/proc/self/ns/pid")
-	return name
-}
+func Namespace() string { return proc.Namespace(0) }
 
 // Ensure starts the daemon if a part is on and no daemon runs. It gets the safe variables of env.
 func (d Daemon) Ensure(ctx context.Context, env []string) error {

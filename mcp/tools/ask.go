@@ -143,10 +143,8 @@ func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Questio
 	}
 	c.handsMail = true
 	written := func(err error) {
-		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
-		defer cancel()
 		if err := a.Ack(ctx, err); err != nil {
-			c.logFailure(ctx, sid, ToolAsk, err)
+			c.logFailure(context.WithoutCancel(ctx), sid, ToolAsk, err)
 		}
 	}
 	if !OnWritten(ctx, written) {

@@ -249,7 +249,7 @@ func (c *toolCall) ackOnWritten(ctx context.Context, s sessions.Session, by stri
 			failed = l.Ack(ctx, inbox.Handles(l.Messages[:n])...)
 		default:
 			c.progress.Store(s.ID, progress{s.ClientID(), l.Messages[0], piece.N})
-			ring := wake.Ring{At: time.Now(), Method: by, Outcome: sessions.Handed, Count: 1}.For(l.Messages[0])
+			ring := wake.Ring{At: time.Now(), Method: by, Outcome: wake.InPart, Count: 1}.For(l.Messages[0])
 			failed = errors.Join(l.Release(), c.b.Rang(ctx, s.ID, ring))
 		}
 		if failed != nil {

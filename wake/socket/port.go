@@ -1,8 +1,8 @@
 package socket
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -13,16 +13,17 @@ import (
 // OurPort returns nil if a process of this user, and no other user, listens on a TCP port of
 // 127.0.0.1. Otherwise the error gives the reason. It works only on Linux.
 func OurPort(port int) error {
-	table, err := os.ReadFile("/proc/net/tcp")
+	table, err := proc.TCPTable(0, "tcp")
 	if err != nil {
-		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+		return fmt.Errorf("%w: who listens on port %d: %v", wake.ErrUnreachable, port, err)
 	}
+	defer table.Close()
 	return ourPort(table, port, os.Geteuid())
 }
 
-func ourPort(table []byte, port, uid int) error {
+func ourPort(table io.Reader, port, uid int) error {
 	ours := false
-	for s := range proc.TCPSockets(bytes.NewReader(table), port) {
+	for s := range proc.TCPSockets(table, port) {
 		address, _, _ := strings.Cut(s.Local, ":")
 		if s.State != proc.Listening || address != "0100007F" && address != "00000000" { // 127.0.0.1, or all addresses
 			continue

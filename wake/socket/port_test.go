@@ -26,7 +26,7 @@ func TestAPortOfAnotherUserIsRefused(t *testing.T) {
 		"half a line":       {[]string{"   0: 0100007F:1387 00000000:0000 0A"}, false},
 		"nobody":            {nil, false},
 	} {
-		err := ourPort([]byte("  sl  local_address rem_address   st\n"+strings.Join(c.table, "")), 4999, 1000)
+		err := ourPort(strings.NewReader("  sl  local_address rem_address   st\n"+strings.Join(c.table, "")), 4999, 1000)
 		if (err == nil) != c.ours || err != nil && !errors.Is(err, wake.ErrUnreachable) {
 			t.Errorf("%s: %v", name, err)
 		}

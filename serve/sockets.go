@@ -1,6 +1,6 @@
-// This part finds the process and the user at one end of a TCP connection, on Linux. It is not in
-// internal/proc, because the program c2c links that package and would pay for these imports at
-// every start.
+// This part finds the process and the user at one end of a TCP connection; only Linux tells. It is
+// not in internal/proc, because the program c2c links that package and would pay for these imports
+// at every start.
 
 package serve
 
@@ -8,8 +8,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -26,9 +24,7 @@ func connOwner(local, remote netip.AddrPort) (pid int) {
 	if !ok || s.Inode == proc.NoInode {
 		return 0
 	}
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(dir))
+	for _, pid := range proc.All() {
 		if !holds(pid, s.Link()) {
 			continue
 		}
@@ -41,8 +37,8 @@ func connOwner(local, remote netip.AddrPort) (pid int) {
 
 func holds(pid int, socket string) bool {
 	files, _ := proc.Files(pid)
-	for _, to := range files {
-		if to == socket {
+	for f := range files {
+		if f.Path == socket {
 			return true
 		}
 	}
@@ -80,8 +76,8 @@ func connUser(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 // an IPv4 address.
 func find(local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
-	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		table, err := os.Open(path)
+	for _, name := range []string{"tcp", "tcp6"} {
+		table, err := proc.TCPTable(0, name)
 		if err != nil {
 			continue
 		}

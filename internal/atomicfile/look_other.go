@@ -1,3 +1,5 @@
+//go:build !linux || portable
+
 package atomicfile
 
 import (
@@ -10,14 +12,7 @@ import (
 // system the call fails for a symbolic link, because openBeneath adds O_NOFOLLOW.
 const lookOnly = unix.O_RDONLY | unix.O_NONBLOCK
 
-// syncFD makes written data durable. On this system fsync alone would leave the data in the drive's
-// cache.
-func syncFD(fd int) error {
-	_, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0)
-	return err
-}
-
-// namesIn lists an open directory. It uses package os, because on this system unix.ReadDirent
+// namesIn lists an open directory. It uses package os, because on macOS unix.ReadDirent
 // rereads the directory for each block.
 func namesIn(fd int) ([]string, error) {
 	second, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -1,9 +1,8 @@
-package moves
+package broker
 
 import (
 	"context"
 	"errors"
-	"time"
 
 	"c2c/broker/owed"
 	"c2c/client"
@@ -13,9 +12,6 @@ import (
 	"c2c/sessions/callers"
 	"c2c/wake"
 )
-
-// ackTime is how long an acknowledgement may wait for a lock.
-const ackTime = 10 * time.Second
 
 // Reader is a program that hands mail to a client or a person: a hook, or "c2c poll-inbox".
 type Reader struct {
@@ -39,11 +35,11 @@ type Reader struct {
 // clients with a plugin of ours, which is the ringer there. The hook leaves the mail while the
 // plugin runs, and if it was killed after it leased mail: the client may have this mail already, so
 // the mail waits until a plugin runs again.
-func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
-	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
+func (b *Broker) LeftToPlugin(s sessions.Session) (bool, error) {
+	if rings := b.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
 	}
-	box, err := reg.Mailbox(s.ID)
+	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return false, err
 	}
@@ -53,11 +49,11 @@ func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 // LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is
 // over. This is so if the ringer can ask the client's process for a turn, and has not tried that
 // yet for this mail.
-func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Session) (bool, error) {
-	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.Locks.HasRinger(s.ID) {
+func (b *Broker) LeftToRinger(ctx context.Context, s sessions.Session) (bool, error) {
+	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !b.Locks.HasRinger(s.ID) {
 		return false, nil
 	}
-	box, err := reg.Mailbox(s.ID)
+	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return false, err
 	}
@@ -68,8 +64,8 @@ func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Sessio
 
 // HandOver leases mail, writes it to the client, and only then acks it. After a kill in between,
 // the mail is offered again. Mail that the answer only mentions waits on; this counts as a ring.
-func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h Reader) error {
-	box, err := reg.Mailbox(s.ID)
+func (b *Broker) HandOver(ctx context.Context, s sessions.Session, h Reader) error {
+	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return err
 	}
@@ -84,24 +80,21 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	}
 	handed, announced, err := h.answer(l)
 	last := s.LastRing
-	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == sessions.Handed)
+	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == wake.InPart)
 	if err == nil && !known {
 		err = h.Write()
 	}
 	if err == nil && len(handed) == 0 && (known || announced.ID == "") {
 		return l.Release()
 	}
-	// If there is no error, the client has the answer now. Record that even if ctx has ended.
-	written, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
-	defer cancel()
 	if err != nil || known || len(handed) == 0 {
 		err = errors.Join(err, l.Release())
 	} else {
-		err = l.Ack(written, handed...)
+		err = l.Ack(ctx, handed...)
 	}
 	if err == nil && !known && announced.ID != "" {
-		ring := wake.Ring{At: reg.Now(), Method: h.By, Outcome: wake.Rang}.For(announced)
-		err = errors.Join(reg.Rang(written, s.ID, ring), owed.Pushed(written, reg, s.ID, []mail.Message{announced}, ring))
+		ring := wake.Ring{At: b.Now(), Method: h.By, Outcome: wake.Rang}.For(announced)
+		err = owed.Rang(ctx, b.Registry, s.ID, []mail.Message{announced}, ring)
 	}
 	return err
 }
@@ -134,13 +127,13 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 // RingOnce rings a session that has no server to ring it. Meanwhile it holds the right to ring, so
 // that two calls for the same mail ring only once. The function say rings the client, or returns
 // why it must not. The result rang is true only if say has rung the client.
-func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
-	release, free, err := reg.Locks.BorrowRinging(sid)
+func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice) error) (rang bool, err error) {
+	release, free, err := b.Locks.BorrowRinging(sid)
 	if err != nil || !free {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	box, err := reg.Mailbox(sid)
+	box, err := b.Mailbox(sid)
 	if err != nil {
 		return false, err
 	}
@@ -148,11 +141,11 @@ func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(
 	if err != nil || len(msgs) == 0 {
 		return false, err
 	}
-	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // after BorrowRinging: until then, another hook may ring
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: sid}) // after BorrowRinging: until then, another hook may ring
 	if err != nil {
 		return false, err
 	}
-	ring, notice := wake.DecideOnce(reg.Now(), msgs, s.Quiet, s.LastRing)
+	ring, notice := wake.DecideOnce(b.Now(), msgs, s.Quiet, s.LastRing)
 	ring.Method = wake.ByFile
 	if rang = ring.Outcome == wake.Rang; rang {
 		err := say(notice)
@@ -163,5 +156,5 @@ func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(
 			rang, ring.Outcome, ring.Cause = false, wake.OutcomeOf(err), err.Error()
 		}
 	}
-	return rang, errors.Join(reg.Rang(ctx, sid, ring), owed.Pushed(ctx, reg, sid, msgs, ring))
+	return rang, owed.Rang(ctx, b.Registry, sid, msgs, ring)
 }
