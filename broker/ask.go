@@ -6,15 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
-
-// ByAsk is the name of the reader that takes an answer out of the mailbox for "c2c ask", or for the
-// tool "ask".
-const ByAsk = "ask"
 
 // ErrNoAnswer says that no answer came before the time limit.
 var ErrNoAnswer = errors.New("no answer yet")
@@ -25,7 +20,7 @@ type Question struct {
 
 	b     *Broker
 	box   *inbox.Mailbox
-	wait  *owed.Asking
+	wait  *sessions.Asking
 	asked string // the id of the asked session; "" if no session had the alias
 	since inbox.Mark
 	stamp inbox.Stamp
@@ -49,7 +44,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	if to, err := b.addressee(rows, m.To); err == nil && to != nil {
 		q.asked = to.SID()
 	}
-	if q.wait, err = owed.StartWait(ctx, b.Registry, rows, owed.Wait{Asks: from.ID, Asked: q.asked, Alias: m.To}); err != nil {
+	if q.wait, err = sessions.StartWait(ctx, b.Registry, rows, sessions.Wait{Asks: from.ID, Asked: q.asked, Alias: m.To}); err != nil {
 		return nil, err
 	}
 	if q.Receipt, err = b.Send(ctx, from, m); err == nil {
@@ -96,7 +91,7 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	if found[0].Where == inbox.Archived {
 		return nil, &TakenError{found[0].Message.ID, found[0].By}
 	}
-	l, err := q.box.LeaseOnly(ctx, ByAsk, q.isAnswer)
+	l, err := q.box.LeaseOnly(ctx, inbox.ByAsk, q.isAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +128,7 @@ func (q *Question) isAnswer(m mail.Message) bool {
 		return false
 	}
 	rows, err := q.b.ReadRegistry()
-	return err == nil && owed.IsReply(q.b.Authors(rows), q.asked, q.To, m)
+	return err == nil && q.b.Authors(rows).IsReply(q.asked, q.To, m)
 }
 
 // Ack ends the lease of the answer. If err is nil, the answer was handed over, and Ack confirms

@@ -71,7 +71,7 @@ func TestTheAnswerIsForWhoAskedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantMail(amber.ID, "other mail", "of another one", "of birch, and no answer")
-	if st, err := w.Status(t.Context(), reply.ID); err != nil || st.State != sessions.Read || st.By != broker.ByAsk {
+	if st, err := w.Status(t.Context(), reply.ID); err != nil || st.State != sessions.Read || st.By != inbox.ByAsk {
 		t.Errorf("%+v, %v", st, err)
 	}
 	if names, err := os.ReadDir(filepath.Join(w.Root(), askingDir)); err != nil || len(names) != 1 {

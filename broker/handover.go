@@ -23,11 +23,16 @@ type Reader struct {
 	// Often is set if the reader runs many times in a turn. It then announces each message only
 	// once.
 	Often bool
-	// Render makes the answer, a text with the messages. It returns indexes of msgs: shown has the
-	// messages that the answer contains whole, and announced has those that it only mentions. The
-	// argument more is true if further messages wait.
-	Render func(msgs []mail.Message, more bool) (shown, announced []int, err error)
-	// Write gives the answer to the client. If Write fails, the client has not got the mail.
+	// Render makes the answer, a text with the messages. The argument more is true if further
+	// messages wait.
+	Render func(msgs []mail.Message, more bool) (Rendered, error)
+}
+
+// Rendered is a text with messages. Shown and Announced have indexes into the argument msgs of
+// Render: of the messages that the text contains whole, and of those that it only mentions.
+type Rendered struct {
+	Shown, Announced []int
+	// Write gives the text to the client. If Write fails, the client has not got the mail.
 	Write func() error
 }
 
@@ -59,7 +64,7 @@ func (b *Broker) LeftToRinger(ctx context.Context, s sessions.Session) (bool, er
 	}
 	msgs, err := box.Head(ctx, wake.MaxLook)
 	msgs = wake.MayWake(msgs)
-	return len(msgs) > 0 && (s.LastRing.Method == sessions.ByHook || !s.LastRing.IsFor(msgs[0])), err
+	return len(msgs) > 0 && (s.LastRing.Method == inbox.ByHook || !s.LastRing.IsFor(msgs[0])), err
 }
 
 // HandOver leases mail, writes it to the client, and only then acks it. After a kill in between,
@@ -78,11 +83,11 @@ func (b *Broker) HandOver(ctx context.Context, s sessions.Session, h Reader) err
 	if err != nil {
 		return err
 	}
-	handed, announced, err := h.answer(l)
+	handed, announced, write, err := h.render(l)
 	last := s.LastRing
 	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == wake.InPart)
 	if err == nil && !known {
-		err = h.Write()
+		err = write()
 	}
 	if err == nil && len(handed) == 0 && (known || announced.ID == "") {
 		return l.Release()
@@ -99,10 +104,10 @@ func (b *Broker) HandOver(ctx context.Context, s sessions.Session, h Reader) err
 	return err
 }
 
-// answer calls Render. The result handed has the handles (Message.Handle) of the messages that the
+// render calls Render. The result handed has the handles (Message.Handle) of the messages that the
 // client had already, and of those that the answer contains. The result announced is the first
 // message that the answer only mentions.
-func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message, err error) {
+func (h Reader) render(l *inbox.Lease) (handed []string, announced mail.Message, write func() error, err error) {
 	left := l.Messages
 	if h.Holds != nil {
 		left = nil
@@ -114,14 +119,14 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 			}
 		}
 	}
-	shown, mentioned, err := h.Render(left, l.More)
-	for _, i := range shown {
+	r, err := h.Render(left, l.More)
+	for _, i := range r.Shown {
 		handed = append(handed, left[i].Handle())
 	}
-	if len(mentioned) > 0 {
-		announced = left[mentioned[0]]
+	if len(r.Announced) > 0 {
+		announced = left[r.Announced[0]]
 	}
-	return handed, announced, err
+	return handed, announced, r.Write, err
 }
 
 // RingOnce rings a session that has no server to ring it. Meanwhile it holds the right to ring, so

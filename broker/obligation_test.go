@@ -13,6 +13,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -221,10 +222,12 @@ func TestRingsOfHooksAreCounted(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
 	err := w.HandOver(t.Context(), birch, broker.Reader{
-		By: sessions.ByHook, Limit: 1 << 20, Write: func() error { return nil },
-		Render: func([]mail.Message, bool) (shown, announced []int, err error) { return nil, []int{0}, nil },
+		By: inbox.ByHook, Limit: 1 << 20,
+		Render: func([]mail.Message, bool) (broker.Rendered, error) {
+			return broker.Rendered{Announced: []int{0}, Write: func() error { return nil }}, nil
+		},
 	})
-	if o := w.owesOne(amber); err != nil || o.Wakes.Count != 1 || o.Wakes.Path != sessions.ByHook || o.Wakes.RangAt.IsZero() {
+	if o := w.owesOne(amber); err != nil || o.Wakes.Count != 1 || o.Wakes.Path != inbox.ByHook || o.Wakes.RangAt.IsZero() {
 		t.Errorf("%v, wakes %+v", err, o.Wakes)
 	}
 	w.pass(time.Hour)

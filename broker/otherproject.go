@@ -234,7 +234,7 @@ func (b *Broker) carry(ctx context.Context, id string) error {
 	}
 	return b.Locks.With(ctx, sid+".carry.lock", func() error {
 		for more := true; more; {
-			l, err := box.LeaseAll(ctx, ByRelay, carrySize)
+			l, err := box.LeaseAll(ctx, inbox.ByRelay, carrySize)
 			if err != nil {
 				return err
 			}
@@ -293,7 +293,7 @@ func (l *Lister) projectStatus(st *MessageStatus, found inbox.Found, id string) 
 	m := found.Message
 	st.State, st.At, st.By = sessions.Queued, m.Time().UTC(), ""
 	_, st.Project, _ = strings.Cut(m.To, "@")
-	if found.Where != inbox.Archived || found.By != ByRelay {
+	if found.Where != inbox.Archived || found.By != inbox.ByRelay {
 		return
 	}
 	st.StoredThere = found.At.UTC()

@@ -214,7 +214,7 @@ func TestMailForAnotherProjectSurvivesAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := out.LeaseAll(ctx, broker.ByRelay, 1)
+	l, err := out.LeaseAll(ctx, inbox.ByRelay, 1)
 	if err != nil || len(l.Messages) == 0 {
 		t.Fatal(l, err)
 	}

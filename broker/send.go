@@ -29,15 +29,6 @@ type Receipt struct {
 	owed.Asked
 }
 
-// Kinds lists the kinds of message that a session can send. Messages of c2c itself have another
-// kind, "system".
-func Kinds() []string {
-	return []string{"message", "question", "task", "review", "status", "ack"}
-}
-
-// Tags lists the words that mark a message for its reader.
-func Tags() []string { return []string{"fail", "blocking", "urgent"} }
-
 // Send puts m into the mailbox of the alias m.To; the case of the alias does not count. m.Kind is
 // one of Kinds or "", and m.Tag is one of Tags or "". If the caller chooses m.ID, it can repeat the
 // call without harm: a mailbox takes each id of a sender only once. m.InReplyTo may be a part of an
@@ -119,7 +110,7 @@ func CheckSender(from sessions.Session, m mail.Message) error {
 	return nil
 }
 
-// deliver addresses, counts and stores a message. Only after that it writes the log and the records
+// deliver addresses, guards and stores a message. Only after that it writes the log and the records
 // of owed answers, so these have no entry for a message that was not stored. Once the message is
 // stored, deliver does not fail.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, room string, m mail.Message) (Receipt, error) {
@@ -129,7 +120,7 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions
 	}
 	s := &sending{b: b, from: from, to: to, reader: b.Session(to), box: box, room: room, message: m}
 	s.address(ctx)
-	if err := s.count(ctx); err != nil {
+	if err := s.guard(ctx); err != nil {
 		return Receipt{}, err
 	}
 	if err := s.store(ctx); err != nil {

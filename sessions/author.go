@@ -130,6 +130,20 @@ func (a Authors) HasTakenOver(r Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }
 
+// IsReply reports whether the asked session, which has or had this alias, has written m, which
+// names the question (InReplyTo). A session that has taken over from the asked one may write it,
+// too. A reply ends the wait of c2c ask.
+func (a Authors) IsReply(asked, alias string, m mail.Message) bool {
+	if m.InReplyTo == "" || m.Kind == mail.KindSystem || m.From == SystemAlias {
+		return false
+	}
+	r := a.Of(m)
+	if r == nil { // the session is gone, and no other has its alias
+		return FindSID(a.Rows, asked) < 0 && Fold(m.From) == Fold(alias)
+	}
+	return r.SID() == asked || a.HasTakenOver(r, asked, alias)
+}
+
 // Wrote reports whether a session wrote a message.
 func (a Authors) Wrote(sid string, m mail.Message) bool {
 	r := a.Of(m)

@@ -117,7 +117,7 @@ func StateOf(reg *Registry, sid string, f inbox.Found) (state string, answered t
 	switch {
 	case f.Where == inbox.Waiting:
 		return Queued, time.Time{}
-	case f.Where == inbox.Leased || f.By == ByEvents:
+	case f.Where == inbox.Leased || f.By == inbox.ByEvents:
 		return Handed, time.Time{}
 	}
 	last, told := LastAnswer(reg, sid)
@@ -134,7 +134,7 @@ func StateOf(reg *Registry, sid string, f inbox.Found) (state string, answered t
 // since, and answers of that model are reported.
 func Unanswered(reg *Registry, sid string, f inbox.Found) bool {
 	state, _ := StateOf(reg, sid, f)
-	return state == Handed && f.Where == inbox.Archived && f.By != ByEvents
+	return state == Handed && f.Where == inbox.Archived && f.By != inbox.ByEvents
 }
 
 // LookForAnswer finds the model's last answer in the client's own record, for clients whose hooks
@@ -182,10 +182,6 @@ const (
 	// owed.Expired is a state, too: the message was not read in time, and is a dead letter.
 )
 
-// ByEvents is the reader that writes answers to the event stream of a sender outside c2c. Nothing
-// shows whether the sender reads them, so they stay Handed.
-const ByEvents = "events"
-
 // The note <sid>.work says when the session's client last reported work. If the client also reports
 // each tool call, workTools follows the time.
 const (
@@ -217,6 +213,16 @@ func WorkOf(reg *Registry, sid string) Work {
 		at = time.Time{}
 	}
 	return Work{at, tools}
+}
+
+// IsHeld reports whether the loop guard still holds a message in the mailbox of a session: its time
+// has not come, and neither side has worked since it was sent.
+func IsHeld(reg *Registry, sid string, m mail.Message) bool {
+	if m.Held == "" || !m.KeptBack(mail.Seconds(reg.Now())) {
+		return false
+	}
+	sent := m.Time()
+	return !(mail.ValidName(m.Held) && WorkOf(reg, m.Held).Since(sent)) && !WorkOf(reg, sid).Since(sent)
 }
 
 // SawWork records that a session has worked: it called a tool other than c2c's, or a person has
@@ -298,7 +304,7 @@ func Unread(reg *Registry, sid string) (unread []inbox.ArchiveRecord, err error)
 			return false
 		}
 		key := mail.Key{Session: r.FromSession, From: r.From, ID: r.ID}
-		if r.DrainedBy != ByEvents && !r.ContentDropped && !seen[key] {
+		if r.DrainedBy != inbox.ByEvents && !r.ContentDropped && !seen[key] {
 			unread = append(unread, r)
 		}
 		seen[key] = true // a message that was put back has several records, and the newest counts

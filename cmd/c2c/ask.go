@@ -83,12 +83,11 @@ func (c *call) awaitAnswer(ctx context.Context, s sessions.Session, q *broker.Qu
 // handAnswer prints the answer as c2c poll-inbox would. An answer that is too long for the client's
 // shell stays in the mailbox.
 func (c *call) handAnswer(ctx context.Context, s sessions.Session, a *broker.Answer) error {
-	r := c.reader(ctx, s)
-	shown, _, err := r.Render([]mail.Message{a.Message}, false)
+	r, err := c.reader(ctx, s).Render([]mail.Message{a.Message}, false)
 	if err == nil {
 		err = r.Write()
 	}
-	if err == nil && len(shown) == 0 {
+	if err == nil && len(r.Shown) == 0 {
 		return a.Ack(ctx, errors.New("too long"))
 	}
 	return errors.Join(err, a.Ack(ctx, err))

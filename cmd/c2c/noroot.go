@@ -6,7 +6,6 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/sessions"
 )
@@ -28,12 +27,9 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 		return []struct{}{}, true
 	}
 	switch verb {
-	case "obligations":
-		if f.Given("stats") {
-			return owed.Stats{Over: map[string]int{}, Surfaces: []owed.SurfaceStats{}}, true
-		}
-		return []struct{}{}, true
-	case "list", "history", "search", "dead-letter":
+	case "stats":
+		return broker.NoStats(), true
+	case "obligations", "list", "history", "search", "dead-letter":
 		return []struct{}{}, true
 	case "status":
 		return broker.ErrNoMessage, true

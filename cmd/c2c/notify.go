@@ -162,7 +162,7 @@ func (a asking) take(ctx context.Context, r owed.Request) (told, coming bool, er
 		return false, false, err
 	}
 	isNotice := func(m mail.Message) bool { return m.ID == r.NoticeID() && m.IsNotice() }
-	l, err := box.LeaseOnly(ctx, "notify", isNotice)
+	l, err := box.LeaseOnly(ctx, inbox.ByNotify, isNotice)
 	if err != nil {
 		return false, false, err
 	}

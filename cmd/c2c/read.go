@@ -192,42 +192,43 @@ func (c *call) reader(ctx context.Context, s sessions.Session) broker.Reader {
 	if room > 0 {
 		limit = int64(4 * room)
 	}
-	var notes []string
-	return broker.Reader{
-		By: "cli_poll", Limit: limit,
-		Render: func(msgs []mail.Message, more bool) (shown, announced []int, err error) {
-			if room == 0 || len(msgs) == 0 {
-				for i := range msgs {
-					shown = append(shown, i)
-				}
-				return shown, nil, c.printMail(ctx, msgs)
+	return broker.Reader{By: inbox.ByCommand, Limit: limit, Render: func(msgs []mail.Message, more bool) (r broker.Rendered, err error) {
+		var notes []string
+		r.Write = func() error { return c.writeMail(notes) }
+		if room == 0 || len(msgs) == 0 {
+			for i := range msgs {
+				r.Shown = append(r.Shown, i)
 			}
-			print := func(m mail.Message) string { return m.EnvelopeAt(time.Now()) }
-			if c.json {
-				print = indented
-			}
-			answer, said := hooks.Shell(room, line, msgs, more, print)
-			if !c.json {
-				_, err = c.stdout.Write(answer.Output)
-				return answer.Shown, answer.Announced, err
-			}
-			notes = said
-			var whole []mail.Message
-			for _, i := range answer.Shown {
-				whole = append(whole, msgs[i])
-			}
-			return answer.Shown, answer.Announced, c.printMail(ctx, whole)
-		},
-		Write: func() error {
-			if err := c.flushDurably(); err != nil {
-				return fmt.Errorf("%w; the mail waits again", err)
-			}
-			for _, note := range notes {
-				fmt.Fprintf(c.stderr, "c2c: %s\n", note)
-			}
-			return nil
-		},
+			return r, c.printMail(ctx, msgs)
+		}
+		print := func(m mail.Message) string { return m.EnvelopeAt(time.Now()) }
+		if c.json {
+			print = indented
+		}
+		text, said := hooks.Shell(room, line, msgs, more, print)
+		r.Shown, r.Announced = text.Shown, text.Announced
+		if !c.json {
+			_, err = c.stdout.Write(text.Output)
+			return r, err
+		}
+		notes = said
+		var whole []mail.Message
+		for _, i := range text.Shown {
+			whole = append(whole, msgs[i])
+		}
+		return r, c.printMail(ctx, whole)
+	}}
+}
+
+// writeMail writes what was printed, and then notes of c2c for the model.
+func (c *call) writeMail(notes []string) error {
+	if err := c.flushDurably(); err != nil {
+		return fmt.Errorf("%w; the mail waits again", err)
 	}
+	for _, note := range notes {
+		fmt.Fprintf(c.stderr, "c2c: %s\n", note)
+	}
+	return nil
 }
 
 // indented returns a message's JSON as it stands in the list that --json prints.

@@ -82,10 +82,22 @@ due. A person at a terminal sees the obligations of all sessions.
 `,
 		Options: []Option{
 			{Name: "all", Short: "also show obligations that are over"},
-			{Name: "stats", Short: "how soon all of them were rung, handed and answered"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c obligations"}},
+	{Name: "stats", Short: "count mail, what it puts into contexts, and rings, by session",
+		Long: `Counts the messages that were handed over: by session and by pair, with the
+bytes that c2c has written into contexts for them (each envelope, and the
+sentence before) and how long they waited; what waits now; and by which way
+sessions were woken. TOKENS is what the client's own record says of the last
+request to its model. The last line counts questions, tasks and reviews: all of
+which c2c still has a record.
+`,
+		Options: []Option{
+			{Name: "since", Value: "duration", Default: "24h", Short: "count the mail of this time until now"},
+			inProject, asJSON,
+		},
+		Examples: []string{"c2c stats --since 1h"}},
 	{Name: "search", Args: "<words>", Short: "look for words in mail and in rooms",
 		Long: "Finds messages that have all the words, in their text or as an alias, and posts\n" +
 			"in rooms that you may read (room in JSON). Case does not matter. A person at a\n" +

@@ -15,8 +15,6 @@ import (
 	"c2c/internal/daemon"
 	"c2c/project"
 	"c2c/relay"
-	"c2c/relay/nats"
-	"c2c/relay/ssh"
 	"c2c/rooms"
 	"c2c/wake/watch"
 )
@@ -43,8 +41,6 @@ type Host struct {
 
 	list    *relay.HostList
 	peers   relay.Peers
-	ssh     *ssh.Carrier
-	nats    *nats.Carrier // nil: this host has no hub
 	carrier *carriers
 	roots   *roots
 	changes *watch.Changes
@@ -74,26 +70,24 @@ func (h *Host) Run(ctx context.Context, ready func()) error {
 	}
 	h.peers = relay.Paired(key, h.list)
 	changed := make(chan struct{}, 1)
-	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Env: h.Env, Log: h.Log, Now: h.Now, Changed: func() { poke(changed) }}
-	if _, err := h.Dir.Stat(sshKeyFile); err == nil {
-		cfg.Identity = filepath.Join(h.Dir.Path(), sshKeyFile)
-	}
 	err = atomicfile.UnlessAbsent(h.Dir.Remove(linksFile)) // it says what links the last relay had
 	for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
 		err = errors.Join(err, touch(h.Dir, name))
 	}
-	if err == nil {
-		cfg.Listener, err = h.listen()
-	}
 	if err != nil {
 		return err
 	}
-	h.Log.Info("relay runs", "process", os.Getpid(), "key", key.Public().Fingerprint())
-	h.ssh = ssh.New(cfg)
-	h.carrier = &carriers{list: h.list, ways: map[string]relay.Carrier{relay.SSH: h.ssh}, log: h.Log}
-	if h.nats = h.openHub(cfg.Changed); h.nats != nil {
-		h.carrier.ways[relay.NATS] = h.nats
+	h.carrier = &carriers{list: h.list, ways: map[string]carrier{}, log: h.Log}
+	for kind, open := range openers {
+		way, err := open(h, func() { poke(changed) })
+		if err != nil {
+			return err
+		}
+		if way != nil {
+			h.carrier.ways[kind] = way
+		}
 	}
+	h.Log.Info("relay runs", "process", os.Getpid(), "key", key.Public().Fingerprint())
 	h.roots = &roots{h: h, open: map[string]*root{}, up: map[string]bool{}, failed: map[string]string{}, alone: map[string]time.Time{}}
 	h.changes = watch.NewChanges()
 	defer h.changes.Close()
@@ -105,20 +99,6 @@ func (h *Host) Run(ctx context.Context, ready func()) error {
 	h.roots.closeAll()
 	h.Log.Info("relay ends")
 	return err
-}
-
-// dials returns the hosts to which this host connects with ssh; none if the list is damaged.
-func (h *Host) dials() (all []ssh.Dial) {
-	list, err := h.list.All()
-	if err != nil {
-		h.Log.Error("this machine connects to no host", "err", err)
-	}
-	for _, host := range list {
-		if host.Carrier == relay.SSH && host.Dest != "" && host.Revoked == 0 {
-			all = append(all, ssh.Dial{Peer: host.Name, Dest: host.Dest})
-		}
-	}
-	return all
 }
 
 // watch checks the list, the roots and their outboxes, now and whenever one of them changes.
@@ -139,7 +119,7 @@ func (h *Host) watch(ctx context.Context) {
 // keepLinks writes the state of the links when it changes, for c2c relay status.
 func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}) {
 	for {
-		data, err := json.MarshalIndent(h.links(), "", " ")
+		data, err := json.MarshalIndent(append([]relay.LinkStatus{}, h.carrier.Status()...), "", " ")
 		if err == nil {
 			err = h.Dir.Write(linksFile, append(data, '\n'))
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	toolPollInbox = "poll_inbox" // in leases and logs this name also stands for the reader of the mail
+	toolPollInbox = inbox.ByTool
 	toolPeekInbox = "peek_inbox"
 )
 
@@ -84,9 +84,9 @@ func (c *toolCall) setTimes(m *mail.Message) error {
 		name string
 		set  func(string) error
 	}{
-		{"answer_by", func(v string) error { return owed.SetAnswerBy(m, now, v) }},
-		{"ttl", func(v string) error { return owed.SetTTL(m, now, v) }},
-		{"tell_after", func(v string) error { return owed.SetTellAfter(m, v) }},
+		{"answer_by", func(v string) error { return broker.SetAnswerBy(m, now, v) }},
+		{"ttl", func(v string) error { return broker.SetTTL(m, now, v) }},
+		{"tell_after", func(v string) error { return broker.SetTellAfter(m, v) }},
 	} {
 		if v := c.req.GetString(t.name, ""); v != "" {
 			if err := t.set(v); err != nil {

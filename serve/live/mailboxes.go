@@ -128,7 +128,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		if !s.Message.Ephemeral || moved {
 			return
 		}
-		if e.What, e.State, e.At = Archived, sessions.Read, v.cfg.Now(); e.By == sessions.ByEvents {
+		if e.What, e.State, e.At = Archived, sessions.Read, v.cfg.Now(); e.By == inbox.ByEvents {
 			e.State = sessions.Handed
 		}
 	}

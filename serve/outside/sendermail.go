@@ -110,7 +110,7 @@ func (p *senderMail) lease(ctx context.Context) (*inbox.Lease, error) {
 	if ready, err := p.box.Ready(ctx); err != nil || !ready {
 		return nil, err
 	}
-	return p.box.Lease(ctx, sessions.ByEvents, 1)
+	return p.box.Lease(ctx, inbox.ByEvents, 1)
 }
 
 // retry returns a channel that shows when to call deliver after an error. Without an error it never
