@@ -1,12 +1,12 @@
-// This part finds the process and the user at one end of a TCP connection; only Linux tells. It is
-// not in internal/proc, because the program c2c links that package and would pay for these imports
-// at every start.
+// This part finds the process and the user at one end of a TCP connection. It is not in
+// internal/proc, because the program c2c links that package and would pay for these imports at every
+// start.
 
 package serve
 
 import (
 	"encoding/binary"
-	"io"
+	"iter"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -72,26 +72,14 @@ func connUser(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	return s.UID, ok, false
 }
 
-// find searches both the tables of IPv4 and of IPv6, because a program may use an IPv6 socket for
-// an IPv4 address.
+// find compares parsed addresses, because a program may use an IPv6 socket for an IPv4 address.
 func find(local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
-	for _, name := range []string{"tcp", "tcp6"} {
-		table, err := proc.TCPTable(0, name)
-		if err != nil {
-			continue
-		}
-		s, ok = findIn(table, local, remote)
-		table.Close()
-		if ok {
-			return s, true
-		}
-	}
-	return s, false
+	return findIn(proc.TCPSockets(0, int(local.Port())), local, remote)
 }
 
-func findIn(table io.Reader, local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
-	for s := range proc.TCPSockets(table, int(local.Port())) {
+func findIn(sockets iter.Seq[proc.TCPSocket], local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
+	for s := range sockets {
 		if parseEnd(s.Local) == local && parseEnd(s.Remote) == remote {
 			return s, true
 		}

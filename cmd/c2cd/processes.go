@@ -11,7 +11,6 @@ import (
 
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/internal/proc"
 	"c2c/serve/outside"
@@ -30,8 +29,8 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 		return nil
 	}
 	outside, damage := outside.OpenSenders(d.Files, time.Now).All()
-	st, err := d.Look(ctx, c.Program+"d")
-	r, rerr := d.Record()
+	st, err := d.Look(ctx)
+	on, rerr := d.Switches()
 	switch {
 	case errors.Join(err, rerr) != nil:
 		found = append(found, format.Failed(f.Part, d.State.Path(), errors.Join(err, rerr)))
@@ -39,7 +38,7 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 		f.Detail = "does not run, and " + st.WarnStranger()
 	case st.Token != "" && !st.Private:
 		f.Path, f.Detail = st.Token, "others may read its token: run c2c serve rotate-token"
-	case !st.Running && r.State != daemon.On && len(outside) > 0:
+	case !st.Running && on.Of(servePart).Run == "" && len(outside) > 0:
 		f.Status, f.Detail = format.Warning, "does not run, so senders outside (c2c senders list) reach no session: c2c serve start"
 	case st.Running && !st.Answers:
 		f.Detail = fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)

@@ -84,10 +84,8 @@ func (d *wireDaemon) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var failed error
 	d.ExtraPIDFile = d.PIDFile
-	err = d.Run(ctx, func(ctx context.Context) { failed = d.work(ctx, sid) })
-	return errors.Join(err, failed)
+	return d.Run(ctx, func(ctx context.Context) error { return d.work(ctx, sid) })
 }
 
 // bridge makes the bridge to the agent. The bridge calls the function tell at each change of the

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
-	"c2c/internal/daemon"
 	"c2c/relay"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
@@ -78,9 +77,10 @@ func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 // person runs c2c relay as a person does.
 func person(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
+	t.Setenv("HOME", home) // of a daemon that it starts
 	verb, _ := cli.Find("relay")
 	var out bytes.Buffer
-	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Environ: []string{"HOME=" + home}, Log: slog.New(slog.DiscardHandler),
+	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Log: slog.New(slog.DiscardHandler),
 		Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Person: func(context.Context, string) error { return nil }}
 	err := Run(t.Context(), p, verb, args)
 	return out.String(), err
@@ -193,7 +193,7 @@ func TestAHostThatJoinsAHubReachesThePairedHostsOfTheFleetByIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := r.End(t.Context(), daemon.Off); err != nil { // join starts none then
+	if _, err := r.End(t.Context(), true); err != nil { // join starts none then
 		t.Fatal(err)
 	}
 	list := r.Hosts(time.Now)

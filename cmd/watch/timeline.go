@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/mail"
 	"c2c/internal/format"
 	"c2c/serve/live"
 	"c2c/sessions"
@@ -67,7 +66,7 @@ func (a *app) lane(m *mailView, clocks, names int, answeredAt map[string]time.Ti
 		mark = "↳ "
 	}
 	parts := []part{{fmt.Sprintf("%*s ", clocks, clock(m.Time())), dim}, {mark, dim}, {padded(m.From, names), a.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names) + "  ", a.colourOf(m.To)}, {"sent", stateStyles[sessions.Queued]}}
-	if mail.RoomOf(m.To) != "" {
+	if m.fate.State == live.Posted {
 		return append(parts, part{"  " + word(m.FirstWords(80)), dim})
 	}
 	steps := a.steps[m.fate.Key]

@@ -4,7 +4,7 @@ package proc
 
 import (
 	"fmt"
-	"io"
+	"iter"
 	"os"
 )
 
@@ -15,11 +15,12 @@ func Namespace(pid int) string {
 	return name
 }
 
-// TCPTable opens a table, "tcp" or "tcp6", of the sockets of a process's network namespace, 0 for
-// this process. Its error is errors.ErrUnsupported if the system has no such table.
-func TCPTable(pid int, name string) (io.ReadCloser, error) {
-	return os.Open(dirOf(pid) + "/net/" + name)
-}
+// AllSockets reports whether TCPSockets shows the sockets of all users.
+const AllSockets = true
+
+// TCPSockets yields the sockets in the network namespace of a process, 0 for this process, that have
+// this local port.
+func TCPSockets(pid, port int) iter.Seq[TCPSocket] { return tables(dirOf(pid), port) }
 
 func dirOf(pid int) string {
 	if pid == 0 {

@@ -2,11 +2,6 @@
 
 package proc
 
-import (
-	"errors"
-	"io"
-)
-
 func Namespace(int) string { return "" }
 
-func TCPTable(int, string) (io.ReadCloser, error) { return nil, errors.ErrUnsupported }
+const AllSockets = false

@@ -24,7 +24,7 @@ type Stat struct {
 // File is an open file of a process.
 type File struct {
 	FD   int
-	Path string
+	Path string // of a socket: see TCPSocket.Link
 	Link string // where to look at the file: for Linux it leads there also if the file was renamed
 }
 
@@ -82,29 +82,4 @@ func Terminals() (all []Terminal) {
 		}
 	}
 	return all
-}
-
-// Listens reports whether a process listens on a TCP port. It returns true on a system that does not
-// tell. It cannot inspect a process of another user, and then returns false.
-func Listens(pid, port int) bool {
-	listening := map[string]bool{}
-	for _, name := range []string{"tcp", "tcp6"} {
-		table, err := TCPTable(pid, name)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return true
-		}
-		if err == nil {
-			for s := range TCPSockets(table, port) {
-				listening[s.Link()] = s.State == Listening
-			}
-			table.Close()
-		}
-	}
-	files, _ := Files(pid)
-	for f := range files {
-		if listening[f.Path] {
-			return true
-		}
-	}
-	return false
 }

@@ -108,11 +108,12 @@ func Executable(pid int) (path, name string) {
 
 // What proc_info is asked for; see <sys/proc_info.h>.
 const (
-	ofProcess = 2 // PROC_INFO_CALL_PIDINFO
-	ofFile    = 3 // PROC_INFO_CALL_PIDFDINFO
-	listFiles = 1 // PROC_PIDLISTFDS
-	folders   = 9 // PROC_PIDVNODEPATHINFO
-	fileAndIt = 2 // PROC_PIDFDVNODEPATHINFO
+	ofProcess   = 2 // PROC_INFO_CALL_PIDINFO
+	ofFile      = 3 // PROC_INFO_CALL_PIDFDINFO
+	listFiles   = 1 // PROC_PIDLISTFDS
+	folders     = 9 // PROC_PIDVNODEPATHINFO
+	fileAndPath = 2 // PROC_PIDFDVNODEPATHINFO
+	fileSocket  = 3 // PROC_PIDFDSOCKETINFO
 )
 
 // Folder returns the working directory of a process; "" if it is not ours.
@@ -121,23 +122,54 @@ func Folder(pid int) string {
 	return pathAt(b[:info(ofProcess, pid, folders, 0, b)], foldersSize, folderPath)
 }
 
-// Files yields the open files of a process. If this user may not inspect the process, seen is false,
-// and Files yields nothing.
+// Files yields the open files and TCP sockets of a process. If this user may not inspect the process,
+// seen is false, and Files yields nothing.
 func Files(pid int) (files iter.Seq[File], seen bool) {
-	b := make([]byte, 64<<10)
-	n := 0
-	if isOurs(pid) {
-		n = info(ofProcess, pid, listFiles, 0, b)
-	}
+	fds, seen := open(pid)
 	return func(yield func(File) bool) {
-		for _, fd := range descriptors(b[:n]) {
-			one := make([]byte, filePathSize)
-			path := pathAt(one[:info(ofFile, pid, fileAndIt, fd, one)], filePathSize, filePath)
+		for fd, kind := range fds {
+			path := ""
+			if b := make([]byte, filePathSize); kind == fdVnode {
+				path = pathAt(b[:info(ofFile, pid, fileAndPath, fd, b)], filePathSize, filePath)
+			} else if s, ok := socketAt(pid, fd, kind); ok {
+				path = s.Link()
+			}
 			if path != "" && !yield(File{fd, path, path}) {
 				return
 			}
 		}
-	}, n > 0
+	}, seen
+}
+
+// TCPSockets yields the sockets of this user's processes that have this local port.
+func TCPSockets(_, port int) iter.Seq[TCPSocket] {
+	return func(yield func(TCPSocket) bool) {
+		for _, pid := range All() {
+			fds, _ := open(pid)
+			for fd, kind := range fds {
+				if s, ok := socketAt(pid, fd, kind); ok && s.isAt(port) && !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func socketAt(pid, fd, kind int) (s TCPSocket, ok bool) {
+	if kind != fdSocket {
+		return s, false
+	}
+	b := make([]byte, socketSize)
+	return socket(b[:info(ofFile, pid, fileSocket, fd, b)], os.Getuid())
+}
+
+// open returns the open descriptors of a process, and their kinds.
+func open(pid int) (fds iter.Seq2[int, int], seen bool) {
+	b, n := make([]byte, 64<<10), 0
+	if isOurs(pid) {
+		n = info(ofProcess, pid, listFiles, 0, b)
+	}
+	return descriptors(b[:n]), n > 0
 }
 
 // info returns how many bytes of b the kernel has filled: 0 after an error.

@@ -202,3 +202,21 @@ func Files(pid int) (files iter.Seq[File], seen bool) {
 		}
 	}, err == nil
 }
+
+// tables yields the sockets of both tables, of IPv4 and IPv6, that have this local port.
+func tables(dir string, port int) iter.Seq[TCPSocket] {
+	return func(yield func(TCPSocket) bool) {
+		for _, name := range []string{"tcp", "tcp6"} {
+			table, err := os.Open(dir + "/net/" + name)
+			if err != nil {
+				continue
+			}
+			defer table.Close()
+			for s := range TCPIn(table, port) {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}

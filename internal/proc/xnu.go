@@ -6,7 +6,10 @@ package proc
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"iter"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -69,20 +72,56 @@ func arguments(b []byte) (path string, args, env []string) {
 const (
 	fdSize       = 8    // struct proc_fdinfo: number, kind
 	fdVnode      = 1    // PROX_FDTYPE_VNODE
+	fdSocket     = 2    // PROX_FDTYPE_SOCKET
 	foldersSize  = 2352 // struct proc_vnodepathinfo
 	folderPath   = 152
 	filePathSize = 1200 // struct vnode_fdinfowithpath
 	filePath     = 176
+	socketSize   = 792 // struct socket_fdinfo
+	socketID     = 160 // of the socket, which several descriptors may share
+	socketKind   = 256
+	socketRemote = 264 // the port; and after it the local one
+	socketFlags  = 288
+	socketAddr   = 296 // the remote one, 16 bytes; after it the local one. An IPv4 address has the last 4
+	socketState  = 344
+	kindTCP      = 2 // SOCKINFO_TCP
+	isIPv4       = 1 // INI_IPV4
+	stateListen  = 1 // TSI_S_LISTEN
 )
 
-// descriptors reads the list of a process's open descriptors, and returns those of files.
-func descriptors(b []byte) (fds []int) {
-	for ; len(b) >= fdSize; b = b[fdSize:] {
-		if binary.LittleEndian.Uint32(b[4:]) == fdVnode {
-			fds = append(fds, int(binary.LittleEndian.Uint32(b)))
+// descriptors yields the number and the kind of each open descriptor in a list of a process's.
+func descriptors(b []byte) iter.Seq2[int, int] {
+	return func(yield func(fd, kind int) bool) {
+		for ; len(b) >= fdSize; b = b[fdSize:] {
+			if !yield(int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))) {
+				return
+			}
 		}
 	}
-	return fds
+}
+
+// socket reads what the kernel tells of a socket, and writes it as Linux does. ok is false if it is
+// no TCP socket.
+func socket(b []byte, uid int) (s TCPSocket, ok bool) {
+	if len(b) < socketSize || b[socketKind] != kindTCP {
+		return s, false
+	}
+	end := func(port, addr []byte) string {
+		text := ""
+		if b[socketFlags]&isIPv4 != 0 {
+			addr = addr[12:]
+		}
+		for ; len(addr) > 0; addr = addr[4:] {
+			text += fmt.Sprintf("%08X", binary.LittleEndian.Uint32(addr))
+		}
+		return fmt.Sprintf("%s:%04X", text, binary.BigEndian.Uint16(port))
+	}
+	s = TCPSocket{end(b[socketRemote+4:], b[socketAddr+16:socketAddr+32]), end(b[socketRemote:], b[socketAddr:socketAddr+16]), "01", uid,
+		strconv.FormatUint(binary.LittleEndian.Uint64(b[socketID:]), 10)}
+	if b[socketState] == stateListen {
+		s.State = Listening
+	}
+	return s, true
 }
 
 // pathAt returns the path at an offset of an answer that must have this size.

@@ -3,6 +3,7 @@ package proc
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"reflect"
 	"testing"
 )
@@ -62,7 +63,7 @@ func TestTheArgumentsOfMacOS(t *testing.T) {
 
 func TestTheFilesOfMacOS(t *testing.T) {
 	// 0 and 3 are files, 1 is a socket, and then half an entry comes.
-	if fds := descriptors(record(28, map[int]any{0: 0, 4: 1, 8: 1, 12: 2, 16: 3, 20: 1})); !reflect.DeepEqual(fds, []int{0, 3}) {
+	if fds := maps.Collect(descriptors(record(28, map[int]any{0: 0, 4: 1, 8: 1, 12: 2, 16: 3, 20: 1}))); !maps.Equal(fds, map[int]int{0: fdVnode, 1: fdSocket, 3: fdVnode}) {
 		t.Error(fds)
 	}
 	if path := pathAt(record(1200, map[int]any{176: "/dev/ttys003"}), filePathSize, filePath); path != "/dev/ttys003" || !(File{Path: path}).IsTerminal() {
@@ -73,5 +74,27 @@ func TestTheFilesOfMacOS(t *testing.T) {
 	}
 	if path := pathAt(record(1199, map[int]any{176: "/dev/ttys003"}), filePathSize, filePath); path != "" {
 		t.Errorf("%q of half an answer", path)
+	}
+}
+
+func TestTheSocketsOfMacOS(t *testing.T) {
+	const port, far = 0x8713, 0xd204 // 4999 and 1234, in the order of the network
+	four := map[int]any{160: 77, 256: 2, 264: far, 268: port, 288: 1, 308: 0x0201000a, 324: 0x0100007f, 344: 4}
+	six := map[int]any{160: 78, 256: 2, 268: port, 288: 2, 324: 0x01000000, 344: 1}
+	for about, c := range map[string]struct {
+		facts map[int]any
+		want  TCPSocket
+	}{
+		"a connection": {four, TCPSocket{"0100007F:1387", "0201000A:04D2", "01", 501, "77"}},
+		"IPv6":         {six, TCPSocket{"00000000000000000000000001000000:1387", "00000000000000000000000000000000:0000", Listening, 501, "78"}},
+	} {
+		if s, ok := socket(record(792, c.facts), 501); s != c.want || !ok || !s.isAt(4999) || s.isAt(499) {
+			t.Errorf("%s: %+v, %v", about, s, ok)
+		}
+	}
+	for about, b := range map[string][]byte{"UDP": record(792, map[int]any{256: 1}), "half": record(791, four), "nothing": nil} {
+		if s, ok := socket(b, 501); ok {
+			t.Errorf("%s: %+v", about, s)
+		}
 	}
 }

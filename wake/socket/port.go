@@ -2,7 +2,7 @@ package socket
 
 import (
 	"fmt"
-	"io"
+	"iter"
 	"os"
 	"strings"
 
@@ -11,21 +11,18 @@ import (
 )
 
 // OurPort returns nil if a process of this user, and no other user, listens on a TCP port of
-// 127.0.0.1. Otherwise the error gives the reason. It works only on Linux.
+// 127.0.0.1. Otherwise the error gives the reason.
 func OurPort(port int) error {
-	table, err := proc.TCPTable(0, "tcp")
-	if err != nil {
-		return fmt.Errorf("%w: who listens on port %d: %v", wake.ErrUnreachable, port, err)
-	}
-	defer table.Close()
-	return ourPort(table, port, os.Geteuid())
+	return ourPort(proc.TCPSockets(0, port), port, os.Geteuid(), proc.AllSockets)
 }
 
-func ourPort(table io.Reader, port, uid int) error {
+// ourPort takes a socket that listens on all addresses only if it sees all sockets: another user may
+// listen on 127.0.0.1 as well, and would get what c2c writes.
+func ourPort(sockets iter.Seq[proc.TCPSocket], port, uid int, all bool) error {
 	ours := false
-	for s := range proc.TCPSockets(table, port) {
+	for s := range sockets {
 		address, _, _ := strings.Cut(s.Local, ":")
-		if s.State != proc.Listening || address != "0100007F" && address != "00000000" { // 127.0.0.1, or all addresses
+		if s.State != proc.Listening || address != "0100007F" && (address != "00000000" || !all) { // 127.0.0.1, or all addresses
 			continue
 		}
 		if s.UID != uid {

@@ -143,7 +143,9 @@
 
   // The first eight names have colours of their own. The others share them.
   const colours = new Map();
+  const inboxOf = (to) => to.replace(/(.)#.*/, '$1'); // a post in a room goes to amber#room
   function colour(name) {
+    name = inboxOf(name);
     if (!colours.has(name)) {
       let n = 0;
       for (let i = 0; i < name.length; i++) n = (n * 31 + name.charCodeAt(i)) >>> 0;
@@ -1391,7 +1393,7 @@
   // lanes draws the messages: a lane for each session, time from left to right. The table says the same.
   function lanes(all, answers) {
     const now = Date.now(), end = (m) => momentOf(m) || Math.max(now, sent(m));
-    const names = [...new Set(all.flatMap((m) => [m.from, m.to]))];
+    const names = [...new Set(all.flatMap((m) => [m.from, inboxOf(m.to)]))];
     const wide = Math.max(280, $('board').clientWidth - 32), isSmall = wide < 600;
     const [left, lane] = isSmall ? [8, 38] : [120, 28], high = names.length * lane + 26;
     // A pause of an hour is some times as long as one of a minute, and no more.
@@ -1403,7 +1405,7 @@
     const y = new Map(names.map((n, i) => [n, i * lane + (isSmall ? 24 : 14)]));
     const drawn = names.map((n) => svg('path', { class: 'lane', d: `M${left} ${y.get(n)} H${wide}` }));
     all.forEach((m, i) => {
-      const [from, to] = [x(sent(m)), x(end(m))], lower = y.get(m.to) + (i % 3) * 3 - 3, answer = m.id && answers.get(m.id);
+      const [from, to] = [x(sent(m)), x(end(m))], lower = y.get(inboxOf(m.to)) + (i % 3) * 3 - 3, answer = m.id && answers.get(m.id);
       const one = [svg('path', { class: 'way', d: `M${from} ${y.get(m.from)} V${lower}` }), sign('sent', from, y.get(m.from)), sign('waits', (from + to) / 2, lower, to - from)];
       if (answer && momentOf(m)) {
         const done = Math.max(to, x(sent(answer)));
