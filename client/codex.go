@@ -1,10 +1,7 @@
 package client
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"c2c/internal/proc"
@@ -49,6 +46,7 @@ func codex() Profile {
 		Resume:    "codex resume",
 		Choose:    []string{"resume"},
 		StoredAt:  "sessions/*/*/*/*-%s.jsonl",
+		Tokens:    tokensIn[codexUsage]("token_count"),
 	}
 }
 
@@ -66,8 +64,8 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 	open = map[string]bool{}
 	add := func(pid int) bool {
 		files, seen := proc.Files(pid)
-		for _, path := range files {
-			folder, file := filepath.Split(path)
+		for f := range files {
+			folder, file := filepath.Split(f.Path)
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok && filepath.Base(folder) == CodexLocks {
 				open[thread] = true
 			}
@@ -75,10 +73,8 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 		return seen
 	}
 	known = add(pid)
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, child := range strings.Fields(string(children)) {
-		pid, _ := strconv.Atoi(child)
-		add(pid)
+	for _, child := range proc.Children(pid) {
+		add(child)
 	}
 	return open, known
 }
@@ -89,19 +85,20 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 // But then the daemon has another thread for it. So a terminal counts only while there are more
 // terminals than threads.
 func codexOpening(open map[string]bool) (named map[string]bool) {
-	all, _ := os.ReadDir("/proc")
 	terminals, named := 0, map[string]bool{}
-	for _, entry := range all {
-		pid, _ := strconv.Atoi(entry.Name())
-		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		if !strings.HasPrefix(filepath.Base(program), "codex") { // after an update: codex (deleted)
+	for _, pid := range proc.All() {
+		if _, program := proc.Executable(pid); !strings.HasPrefix(program, "codex") {
 			continue
 		}
-		input, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid)) // an MCP server of Codex has the terminal of its client, and reads a pipe
-		own, _ := codexOpen(pid)                                   // a terminal with threads of its own uses no daemon
-		if (strings.HasPrefix(input, "/dev/pts/") || strings.HasPrefix(input, "/dev/tty")) && len(own) == 0 {
+		shows := false // an MCP server of Codex has the terminal of its client, and reads a pipe
+		files, _ := proc.Files(pid)
+		for f := range files {
+			shows = shows || f.FD == 0 && f.IsTerminal()
+		}
+		own, _ := codexOpen(pid) // a terminal with threads of its own uses no daemon
+		if shows && len(own) == 0 {
 			terminals++
-			for _, arg := range ArgsOf(pid) {
+			for _, arg := range proc.Args(pid) {
 				named[arg] = true
 			}
 		}
@@ -110,6 +107,31 @@ func codexOpening(open map[string]bool) (named map[string]bool) {
 		return nil
 	}
 	return named
+}
+
+// codexUsage is a line about the last request of a thread.
+type codexUsage struct {
+	Payload struct {
+		Type string
+		Info struct {
+			Last struct {
+				Input  int64 `json:"input_tokens"`
+				Output int64 `json:"output_tokens"`
+			} `json:"last_token_usage"`
+			All struct {
+				Total int64 `json:"total_tokens"`
+			} `json:"total_token_usage"`
+			Window int64 `json:"model_context_window"`
+		}
+	}
+}
+
+func (r codexUsage) tokens() Tokens {
+	if r.Payload.Type != "token_count" {
+		return Tokens{}
+	}
+	u := r.Payload.Info
+	return Tokens{Input: u.Last.Input, Output: u.Last.Output, Total: u.All.Total, Window: u.Window}
 }
 
 func codexGuide() Guide {

@@ -2,25 +2,25 @@ package client
 
 import (
 	"cmp"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
+
+	"c2c/internal/proc"
 )
 
 // OneShot reports whether a client's process answers one prompt and then ends. The hooks of such a
 // process bring waiting mail with the prompt. Nobody rings the process, because its model might
-// never answer. Without /proc OneShot returns false.
+// never answer.
 func OneShot(client string, pid int) bool {
 	p, _ := Find(client)
-	return p.isOneShot(ArgsOf(pid))
+	return p.isOneShot(proc.Args(pid))
 }
 
 // IsDaemon reports whether a client's process is the daemon that its windows share, see
-// Profile.Daemon. Without /proc it returns false.
+// Profile.Daemon.
 func IsDaemon(client string, pid int) bool {
 	p, _ := Find(client)
-	return p.Daemon != "" && slices.Contains(ArgsOf(pid), p.Daemon)
+	return p.Daemon != "" && slices.Contains(proc.Args(pid), p.Daemon)
 }
 
 // Running returns the name of the client whose command line is argv, for a person; "": c2c knows no
@@ -38,12 +38,6 @@ func Running(argv []string) string {
 		}
 	}
 	return ""
-}
-
-// ArgsOf returns the command line of a process, empty without /proc.
-func ArgsOf(pid int) []string {
-	cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return strings.Split(string(cmdline), "\x00")
 }
 
 // isOneShot reports whether a process with these arguments answers one prompt and then ends.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"c2c/client"
+	"c2c/internal/proc"
 )
 
 func init() { register("copilot", copilot) }
@@ -61,7 +62,7 @@ func (e Event) Allows(getenv func(string) string) []byte {
 	}
 	loader, _ := strconv.Atoi(getenv("COPILOT_LOADER_PID"))
 	for _, pid := range []int{os.Getppid(), loader} {
-		if slices.ContainsFunc(client.ArgsOf(pid), func(arg string) bool { return strings.HasPrefix(arg, "--deny-tool") }) {
+		if slices.ContainsFunc(proc.Args(pid), func(arg string) bool { return strings.HasPrefix(arg, "--deny-tool") }) {
 			return nil
 		}
 	}

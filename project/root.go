@@ -31,7 +31,8 @@ func (p Place) Top() string { return p.folder.Path }
 // Only package broker may open the place that it returns, because sessions that run may keep a
 // former root of the repository.
 //
-// All clones of one remote, and all work trees of one repository, share a root. Older programs have
+// All clones of one remote, and all work trees of one repository, share a root, except a clone that
+// a person has split from them (Split). Older programs have
 // one root for each spelling of the remote's URL: repos/<fingerprint of the URL>. Find uses such a
 // root if it exists:
 //
@@ -67,12 +68,15 @@ func Find(getenv func(string) string, cwd string) (Place, error) {
 		return Place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
 	p := Place{Source: source, state: state, project: findProject(real)}
-	name := p.project.own
-	if p.project.name != "" {
+	name, last := p.project.own, p.lastUsed()
+	switch {
+	case p.folder.own:
+		name = last.root
+	case p.project.name != "":
 		name = p.decide()
 	}
 	p.Path = filepath.Join(p.state, ReposDir, name, "broker")
-	p.remember(name)
+	p.remember(name, last)
 	return p, nil
 }
 

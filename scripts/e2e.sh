@@ -5,6 +5,7 @@
 # the screens in e2e/testdata are recorded anew.
 #
 #   GO              the go command
+#   TAGS            more build tags, such as portable, for c2c and for the tests
 #   C2C_E2E_NEEDS   how the names of the packages begin that the chosen tests need (default: all of them)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,7 +25,7 @@ scratch=$(mktemp -d "$(dirname "${first%%:*}")/run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
 say 'building c2c and c2cd'
-CGO_ENABLED=0 "${GO:-go}" build -trimpath -tags=nethttpomithttp2 -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd ./e2e/wording
+CGO_ENABLED=0 "${GO:-go}" build -trimpath -tags="nethttpomithttp2${TAGS:+,$TAGS}" -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd ./e2e/wording
 cp -r install/marketplace "$scratch/bin/"
 # A clone for the test that follows the README. It builds without the network, so all modules must be here already.
 mkdir "$scratch/source"
@@ -40,4 +41,4 @@ esac
 say 'running the tests'
 C2C_E2E=1 C2C_E2E_CLIENTS=$clients C2C_E2E_TOOLS=$tools C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \
 	C2C_E2E_SOURCE=$scratch/source C2C_E2E_GO=$goenv \
-	"${GO:-go}" test -count=1 -p 1 -timeout 60m -v "${packages[@]}" "$@"
+	"${GO:-go}" test ${TAGS:+-tags="$TAGS"} -count=1 -p 1 -timeout 60m -v "${packages[@]}" "$@"

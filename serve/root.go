@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"c2c/broker"
+	"c2c/internal/proc"
 )
 
 // ProjectHeader is the header with the directory in which a client works.
@@ -92,11 +92,7 @@ func workingDirectory(pid int) string {
 	if pid == 0 {
 		return ""
 	}
-	dir, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
-	if err != nil {
-		return ""
-	}
-	return dir
+	return proc.Folder(pid)
 }
 
 // isDefault reports whether a root is the common root of all directories outside repositories.

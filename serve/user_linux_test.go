@@ -1,3 +1,5 @@
+//go:build !portable
+
 package serve
 
 import (
@@ -9,12 +11,9 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"c2c/broker"
 )
 
 // Only root can be another user for a moment. The kernel notes whose a socket is when it is made.
@@ -58,44 +57,6 @@ func TestAnotherUsersProgramIsRefusedEvenWithTheToken(t *testing.T) {
 	}
 	if code := ask(65534, "/in", senderToken); code != http.StatusOK { // senders may be programs of other users
 		t.Errorf("with a sender's: %d", code)
-	}
-}
-
-// The client is this test.
-func TestWithoutAHeaderTheClientsOwnDirectoryCounts(t *testing.T) {
-	requests, looked := make(chan *http.Request), make(chan bool)
-	f := newFace(t, Limits{}, Route{Pattern: "/", Who: []Kind{Anyone}, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		requests <- r
-		<-looked
-	})})
-	chosen := func(request string) string {
-		var asks sync.WaitGroup
-		defer asks.Wait()
-		asks.Go(func() { f.ask(request + "\n") })
-		root, by, err := f.s.RootFor(<-requests)
-		looked <- true
-		return fmt.Sprint(by, " ", root, " ", err)
-	}
-	projectDir := newProject(t, f.home)
-	named, err := broker.RootHere(f.s.cfg.Getenv, projectDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	usual, err := broker.RootHere(f.s.cfg.Getenv, f.home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const request = "GET / HTTP/1.1\nHost: localhost:{port}\n"
-	t.Chdir(projectDir)
-	if got, want := chosen(request), "process "+named+" <nil>"; got != want {
-		t.Errorf("in a project: %s, want %s", got, want)
-	}
-	if got, want := chosen(request+ProjectHeader+": "+f.home+"\n"), "header "+usual+" <nil>"; got != want {
-		t.Errorf("with a header: %s, want %s", got, want)
-	}
-	t.Chdir(t.TempDir()) // in no repository: clients with windows run anywhere
-	if got, want := chosen(request), "directory "+usual+" <nil>"; got != want {
-		t.Errorf("elsewhere: %s, want %s", got, want)
 	}
 }
 

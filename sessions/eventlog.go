@@ -231,6 +231,56 @@ func (l *EventLog) DoorbellsOf(sid string) (d Doorbells, err error) {
 	return d, nil
 }
 
+// ringEvent is the name of the event in broker.log that records each try to ring a session.
+const ringEvent = "ring"
+
+// RingRecord is a try to ring a session, from broker.log.
+type RingRecord struct {
+	At              float64 `json:"ts"` // Unix seconds
+	Event           string
+	SID             string `json:"session_id"`
+	Method, Outcome string
+}
+
+// RungSince calls f for each try to ring a session since a time, the newest first. The result back
+// is the time from which on broker.log has all of them: later than since if older lines are gone.
+func (l *EventLog) RungSince(since time.Time, f func(RingRecord)) (back time.Time, err error) {
+	event := []byte(`"event":"` + ringEvent + `"`)
+	back = since
+	for n := 0; n <= logKeep; n++ {
+		name := logFile
+		if n > 0 {
+			name += "." + strconv.Itoa(n)
+		}
+		data, err := l.root.ReadIf(name)
+		if err != nil {
+			return since, err
+		}
+		for end := len(data); end > 0; {
+			begin := bytes.LastIndexByte(data[:end-1], '\n') + 1
+			line := data[begin:end]
+			end = begin
+			if begin > 0 && !bytes.Contains(line, event) {
+				continue
+			}
+			var one RingRecord
+			if json.Unmarshal(line, &one) != nil || one.At <= 0 {
+				continue
+			}
+			if one.At < mail.Seconds(since) {
+				return since, nil
+			}
+			if one.Event == ringEvent {
+				f(one)
+			}
+			if n == logKeep {
+				back = mail.FromSeconds(one.At)
+			}
+		}
+	}
+	return back, nil
+}
+
 // SentLately reads the last logLately bytes of broker.log. These are about 300 lines.
 const logLately = 64 << 10
 

@@ -73,7 +73,7 @@ func Adopts(clientName string, pid int) bool {
 	if _, name, _ := proc.Owner(pid); name == Systemd || pid != 1 {
 		return name == Systemd
 	}
-	args, names := strings.Join(client.ArgsOf(pid), " "), client.Names()
+	args, names := strings.Join(proc.Args(pid), " "), client.Names()
 	return slices.Contains(names, clientName) && !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(args, name) })
 }
 

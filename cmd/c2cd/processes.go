@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"c2c/client"
-	"c2c/internal/daemon"
+	"c2c/cmd/cli"
 	"c2c/internal/format"
 	"c2c/internal/proc"
 	"c2c/serve/outside"
@@ -30,8 +29,8 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 		return nil
 	}
 	outside, damage := outside.OpenSenders(d.Files, time.Now).All()
-	st, err := d.Look(ctx, c.Program+"d")
-	r, rerr := d.Record()
+	st, err := d.Look(ctx)
+	on, rerr := d.Switches()
 	switch {
 	case errors.Join(err, rerr) != nil:
 		found = append(found, format.Failed(f.Part, d.State.Path(), errors.Join(err, rerr)))
@@ -39,7 +38,7 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 		f.Detail = "does not run, and " + st.WarnStranger()
 	case st.Token != "" && !st.Private:
 		f.Path, f.Detail = st.Token, "others may read its token: run c2c serve rotate-token"
-	case !st.Running && r.State != daemon.On && len(outside) > 0:
+	case !st.Running && on.Of(servePart).Run == "" && len(outside) > 0:
 		f.Status, f.Detail = format.Warning, "does not run, so senders outside (c2c senders list) reach no session: c2c serve start"
 	case st.Running && !st.Answers:
 		f.Detail = fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)
@@ -65,7 +64,8 @@ func (c Checkup) checkPrograms() (found []format.Finding) {
 	}
 	build := proc.BuildID(c.Program + "d")
 	for _, p := range ownPrograms(c.Getenv) {
-		if os.SameFile(p.File, own) || build != "" && proc.BuildID(fmt.Sprintf("/proc/%d/exe", p.PID)) == build {
+		path, _ := proc.Executable(p.PID)
+		if os.SameFile(p.File, own) || build != "" && proc.BuildID(path) == build {
 			continue
 		}
 		cure := ""
@@ -73,7 +73,8 @@ func (c Checkup) checkPrograms() (found []format.Finding) {
 		case "wire-daemon":
 			cure = "c2c wire-daemon restart, with its --alias"
 		case "mcp", "plugin":
-			cure = fmt.Sprintf("close the session that it serves, and open it again (process %d, %s)", p.Parent, nameOf(p.Parent))
+			session := cmp.Or(cli.RunningAs(c.Getenv, p.Parent), "the session that it serves")
+			cure = fmt.Sprintf("close %s, and open it again (process %d, %s)", session, p.Parent, nameOf(p.Parent))
 		case "start":
 			cure = "close the session in its terminal, and open it again"
 		default:
@@ -128,6 +129,6 @@ func Served(getenv func(string) string) (clients []string) {
 
 // nameOf returns the name of the client that runs as a process, or else of the process.
 func nameOf(pid int) string {
-	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return cmp.Or(client.Running(client.ArgsOf(pid)), strings.TrimSpace(string(name)), "a program that c2c cannot see")
+	_, name, _ := proc.Owner(pid)
+	return cmp.Or(client.Running(proc.Args(pid)), name, "a program that c2c cannot see")
 }

@@ -73,10 +73,9 @@ func FindProject(getenv func(string) string, cwd, name string) (Project, error) 
 		}
 		root, _ = broker.RootHere(getenv, path) // a path that is not there may be the name of a remote
 	}
+	called := project.Called(project.All(getenv), name)
 	for _, p := range Projects(getenv) {
-		if isSame(p.Root, root) || root == "" && slices.ContainsFunc(p.Folders, func(f project.Folder) bool {
-			return name == f.Remote || name == filepath.Base(f.Path) || name == filepath.Base(f.Remote)
-		}) {
+		if isSame(p.Root, root) || root == "" && slices.ContainsFunc(called, func(u project.Used) bool { return u.Root == p.Root }) {
 			found = append(found, p)
 		}
 		if len(p.Folders) > 0 {

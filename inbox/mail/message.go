@@ -244,14 +244,28 @@ func ShortSession(sid string) string {
 // dot, so the sessions of two hosts never share an id. If a hyphen followed the host name, box-1 on
 // dev and 1 on dev-box would get the same id.
 func RemoteSession(peer, sid, alias string) string {
+	return sessionOf("r-"+peer, sid, alias)
+}
+
+// ProjectSession is RemoteSession for a session of another project of this user; id is the name of
+// that project's root.
+func ProjectSession(id, sid, alias string) string { return sessionOf("p-"+id, sid, alias) }
+
+// ProjectOfSession returns the project of a session id that ProjectSession has made.
+func ProjectOfSession(sid string) (id string, ok bool) {
+	rest, isOther := strings.CutPrefix(sid, "p-")
+	id, _, ok = strings.Cut(rest, ".")
+	return id, isOther && ok
+}
+
+func sessionOf(place, sid, alias string) string {
 	if sid == "" {
 		sid = "alias-" + strings.ToLower(alias)
 	}
-	name := "r-" + peer + "." + sid
-	if ValidName(name) {
+	if name := place + "." + sid; ValidName(name) {
 		return name
 	}
-	return "r-" + peer + "." + ShortSession(sid)
+	return place + "." + ShortSession(sid)
 }
 
 // CheckHost returns an error if name cannot be the name of a machine.

@@ -271,13 +271,16 @@ func ReadInto(f *Handle, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// Stat describes a file without following a link. On Linux it needs no permission to read the file.
+// Stat describes a file without following a link. It needs no permission to read the file.
 func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	if err := component(name); err != nil {
 		return nil, err
 	}
 	f, err := d.openBeneath(name, lookOnly)
 	if err != nil {
+		if info := d.describe(name, err); info != nil {
+			return info, nil
+		}
 		return nil, d.fail("stat", name, err)
 	}
 	defer f.Close()

@@ -1,12 +1,19 @@
+//go:build !portable
+
 package atomicfile
 
-import "golang.org/x/sys/unix"
+import (
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
 
 // lookOnly is the flag with which a file, also a symbolic link or a FIFO, is opened only to
 // describe it.
 const lookOnly = unix.O_PATH
 
-func syncFD(fd int) error { return unix.Fsync(fd) }
+// describe is for files that lookOnly cannot open; there are none.
+func (*Dir) describe(string, error) fs.FileInfo { return nil }
 
 // namesIn lists an open directory, from its current read position.
 func namesIn(fd int) (names []string, err error) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// TCPSocket is a line of /proc/net/tcp or tcp6; see proc(5).
+// TCPSocket is a line of /proc/net/tcp or tcp6, see proc(5), or the same of macOS.
 type TCPSocket struct {
 	Local, Remote string // address and port, in hex digits
 	State         string // Listening, for example
@@ -23,14 +23,35 @@ const (
 	NoInode   = "0"
 )
 
-// Link returns the socket's name in the links of /proc/<pid>/fd.
+// isAt reports whether the socket has this local port.
+func (s TCPSocket) isAt(port int) bool { return strings.HasSuffix(s.Local, end(port)) }
+
+func end(port int) string { return fmt.Sprintf(":%04X", port) }
+
+// Link returns the socket's name as the path of an open file.
 func (s TCPSocket) Link() string { return "socket:[" + s.Inode + "]" }
 
-// TCPSockets yields the lines of a table that have this local port. It reads the table only until
-// the caller has what it looks for, because a table of very many connections has megabytes.
-func TCPSockets(table io.Reader, port int) iter.Seq[TCPSocket] {
+// Listens reports whether a process listens on a TCP port. It cannot inspect a process of another
+// user, and then returns false.
+func Listens(pid, port int) bool {
+	listening := map[string]bool{}
+	for s := range TCPSockets(pid, port) {
+		listening[s.Link()] = s.State == Listening
+	}
+	files, _ := Files(pid)
+	for f := range files {
+		if listening[f.Path] {
+			return true
+		}
+	}
+	return false
+}
+
+// TCPIn yields the lines of a table that have this local port. It reads the table only until the
+// caller has what it looks for, because a table of very many connections has megabytes.
+func TCPIn(table io.Reader, port int) iter.Seq[TCPSocket] {
 	return func(yield func(TCPSocket) bool) {
-		suffix := fmt.Sprintf(":%04X", port)
+		suffix := end(port)
 		for lines := bufio.NewScanner(table); lines.Scan(); {
 			line := lines.Text()
 			if !strings.Contains(line, suffix) { // most lines have another port

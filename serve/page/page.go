@@ -99,6 +99,7 @@ func (p *Page) Routes(opener Roots) []serve.Route {
 		"GET /api/thread":   p.api(p.thread),
 		"GET /api/message":  p.api(p.message),
 		"GET /api/owed":     p.api(p.owed),
+		"GET /api/costs":    p.api(p.costs),
 		"GET /api/projects": p.api(p.listProjects),
 		"GET /api/rooms":    p.api(p.rooms),
 		"GET /api/room":     p.api(p.room),

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 )
@@ -56,16 +55,6 @@ func hasBraces(path string) bool {
 }
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
-
-// foldsCase says that file systems of this operating system usually ignore case.
-const foldsCase = runtime.GOOS == "darwin"
-
-func fold(name string) string {
-	if foldsCase {
-		return strings.ToLower(name)
-	}
-	return name
-}
 
 // covers reports whether the claim is for a file: for the path of the file, for a folder above it,
 // or for a pattern that matches either of these. A file that was renamed is another file: git gives

@@ -1,10 +1,14 @@
 package codex
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"c2c/client"
+	"c2c/internal/proc"
 )
 
 // unloadTime is how long Codex keeps a thread after its terminal has ended: a minute and some
@@ -67,4 +71,53 @@ func (s *Server) shown(all []process) string {
 		}
 	}
 	return word
+}
+
+// processes returns the processes that have files in home, a CODEX_HOME, open: the locks of
+// threads, databases or the lock of a program.
+func processes(home string) (all []process) {
+	home = resolved(home)
+	for _, pid := range proc.All() {
+		if p := processOf(pid, home); p.client || len(p.threads) > 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// processOf reads the open files of a process of this user. Each process of Codex keeps a lock
+// below tmp open as long as it runs. But it closes a database that it has not used for ten minutes
+// (0.169.0). Only files in home count, because c2c later runs the program of the process that has a
+// thread's lock file open.
+func processOf(pid int, home string) process {
+	p := process{pid: pid, threads: map[string]time.Time{}}
+	locks := resolved(filepath.Join(home, client.CodexLocks))
+	files, _ := proc.Files(pid)
+	for f := range files {
+		folder, file := filepath.Split(f.Path)
+		folder = filepath.Clean(folder)
+		switch {
+		case folder == locks:
+			if thread, ok := strings.CutSuffix(file, ".lock"); ok {
+				if info, err := os.Stat(f.Link); err == nil { // an error means that the process has closed the file meanwhile
+					p.threads[thread] = info.ModTime()
+				}
+			}
+		case folder == home && strings.HasSuffix(file, ".sqlite"), file == ".lock" && strings.HasPrefix(folder, filepath.Join(home, "tmp")+"/"):
+			p.client = true
+		case f.FD == 0:
+			p.terminal = f.IsTerminal()
+		}
+	}
+	if p.client || len(p.threads) > 0 {
+		p.args, p.began = proc.Args(pid), proc.Began(pid)
+	}
+	return p
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"c2c/internal/proc"
 	"c2c/wake"
 )
 
@@ -36,7 +37,7 @@ func (q *queue) Ring(ctx context.Context, n wake.Notice) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
-	program := fmt.Sprintf("/proc/%d/exe", p.pid)
+	program, _ := proc.Executable(p.pid)
 	cmd := exec.CommandContext(ctx, program, "queue", "--thread", q.Thread, "--message", n.Text(wake.Poll))
 	// Pass only these variables, which hold paths: others may hold secret keys.
 	cmd.Env = []string{"HOME=" + q.Getenv("HOME"), "PATH=" + q.Getenv("PATH"), "CODEX_HOME=" + q.Home}

@@ -1,8 +1,8 @@
 package socket
 
 import (
-	"bytes"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 
@@ -11,20 +11,18 @@ import (
 )
 
 // OurPort returns nil if a process of this user, and no other user, listens on a TCP port of
-// 127.0.0.1. Otherwise the error gives the reason. It works only on Linux.
+// 127.0.0.1. Otherwise the error gives the reason.
 func OurPort(port int) error {
-	table, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
-	}
-	return ourPort(table, port, os.Geteuid())
+	return ourPort(proc.TCPSockets(0, port), port, os.Geteuid(), proc.AllSockets)
 }
 
-func ourPort(table []byte, port, uid int) error {
+// ourPort takes a socket that listens on all addresses only if it sees all sockets: another user may
+// listen on 127.0.0.1 as well, and would get what c2c writes.
+func ourPort(sockets iter.Seq[proc.TCPSocket], port, uid int, all bool) error {
 	ours := false
-	for s := range proc.TCPSockets(bytes.NewReader(table), port) {
+	for s := range sockets {
 		address, _, _ := strings.Cut(s.Local, ":")
-		if s.State != proc.Listening || address != "0100007F" && address != "00000000" { // 127.0.0.1, or all addresses
+		if s.State != proc.Listening || address != "0100007F" && (address != "00000000" || !all) { // 127.0.0.1, or all addresses
 			continue
 		}
 		if s.UID != uid {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/internal/proc"
 	"c2c/wake"
 )
 
@@ -26,9 +27,13 @@ func TestAPortOfAnotherUserIsRefused(t *testing.T) {
 		"half a line":       {[]string{"   0: 0100007F:1387 00000000:0000 0A"}, false},
 		"nobody":            {nil, false},
 	} {
-		err := ourPort([]byte("  sl  local_address rem_address   st\n"+strings.Join(c.table, "")), 4999, 1000)
+		table := "  sl  local_address rem_address   st\n" + strings.Join(c.table, "")
+		err := ourPort(proc.TCPIn(strings.NewReader(table), 4999), 4999, 1000, true)
 		if (err == nil) != c.ours || err != nil && !errors.Is(err, wake.ErrUnreachable) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if err := ourPort(proc.TCPIn(strings.NewReader(table), 4999), 4999, 1000, false); (err == nil) != (name == "ours") {
+			t.Errorf("%s, where the sockets of other users cannot be seen: %v", name, err)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 	if dev != p.Terminal {
 		return read, fmt.Errorf("%w: process %d is not in pane %s", wake.ErrUnreachable, t.pid, t.pane.ID)
 	}
-	return foreground(p)
+	return foreground(p, path)
 }
 
 // typed returns the latest time at which a person may have typed. For each attached terminal tmux

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
+	"c2c/broker"
 	"c2c/internal/proc"
 )
 
@@ -71,7 +74,7 @@ func TestAConnectionBelongsToItsProcess(t *testing.T) {
 		if pid := connOwner(remote, local); pid != 0 {
 			t.Errorf("%s: closed, and still of process %d", c, pid)
 		}
-		if uid, ok, closed := connUser(remote, local); ok || !closed {
+		if uid, ok, closed := connUser(remote, local); ok || closed != proc.AllSockets {
 			t.Errorf("%s: closed, and of user %d, %v, closed %v", c, uid, ok, closed)
 		}
 	}
@@ -170,13 +173,51 @@ func TestTheTableIsReadByItsFields(t *testing.T) {
 		"127.0.0.1:54325":          {"", 0},
 		"127.0.0.2:54321":          {"", 0},
 	} {
-		s, ok := findIn(strings.NewReader(table), unmap(netip.MustParseAddrPort(from)), us)
+		s, ok := findIn(proc.TCPIn(strings.NewReader(table), int(netip.MustParseAddrPort(from).Port())), unmap(netip.MustParseAddrPort(from)), us)
 		if s.Inode != want.inode || s.UID != want.uid || ok != (want.inode != "") {
 			t.Errorf("%s: socket %+v, %v", from, s, ok)
 		}
 	}
 	six := netip.MustParseAddrPort("[::1]:54324")
-	if s, _ := findIn(strings.NewReader(table), six, netip.MustParseAddrPort("[::1]:8788")); s.Inode != "555" {
+	if s, _ := findIn(proc.TCPIn(strings.NewReader(table), int(six.Port())), six, netip.MustParseAddrPort("[::1]:8788")); s.Inode != "555" {
 		t.Errorf("%v: socket %+v", six, s)
+	}
+}
+
+// The client is this test.
+func TestWithoutAHeaderTheClientsOwnDirectoryCounts(t *testing.T) {
+	requests, looked := make(chan *http.Request), make(chan bool)
+	f := newFace(t, Limits{}, Route{Pattern: "/", Who: []Kind{Anyone}, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		requests <- r
+		<-looked
+	})})
+	chosen := func(request string) string {
+		var asks sync.WaitGroup
+		defer asks.Wait()
+		asks.Go(func() { f.ask(request + "\n") })
+		root, by, err := f.s.RootFor(<-requests)
+		looked <- true
+		return fmt.Sprint(by, " ", root, " ", err)
+	}
+	projectDir := newProject(t, f.home)
+	named, err := broker.RootHere(f.s.cfg.Getenv, projectDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual, err := broker.RootHere(f.s.cfg.Getenv, f.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const request = "GET / HTTP/1.1\nHost: localhost:{port}\n"
+	t.Chdir(projectDir)
+	if got, want := chosen(request), "process "+named+" <nil>"; got != want {
+		t.Errorf("in a project: %s, want %s", got, want)
+	}
+	if got, want := chosen(request+ProjectHeader+": "+f.home+"\n"), "header "+usual+" <nil>"; got != want {
+		t.Errorf("with a header: %s, want %s", got, want)
+	}
+	t.Chdir(t.TempDir()) // in no repository: clients with windows run anywhere
+	if got, want := chosen(request), "directory "+usual+" <nil>"; got != want {
+		t.Errorf("elsewhere: %s, want %s", got, want)
 	}
 }

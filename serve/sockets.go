@@ -1,15 +1,13 @@
-// This part finds the process and the user at one end of a TCP connection, on Linux. It is not in
-// internal/proc, because the program c2c links that package and would pay for these imports at
-// every start.
+// This part finds the process and the user at one end of a TCP connection. It is not in
+// internal/proc, because the program c2c links that package and would pay for these imports at every
+// start.
 
 package serve
 
 import (
 	"encoding/binary"
-	"io"
+	"iter"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -26,9 +24,7 @@ func connOwner(local, remote netip.AddrPort) (pid int) {
 	if !ok || s.Inode == proc.NoInode {
 		return 0
 	}
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(dir))
+	for _, pid := range proc.All() {
 		if !holds(pid, s.Link()) {
 			continue
 		}
@@ -41,8 +37,8 @@ func connOwner(local, remote netip.AddrPort) (pid int) {
 
 func holds(pid int, socket string) bool {
 	files, _ := proc.Files(pid)
-	for _, to := range files {
-		if to == socket {
+	for f := range files {
+		if f.Path == socket {
 			return true
 		}
 	}
@@ -76,26 +72,14 @@ func connUser(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	return s.UID, ok, false
 }
 
-// find searches both the tables of IPv4 and of IPv6, because a program may use an IPv6 socket for
-// an IPv4 address.
+// find compares parsed addresses, because a program may use an IPv6 socket for an IPv4 address.
 func find(local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
-	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		table, err := os.Open(path)
-		if err != nil {
-			continue
-		}
-		s, ok = findIn(table, local, remote)
-		table.Close()
-		if ok {
-			return s, true
-		}
-	}
-	return s, false
+	return findIn(proc.TCPSockets(0, int(local.Port())), local, remote)
 }
 
-func findIn(table io.Reader, local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
-	for s := range proc.TCPSockets(table, int(local.Port())) {
+func findIn(sockets iter.Seq[proc.TCPSocket], local, remote netip.AddrPort) (s proc.TCPSocket, ok bool) {
+	for s := range sockets {
 		if parseEnd(s.Local) == local && parseEnd(s.Remote) == remote {
 			return s, true
 		}

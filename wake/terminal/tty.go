@@ -22,32 +22,32 @@ func readProcess(pid int) (proc.Stat, error) {
 	return p, nil
 }
 
-// foreground returns nil if a key on the terminal would reach the client itself. It returns an
-// error if the key would reach a command that the client runs there, such as an editor. The result
+// foreground returns nil if a key on the terminal, whose device is at path, would reach the client
+// itself. It returns an error if the key would reach a command that the client runs there, such as
+// an editor. The result
 // read is the latest time at which the client may have read from the terminal. foreground does not
 // notice a command in the client's own process group; only the screen shows such a command.
-func foreground(p proc.Stat) (read time.Time, err error) {
+func foreground(p proc.Stat, path string) (read time.Time, err error) {
 	if p.Group != p.Foreground {
 		return read, errors.New("another program has its terminal")
 	}
-	path := fmt.Sprintf("/dev/pts/%d", unix.Minor(p.Terminal))
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return read, fmt.Errorf("open its terminal: %w", err)
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Rdev != p.Terminal {
+	if err := unix.Fstat(fd, &st); err != nil || rdev(st) != p.Terminal {
 		return read, fmt.Errorf("%s is not its terminal", path)
 	}
-	mode, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	mode, err := unix.IoctlGetTermios(fd, getTermios)
 	if err != nil {
 		return read, fmt.Errorf("ask for the mode of its terminal: %w", err)
 	}
 	if mode.Lflag&unix.ICANON != 0 {
 		return read, errors.New("it does not read single keys")
 	}
-	// The kernel keeps only the time of the first read in each step of eight seconds
+	// Linux keeps only the time of the first read in each step of eight seconds
 	// (tty_update_time), so that nobody learns the length of a password. So the last read may be as
 	// late as the end of that step.
 	sec, _ := st.Atim.Unix()
@@ -64,5 +64,7 @@ func device(path string) (uint64, error) {
 	if err := unix.Lstat(path, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR {
 		return 0, fmt.Errorf("%w: no terminal at %.100q", wake.ErrUnreachable, path)
 	}
-	return st.Rdev, nil
+	return rdev(st), nil
 }
+
+func rdev(st unix.Stat_t) uint64 { return uint64(uint32(st.Rdev)) }

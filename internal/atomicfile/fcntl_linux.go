@@ -7,3 +7,5 @@ const (
 	setLock     = unix.F_OFD_SETLK
 	setLockWait = unix.F_OFD_SETLKW
 )
+
+func syncFD(fd int) error { return unix.Fsync(fd) }
