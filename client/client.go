@@ -210,8 +210,9 @@ func Find(name string) (Profile, bool) {
 }
 
 // Reopens returns the command that opens a session again, whose client calls it id. It is c2c start
-// where that can open a conversation: it sets c2c up if c2c is not installed in the client. If the client has not stored the session, because the session had no turn, the command begins
-// another conversation with the same mailbox. A nil getenv means that this is not looked up.
+// where that can open a conversation: it sets c2c up if c2c is not installed in the client. If the
+// client has not stored the session, because the session had no turn, the command begins another
+// conversation with the same mailbox. A nil getenv means that this is not looked up.
 func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
 	start := "c2c start --alias " + alias + " " + p.Name
 	if !isPlain(id) || getenv != nil && !p.stored(id, getenv) {
