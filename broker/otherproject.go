@@ -261,6 +261,9 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message
 		if m.Held != "" {
 			there.Held = there.FromSession
 		}
+		if m.IsNotice() {
+			there.KnownBy = mail.ByProcess // c2c itself, which runs here
+		}
 		why := ""
 		if m.Expired(mail.Seconds(b.Now())) {
 			why = "it had expired"

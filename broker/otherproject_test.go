@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/project"
@@ -233,6 +234,45 @@ func TestMailForAnotherProjectSurvivesAKill(t *testing.T) {
 	}
 	got := p.reads(p.shop, p.amber)
 	if len(got) != 2 || got[0].ID != ids[0] || got[1].ID != ids[1] {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What c2c has to tell a sender of another project, and a person's order to go on, come through the
+// outbox, too.
+func TestNoticesGoToAnotherProject(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	if _, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := p.shop.Rows(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := owed.TellSender(ctx, p.shop.Registry, rows, owed.News{Message: p.reads(p.shop, p.amber)[0], Reason: owed.Unread}); err != nil {
+			t.Fatal(err)
+		}
+		if err := broker.Carry(ctx, p.shop); err != nil {
+			t.Fatal(err)
+		}
+		got := p.reads(p.front, p.birch)
+		if len(got) != 1 || got[0].From != "c2c-system@shop" || got[0].Kind != mail.KindSystem || mail.By(got[0]) != mail.ByProcess {
+			t.Errorf("%+v", got)
+		}
+		if _, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "again"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := broker.Resume(ctx, p.front.Registry, "birch", "amber@shop"); err != nil {
+		t.Fatal(err)
+	}
+	if err := broker.Carry(ctx, p.front); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.reads(p.shop, p.amber); len(got) != 2 || got[1].Kind != mail.KindSystem {
 		t.Errorf("%+v", got)
 	}
 }

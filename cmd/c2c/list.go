@@ -14,6 +14,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
+	"c2c/project"
 	"c2c/sessions"
 )
 
@@ -49,7 +50,12 @@ func list(c *call, f *cli.Flags) action {
 		if c.project != "" {
 			more = "c2c list --project " + mail.Visible(c.project, "") + " --all"
 		}
-		err = c.show(rows, func() { c.printList(rows, *all, more, time.Now()) })
+		err = c.show(rows, func() {
+			c.printList(rows, *all, more, time.Now())
+			if p, err := project.Find(c.getenv, c.cwd); err == nil && p.IsOwn() && p.Path == c.b.Root() {
+				c.printf("This clone was split from the others of its remote.\n")
+			}
+		})
 		return errors.Join(append(broken, err)...)
 	}
 }
