@@ -15,10 +15,11 @@ ROUNDS ?= 50
 RINGS ?= 50
 TASKS ?= 1
 CLIENT ?=
+PORTABLE ?= Idle(Claude|Codex|OpenCode)IsWoken|WriteToEachOther|EmbeddedCodex|ThroughItsTerminal|ForAClosedThread|BusyOpenCode|FewRings|WithoutItsSocket|TwoOpenCodes|NoTerminalShows
 RACE ?= ./broker ./cmd/... ./hooks ./inbox ./internal/... ./mcp/... ./relay/... ./serve/... ./sessions/... ./wake/...
 FUZZTIME ?= 9s
 
-.PHONY: help build dist demo test race e2e conformance certify bench wording torture hosts faults powercut docs fuzz lint check release-check install clean
+.PHONY: help build dist demo test test-portable race e2e conformance certify bench wording torture hosts faults powercut docs fuzz lint check release-check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -26,11 +27,19 @@ help: ## list the targets
 build: ## bin/c2c and bin/c2cd
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/...
 
-dist: ## archives, .deb, .rpm and npm packages for Linux and macOS, with checksums, into dist
+dist: ## archives, .deb, .rpm, npm packages and a Homebrew formula for Linux and macOS, with checksums, into dist; DIST_URL=where the formula finds them
 	$(GO) run ./e2e/dist dist
 
 test: build ## all tests but those of the real clients
 	@GO="$(GO)" bash scripts/test.sh
+
+# The tests of e2e are not all here, because many of them count what only Linux tells.
+test-portable: ## on Linux, what c2c does on macOS: the tests, those of three clients that wake and hand over, and processes killed at random for 20s
+	$(GO) vet -tags portable ./...
+	$(GO) test -tags portable -count=1 $$($(GO) list ./... | grep -v /e2e)
+	$(GO) build -trimpath -tags=nethttpomithttp2,portable -o $(BIN)/portable/ ./cmd/...
+	$(GO) run -tags portable ./e2e/torture -t 20s $(BIN)/portable
+	TAGS=portable C2C_E2E_NEEDS='@anthropic-ai/claude-code@ @openai opencode' bash scripts/e2e.sh ./e2e -run '$(PORTABLE)'
 
 demo: build ## two sessions exchange a message, step by step
 	$(GO) run ./e2e/demo $(BIN)
@@ -91,6 +100,7 @@ check: lint test ## lint and test
 release-check: ## what pays too little for its minutes in CI: hours; needs root, strace and a C compiler
 	$(MAKE) race
 	$(MAKE) fuzz
+	$(MAKE) test-portable
 	$(MAKE) torture T=120s
 	$(MAKE) faults
 	$(MAKE) powercut

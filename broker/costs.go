@@ -85,8 +85,8 @@ type Rings struct {
 	Count   int    `json:"count"`
 }
 
-// MaxPairs bounds the pairs that /metrics and a page show, because each sender chooses its name.
-const MaxPairs = 500
+// maxSeries bounds the sessions and the pairs in /metrics, because each sender chooses its name.
+const maxSeries = 500
 
 // Costs counts the mail since a time, and the mail that waits.
 func (b *Broker) Costs(ctx context.Context, since time.Time) (c Costs, err error) {
@@ -118,6 +118,7 @@ func (b *Broker) Costs(ctx context.Context, since time.Time) (c Costs, err error
 			of := t.session(b.nameOf(rows, r.SID))
 			of.SID = cmp.Or(of.SID, r.SID)
 			t.rings[ringsOf{of, r.Method, r.Outcome}]++
+			t.rings[ringsOf{nil, r.Method, r.Outcome}]++
 		}
 	})
 	c = t.costs()
@@ -256,18 +257,17 @@ func written(by string, msgs []mail.Message, i int, at time.Time) int {
 // costs returns the result.
 func (t *tally) costs() Costs {
 	c := Costs{Since: t.since, Total: t.total.summed(), Rings: []Rings{}, Sessions: []SessionCosts{}, Pairs: []PairCosts{}}
-	total := map[ringsOf]int{}
 	for r, n := range t.rings {
-		r.of.Rings = append(r.of.Rings, Rings{r.method, r.outcome, n})
-		total[ringsOf{nil, r.method, r.outcome}] += n
+		list := &c.Rings
+		if r.of != nil {
+			list = &r.of.Rings
+		}
+		*list = append(*list, Rings{r.method, r.outcome, n})
 	}
 	for _, one := range t.sessions {
 		one.Flow = one.Flow.summed()
 		sortRings(one.Rings)
 		c.Sessions = append(c.Sessions, *one)
-	}
-	for r, n := range total {
-		c.Rings = append(c.Rings, Rings{r.method, r.outcome, n})
 	}
 	sortRings(c.Rings)
 	for _, one := range t.pairs {
@@ -327,7 +327,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 		{"oldest_timestamp_seconds", "When the oldest message that waits was sent.", func(f Flow) (float64, bool) { return mail.Seconds(f.Oldest), !f.Oldest.IsZero() }},
 	} {
 		metric("c2c_mail_"+one.name, "gauge", one.help, func(c Costs, put func(float64, ...string)) {
-			for _, p := range c.Pairs[:min(len(c.Pairs), MaxPairs)] {
+			for _, p := range c.Pairs[:min(len(c.Pairs), maxSeries)] {
 				if value, some := one.of(p.Flow); some {
 					put(value, "from", p.From, "to", p.To)
 				}
@@ -335,7 +335,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 		})
 	}
 	metric("c2c_mail_handed_after_seconds", "summary", "Time from the send of a message until it was handed over, in the last day.", func(c Costs, put func(float64, ...string)) {
-		for _, s := range c.Sessions[:min(len(c.Sessions), MaxPairs)] {
+		for _, s := range c.Sessions[:min(len(c.Sessions), maxSeries)] {
 			if s.Handed > 0 {
 				put(s.Took.P50, "to", s.Alias, "quantile", "0.5")
 				put(s.Took.P95, "to", s.Alias, "quantile", "0.95")
@@ -344,14 +344,14 @@ func Prometheus(w io.Writer, all ...Stats) error {
 		}
 	})
 	metric("c2c_session_input_tokens", "gauge", "Tokens of the last request to the model of a session, by its client's own record.", func(c Costs, put func(float64, ...string)) {
-		for _, s := range c.Sessions[:min(len(c.Sessions), MaxPairs)] {
+		for _, s := range c.Sessions[:min(len(c.Sessions), maxSeries)] {
 			if s.Tokens.Input > 0 {
 				put(float64(s.Tokens.Input), "alias", s.Alias)
 			}
 		}
 	})
 	metric("c2c_rings", "gauge", "Tries to wake a session, in the last day.", func(c Costs, put func(float64, ...string)) {
-		for _, s := range c.Sessions[:min(len(c.Sessions), MaxPairs)] {
+		for _, s := range c.Sessions[:min(len(c.Sessions), maxSeries)] {
 			for _, r := range s.Rings {
 				put(float64(r.Count), "alias", s.Alias, "method", r.Method, "outcome", r.Outcome)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -198,6 +199,10 @@ func TestASenderIsToldThatC2CWasTakenOutOfItsReceiversClient(t *testing.T) {
 	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	if r := w.send(amber, "birch", "x"); r.Note != "" {
 		t.Errorf("its client was started after the uninstall: note %q", r.Note)
+	}
+	later, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", Deferrable: true})
+	if err != nil || !strings.HasSuffix(later.Note, "wakes nobody: the next turn brings it") {
+		t.Errorf("deferrable: note %q, %v", later.Note, err)
 	}
 }
 

@@ -171,7 +171,7 @@ func aliasIn(address string) string {
 
 // carryNow carries a message that was just stored in the outbox, and notes in the receipt what its
 // receiver does, or why the message still waits here.
-func (b *Broker) carryNow(ctx context.Context, to sessions.Row, r *Receipt) {
+func (b *Broker) carryNow(ctx context.Context, to sessions.Row, deferrable bool, r *Receipt) {
 	id, _ := sessions.ProjectOf(to.SID())
 	err := b.carry(ctx, id)
 	if err != nil {
@@ -191,7 +191,7 @@ func (b *Broker) carryNow(ctx context.Context, to sessions.Row, r *Receipt) {
 	reader, look := o.Session(row), o.Prober()
 	r.Recipient, r.Now = reader.State, look.Now(reader, false)
 	if !r.Held && !r.Duplicate {
-		r.Note = look.Note(reader, r.Now)
+		r.Note = look.Note(reader, r.Now, deferrable)
 	}
 }
 

@@ -45,7 +45,8 @@ var ErrRelayStopped = errors.New("the relay was stopped")
 // "c2cd daemon want" prints SaysStopped if a person has stopped the relay.
 const SaysStopped = "stopped\n"
 
-// WantTime is how long "c2cd daemon want" waits for a daemon that starts: less than its caller waits.
+// WantTime is how long "c2cd daemon want" waits for a daemon that starts: less than its caller
+// waits.
 const WantTime = proc.MaxTime - time.Second
 
 // hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list
@@ -109,8 +110,8 @@ func (cfg Config) checkHost(sid string) error {
 func CheckHost(b *Broker, host string) error { return b.cfg.checkHost(sessions.HostPrefix + host) }
 
 // StartDaemon starts the daemon if a part of it is on; otherwise it does the same as StartRelay. A
-// process that checks the deadlines of a root calls it now and then, so that the daemon runs after a
-// kill, or a boot of this machine.
+// process that checks the deadlines of a root calls it now and then, so that the daemon runs after
+// a kill, or a boot of this machine.
 func StartDaemon(b *Broker) error {
 	if b.cfg.WantRelay == nil {
 		return nil

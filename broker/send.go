@@ -129,7 +129,7 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions
 	receipt := s.receipt()
 	s.follow(ctx, receipt.Held)
 	if _, isProject := sessions.ProjectOf(to.SID()); isProject {
-		b.carryNow(ctx, to, &receipt)
+		b.carryNow(ctx, to, s.message.Deferrable, &receipt)
 	} else if s.reader.State == sessions.Remote {
 		b.wantRelay(&receipt)
 	}

@@ -76,7 +76,7 @@ func (s *sending) receipt() Receipt {
 	look := s.b.Prober()
 	m, now := s.message, look.Now(s.reader, false)
 	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
-		Duplicate: s.again, Note: look.Note(s.reader, now), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
+		Duplicate: s.again, Note: look.Note(s.reader, now, m.Deferrable), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
 	switch {
 	case !s.again:
 		r.Held, r.HeldUntil, r.Note = m.Held != "", owed.OpensAt(s.b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)

@@ -42,15 +42,16 @@ func claude() Profile {
 		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
 		// Measured with 2.1.329: if the output has more than 30,000 bytes, the model gets a file
 		// name and the beginning.
-		Shell:       28_000,
-		ShellMax:    "BASH_MAX_OUTPUT_LENGTH",
-		ConfigEnv:   "CLAUDE_CONFIG_DIR",
-		ConfigDir:   ".claude",
-		Resume:      "claude --resume",
-		Newest:      []string{"-c", "--continue"},
-		Choose:      []string{"-r", "--resume"},
-		StoredAt:    "projects/*/%s.jsonl",
-		Tokens:      tokensIn[claudeUsage]("output_tokens"),
+		Shell:     28_000,
+		ShellMax:  "BASH_MAX_OUTPUT_LENGTH",
+		ConfigEnv: "CLAUDE_CONFIG_DIR",
+		ConfigDir: ".claude",
+		Resume:    "claude --resume",
+		Newest:    []string{"-c", "--continue"},
+		Choose:    []string{"-r", "--resume"},
+		StoredAt:  "projects/*/%s.jsonl",
+		Tokens: TokenLines{Kind: "type", Is: "assistant", Not: "isSidechain", Output: "message.usage.output_tokens",
+			Input: []string{"message.usage.input_tokens", "message.usage.cache_creation_input_tokens", "message.usage.cache_read_input_tokens"}},
 		Channel:     ChannelCapability,
 		OneShot:     []string{"-p", "--print"},
 		Stream:      []string{"stream-json", "--input-format=stream-json"},
@@ -87,29 +88,6 @@ func ClaudeDoing(config string, pid int, _ string) (d Doing) {
 		d.Word, d.Background = Idle, true
 	}
 	return d
-}
-
-// claudeUsage is a line with an answer of the model. A line that the client has made up itself has
-// only zeros.
-type claudeUsage struct {
-	Type        string
-	IsSidechain bool // a subagent's
-	Message     struct {
-		Usage struct {
-			Input   int64 `json:"input_tokens"`
-			Written int64 `json:"cache_creation_input_tokens"`
-			Cached  int64 `json:"cache_read_input_tokens"`
-			Output  int64 `json:"output_tokens"`
-		}
-	}
-}
-
-func (r claudeUsage) tokens() Tokens {
-	if r.Type != "assistant" || r.IsSidechain {
-		return Tokens{}
-	}
-	u := r.Message.Usage
-	return Tokens{Input: sumOf(u.Input, u.Written, u.Cached), Output: u.Output}
 }
 
 func claudeGuide() Guide {

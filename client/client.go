@@ -157,11 +157,9 @@ type Profile struct {
 	// first turn, and cannot open a conversation without it. Empty: the client names a session only
 	// when it has stored it.
 	StoredAt string
-	// Tokens reads one line of the client's record of a session; zero: the line says nothing of
-	// tokens. The record is the file at StoredAt, or the file TokensIn in the directory there. Nil:
-	// c2c does not read such a record.
-	Tokens   func(line []byte) Tokens
-	TokensIn string
+	// Tokens says where the client's record of a session has tokens. Without Input, c2c does not
+	// look for them.
+	Tokens TokenLines
 	// Wire is the command that starts an agent with the Wire protocol; empty: there is no such
 	// command.
 	Wire []string
@@ -212,8 +210,9 @@ func Find(name string) (Profile, bool) {
 }
 
 // Reopens returns the command that opens a session again, whose client calls it id. It is c2c start
-// where that can open a conversation: it sets c2c up if c2c is not installed in the client. If the client has not stored the session, because the session had no turn, the command begins
-// another conversation with the same mailbox. A nil getenv means that this is not looked up.
+// where that can open a conversation: it sets c2c up if c2c is not installed in the client. If the
+// client has not stored the session, because the session had no turn, the command begins another
+// conversation with the same mailbox. A nil getenv means that this is not looked up.
 func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
 	start := "c2c start --alias " + alias + " " + p.Name
 	if !isPlain(id) || getenv != nil && !p.stored(id, getenv) {

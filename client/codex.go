@@ -46,7 +46,8 @@ func codex() Profile {
 		Resume:    "codex resume",
 		Choose:    []string{"resume"},
 		StoredAt:  "sessions/*/*/*/*-%s.jsonl",
-		Tokens:    tokensIn[codexUsage]("token_count"),
+		Tokens: TokenLines{Kind: "payload.type", Is: "token_count", Input: []string{"payload.info.last_token_usage.input_tokens"}, Output: "payload.info.last_token_usage.output_tokens",
+			Total: "payload.info.total_token_usage.total_tokens", Window: "payload.info.model_context_window"},
 	}
 }
 
@@ -107,31 +108,6 @@ func codexOpening(open map[string]bool) (named map[string]bool) {
 		return nil
 	}
 	return named
-}
-
-// codexUsage is a line about the last request of a thread.
-type codexUsage struct {
-	Payload struct {
-		Type string
-		Info struct {
-			Last struct {
-				Input  int64 `json:"input_tokens"`
-				Output int64 `json:"output_tokens"`
-			} `json:"last_token_usage"`
-			All struct {
-				Total int64 `json:"total_tokens"`
-			} `json:"total_token_usage"`
-			Window int64 `json:"model_context_window"`
-		}
-	}
-}
-
-func (r codexUsage) tokens() Tokens {
-	if r.Payload.Type != "token_count" {
-		return Tokens{}
-	}
-	u := r.Payload.Info
-	return Tokens{Input: u.Last.Input, Output: u.Last.Output, Total: u.All.Total, Window: u.Window}
 }
 
 func codexGuide() Guide {

@@ -47,7 +47,7 @@ func copilotGuide() Guide {
 			"`enabledFeatureFlags.EXTENSIONS` in `~/.copilot/settings.json`, unless the file sets it already. All are for all projects.",
 		Quirks: []string{
 			"A hook (`PermissionRequest`) allows c2c's own tools, so Copilot does not ask before its model calls one, unless you install with `--ask`. " +
-				"Copilot runs hooks before its own rules: on macOS, where c2c cannot see the options of Copilot, the hook wins over `--deny-tool c2c`.",
+				"It allows nothing if Copilot runs with an option `--deny-tool`.",
 			"New posts of rooms come with mail that begins a turn. With a prompt a hook only says that there are some: `poll_inbox` shows them.",
 			"The flag applies to all extensions: Copilot then runs every extension that it finds.",
 			"If the flag is `false`, it stays so. Then hooks show mail after a tool call and at the end of a turn, and announce it with a prompt. " +

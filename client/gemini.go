@@ -31,22 +31,9 @@ func gemini() Profile {
 		Resume:          "gemini --resume",
 		Choose:          []string{"-r", "--resume"},
 		StoredAt:        "tmp/*/chats/*-%.8s.jsonl",
-		Tokens:          tokensIn[geminiUsage](`"tokens"`),
+		Tokens:          TokenLines{Kind: "type", Is: "gemini", Input: []string{"tokens.input"}, Output: "tokens.output"},
 		OneShot:         []string{"-p", "--prompt"},
 	}
-}
-
-// geminiUsage is a line with an answer of the model.
-type geminiUsage struct {
-	Type   string
-	Tokens struct{ Input, Output int64 }
-}
-
-func (r geminiUsage) tokens() Tokens {
-	if r.Type != "gemini" {
-		return Tokens{}
-	}
-	return Tokens{Input: r.Tokens.Input, Output: r.Tokens.Output}
 }
 
 func geminiGuide() Guide {

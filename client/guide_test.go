@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -145,8 +146,46 @@ func clientsPage(t *testing.T) []byte {
 			fmt.Fprintf(&b, "- %s\n", quirk)
 		}
 	}
+	lines, files := onlyMacOS(t)
+	fmt.Fprintf(&b, macOS, lines, files)
 	b.WriteString(pageTail)
 	return b.Bytes()
+}
+
+// macOS is the part of the page for macOS; its parameters are from onlyMacOS.
+const macOS = `
+## macOS
+c2c was not run on a Mac. What it has there instead of the calls of Linux runs on Linux, too: ` + "`make test-portable`" + ` runs it with the
+tests, with Claude Code, Codex and OpenCode, and while processes are killed. So all of c2c but %d lines has been run. These ask macOS's
+kernel, and the reading of its answers is tested; and the module fsnotify, which tells of changed files, has its own code for macOS.
+The lines are in %s.
+
+| client | on macOS |
+|---|---|
+| Claude Code, OpenCode, GitHub Copilot CLI, Qwen Code, Gemini CLI, Cursor | as in the table above |
+| Codex | as in the table above; that a window has ended is seen up to a second later |
+| Kimi Code | as in the table above; a session of ` + "`kimi web`" + ` is woken only if that listens on 127.0.0.1, not on all addresses |
+
+For all clients: mail that a killed reader gives back rings up to a second later; an error does not name the process that holds a
+lock; no notification of the desktop is shown; ` + "`c2c serve`" + ` refuses no other user of the Mac who has the token or a link.
+`
+
+// onlyMacOS returns how many lines of c2c only macOS runs, and the files.
+func onlyMacOS(t *testing.T) (lines int, files string) {
+	var names []string
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_darwin.go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		lines += bytes.Count(data, []byte("\n"))
+		names = append(names, "`"+strings.TrimPrefix(path, "../")+"`")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines, strings.Join(names, ", ")
 }
 
 const pageTail = `

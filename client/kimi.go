@@ -33,27 +33,11 @@ func kimi() Profile {
 		Newest:    []string{"-c", "-C", "--continue"},
 		Choose:    []string{"-S", "-r", "--session", "--resume"},
 		StoredAt:  "sessions/*/%s",
-		Tokens:    tokensIn[kimiUsage]("step.end"),
-		TokensIn:  "agents/" + KimiOwn + "/" + KimiLog,
-		OneShot:   []string{"-p", "--prompt"},
-		Wire:      []string{"kimi", "--wire"}, // the older kimi-cli; Kimi Code does not know the option
+		Tokens: TokenLines{File: "agents/" + KimiOwn + "/" + KimiLog, Kind: "event.type", Is: "step.end", Output: "event.usage.output",
+			Input: []string{"event.usage.inputOther", "event.usage.inputCacheRead", "event.usage.inputCacheCreation"}},
+		OneShot: []string{"-p", "--prompt"},
+		Wire:    []string{"kimi", "--wire"}, // the older kimi-cli; Kimi Code does not know the option
 	}
-}
-
-// kimiUsage is a line at the end of a request.
-type kimiUsage struct {
-	Event struct {
-		Type  string
-		Usage struct{ InputOther, InputCacheRead, InputCacheCreation, Output int64 }
-	}
-}
-
-func (r kimiUsage) tokens() Tokens {
-	if r.Event.Type != "step.end" {
-		return Tokens{}
-	}
-	u := r.Event.Usage
-	return Tokens{Input: sumOf(u.InputOther, u.InputCacheRead, u.InputCacheCreation), Output: u.Output}
 }
 
 func kimiGuide() Guide {

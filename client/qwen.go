@@ -40,25 +40,9 @@ func qwen() Profile {
 		Newest:    []string{"-c", "--continue"},
 		Choose:    []string{"-r", "--resume"},
 		StoredAt:  "projects/*/chats/%s.jsonl",
-		Tokens:    tokensIn[qwenUsage]("usageMetadata"),
+		Tokens:    TokenLines{Kind: "type", Is: "assistant", Input: []string{"usageMetadata.promptTokenCount"}, Output: "usageMetadata.candidatesTokenCount"},
 		OneShot:   []string{"-p", "--prompt"},
 	}
-}
-
-// qwenUsage is a line with an answer of the model.
-type qwenUsage struct {
-	Type          string
-	UsageMetadata struct {
-		Input  int64 `json:"promptTokenCount"`
-		Output int64 `json:"candidatesTokenCount"`
-	}
-}
-
-func (r qwenUsage) tokens() Tokens {
-	if r.Type != "assistant" {
-		return Tokens{}
-	}
-	return Tokens{Input: r.UsageMetadata.Input, Output: r.UsageMetadata.Output}
 }
 
 func qwenGuide() Guide {

@@ -50,7 +50,7 @@ func TestTheTokensAreThoseOfTheLastRequest(t *testing.T) {
 	for name, c := range tokenLines {
 		p, _ := Find(name)
 		older := strings.ReplaceAll(c.line, "3", "7")
-		other := `{"type":"user","text":"output_tokens token_count usageMetadata tokens step.end"}` + "\n" // a line of a person
+		other := `{"type":"user","text":"\"assistant\" \"token_count\" \"gemini\" \"step.end\""}` + "\n" // a line of a person
 		for what, text := range map[string]string{
 			"the last line":    older + "\n" + c.line + "\n",
 			"no end of a line": older + "\n" + c.line,
@@ -66,7 +66,7 @@ func TestTheTokensAreThoseOfTheLastRequest(t *testing.T) {
 		}
 	}
 	for _, p := range All() {
-		if _, tested := tokenLines[p.Name]; (p.Tokens != nil) != tested {
+		if _, tested := tokenLines[p.Name]; (p.Tokens.Input != nil) != tested {
 			t.Errorf("%s: it has tokens and no line here, or the other way round", p.Name)
 		}
 	}

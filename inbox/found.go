@@ -10,9 +10,10 @@ import (
 
 // Where a message is. What that means for its sender is a state of package sessions.
 const (
-	Waiting  = "waiting"  // in the mailbox
-	Leased   = "leased"   // a live reader has leased it, and not acked it
-	Archived = "archived" // it was handed over
+	Waiting    = "waiting"     // in the mailbox
+	Leased     = "leased"      // a live reader has leased it, and not acked it
+	Archived   = "archived"    // it was handed over
+	DeadLetter = "dead letter" // in no mailbox any more: it was not read
 )
 
 // Found is what the disk proves about one message.

@@ -1,7 +1,7 @@
 package inbox
 
-// The names of the readers, as leases and the archive have them, and c2c status shows them. A method
-// that carries mail is a reader, too; package wake has its name.
+// The names of the readers, as leases and the archive have them, and c2c status shows them. A
+// method that carries mail is a reader, too; package wake has its name.
 const (
 	ByHook    = "hook"        // a client's hook. This is also a method of ringing, and tells what a session does
 	ByTool    = "poll_inbox"  // the tool poll_inbox

@@ -45,8 +45,8 @@ func (p *Plan) Outcome(o Options) string {
 	return strings.Join(said, "; ")
 }
 
-// AllowsTools reports, before an install is applied, whether the client's model may call c2c's tools
-// without asking after it. An install changes nothing of that where c2c is set up already.
+// AllowsTools reports, before an install is applied, whether the client's model may call c2c's
+// tools without asking after it. An install changes nothing of that where c2c is set up already.
 func (p *Plan) AllowsTools(o Options) bool {
 	s, targets, err := findSetup(p.Client, o)
 	if err != nil || p.byPlugin || s.allows == nil || o.Ask {

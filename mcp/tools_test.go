@@ -172,6 +172,9 @@ func TestListWhoamiAndLog(t *testing.T) {
 	if got := fields(t, birch.want("whoami", `{}`)); got["alias"] != "birch" {
 		t.Errorf("whoami %v", got)
 	}
+	if got := fields(t, birch.want("me", `{"role":"tester"}`)); got["role"] != "tester" {
+		t.Errorf("me %v", got)
+	}
 	amber.want("send", `{"to_alias":"birch","content":"secret words","message_id":"m-9"}`)
 	log := amber.want("tail_log", `{"limit":10}`)
 	if !strings.Contains(log, `"dm_enqueue"`) || !strings.Contains(log, `"m-9"`) || !strings.Contains(log, `"tool":"send"`) || strings.Contains(log, "secret") {

@@ -36,9 +36,11 @@ func (p Place) Top() string { return p.folder.Path }
 // one root for each spelling of the remote's URL: repos/<fingerprint of the URL>. Find uses such a
 // root if it exists:
 //
-//   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root, whichever program made it.
-//   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root. broker.OpenHere makes this link before
-//     it first makes or uses a root of the project. Only one process can make the link, so all later processes find the same root.
+//   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root,
+//     whichever program made it.
+//   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root.
+//     broker.OpenHere makes this link before it first makes or uses a root of the project. Only one
+//     process can make the link, so all later processes find the same root.
 //   - Else, if there is a directory for another usual spelling of the URL, it is the root.
 //   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
@@ -101,7 +103,8 @@ func StateDir(getenv func(string) string) (dir, source string) {
 	return "", ""
 }
 
-// FindStateDir is like StateDir; without an absolute path it returns an error that says what to set.
+// FindStateDir is like StateDir; without an absolute path it returns an error that says what to
+// set.
 func FindStateDir(getenv func(string) string) (string, error) {
 	dir, source := StateDir(getenv)
 	if !filepath.IsAbs(dir) {

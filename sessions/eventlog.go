@@ -106,11 +106,7 @@ func (l *EventLog) rotate() error {
 		return err
 	}
 	for n := logKeep; n > 0; n-- {
-		old := logFile
-		if n > 1 {
-			old += "." + strconv.Itoa(n-1)
-		}
-		err := l.root.Rename(old, logFile+"."+strconv.Itoa(n))
+		err := l.root.Rename(logName(n-1), logName(n))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -242,43 +238,44 @@ type RingRecord struct {
 	Method, Outcome string
 }
 
-// RungSince calls f for each try to ring a session since a time, the newest first. The result back
-// is the time from which on broker.log has all of them: later than since if older lines are gone.
+// RungSince calls f for each try to ring a session since a time. The result back is the time from
+// which on broker.log has all of them: later than since if older lines are gone.
 func (l *EventLog) RungSince(since time.Time, f func(RingRecord)) (back time.Time, err error) {
-	event := []byte(`"event":"` + ringEvent + `"`)
-	back = since
+	event, from := []byte(`"event":"`+ringEvent+`"`), mail.Seconds(since)
 	for n := 0; n <= logKeep; n++ {
-		name := logFile
-		if n > 0 {
-			name += "." + strconv.Itoa(n)
-		}
-		data, err := l.root.ReadIf(name)
+		data, err := l.root.ReadIf(logName(n))
 		if err != nil {
 			return since, err
 		}
-		for end := len(data); end > 0; {
-			begin := bytes.LastIndexByte(data[:end-1], '\n') + 1
-			line := data[begin:end]
-			end = begin
-			if begin > 0 && !bytes.Contains(line, event) {
-				continue
-			}
+		begins := 0.0
+		for line := range bytes.Lines(data) {
 			var one RingRecord
-			if json.Unmarshal(line, &one) != nil || one.At <= 0 {
+			if begins > 0 && !bytes.Contains(line, event) || json.Unmarshal(line, &one) != nil {
 				continue
 			}
-			if one.At < mail.Seconds(since) {
-				return since, nil
+			if begins == 0 {
+				begins = one.At
 			}
-			if one.Event == ringEvent {
+			if one.Event == ringEvent && one.At >= from {
 				f(one)
 			}
-			if n == logKeep {
-				back = mail.FromSeconds(one.At)
-			}
+		}
+		if begins > 0 && begins < from {
+			break
+		}
+		if begins > 0 && n == logKeep {
+			return mail.FromSeconds(begins), nil
 		}
 	}
-	return back, nil
+	return since, nil
+}
+
+// logName returns the name of the newest file of the log, 0, or of an older one.
+func logName(n int) string {
+	if n == 0 {
+		return logFile
+	}
+	return logFile + "." + strconv.Itoa(n)
 }
 
 // SentLately reads the last logLately bytes of broker.log. These are about 300 lines.
@@ -288,11 +285,7 @@ const logLately = 64 << 10
 // them.
 func (l *EventLog) Sent(id string) (found []mail.Message, err error) {
 	for n := 0; n <= logKeep && len(found) == 0; n++ {
-		name := logFile
-		if n > 0 {
-			name += "." + strconv.Itoa(n)
-		}
-		data, rerr := l.root.ReadIf(name)
+		data, rerr := l.root.ReadIf(logName(n))
 		err = errors.Join(err, rerr)
 		found = sentIn(data, id)
 	}

@@ -132,7 +132,7 @@ func (reg *Registry) Look(s Session) (Listed, error) {
 // own records.
 func (reg *Registry) AddTokens(rows []Listed) {
 	for i, row := range rows {
-		if p, _ := client.Find(row.Client); p.Tokens != nil && row.process != 0 {
+		if p, _ := client.Find(row.Client); p.Tokens.Input != nil && row.process != 0 {
 			config, _ := p.Config(EnvironmentOf(reg.Processes.Environ(row.process)))
 			rows[i].Tokens = p.TokensOf(config, row.clientID)
 		}

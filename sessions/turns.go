@@ -98,7 +98,8 @@ func LastAnswer(reg *Registry, sid string) (at time.Time, told bool) {
 	return Earlier(at, reg.Now()), true // the clock may have been set back a little
 }
 
-// ModelFailure returns why and when the model of a session last failed; "" if it has answered since.
+// ModelFailure returns why and when the model of a session last failed; "" if it has answered
+// since.
 func ModelFailure(reg *Registry, sid string) (why string, at time.Time) {
 	f := reg.Facts.Of(sid)
 	if f.Failure == "" || IsFuture(f.FailedAt, reg.Now()) {
@@ -110,13 +111,15 @@ func ModelFailure(reg *Registry, sid string) (why string, at time.Time) {
 	return f.Failure, f.FailedAt
 }
 
-// StateOf returns the state of a message that was found in the mailbox of a session, and the time of
-// the model's newest answer since the hand-over: zero if there is none, or if nothing reports
+// StateOf returns the state of a message that was found in the mailbox of a session, and the time
+// of the model's newest answer since the hand-over: zero if there is none, or if nothing reports
 // answers. The model may have answered earlier, too.
 func StateOf(reg *Registry, sid string, f inbox.Found) (state string, answered time.Time) {
 	switch {
 	case f.Where == inbox.Waiting:
 		return Queued, time.Time{}
+	case f.Where == inbox.DeadLetter:
+		return Dead, time.Time{}
 	case f.Where == inbox.Leased || f.By == inbox.ByEvents:
 		return Handed, time.Time{}
 	}
@@ -171,8 +174,8 @@ func Settled(ctx context.Context, reg *Registry, sid string) bool {
 	return err == nil && (len(newest) == 0 || last.After(mail.FromSeconds(newest[0].DrainedAt)))
 }
 
-// States of a message, as people and programs read them. StateOf makes them from where package inbox
-// has found the message. There is no state "delivered", because c2c says only what it knows.
+// States of a message, as people and programs read them. StateOf makes them from where package
+// inbox has found the message. There is no state "delivered", because c2c says only what it knows.
 const (
 	Queued = "queued" // it waits
 	Rung   = "rung"   // it waits, and c2c has rung the session

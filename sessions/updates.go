@@ -36,9 +36,9 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 }
 
 // SetTurn records that a session is Busy, Idle, Waiting or Away, and the source of this report:
-// inbox.ByHook, the method of a ringer that follows the session, or ByRing. The last report counts, but a
-// ring only for a session whose hooks report what it does, because nobody else reports the end of
-// the turn that the ring begins.
+// inbox.ByHook, the method of a ringer that follows the session, or ByRing. The last report counts,
+// but a ring only for a session whose hooks report what it does, because nobody else reports the
+// end of the turn that the ring begins.
 func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by string) error {
 	if s.Turn == does || by == ByRing && !s.ToldByHooks() {
 		return nil // hooks report the same at each tool call

@@ -18,10 +18,11 @@ import (
 // The loop guard stops agents that only answer each other. It is a circuit breaker for a chain of
 // messages, each sent because of the one before:
 //
-//   - closed while agents work: if a sender has worked since mail came to it, its message begins a new count;
+//   - closed while agents work: if a sender has worked since mail came to it, its message begins a
+//     new count;
 //   - open after too many messages (hops) without any work: the next answer in the chain is held;
-//   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the breaker is
-//     closed. If not, the answer to this message is held.
+//   - half-open when the chain was silent for guardPause: then the held message is handed over. If
+//     work follows, the breaker is closed. If not, the answer to this message is held.
 //
 // Each message has its own count. Package sessions records the work of a session, in a file for
 // each session.
@@ -76,9 +77,9 @@ func (l LoopLimits) hopsFor(w sessions.Work) int {
 	return min(l.Hops, mostHops/blindTimes) * blindTimes
 }
 
-// Guard counts the message m, and holds it if its chain is open: it marks m as held, and the result note then
-// tells the sender. After ErrTooManyAnswers the caller must not store the message. Guard does
-// not count mail from or to a person.
+// Guard counts the message m, and holds it if its chain is open: it marks m as held, and the result
+// note then tells the sender. After ErrTooManyAnswers the caller must not store the message. Guard
+// does not count mail from or to a person.
 func Guard(ctx context.Context, reg *sessions.Registry, limits LoopLimits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()

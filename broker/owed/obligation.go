@@ -87,7 +87,8 @@ const ringFirst = 10 * time.Second
 const rangTime = 10 * time.Second
 
 // Rang records a ring of a session for waiting messages: in the session's facts and the log, and in
-// the obligations, see CountRing. It also works after ctx has ended, because the client has the ring.
+// the obligations, see CountRing. It also works after ctx has ended, because the client has the
+// ring.
 func Rang(ctx context.Context, reg *sessions.Registry, sid string, waiting []mail.Message, r wake.Ring) error {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), rangTime)
 	defer end()

@@ -53,9 +53,9 @@ func DueOf(m mail.Message, now time.Time) float64 {
 	return mail.Seconds(now.Add(within))
 }
 
-// LookInTime makes sure that some process looks at a message's deadlines in time. Call it before the
-// message is stored, because the sender may be killed right after the write. Call it again after
-// the write, because a process may have looked between the first call and the write. It costs
+// LookInTime makes sure that some process looks at a message's deadlines in time. Call it before
+// the message is stored, because the sender may be killed right after the write. Call it again
+// after the write, because a process may have looked between the first call and the write. It costs
 // nothing if all deadlines of the message are sessions.LookEvery or more after the send.
 func LookInTime(reg *sessions.Registry, m mail.Message) {
 	now := reg.Now()

@@ -50,8 +50,8 @@ func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 }
 
 // forPerson reports whether the answer is for a person: the command acts for the person, wherever
-// the answer goes; or a person looks, at a terminal, at the mail of another session. A terminal alone
-// proves nothing, because an agent's shell may have one, too.
+// the answer goes; or a person looks, at a terminal, at the mail of another session. A terminal
+// alone proves nothing, because an agent's shell may have one, too.
 func (c *call) forPerson(ctx context.Context) bool {
 	isPerson := func(session string) bool {
 		s, err := callers.Resolve(ctx, c.b.Registry, c.caller(session))

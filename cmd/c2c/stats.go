@@ -91,21 +91,13 @@ func took(n int, l owed.Latency) string {
 	return seconds(l.P50) + " / " + seconds(l.P95) + " / " + seconds(l.Max)
 }
 
-// ringWords names rings by way: socket 12 rang, 1 failed; hook 3 rang.
+// ringWords names rings: 12 rang by socket, 1 failed by socket.
 func ringWords(all []broker.Rings) string {
-	var text strings.Builder
-	for i, r := range all {
-		switch way := cmp.Or(r.Method, "no way"); {
-		case i > 0 && r.Method == all[i-1].Method:
-			text.WriteString(", ")
-		case i > 0:
-			text.WriteString("; " + way + " ")
-		default:
-			text.WriteString(way + " ")
-		}
-		fmt.Fprintf(&text, "%d %s", r.Count, r.Outcome)
+	var words []string
+	for _, r := range all {
+		words = append(words, strings.TrimSuffix(fmt.Sprintf("%d %s by %s", r.Count, r.Outcome, r.Method), " by "))
 	}
-	return mail.Visible(text.String(), "")
+	return mail.Visible(strings.Join(words, ", "), "")
 }
 
 func (c *call) printObligationStats(st owed.Stats) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,16 +12,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/internal/daemon"
 )
-
-func (h *host) daemon() (st daemonStatus) {
-	h.t.Helper()
-	out, err := h.command("daemon", "status", "--json").Output()
-	if jerr := json.Unmarshal(out, &st); jerr != nil {
-		h.t.Fatalf("%v: %s", jerr, out)
-	}
-	h.exits(err, st.PID != 0)
-	return st
-}
 
 // session starts a session of a client, with an MCP server of c2c.
 func (h *host) session() {
@@ -147,9 +136,7 @@ func TestAPartThatFailsIsNamedByStatusAndDoctor(t *testing.T) {
 	if out, _ := h.try("doctor", "--verbose"); !strings.Contains(out, "problem  daemon: serve has failed, and begins again: ") {
 		t.Errorf("doctor: %s", out)
 	}
-	if h.pid() == 0 {
-		t.Error("nothing wakes")
-	}
+	h.until("it wakes", func() bool { return h.pid() != 0 })
 	if err := os.Remove(h.file("http-mcp.json")); err != nil {
 		t.Fatal(err)
 	}

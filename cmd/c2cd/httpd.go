@@ -1,5 +1,5 @@
-// This part runs the HTTP daemon: an HTTP server with the tools, the page, mail from outside and the
-// streams of events. It also acts on the deadlines of each open root.
+// This part runs the HTTP daemon: an HTTP server with the tools, the page, mail from outside and
+// the streams of events. It also acts on the deadlines of each open root.
 
 package main
 

@@ -16,8 +16,8 @@ import (
 	"c2c/serve/outside"
 )
 
-// checkServe checks the HTTP daemon, and the senders outside, which need it. It reports nothing if it
-// has never run and while all is well: checkDaemon says that it runs.
+// checkServe checks the HTTP daemon, and the senders outside, which need it. It reports nothing if
+// it has never run and while all is well: checkDaemon says that it runs.
 func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 	f := format.Finding{Status: format.Problem, Part: "HTTP daemon"}
 	d, err := (&app{getenv: c.Getenv}).openHTTP(false)

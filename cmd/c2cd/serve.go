@@ -178,7 +178,7 @@ func (d *httpDaemon) start(ctx context.Context) error {
 	case err != nil:
 		return err
 	case at.PID != 0 && !up:
-		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.Name, at.PID), "c2c serve restart ends it, and starts another one")
+		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.Name, at.PID), "c2c serve restart starts it again")
 	case up && d.Port > 0 && at.Port != d.Port:
 		return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.Name, at.PID, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.Port))
 	case up:

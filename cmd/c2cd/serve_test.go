@@ -54,6 +54,16 @@ func (h *host) status() (st httpStatus) {
 	return st
 }
 
+func (h *host) daemon() (st daemonStatus) {
+	h.t.Helper()
+	out, err := h.command("daemon", "status", "--json").Output()
+	if jerr := json.Unmarshal(out, &st); jerr != nil {
+		h.t.Fatalf("%v: %s", jerr, out)
+	}
+	h.exits(err, st.PID != 0)
+	return st
+}
+
 // exitOf is the exit status of a program that has ended with this error.
 func exitOf(err error) int {
 	if exit := new(exec.ExitError); errors.As(err, &exit) {

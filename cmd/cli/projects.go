@@ -58,8 +58,8 @@ func AtHome(getenv func(string) string, path string) string {
 	return path
 }
 
-// FindProject finds a project of this user by a path, by the name of its remote, or by the last part
-// of the one or the other.
+// FindProject finds a project of this user by a path, by the name of its remote, or by the last
+// part of the one or the other.
 func FindProject(getenv func(string) string, cwd, name string) (Project, error) {
 	var found, all []Project
 	root := ""

@@ -24,7 +24,11 @@ func (r *release) archive(t target, programs []file) error {
 	if err != nil {
 		return err
 	}
-	return r.write(fmt.Sprintf("c2c-%s-%s-%s.tar.gz", r.version, t.os, t.arch), data)
+	return r.write(r.archiveName(t), data)
+}
+
+func (r *release) archiveName(t target) string {
+	return fmt.Sprintf("c2c-%s-%s-%s.tar.gz", r.version, t.os, t.arch)
 }
 
 // tarball packs files in the order of their names.

@@ -65,6 +65,36 @@ func TestPackagesInstall(t *testing.T) {
 		}
 		checkInstall(t, link, link)
 	})
+	t.Run("formula", func(t *testing.T) {
+		t.Parallel()
+		text, err := os.ReadFile(only("c2c.rb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums, err := os.ReadFile(only("SHA256SUMS"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		archive := only("*.tar.gz")
+		sum := ""
+		for line := range strings.Lines(string(sums)) {
+			if hash, name, _ := strings.Cut(strings.TrimSpace(line), "  "); name == filepath.Base(archive) {
+				sum = hash
+			}
+		}
+		for _, want := range []string{`url "file://` + archive + `"`, `sha256 "` + sum + `"`} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("no %s in the formula:\n%s", want, text)
+			}
+		}
+		dir := t.TempDir()
+		must(t, dir, nil, "tar", "--strip-components=1", "-xzf", archive)
+		for _, f := range regexp.MustCompile(`"((bin|share)/[^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+			if found, err := filepath.Glob(filepath.Join(dir, f[1])); err != nil || len(found) == 0 {
+				t.Errorf("the formula installs %s, which is not in the archive", f[1])
+			}
+		}
+	})
 	t.Run("deb", func(t *testing.T) {
 		t.Parallel()
 		need.Tools(t, "dpkg")

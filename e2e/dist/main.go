@@ -95,6 +95,9 @@ func build(module, out string, targets []target) error {
 	if err := r.launcher(targets); err != nil {
 		return err
 	}
+	if err := r.formula(targets); err != nil {
+		return err
+	}
 	return r.checksums()
 }
 

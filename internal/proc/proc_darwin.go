@@ -1,6 +1,5 @@
 // This part asks macOS's kernel. It has no cgo: sysctl through golang.org/x/sys, and the system call
-// behind libproc, proc_info, by its number. A process of another user, or a protected one, answers
-// with nothing.
+// behind libproc, proc_info, by its number. proc_linux.go says what each function returns.
 
 package proc
 
@@ -29,7 +28,6 @@ var (
 
 const eproc = unsafe.Offsetof(unix.KinfoProc{}.Eproc)
 
-// Read returns facts about a process.
 func Read(pid int) (Stat, error) {
 	b, err := unix.SysctlRaw("kern.proc.pid", pid)
 	if err != nil {
@@ -39,8 +37,7 @@ func Read(pid int) (Stat, error) {
 	return s, err
 }
 
-// Owner returns the user of a process, and the kernel's name of its program, at most 16 bytes. ok is
-// false if the process has ended.
+// Owner returns at most 16 bytes of the name.
 func Owner(pid int) (uid int, name string, ok bool) {
 	b, err := unix.SysctlRaw("kern.proc.pid", pid)
 	if err == nil {
@@ -49,7 +46,6 @@ func Owner(pid int) (uid int, name string, ok bool) {
 	return uid, name, err == nil
 }
 
-// Began returns when a process has started; the zero time if it has ended.
 func Began(pid int) time.Time {
 	s, err := Read(pid)
 	if err != nil {
@@ -61,10 +57,8 @@ func Began(pid int) time.Time {
 // Sees returns true: all processes of the system share their ids.
 func Sees() bool { return true }
 
-// All returns the ids of the system's processes.
 func All() []int { return pids(func(unix.KinfoProc) bool { return true }) }
 
-// Children returns the children of a process.
 func Children(pid int) []int {
 	return pids(func(p unix.KinfoProc) bool { return int(p.Eproc.Ppid) == pid })
 }
@@ -84,22 +78,20 @@ func isOurs(pid int) bool {
 	return ok && uid == os.Getuid()
 }
 
-// Args returns the arguments of a process, the name of its program first; nil if it is not ours.
 func Args(pid int) []string {
 	b, _ := unix.SysctlRaw("kern.procargs2", pid)
 	_, args, _ := arguments(b)
 	return args
 }
 
-// Environ returns the variables with which a process was started; nil if it is not ours or protected.
+// Environ returns nil also for programs of Apple's.
 func Environ(pid int) []string {
 	b, _ := unix.SysctlRaw("kern.procargs2", pid)
 	_, _, env := arguments(b)
 	return env
 }
 
-// Executable returns a path at which the program of a process was when it started, and the name of
-// its file; "" if the process is not ours.
+// Executable returns the path at which the program was when the process started.
 func Executable(pid int) (path, name string) {
 	b, _ := unix.SysctlRaw("kern.procargs2", pid)
 	path, _, _ = arguments(b)
@@ -116,14 +108,11 @@ const (
 	fileSocket  = 3 // PROC_PIDFDSOCKETINFO
 )
 
-// Folder returns the working directory of a process; "" if it is not ours.
 func Folder(pid int) string {
 	b := make([]byte, foldersSize)
 	return pathAt(b[:info(ofProcess, pid, folders, 0, b)], foldersSize, folderPath)
 }
 
-// Files yields the open files and TCP sockets of a process. If this user may not inspect the process,
-// seen is false, and Files yields nothing.
 func Files(pid int) (files iter.Seq[File], seen bool) {
 	fds, seen := open(pid)
 	return func(yield func(File) bool) {

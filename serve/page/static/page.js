@@ -1532,6 +1532,7 @@
       try { costs = await ask('/api/costs'); } catch (e) { note(e.message); }
     }
     if (!costs || view.kind !== 'costs') return;
+    note(costs.note);
     const rungBy = (all) => all.map((r) => [r.count, r.outcome, r.method && 'by ' + r.method].filter(Boolean).join(' ')).join(', ');
     const mail = (f) => make('td', {}, f.sent === undefined ? f.handed : f.handed + ' got, ' + f.sent + ' sent', f.handed ? make('span', { class: 'soft brief' },
       (f.context_bytes ? amount(f.context_bytes) + ' bytes into its context; ' : '') + 'after ' + took(f.handed_after_seconds.p50) + ', at most ' + took(f.handed_after_seconds.max)) : null);
