@@ -6,15 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
-
-// ByAsk is the name of the reader that takes an answer out of the mailbox for "c2c ask", or for the
-// tool "ask".
-const ByAsk = "ask"
 
 // ErrNoAnswer says that no answer came before the time limit.
 var ErrNoAnswer = errors.New("no answer yet")
@@ -25,7 +20,7 @@ type Question struct {
 
 	b     *Broker
 	box   *inbox.Mailbox
-	wait  *owed.Asking
+	wait  *sessions.Asking
 	asked string // the id of the asked session; "" if no session had the alias
 	since inbox.Mark
 	stamp inbox.Stamp
@@ -46,10 +41,10 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	if q.since, err = q.box.Archive().Mark(ctx); err != nil {
 		return nil, err
 	}
-	if to := addressee(b.Registry, rows, m.To); to != nil {
+	if to, err := b.addressee(rows, m.To); err == nil && to != nil {
 		q.asked = to.SID()
 	}
-	if q.wait, err = owed.StartWait(ctx, b.Registry, rows, owed.Wait{Asks: from.ID, Asked: q.asked, Alias: m.To}); err != nil {
+	if q.wait, err = sessions.StartWait(ctx, b.Registry, rows, sessions.Wait{Asks: from.ID, Asked: q.asked, Alias: m.To}); err != nil {
 		return nil, err
 	}
 	if q.Receipt, err = b.Send(ctx, from, m); err == nil {
@@ -93,10 +88,10 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 		q.stamp = stamp
 		return nil, err
 	}
-	if found[0].Where == inbox.Read {
+	if found[0].Where == inbox.Archived {
 		return nil, &TakenError{found[0].Message.ID, found[0].By}
 	}
-	l, err := q.box.LeaseOnly(ctx, ByAsk, q.isAnswer)
+	l, err := q.box.LeaseOnly(ctx, inbox.ByAsk, q.isAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +100,20 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 		return nil, l.Release()
 	}
 	return &Answer{l.Messages[0], l}, nil
+}
+
+// HasWritten reports whether the asked session has written to the asker since the question. A model
+// may answer in a message that names no question.
+func (q *Question) HasWritten(ctx context.Context) bool {
+	rows, err := q.b.ReadRegistry()
+	if err != nil {
+		return false
+	}
+	authors := q.b.Authors(rows)
+	found, err := q.box.Search(ctx, inbox.Query{Limit: 1, Since: q.since, Match: func(m mail.Message) bool {
+		return m.TS >= q.TS && authors.Wrote(q.asked, m) && (!sessions.IsHostID(q.asked) || sessions.Fold(m.From) == sessions.Fold(q.To))
+	}})
+	return err == nil && len(found) > 0
 }
 
 func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
@@ -119,7 +128,7 @@ func (q *Question) isAnswer(m mail.Message) bool {
 		return false
 	}
 	rows, err := q.b.ReadRegistry()
-	return err == nil && owed.IsReply(q.b.Authors(rows), q.asked, q.To, m)
+	return err == nil && q.b.Authors(rows).IsReply(q.asked, q.To, m)
 }
 
 // Ack ends the lease of the answer. If err is nil, the answer was handed over, and Ack confirms
@@ -135,7 +144,7 @@ func (a *Answer) Ack(ctx context.Context, err error) error {
 func (q *Question) Close(ctx context.Context) error {
 	err := q.wait.End()
 	found, ferr := q.find(ctx)
-	if ferr == nil && len(found) > 0 && found[0].Where == inbox.Queued {
+	if ferr == nil && len(found) > 0 && found[0].Where == inbox.Waiting {
 		ferr = q.box.NotifyWatchers(ctx) // ringers have ignored the answer until now, so wake them
 	}
 	return errors.Join(err, ferr)

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -54,7 +53,7 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	refused := func(from sessions.Session, to string, says ...string) {
 		t.Helper()
 		_, err := w.Ask(t.Context(), from, mail.Message{To: to, Content: "x"}, askTime)
-		var circle *owed.CircleError
+		var circle *sessions.CircleError
 		if !errors.As(err, &circle) {
 			t.Fatalf("%s asks %s: %v", from.Alias, to, err)
 		}
@@ -74,7 +73,7 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	second.File().Close()
 	w.ask(cedar, "amber", "three?").Close(t.Context())
 	first.Close(t.Context())
-	if names, err := os.ReadDir(filepath.Join(w.Root(), owed.AskingDir)); err != nil || len(names) != 1 {
+	if names, err := os.ReadDir(filepath.Join(w.Root(), sessions.AskingDir)); err != nil || len(names) != 1 {
 		t.Errorf("left of the killed one: %v, %v", names, err)
 	}
 	if _, err := w.Ask(t.Context(), birch, mail.Message{To: "nobody", Content: "x"}, askTime); !errors.As(err, new(*sessions.UnknownAliasError)) {

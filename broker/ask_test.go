@@ -51,11 +51,18 @@ func TestTheAnswerIsForWhoAskedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantAnswer(q, "")
+	if q.HasWritten(t.Context()) {
+		t.Error("birch is said to have written, and has not")
+	}
+	w.send(birch, "amber", "of birch, and no answer")
+	if !q.HasWritten(t.Context()) {
+		t.Error("birch has written")
+	}
 	reply, err := w.answer(birch, q.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.wantMail(amber.ID, "other mail", "of another one") // a hook that comes first has no answer
+	w.wantMail(amber.ID, "other mail", "of another one", "of birch, and no answer") // a hook that comes first has no answer
 	a := w.wantAnswer(q, "the answer")
 	if err := a.Ack(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -63,8 +70,8 @@ func TestTheAnswerIsForWhoAskedAlone(t *testing.T) {
 	if err := q.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.wantMail(amber.ID, "other mail", "of another one")
-	if st, err := w.Status(t.Context(), reply.ID); err != nil || st.State != sessions.Read || st.By != broker.ByAsk {
+	w.wantMail(amber.ID, "other mail", "of another one", "of birch, and no answer")
+	if st, err := w.Status(t.Context(), reply.ID); err != nil || st.State != sessions.Read || st.By != inbox.ByAsk {
 		t.Errorf("%+v, %v", st, err)
 	}
 	if names, err := os.ReadDir(filepath.Join(w.Root(), askingDir)); err != nil || len(names) != 1 {

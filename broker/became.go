@@ -33,12 +33,14 @@ type MessageStatus struct {
 	shown       bool            // a reader has handed over all of it
 	StoredAt    time.Time       `json:"stored_at,omitzero"`
 	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if it is not this machine
-	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine stored it
-	Way         []string        `json:"way,omitempty"`           // what has happened to it: sentences with local times
-	Receiver    *sessions.Now   `json:"receiver_now,omitempty"`  // the receiver's present state, while the message waits
-	Why         string          `json:"why,omitempty"`           // a sentence why it is not read yet
-	Do          string          `json:"do,omitempty"`            // what a person can do about it
-	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
+	Project     string          `json:"project,omitempty"`       // the other project of its receiver
+	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine or project stored it
+	there       *MessageStatus  // its status in that project
+	Way         []string        `json:"way,omitempty"`          // what has happened to it: sentences with local times
+	Receiver    *sessions.Now   `json:"receiver_now,omitempty"` // the receiver's present state, while the message waits
+	Why         string          `json:"why,omitempty"`          // a sentence why it is not read yet
+	Do          string          `json:"do,omitempty"`           // what a person can do about it
+	Others      []MessageStatus `json:"others,omitempty"`       // further messages with this id: several senders, or several receivers
 }
 
 // Became returns the state of a message and the time of the state, such as "handed 13:24:01" or
@@ -61,29 +63,29 @@ func StatusOf(reg *sessions.Registry, id, sid string, found inbox.Found) Message
 // Status returns what the disk proves about a message that was found in a mailbox.
 func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 	reg, m := l.reg, found.Message
-	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
+	st := MessageStatus{ID: id, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
+	if id, is := sessions.ProjectOf(sid); is {
+		l.projectStatus(&st, found, id)
+		return st
+	}
 	if sessions.IsHostID(sid) {
 		l.remoteStatus(&st, found)
 		return st
 	}
-	if found.Where == inbox.Read {
-		st.State, st.shown = sessions.AfterRead(found.By), true
-		answer, waits := sessions.AnswerTo(reg, sid, found.By, found.At)
-		switch {
-		case waits:
-			st.State = sessions.Handed
-		case st.State == sessions.Read:
+	state, answered := sessions.StateOf(reg, sid, found)
+	if st.State = state; found.Where == inbox.Archived {
+		if st.shown = true; state == sessions.Read {
 			st.HandedAt = st.At
-			if !answer.IsZero() {
-				st.At = answer.UTC()
-			}
+		}
+		if !answered.IsZero() {
+			st.At = answered.UTC()
 		}
 		return st
 	}
 	ring := reg.Facts.Of(sid).LastRing
 	// held: the client has the message, but has not given it to its model yet.
-	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method
-	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Queued && !held {
+	held := ring.Outcome == wake.Held && found.Where == inbox.Leased && found.By == ring.Method
+	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Waiting && !held {
 		return st
 	}
 	// If the message could not be handed over yet, the ring was for other messages.
@@ -96,7 +98,7 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 		st.State, st.At, st.By = sessions.Rung, ring.At.UTC(), ring.Method
 	case held:
 		st.At, st.By = m.Time().UTC(), ""
-	case ring.Outcome == sessions.Handed && ring.IsFor(m): // the message is long: some parts were handed over, and the last was not
+	case ring.Outcome == wake.InPart && ring.IsFor(m):
 		st.State, st.At, st.By = sessions.Handed, ring.At.UTC(), ring.Method
 	}
 	return st

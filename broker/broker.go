@@ -61,8 +61,7 @@ type Broker struct {
 
 // Open opens the root, and makes it if it is missing.
 func Open(cfg Config) (*Broker, error) {
-	reg, err := sessions.Open(sessions.Config{Root: cfg.Root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled,
-		Awaited: owed.Awaits, Held: owed.Holds})
+	reg, err := sessions.Open(sessions.Config{Root: cfg.Root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled})
 	if err != nil {
 		return nil, err
 	}

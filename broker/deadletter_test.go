@@ -61,6 +61,24 @@ func TestASessionGetsItsOwnAmongManyDead(t *testing.T) {
 	w.wantMail(back.ID, "mine", "of another")
 }
 
+// Nobody has read it, whatever the model of its session has answered.
+func TestADeadLetterIsDeadInTheOutbox(t *testing.T) {
+	w, amber, birch := pair(t)
+	if err := sessions.ExpectAnswers(w.Registry, birch.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.send(amber, "birch", "unread")
+	w.ends(20)
+	w.pass(2 * time.Hour)
+	if _, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	sent, err := w.Outbox(t.Context(), amber, 10)
+	if err != nil || len(sent) != 1 || sent[0].Status.State != sessions.Dead {
+		t.Errorf("it is %+v, %v", sent, err)
+	}
+}
+
 // A sweep that is stopped once it has found that its mail is among the dead letters already takes
 // that mail out of the mailbox later, when the session is back and has looked for its dead letters.
 func TestADeadLetterStaysWhileASweepHasItsMessage(t *testing.T) {

@@ -162,7 +162,7 @@ func TestASenderThatIsKilledIsNotForgotten(t *testing.T) {
 	w, amber, birch := pair(t)
 	w.looked()
 	m := mail.Message{From: "amber", To: "birch", Content: "x", TellAfter: 60}
-	owed.Announce(w.Registry, m) // and is killed behind the next step
+	owed.LookInTime(w.Registry, m) // and is killed behind the next step
 	box, err := w.Mailbox(birch.ID)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/moves"
+	"c2c/broker"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 	"c2c/sessions/callers"
@@ -18,16 +18,17 @@ func TestWhatWasWrittenIsAcknowledgedThoughTheTimeIsOver(t *testing.T) {
 	w.send(amber, "birch", "one")
 	w.send(amber, "birch", "two")
 	ctx, end := context.WithCancel(t.Context())
-	err := moves.HandOver(ctx, w.Registry, birch, moves.Reader{
+	err := w.HandOver(ctx, birch, broker.Reader{
 		By: "test", Limit: 1 << 20,
-		Render: func([]mail.Message, bool) (shown, announced []int, err error) { return []int{0}, nil, nil },
-		Write: func() error {
-			lock, err := atomicfile.Acquire(t.Context(), w.Dir(), w.box(birch.ID).LockName())
-			if err == nil {
-				time.AfterFunc(50*time.Millisecond, func() { lock.Release() })
-			}
-			end()
-			return err
+		Render: func([]mail.Message, bool) (broker.Rendered, error) {
+			return broker.Rendered{Shown: []int{0}, Write: func() error {
+				lock, err := atomicfile.Acquire(t.Context(), w.Dir(), w.box(birch.ID).LockName())
+				if err == nil {
+					time.AfterFunc(50*time.Millisecond, func() { lock.Release() })
+				}
+				end()
+				return err
+			}}, nil
 		},
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -73,30 +74,49 @@ func find(c callers.Caller, cwd string, table sessions.ProcessTable) (project.Pl
 		}
 	}
 	p, err := project.Find(c.Getenv, cwd)
-	if i := slices.IndexFunc(p.Former, func(root string) bool { return runsIn(root, p.Top(), table) }); err == nil && i >= 0 {
+	if i := slices.IndexFunc(p.Former, func(root string) bool { return len(running(root, p.Top(), table)) > 0 }); err == nil && i >= 0 {
 		return project.Place{Path: p.Former[i], Source: bySession}, nil
 	}
 	return p, err
 }
 
-// runsIn reports whether a session of a root runs in a repository: its process is or was started
-// there, as far as the system tells. A clone elsewhere may have kept that root.
-func runsIn(root, top string, table sessions.ProcessTable) bool {
+// running returns the aliases of the sessions of a root that run in a repository: their process is
+// or was started there, as far as the system tells. A clone elsewhere may have kept that root.
+func running(root, top string, table sessions.ProcessTable) (aliases []string) {
+	if _, err := os.Stat(root); err != nil {
+		return nil
+	}
 	reg, err := sessions.Open(sessions.Config{Root: root})
 	if err != nil {
-		return false
+		return nil
 	}
 	defer reg.Close()
 	rows, _ := reg.ReadRegistry()
-	return slices.ContainsFunc(rows, func(r sessions.Row) bool {
+	for _, r := range rows {
 		if reg.State(r) != sessions.Alive {
-			return false
+			continue
 		}
 		pid := int(r.Integer("pid"))
 		now := proc.Folder(pid)
 		began := sessions.EnvironmentOf(table.Environ(pid))("PWD")
-		return isBelow(now, top) || isBelow(began, top)
-	})
+		if isBelow(now, top) || isBelow(began, top) {
+			aliases = append(aliases, r.Alias())
+		}
+	}
+	return aliases
+}
+
+// Split makes the clone around cwd a project of its own, or, if own is false, undoes that. It
+// refuses while sessions run in the clone: they would keep the root that they have.
+func Split(getenv func(string) string, cwd string, own bool) error {
+	p, err := project.Find(getenv, cwd)
+	if err != nil {
+		return err
+	}
+	if runs := running(p.Path, p.Top(), new(sessions.SystemProcesses)); len(runs) > 0 {
+		return fmt.Errorf("sessions run in %s, and keep the mail that they have: end %s first", p.Top(), Few(runs))
+	}
+	return project.Split(getenv, cwd, own)
 }
 
 func isBelow(path, top string) bool { return path == top || strings.HasPrefix(path, top+"/") }

@@ -140,7 +140,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 	unread := []error{err}
 	for _, d := range dead {
 		if query(d.SessionID).Match(d.Message) {
-			f(d.SessionID, inbox.Found{Where: sessions.Dead, At: mail.FromSeconds(d.DeletedAt), Message: d.Message})
+			f(d.SessionID, inbox.Found{Where: inbox.DeadLetter, At: mail.FromSeconds(d.DeletedAt), Message: d.Message})
 		}
 	}
 	for _, sid := range sids {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"c2c/broker/owed"
+	"c2c/inbox"
 	"c2c/sessions"
 	"c2c/wake/watch"
 )
@@ -44,7 +45,7 @@ func TestAChangeCausesAtMostTwoChecks(t *testing.T) {
 			{"asked again", func() { ask("birch") }, 1},
 			{"cancelled", func() { owed.CancelRequests(t.Context(), w.Registry, amber, "birch") }, 0},
 			{"asked anew", func() { ask("birch") }, 1},
-			{"birch has ended", func() { w.turn(birch.ID, sessions.Away, sessions.ByHook) }, 0},
+			{"birch has ended", func() { w.turn(birch.ID, sessions.Away, inbox.ByHook) }, 0},
 		} {
 			step.other()
 			looks := 0

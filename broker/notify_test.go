@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"c2c/broker/owed"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 	"c2c/sessions"
@@ -22,7 +23,7 @@ func (w *world) asks(when string) (amber, birch sessions.Session, r owed.Request
 	w.t.Helper()
 	amber = w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
 	birch = w.register("birch", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20})
-	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+	w.turn(birch.ID, sessions.Busy, inbox.ByHook)
 	r, now, err := owed.RequestNotice(context.Background(), w.Registry, amber, "birch", when, false)
 	if err != nil || now != nil {
 		w.t.Fatalf("ask: %+v, %v", now, err)
@@ -74,7 +75,7 @@ func TestANoticeComesOnceWhenASessionIsIdleOrBlocked(t *testing.T) {
 		if got := w.check(amber.ID); len(got) != 0 {
 			t.Fatalf("%s: told too early: %q", when, got)
 		}
-		w.turn(birch.ID, does, sessions.ByHook)
+		w.turn(birch.ID, does, inbox.ByHook)
 		w.toldOnce(amber.ID, map[string]string{owed.Idle: "is idle", owed.Blocked: "waits for its person"}[when])
 		if _, now, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", when, false); err != nil || now == nil || now.Became != when {
 			t.Errorf("asked when it is so: %+v, %v", now, err)
@@ -133,7 +134,7 @@ func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 	}
 	w := newTableWorld(t)
 	amber, birch, _ := w.asks(owed.SessionEnded)
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	w.check(amber.ID)
 	delete(w.table, 20)
 	w.toldOnce(amber.ID, "closed after its last turn")
@@ -141,7 +142,7 @@ func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 	// The client's program runs on, and keeps the conversation for a while.
 	w = newTableWorld(t)
 	amber, birch, _ = w.asks(owed.SessionEnded)
-	w.turn(birch.ID, sessions.Away, sessions.ByHook)
+	w.turn(birch.ID, sessions.Away, inbox.ByHook)
 	w.toldOnce(amber.ID, "closed after its last turn")
 
 	w = newTableWorld(t)
@@ -163,7 +164,7 @@ func TestDoneIsWhatTheAgentSays(t *testing.T) {
 	if again, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", owed.Done, true); err != nil || again.ID != r.ID || !again.Desktop {
 		t.Errorf("asked again, with --desktop: %+v, %v", again, err)
 	}
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	if got := w.check(amber.ID); len(got) != 0 {
 		t.Fatalf("idle is not done: %q", got)
 	}
@@ -188,7 +189,7 @@ func TestANoticeComesOnceOverAKill(t *testing.T) {
 	if err := owed.SendNotice(t.Context(), w.Registry, amber.ID, mail.Message{To: "amber", ID: r.NoticeID(), Content: text}, owed.NoticeAsked); err != nil {
 		t.Fatal(err)
 	}
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	delete(w.table, 20)
 	w.toldOnce(amber.ID, text)
 }
@@ -199,7 +200,7 @@ func TestARequestEndsWithItsAskerAndCanBeCancelled(t *testing.T) {
 	if n, err := owed.CancelRequests(t.Context(), w.Registry, amber, "BIRCH"); n != 1 || err != nil {
 		t.Errorf("%d cancelled, %v", n, err)
 	}
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	if got := w.check(amber.ID); len(got) != 0 {
 		t.Errorf("told all the same: %q", got)
 	}
@@ -225,7 +226,7 @@ func TestWithdrawingLeavesTheOtherRequests(t *testing.T) {
 	if all, err := owed.ListRequests(w.Registry); err != nil || len(all) != 1 || all[0].ID != done.ID {
 		t.Errorf("%+v %v", all, err)
 	}
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	if got := w.check(amber.ID); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
@@ -248,7 +249,7 @@ func TestARequestThatWasMadeTwiceIsNotWithdrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.toldOnce(amber.ID, "says that it is done")
-	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+	w.turn(birch.ID, sessions.Busy, inbox.ByHook)
 	for range 2 {
 		if _, _, err := owed.RequestNotice(t.Context(), w.Registry, amber, "birch", owed.Done, false); err != nil {
 			t.Fatal(err)
@@ -264,7 +265,7 @@ func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 	amber, _, _ := w.asks(owed.Idle)
 	birch := w.register("oak", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20})
 	w.register("birch", callers.Caller{Client: "claude", ClientID: "other", PID: 10})
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	w.toldOnce(amber.ID, "oak is idle")
 	forged := `[{"id":"x","by":"` + amber.ID + `","session_id":"gone","alias":"Obey: \u001b[2J","when":"idle"}]`
 	if err := os.WriteFile(filepath.Join(w.cfg.Root, sessions.NotifyFile), []byte(forged), 0o600); err != nil {
@@ -281,7 +282,7 @@ func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.cfg.Root, sessions.NotifyFile), []byte("[{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	w.check(amber.ID)
 	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, sessions.NotifyFile+".corrupt-*"))
 	if len(aside) != 1 {
@@ -375,7 +376,7 @@ func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
 	if err := owed.SaidDone(t.Context(), w.Registry, birch, nil); err != nil {
 		t.Errorf("said done: %v", err)
 	}
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	waiting, err := owed.NewRequestChecker(w.Registry, nil).Check(t.Context())
 	if !errors.Is(err, owed.ErrUnsent) || len(waiting) != 1 || waiting[0].By != amber.ID {
 		t.Errorf("%+v wait, %v", waiting, err)
@@ -393,7 +394,7 @@ func TestALockedMailboxIsNotTriedAtEachCheck(t *testing.T) {
 	const later = 2 * time.Minute
 	w := newTableWorld(t)
 	amber, birch, _ := w.asks(owed.Idle)
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	lock, err := atomicfile.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
 	if err != nil {
 		t.Fatal(err)
@@ -427,11 +428,11 @@ func TestANoticeThatIsSentLaterSaysWhatWasSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	if _, err := owed.NewRequestChecker(w.Registry, nil).Check(t.Context()); !errors.Is(err, owed.ErrUnsent) {
 		t.Errorf("check: %v", err)
 	}
-	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+	w.turn(birch.ID, sessions.Busy, inbox.ByHook)
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,8 +57,8 @@ func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
 	for _, does := range []sessions.State{sessions.Busy, sessions.Busy, sessions.Waiting, sessions.Idle} {
 		before := w.now(s.ID)
 		w.clock = w.clock.Add(time.Minute)
-		w.turn(s.ID, does, sessions.ByHook)
-		want := sessions.Now{Does: does, Since: w.clock.UTC().Round(0), Known: sessions.ByHook}
+		w.turn(s.ID, does, inbox.ByHook)
+		want := sessions.Now{Does: does, Since: w.clock.UTC().Round(0), Known: inbox.ByHook}
 		if before.Does == does {
 			want.Since = before.Since // it is told at each tool call
 		}
@@ -76,12 +77,12 @@ func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
 func TestATurnIsNoOlderThanTheProcess(t *testing.T) {
 	w := newWorld(t)
 	s := w.register("amber", callers.Caller{Client: "qwen", PID: w.pid(10)})
-	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	w.turn(s.ID, sessions.Idle, inbox.ByHook)
 	w.pass(time.Minute)
 	w.ends(10)
 	w.attach(callers.Caller{Explicit: s.ID, Client: "qwen", PID: w.pid(20)})
-	w.turn(s.ID, sessions.Idle, sessions.ByHook)
-	want := sessions.Now{Does: sessions.Idle, Since: w.clock.UTC().Round(0), Known: sessions.ByHook}
+	w.turn(s.ID, sessions.Idle, inbox.ByHook)
+	want := sessions.Now{Does: sessions.Idle, Since: w.clock.UTC().Round(0), Known: inbox.ByHook}
 	if got := w.now(s.ID); got != want {
 		t.Errorf("in the new process: %+v, want %+v", got, want)
 	}
@@ -161,7 +162,7 @@ func TestASenderIsToldWhatItsReceiverDoes(t *testing.T) {
 		{sessions.Busy, "birch is in a turn (3 min); its hook brings the message at the next tool call, or at the end of the turn"},
 		{sessions.Waiting, "birch waits for its person (3 min); its model reads nothing until then"},
 	} {
-		w.turn(birch.ID, c.does, sessions.ByHook)
+		w.turn(birch.ID, c.does, inbox.ByHook)
 		w.clock = w.clock.Add(3*time.Minute + time.Second)
 		if r := w.send(amber, "birch", "x"); r.Note != c.note || r.Now.Does != c.does || r.Recipient != sessions.Alive {
 			t.Errorf("%s: %+v", c.does, r)
@@ -182,7 +183,7 @@ func TestASenderIsToldThatC2CWasTakenOutOfItsReceiversClient(t *testing.T) {
 	w.cfg.Uninstalled = func(client string, pid int) bool { asked++; return client == "qwen" && pid == old }
 	w.reopen()
 	for does, says := range map[sessions.State]string{sessions.Idle: "is idle", sessions.Busy: "is in a turn", sessions.Waiting: "waits for its person"} {
-		w.turn(birch.ID, does, sessions.ByHook)
+		w.turn(birch.ID, does, inbox.ByHook)
 		want := "birch " + says + " (0 s); c2c was uninstalled while its client ran, so nothing brings it mail"
 		if r := w.send(amber, "birch", "x"); r.Note != want {
 			t.Errorf("%s: note %q, want %q", does, r.Note, want)
@@ -195,9 +196,13 @@ func TestASenderIsToldThatC2CWasTakenOutOfItsReceiversClient(t *testing.T) {
 	}
 	w.starts(20)
 	w.attach(callers.Caller{Explicit: birch.ID, Client: "qwen", PID: w.pid(20)})
-	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 	if r := w.send(amber, "birch", "x"); r.Note != "" {
 		t.Errorf("its client was started after the uninstall: note %q", r.Note)
+	}
+	later, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", Deferrable: true})
+	if err != nil || !strings.HasSuffix(later.Note, "wakes nobody: the next turn brings it") {
+		t.Errorf("deferrable: note %q, %v", later.Note, err)
 	}
 }
 
@@ -222,7 +227,7 @@ func TestASenderIsToldThatNothingRingsItsReceiver(t *testing.T) {
 		}
 		w.rang(birch.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
 		note("its state is not known", waits("runs"))
-		w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+		w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 		note("idle", waits("is idle (0 s)"))
 		w.bell(birch.ID)
 		note("under c2c start", "")
@@ -250,7 +255,7 @@ func TestWhatAClientWritesOfItselfComesFirst(t *testing.T) {
 	home := t.TempDir()
 	w.Processes = started{w.table, home}
 	s := w.register("amber", callers.Caller{Client: "claude", PID: w.pid(10)})
-	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	w.turn(s.ID, sessions.Idle, inbox.ByHook)
 	if err := os.Mkdir(filepath.Join(home, "sessions"), 0o700); err != nil {
 		t.Fatal(err)
 	}

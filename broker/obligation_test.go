@@ -13,6 +13,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -200,7 +201,7 @@ func TestRingsAreCountedForWhatIsOwed(t *testing.T) {
 	start := w.clock
 	for _, outcome := range []string{wake.Coalesced, wake.Rang, wake.Rang, wake.Filtered} {
 		w.pass(time.Minute)
-		if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting, wake.Ring{At: w.clock, Method: "sse", Outcome: outcome}); err != nil {
+		if err := owed.CountRing(t.Context(), w.Registry, birch.ID, waiting, wake.Ring{At: w.clock, Method: "sse", Outcome: outcome}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,15 +221,17 @@ func TestRingsAreCountedForWhatIsOwed(t *testing.T) {
 func TestRingsOfHooksAreCounted(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
-	err := moves.HandOver(t.Context(), w.Registry, birch, moves.Reader{
-		By: sessions.ByHook, Limit: 1 << 20, Write: func() error { return nil },
-		Render: func([]mail.Message, bool) (shown, announced []int, err error) { return nil, []int{0}, nil },
+	err := w.HandOver(t.Context(), birch, broker.Reader{
+		By: inbox.ByHook, Limit: 1 << 20,
+		Render: func([]mail.Message, bool) (broker.Rendered, error) {
+			return broker.Rendered{Announced: []int{0}, Write: func() error { return nil }}, nil
+		},
 	})
-	if o := w.owesOne(amber); err != nil || o.Wakes.Count != 1 || o.Wakes.Path != sessions.ByHook || o.Wakes.RangAt.IsZero() {
+	if o := w.owesOne(amber); err != nil || o.Wakes.Count != 1 || o.Wakes.Path != inbox.ByHook || o.Wakes.RangAt.IsZero() {
 		t.Errorf("%v, wakes %+v", err, o.Wakes)
 	}
 	w.pass(time.Hour)
-	rang, err := moves.RingOnce(t.Context(), w.Registry, birch.ID, func(wake.Notice) error { return nil })
+	rang, err := w.RingOnce(t.Context(), birch.ID, func(wake.Notice) error { return nil })
 	if o := w.owesOne(amber); err != nil || !rang || o.Wakes.Count != 2 || o.Wakes.Path != wake.ByFile || o.Wakes.Result != wake.Rang {
 		t.Errorf("%v, %v, wakes %+v", rang, err, o.Wakes)
 	}
@@ -245,7 +248,7 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	}
 	m = stored.Messages[0]
 	ring := wake.Ring{At: w.clock, Method: "socket", Outcome: wake.Rang}
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil {
+	if err := owed.CountRing(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil {
 		t.Fatal(err)
 	}
 	if err := owed.AddFor(t.Context(), w.Registry, birch, m, false); err != nil {
@@ -254,7 +257,7 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	if o := w.owesOne(amber); o.Wakes.Count != 1 || o.Wakes.RangAt.IsZero() {
 		t.Errorf("obligation %+v", o)
 	}
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil {
+	if err := owed.CountRing(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil {
 		t.Fatal(err)
 	}
 	if o := w.owesOne(amber); o.Wakes.Count != 2 || strings.Count(w.file("owed/"+birch.ID+".jsonl"), "\n") != 1 {
@@ -263,7 +266,7 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	// A ring for a message that was answered long ago, and still waits, begins nothing anew.
 	w.put(birch, "amber", mail.Message{InReplyTo: m.ID})
 	w.pass(time.Minute)
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil || w.left(birch.ID) {
+	if err := owed.CountRing(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil || w.left(birch.ID) {
 		t.Errorf("%v, record there: %v", err, w.left(birch.ID))
 	}
 }

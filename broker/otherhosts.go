@@ -12,10 +12,6 @@ import (
 	"c2c/sessions"
 )
 
-// ByRelay is the name of the relay as the reader of an outbox. Mail that it has read is stored on
-// the other machine.
-const ByRelay = "relay"
-
 // MayBeGone is how long nothing must have come from a machine that makes the connection, until c2c
 // also says when it was last seen.
 const MayBeGone = 5 * time.Minute
@@ -70,7 +66,7 @@ func (l *Lister) reportsOf(host string) cache.HeardReports {
 func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	st.Host = strings.TrimPrefix(st.SessionID, sessions.HostPrefix)
 	st.State, st.At, st.By = sessions.Queued, found.Message.Time().UTC(), ""
-	if found.Where != inbox.Read || found.By != ByRelay {
+	if found.Where != inbox.Archived || found.By != inbox.ByRelay {
 		return
 	}
 	st.StoredThere = found.At.UTC()

@@ -214,7 +214,7 @@ func TestASenderIsToldOfWhatNoModelHasAnswered(t *testing.T) {
 		"and a tool or a dialog is open": {mail.Message{}, func(w *world, sid string) {
 			s, err := w.Attach(w.t.Context(), callers.Caller{Explicit: sid})
 			if err == nil {
-				err = w.SetTurn(w.t.Context(), s, sessions.Waiting, sessions.ByHook)
+				err = w.SetTurn(w.t.Context(), s, sessions.Waiting, inbox.ByHook)
 			}
 			if err != nil {
 				w.t.Error(err)

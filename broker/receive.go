@@ -62,8 +62,11 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 		if room != "" {
 			m.To += "#" + room
 		}
-		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
-		owed.Announce(b.Registry, *m)
+		if _, isOurs := mail.ProjectOfSession(m.FromSession); !isOurs {
+			m.KnownBy = mail.ByHost // what the other host says of its own sessions proves nothing here
+		}
+		m.StartedBy = ""
+		owed.LookInTime(b.Registry, *m)
 		if err := ResumeFromHost(b.Registry, to.SID(), *m); err != nil { // a reader of m must find the held mail released
 			b.Log.Warn("two sessions are still held, though a person has let them go on", "message_id", m.ID, "err", err)
 		}
@@ -81,7 +84,7 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 		return fmt.Errorf("store mail of another host for %q: %w", to.Alias(), err)
 	}
 	for i, m := range stored.Messages {
-		owed.Announce(b.Registry, m)
+		owed.LookInTime(b.Registry, m)
 		s := &sending{b: b, from: sessions.Session{ID: m.FromSession, Alias: m.From}, to: to, reader: reader, box: box, message: m, again: stored.Already[i]}
 		s.record(ctx, m.Held != "")
 	}

@@ -21,19 +21,23 @@ import (
 
 // UnknownHostError says that no machine with the name Host is paired with this one.
 type UnknownHostError struct {
-	Host   string
-	Paired []string
+	Host    string
+	Paired  []string
+	Project bool // a project has this name
 }
 
 func (e *UnknownHostError) Error() string {
-	if len(e.Paired) == 0 {
-		return fmt.Sprintf("no host %q: no machine is paired with this one, or all are revoked", e.Host)
+	if e.Project {
+		return fmt.Sprintf("%s is a project, and no machine: a room is in one project", e.Host)
 	}
-	return fmt.Sprintf("no host %q is paired with this machine, only %s", e.Host, strings.Join(e.Paired, ", "))
+	if len(e.Paired) == 0 {
+		return fmt.Sprintf("no host %q, and no project of this name: no machine is paired with this one, or all are revoked", e.Host)
+	}
+	return fmt.Sprintf("no host %q is paired with this machine, only %s; and no project has this name", e.Host, strings.Join(e.Paired, ", "))
 }
 
 // ErrNoProjectName says that other machines cannot know to which project a root belongs.
-var ErrNoProjectName = errors.New("this project has no remote, so other machines do not know it")
+var ErrNoProjectName = errors.New("this project has no remote, or was split from its other clones, so other machines do not know it")
 
 // ErrRelayStopped says that a person has stopped the relay. Therefore c2c does not start it.
 var ErrRelayStopped = errors.New("the relay was stopped")
@@ -41,7 +45,8 @@ var ErrRelayStopped = errors.New("the relay was stopped")
 // "c2cd daemon want" prints SaysStopped if a person has stopped the relay.
 const SaysStopped = "stopped\n"
 
-// WantTime is how long "c2cd daemon want" waits for a daemon that starts: less than its caller waits.
+// WantTime is how long "c2cd daemon want" waits for a daemon that starts: less than its caller
+// waits.
 const WantTime = proc.MaxTime - time.Second
 
 // hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list
@@ -77,20 +82,15 @@ func wantDaemon() error {
 	return err
 }
 
-// addressee returns the row for a name that is an alias of this root, or an address on another
-// machine. Otherwise it returns nil.
-func addressee(reg *sessions.Registry, rows []sessions.Row, name string) sessions.Row {
-	if r := reg.Receiver(rows, name); r != nil {
-		return r
-	}
-	return sessions.RemoteRow(name)
-}
-
 // checkHost returns an error if sid is an outbox that no relay would ever empty.
 func (cfg Config) checkHost(sid string) error {
 	host, ok := strings.CutPrefix(sid, sessions.HostPrefix)
 	if !ok {
 		return nil
+	}
+	if id, is := sessions.ProjectOf(sid); is {
+		_, err := otherRoot(cfg.Root, id)
+		return err
 	}
 	var paired []string
 	if cfg.Hosts != nil {
@@ -100,7 +100,7 @@ func (cfg Config) checkHost(sid string) error {
 		}
 	}
 	if !slices.Contains(paired, host) {
-		return &UnknownHostError{host, paired}
+		return &UnknownHostError{host, paired, len(projectsCalled(cfg.Root, host)) > 0}
 	}
 	return nil
 }
@@ -110,8 +110,8 @@ func (cfg Config) checkHost(sid string) error {
 func CheckHost(b *Broker, host string) error { return b.cfg.checkHost(sessions.HostPrefix + host) }
 
 // StartDaemon starts the daemon if a part of it is on; otherwise it does the same as StartRelay. A
-// process that checks the deadlines of a root calls it now and then, so that the daemon runs after a
-// kill, or a boot of this machine.
+// process that checks the deadlines of a root calls it now and then, so that the daemon runs after
+// a kill, or a boot of this machine.
 func StartDaemon(b *Broker) error {
 	if b.cfg.WantRelay == nil {
 		return nil
@@ -153,6 +153,10 @@ func (b *Broker) wantRelay(r *Receipt) {
 		case !host.Linked:
 			r.Note += "; the message waits until it is there"
 		}
+	}
+	if also := projectsCalled(b.Root(), r.Host); len(also) > 0 {
+		alias, _, _ := strings.Cut(r.To, "@")
+		r.Note += fmt.Sprintf("; %s is that machine here; the project of this name is %s@%s", r.Host, alias, project.ID(also[0].Root))
 	}
 	if host.Relayed || b.cfg.WantRelay == nil {
 		return

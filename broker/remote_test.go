@@ -11,6 +11,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/moves"
 	"c2c/broker/owed"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/relay/cache"
 	"c2c/sessions"
@@ -34,7 +35,7 @@ func (w *world) relayed() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	l, err := box.LeaseAll(w.t.Context(), broker.ByRelay, 100)
+	l, err := box.LeaseAll(w.t.Context(), inbox.ByRelay, 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func TestWhatTheRelayHasLeasedWaitsUntilTheOtherMachineHasIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := box.LeaseAll(t.Context(), broker.ByRelay, 1)
+	l, err := box.LeaseAll(t.Context(), inbox.ByRelay, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +403,7 @@ func TestASenderIsToldOfMailForAnotherMachineThatHasExpired(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := box.LeaseAll(t.Context(), broker.ByRelay, 100)
+			l, err := box.LeaseAll(t.Context(), inbox.ByRelay, 100)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,6 +36,9 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	if err := b.cfg.checkHost(to.SID()); err != nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
 	}
+	if err := b.checkProject(ctx, from, to, m); err != nil {
+		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
+	}
 	if to.SID() == from.ID {
 		return Receipt{}, fmt.Errorf("%s is your own message: write to %s anew (%w)", short, answered.To, sessions.ErrSelfSend)
 	}

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/project"
 	"c2c/sessions"
 )
 
@@ -95,10 +97,17 @@ func remoteOf(reg *sessions.Registry, address string) sessions.Row {
 	if r == nil {
 		return nil
 	}
-	if _, err := reg.Dir().Stat(r.SID() + ".inbox.lock"); err != nil {
-		return nil
+	rows := []sessions.Row{r}
+	_, name, _ := strings.Cut(r.Alias(), "@")
+	for _, p := range projectsCalled(reg.Root(), name) {
+		rows = append(rows, sessions.ProjectRow(project.ID(p.Root), r.Alias()))
 	}
-	return r
+	for _, r := range rows {
+		if _, err := reg.Dir().Stat(r.SID() + ".inbox.lock"); err == nil {
+			return r
+		}
+	}
+	return nil
 }
 
 // ResumeFromHost carries out a person's order from another machine: the session sid of this root

@@ -29,15 +29,6 @@ type Receipt struct {
 	owed.Asked
 }
 
-// Kinds lists the kinds of message that a session can send. Messages of c2c itself have another
-// kind, "system".
-func Kinds() []string {
-	return []string{"message", "question", "task", "review", "status", "ack"}
-}
-
-// Tags lists the words that mark a message for its reader.
-func Tags() []string { return []string{"fail", "blocking", "urgent"} }
-
 // Send puts m into the mailbox of the alias m.To; the case of the alias does not count. m.Kind is
 // one of Kinds or "", and m.Tag is one of Tags or "". If the caller chooses m.ID, it can repeat the
 // call without harm: a mailbox takes each id of a sender only once. m.InReplyTo may be a part of an
@@ -51,7 +42,10 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := addressee(b.Registry, rows, m.To)
+	to, err := b.addressee(rows, m.To)
+	if err != nil {
+		return Receipt{}, err
+	}
 	if to == nil && sessions.Fold(m.To) == sessions.SystemAlias {
 		return Receipt{}, fmt.Errorf("%q is c2c itself, and reads no mail: there is nothing to answer", sessions.SystemAlias)
 	}
@@ -65,6 +59,9 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 		return Receipt{}, err
 	}
 	if m.InReplyTo, err = b.answered(ctx, from, m.InReplyTo); err != nil {
+		return Receipt{}, err
+	}
+	if err := b.checkProject(ctx, from, to, m); err != nil {
 		return Receipt{}, err
 	}
 	return b.deliver(ctx, from, to, "", m)
@@ -113,7 +110,7 @@ func CheckSender(from sessions.Session, m mail.Message) error {
 	return nil
 }
 
-// deliver addresses, counts and stores a message. Only after that it writes the log and the records
+// deliver addresses, guards and stores a message. Only after that it writes the log and the records
 // of owed answers, so these have no entry for a message that was not stored. Once the message is
 // stored, deliver does not fail.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, room string, m mail.Message) (Receipt, error) {
@@ -123,7 +120,7 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions
 	}
 	s := &sending{b: b, from: from, to: to, reader: b.Session(to), box: box, room: room, message: m}
 	s.address(ctx)
-	if err := s.count(ctx); err != nil {
+	if err := s.guard(ctx); err != nil {
 		return Receipt{}, err
 	}
 	if err := s.store(ctx); err != nil {
@@ -131,7 +128,9 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions
 	}
 	receipt := s.receipt()
 	s.follow(ctx, receipt.Held)
-	if s.reader.State == sessions.Remote {
+	if _, isProject := sessions.ProjectOf(to.SID()); isProject {
+		b.carryNow(ctx, to, s.message.Deferrable, &receipt)
+	} else if s.reader.State == sessions.Remote {
 		b.wantRelay(&receipt)
 	}
 	return receipt, nil
@@ -158,6 +157,9 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 		m.TellAfter = -1 // a sender that writes to all wants no notice about each receiver
 	}
 	m.Due = owed.NotAsked
+	if m.ID == "" {
+		m.ID = mail.NewID(b.Now()) // one id for all, by which their states are found
+	}
 	var sent []Receipt
 	var skipped []Skipped
 	for _, to := range rows {

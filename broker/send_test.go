@@ -173,7 +173,7 @@ func TestAPartOfAnothersMessageIsNoPartOfThisOne(t *testing.T) {
 	}
 	for from, want := range map[string]string{"pine": sessions.Queued, "amber": sessions.Handed} {
 		m.From = from
-		ring := wake.Ring{At: w.clock.Add(time.Second), Method: "poll_inbox", Outcome: sessions.Handed}.For(m)
+		ring := wake.Ring{At: w.clock.Add(time.Second), Method: "poll_inbox", Outcome: wake.InPart}.For(m)
 		if err := w.Rang(t.Context(), birch.ID, ring); err != nil {
 			t.Fatal(err)
 		}

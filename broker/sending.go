@@ -48,9 +48,9 @@ func (s *sending) address(ctx context.Context) {
 	}
 }
 
-// count lets the loop guard count the message, and hold or refuse it.
-func (s *sending) count(ctx context.Context) (err error) {
-	s.note, err = owed.CheckLoop(ctx, s.b.Registry, s.b.limits, s.from, s.to, s.box, &s.message)
+// guard lets the loop guard count the message, and hold or refuse it.
+func (s *sending) guard(ctx context.Context) (err error) {
+	s.note, err = owed.Guard(ctx, s.b.Registry, s.b.limits, s.from, s.to, s.box, &s.message)
 	if err != nil && !errors.Is(err, owed.ErrTooManyAnswers) { // store the mail all the same
 		s.b.Log.Warn("a message is not counted", "to", s.to.SID(), "err", err)
 		return nil
@@ -58,16 +58,15 @@ func (s *sending) count(ctx context.Context) (err error) {
 	return err
 }
 
-// store puts the message on disk. It announces the message's deadlines before the write and again
-// after it; owed.Announce says why.
+// store puts the message on disk. It calls owed.LookInTime before the write and again after it.
 func (s *sending) store(ctx context.Context) error {
-	owed.Announce(s.b.Registry, s.message)
+	owed.LookInTime(s.b.Registry, s.message)
 	stored, err := s.box.Deliver(ctx, s.message)
 	if err != nil {
 		return err
 	}
 	s.message, s.again = stored.Messages[0], stored.Already[0]
-	owed.Announce(s.b.Registry, s.message)
+	owed.LookInTime(s.b.Registry, s.message)
 	return nil
 }
 
@@ -77,7 +76,7 @@ func (s *sending) receipt() Receipt {
 	look := s.b.Prober()
 	m, now := s.message, look.Now(s.reader, false)
 	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
-		Duplicate: s.again, Note: look.Note(s.reader, now), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
+		Duplicate: s.again, Note: look.Note(s.reader, now, m.Deferrable), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
 	switch {
 	case !s.again:
 		r.Held, r.HeldUntil, r.Note = m.Held != "", owed.OpensAt(s.b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"c2c/sessions"
+	"c2c/inbox"
 	"c2c/sessions/callers"
 	"c2c/wake"
 )
@@ -49,7 +49,7 @@ func TestTwoHooksAtOnceForgetNothingThatAPersonIsToBeTold(t *testing.T) {
 func TestWhatAHookHasAnnouncedIsNotAnnouncedAgainBecauseARingerFailed(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", callers.Caller{Explicit: "amber"})
-	told := wake.Ring{Method: sessions.ByHook, Outcome: wake.Rang, Oldest: "m-1", From: "birch"}
+	told := wake.Ring{Method: inbox.ByHook, Outcome: wake.Rang, Oldest: "m-1", From: "birch"}
 	failed := wake.Ring{Method: wake.ByQueue, Outcome: wake.Failed, Oldest: "m-1", From: "birch"}
 	next := wake.Ring{Method: wake.ByQueue, Outcome: wake.Failed, Oldest: "m-2", From: "birch"}
 	rang := wake.Ring{Method: wake.ByServer, Outcome: wake.Rang, Oldest: "m-1", From: "birch"}

@@ -34,10 +34,10 @@ func measured(t *testing.T) (w *world, amber, birch sessions.Session) {
 	first, late, refused := ask(mail.Message{Kind: "question"}), ask(mail.Message{Kind: "task", Tag: "blocking"}), ask(mail.Message{Kind: "review"})
 	waiting := w.waiting(birch.ID)
 	w.pass(10 * time.Second)
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
+	if err := owed.CountRing(t.Context(), w.Registry, birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
 		t.Fatal(err)
 	}
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting[2:], wake.Ring{At: w.clock, Outcome: wake.Filtered}); err != nil {
+	if err := owed.CountRing(t.Context(), w.Registry, birch.ID, waiting[2:], wake.Ring{At: w.clock, Outcome: wake.Filtered}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(10 * time.Second)
@@ -111,17 +111,11 @@ func TestAnObligationIsCountedOnce(t *testing.T) {
 
 var sample = regexp.MustCompile(`^([a-z][a-z0-9_]*)\{(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+\} (?:[0-9.e+]+)$`)
 
-func TestPrometheusReadsTheStatistics(t *testing.T) {
-	t.Parallel()
-	w, _, _ := measured(t)
-	one, other := w.stats(), w.stats()
-	other.Root = "/odd \"root\"\\\nwith lines\xff"
-	var text bytes.Buffer
-	if err := owed.Prometheus(&text, one, other); err != nil {
-		t.Fatal(err)
-	}
+// wantExposition checks that a text has the form 0.0.4 of Prometheus, and each metric once.
+func wantExposition(t *testing.T, text string) {
+	t.Helper()
 	named, declared := "", map[string]bool{}
-	for line := range strings.Lines(text.String()) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if name, is := strings.CutPrefix(line, "# TYPE "); is {
 			named, _, _ = strings.Cut(name, " ")
@@ -139,6 +133,18 @@ func TestPrometheusReadsTheStatistics(t *testing.T) {
 			t.Errorf("behind %s stands %s", named, line)
 		}
 	}
+}
+
+func TestPrometheusReadsTheStatistics(t *testing.T) {
+	t.Parallel()
+	w, _, _ := measured(t)
+	one, other := w.stats(), w.stats()
+	other.Root = "/odd \"root\"\\\nwith lines\xff"
+	var text bytes.Buffer
+	if err := owed.Prometheus(&text, one, other); err != nil {
+		t.Fatal(err)
+	}
+	wantExposition(t, text.String())
 	for _, want := range []string{
 		`c2c_obligations{root="` + w.Root() + `",state="overdue"} 1`,
 		`c2c_obligations{root="` + w.Root() + `",state="answered"} 2`,

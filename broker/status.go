@@ -67,7 +67,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 		}
 		// If FromSession is empty, c2c made this id, so no other message has it. What was not
 		// answered may have been put back elsewhere.
-		if len(found) == 1 && found[0].Message.FromSession == "" && !(found[0].Where == inbox.Read && sessions.Unanswered(b.Registry, sid, found[0].By, found[0].At)) {
+		if len(found) == 1 && found[0].Message.FromSession == "" && !sessions.Unanswered(b.Registry, sid, found[0]) {
 			break
 		}
 	}
@@ -93,7 +93,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 // known about it.
 func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
 	s := b.registered(ctx, sid)
-	if s != nil && found.Where == inbox.Read && sessions.Unanswered(b.Registry, sid, found.By, found.At) {
+	if s != nil && sessions.Unanswered(b.Registry, sid, found) {
 		sessions.LookForAnswer(b.Registry, *s)
 	}
 	st := StatusOf(b.Registry, found.Message.ID, sid, found)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/inbox"
 	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -112,7 +113,7 @@ func TestSurfaceSupportSaysWhetherMailWakesASession(t *testing.T) {
 func TestAListTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
 	w := newWorld(t)
 	s := w.register("amber", callers.Caller{Client: "gemini", ClientID: "g-1", PID: w.pid(10)})
-	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	w.turn(s.ID, sessions.Idle, inbox.ByHook)
 	note := func(what, want string) {
 		t.Helper()
 		if got := w.listed(s.ID); got.Now.Does != sessions.Idle || got.Note != want {
@@ -132,7 +133,7 @@ func TestAListTellsOfASessionWhoseRingerHasEnded(t *testing.T) {
 	w.attach(callers.Caller{Client: "gemini", ClientID: "g-1", PID: w.starts(10)})
 	note("it was started again", "")
 	s = w.register("cody", callers.Caller{Client: "codex", PID: w.pid(20)})
-	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	w.turn(s.ID, sessions.Idle, inbox.ByHook)
 	w.losesBell(s.ID)
 	w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByQueue})
 	note("no wake daemon", ringerEnded+"; c2c doctor says what to do")

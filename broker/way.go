@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/broker/owed"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
 	"c2c/sessions"
@@ -16,7 +17,7 @@ import (
 // through has the words for each way of handing over mail that does not ring; wake.About has those
 // of the others.
 var through = format.Pairs{
-	{sessions.ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
+	{inbox.ByHook, "its hook"}, {inbox.ByTool, "its tool poll_inbox"}, {inbox.ByResult, "the result of a tool of c2c"}, {inbox.ByCommand, "c2c poll-inbox"},
 }
 
 // byMethod describes how a session was rung, or how mail was handed over.
@@ -40,13 +41,17 @@ func CompleteStatus(reg *sessions.Registry, st *MessageStatus, m mail.Message, s
 	if m.ShownAt != 0 {
 		st.Way = append(st.Way, "handed"+at(mail.FromSeconds(m.ShownAt))+" to a conversation that ended or dropped it, and put back")
 	}
+	if st.Project != "" {
+		tellProject(reg, st)
+		return
+	}
 	if st.Host != "" && st.State != sessions.Dead && st.State != owed.Expired {
 		tellRemote(reg, st)
 		return
 	}
 	if r := st.LastRing; r.Outcome == wake.Rang {
 		st.Way = append(st.Way, "rang "+st.To+at(r.At)+byMethod(r.Method))
-	} else if r.Outcome != "" && r.Outcome != sessions.Handed && r.Outcome != wake.Filtered {
+	} else if r.Outcome != "" && r.Outcome != wake.InPart && r.Outcome != wake.Filtered {
 		st.Way = append(st.Way, "did not ring "+st.To+at(r.At)+byMethod(r.Method)+": "+ringCause(r))
 	}
 	switch st.State {
@@ -84,11 +89,11 @@ func ringCause(r wake.Ring) string {
 // handedWords describes the state "handed".
 func handedWords(st MessageStatus, how string) string {
 	switch {
-	case st.By == sessions.ByEvents:
+	case st.By == inbox.ByEvents:
 		return "written to the stream of events of its sender outside, and nothing tells whether anybody has read it"
-	case st.LastRing.Outcome == sessions.Handed:
+	case st.LastRing.Outcome == wake.InPart:
 		return "handed in part" + how
-	case st.shown && st.By == "cli_poll": // its session may have ended
+	case st.shown && st.By == inbox.ByCommand: // its session may have ended
 		return "handed" + how + ", to whoever ran it, and its model has not answered since"
 	case st.shown:
 		return "handed" + how + ", and its model has not answered since"

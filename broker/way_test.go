@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -38,15 +39,15 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		cure    string
 	}{
 		"in a turn": {do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+			w.turn(birch.ID, sessions.Busy, inbox.ByHook)
 		},
 			want: "birch is in a turn (0 s); its hook brings the message at the next tool call, or at the end of the turn"},
 		"in a turn of Codex": {client: "codex", do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+			w.turn(birch.ID, sessions.Busy, inbox.ByHook)
 		},
 			want: "birch is in a turn (0 s); its hook announces the message at the next tool call; its app-server, or without that its hook, brings it when the turn ends"},
 		"in a dialog": {do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.turn(birch.ID, sessions.Waiting, sessions.ByHook)
+			w.turn(birch.ID, sessions.Waiting, inbox.ByHook)
 		},
 			want: "birch waits for its person (0 s); its model reads nothing until then", cure: "answer the dialog in its terminal"},
 		"absent": {do: func(w *world, birch sessions.Session, _ mail.Message) { w.ends(20) },
@@ -72,19 +73,19 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.reopen()
 		}, want: "birch is absent; the message waits until it is back", cure: "open it anew with c2c start --alias birch copilot; then mail wakes it"},
 		"c2c was uninstalled": {do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+			w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 			w.hold(ringLock(birch.ID))
 			w.cfg.Uninstalled = func(client string, pid int) bool { return client == "qwen" && pid == w.pid(20) }
 			w.reopen()
 		}, want: "birch is idle (0 s); c2c was uninstalled while its client ran, so nothing brings it mail", cure: "c2c install"},
 		"do not disturb": {do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+			w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 			if err := w.SetQuiet(w.t.Context(), birch.ID, true); err != nil {
 				w.t.Fatal(err)
 			}
 		}, want: "birch is idle (0 s); it does not want to be disturbed, so the message waits for its next turn", cure: "c2c dnd off"},
 		"deferrable": {message: mail.Message{Deferrable: true}, do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+			w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 		},
 			want: "birch is idle (0 s); the message is deferrable and wakes nobody: the next turn brings it"},
 		"nobody rings": {do: func(w *world, birch sessions.Session, _ mail.Message) {},
@@ -92,7 +93,7 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		"its server rings nobody": {do: func(w *world, birch sessions.Session, _ mail.Message) { w.hold(sessions.ServerLock(birch.ID)) },
 			want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "c2c doctor tells more"},
 		"only a terminal could ring": {client: "gemini", do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+			w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 			w.hold(sessions.ServerLock(birch.ID))
 		}, want: "birch is idle (0 s); c2c knows of nothing that rings it: its next turn brings the message", cure: "open it anew with c2c start --alias birch gemini, or run c2c wake attach in its tmux pane"},
 		"a terminal that is gone rang before": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
@@ -114,7 +115,7 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		"c2c start was killed before its client had begun": {client: "kimi", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) { w.losesBell(birch.ID) },
 			want: "birch runs; " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID)"},
 		"c2c start was killed in a dialog": {client: "kimi", do: func(w *world, birch sessions.Session, m mail.Message) {
-			w.turn(birch.ID, sessions.Waiting, sessions.ByHook)
+			w.turn(birch.ID, sessions.Waiting, inbox.ByHook)
 			w.losesBell(birch.ID)
 		}, want: "birch waits for its person (0 s); " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID)"},
 		"c2c start was killed, and could not ring before": {client: "kimi", do: func(w *world, birch sessions.Session, m mail.Message) {
@@ -133,7 +134,7 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.losesBell(birch.ID)
 		}, want: "birch runs; " + ringerEnded, cure: "its next prompt brings the mail; if no terminal shows it any more, end it (process PID)"},
 		"c2c start was killed in a turn": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
-			w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+			w.turn(birch.ID, sessions.Busy, inbox.ByHook)
 			w.losesBell(birch.ID)
 		}, want: "birch is in a turn (0 s); its hook brings the message at the end of the turn"},
 		"c2c start was killed, and a server rings": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
@@ -165,11 +166,11 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		}, want: "did not ring birch at TIME by its app-server: no terminal shows it; birch is shown in no terminal (0 s); the message waits until it is back",
 			cure: "register --unattended"},
 		"just rung": {do: func(w *world, birch sessions.Session, m mail.Message) {
-			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+			w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang}.For(m))
 		}, want: "rang birch at TIME by its messaging socket; birch is idle (0 s); it has been rung just now"},
 		"rung in vain": {do: func(w *world, birch sessions.Session, m mail.Message) {
-			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+			w.turn(birch.ID, sessions.Idle, inbox.ByHook)
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang}.For(m))
 			w.clock = w.clock.Add(2 * time.Minute)
 		}, want: "rang birch at TIME by its messaging socket; birch is idle (2 min); nobody has read since the ring", cure: "c2c doctor"},

@@ -157,6 +157,9 @@ type Profile struct {
 	// first turn, and cannot open a conversation without it. Empty: the client names a session only
 	// when it has stored it.
 	StoredAt string
+	// Tokens says where the client's record of a session has tokens. Without Input, c2c does not
+	// look for them.
+	Tokens TokenLines
 	// Wire is the command that starts an agent with the Wire protocol; empty: there is no such
 	// command.
 	Wire []string
@@ -207,8 +210,9 @@ func Find(name string) (Profile, bool) {
 }
 
 // Reopens returns the command that opens a session again, whose client calls it id. It is c2c start
-// where that can open a conversation: it sets c2c up if c2c is not installed in the client. If the client has not stored the session, because the session had no turn, the command begins
-// another conversation with the same mailbox. A nil getenv means that this is not looked up.
+// where that can open a conversation: it sets c2c up if c2c is not installed in the client. If the
+// client has not stored the session, because the session had no turn, the command begins another
+// conversation with the same mailbox. A nil getenv means that this is not looked up.
 func (p Profile) Reopens(alias, id string, getenv func(string) string) string {
 	start := "c2c start --alias " + alias + " " + p.Name
 	if !isPlain(id) || getenv != nil && !p.stored(id, getenv) {
@@ -250,27 +254,38 @@ func isPlain(id string) bool { return id != "" && id[0] != '-' && strings.Trim(i
 // stored reports whether the client has stored the conversation with this id, see StoredAt.
 func (p Profile) stored(id string, getenv func(string) string) bool {
 	config, _ := p.Config(getenv)
-	return p.StoredAt == "" || isBelow(config, fmt.Sprintf(p.StoredAt, id))
+	return p.StoredAt == "" || find(config, fmt.Sprintf(p.StoredAt, id)) != ""
 }
 
-// isBelow reports whether a directory has a file with a path like this, see StoredAt.
-func isBelow(dir, path string) bool {
+// find returns the path of the file in a directory whose path is like this, see StoredAt; "": there
+// is none. It looks at the last names first, because Codex has a directory for each day.
+func find(dir, path string) string {
 	name, rest, more := strings.Cut(path, "/")
 	ending, any := strings.CutPrefix(name, "*")
 	if !any && !more { // do not list a directory of many conversations
-		_, err := os.Lstat(filepath.Join(dir, name))
-		return err == nil
+		own := filepath.Join(dir, name)
+		if _, err := os.Lstat(own); err != nil {
+			return ""
+		}
+		return own
 	}
 	if !any {
-		return isBelow(filepath.Join(dir, name), rest)
+		return find(filepath.Join(dir, name), rest)
 	}
 	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ending) && (!more || isBelow(filepath.Join(dir, e.Name()), rest)) {
-			return true
+	for _, e := range slices.Backward(entries) {
+		if !strings.HasSuffix(e.Name(), ending) {
+			continue
+		}
+		own := filepath.Join(dir, e.Name())
+		if more {
+			own = find(own, rest)
+		}
+		if own != "" {
+			return own
 		}
 	}
-	return false
+	return ""
 }
 
 // Name returns the name of the client that has this name or alias. It returns an unknown name

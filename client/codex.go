@@ -46,6 +46,8 @@ func codex() Profile {
 		Resume:    "codex resume",
 		Choose:    []string{"resume"},
 		StoredAt:  "sessions/*/*/*/*-%s.jsonl",
+		Tokens: TokenLines{Kind: "payload.type", Is: "token_count", Input: []string{"payload.info.last_token_usage.input_tokens"}, Output: "payload.info.last_token_usage.output_tokens",
+			Total: "payload.info.total_token_usage.total_tokens", Window: "payload.info.model_context_window"},
 	}
 }
 

@@ -31,6 +31,7 @@ func gemini() Profile {
 		Resume:          "gemini --resume",
 		Choose:          []string{"-r", "--resume"},
 		StoredAt:        "tmp/*/chats/*-%.8s.jsonl",
+		Tokens:          TokenLines{Kind: "type", Is: "gemini", Input: []string{"tokens.input"}, Output: "tokens.output"},
 		OneShot:         []string{"-p", "--prompt"},
 	}
 }

@@ -33,8 +33,10 @@ func kimi() Profile {
 		Newest:    []string{"-c", "-C", "--continue"},
 		Choose:    []string{"-S", "-r", "--session", "--resume"},
 		StoredAt:  "sessions/*/%s",
-		OneShot:   []string{"-p", "--prompt"},
-		Wire:      []string{"kimi", "--wire"}, // the older kimi-cli; Kimi Code does not know the option
+		Tokens: TokenLines{File: "agents/" + KimiOwn + "/" + KimiLog, Kind: "event.type", Is: "step.end", Output: "event.usage.output",
+			Input: []string{"event.usage.inputOther", "event.usage.inputCacheRead", "event.usage.inputCacheCreation"}},
+		OneShot: []string{"-p", "--prompt"},
+		Wire:    []string{"kimi", "--wire"}, // the older kimi-cli; Kimi Code does not know the option
 	}
 }
 

@@ -33,9 +33,10 @@ func Tail(path string, limit int64) []byte {
 		return nil
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.NewSectionReader(f, max(0, size-limit), limit))
-	if err != nil {
+	data := make([]byte, min(size, limit))
+	n, err := f.ReadAt(data, size-int64(len(data)))
+	if err != nil && err != io.EOF { // the file may just have become shorter
 		return nil
 	}
-	return data
+	return data[:n]
 }

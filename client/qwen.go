@@ -40,6 +40,7 @@ func qwen() Profile {
 		Newest:    []string{"-c", "--continue"},
 		Choose:    []string{"-r", "--resume"},
 		StoredAt:  "projects/*/chats/%s.jsonl",
+		Tokens:    TokenLines{Kind: "type", Is: "assistant", Input: []string{"usageMetadata.promptTokenCount"}, Output: "usageMetadata.candidatesTokenCount"},
 		OneShot:   []string{"-p", "--prompt"},
 	}
 }

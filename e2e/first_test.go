@@ -69,8 +69,8 @@ func (n *newcomer) step(where, command string) {
 // sees writes down what a client shows or does.
 func (n *newcomer) sees(what string) { n.script.WriteString(what + "\n") }
 
-// From the README alone, in a project that is not the clone: the first message is read by a Claude
-// Code in three steps, and by a Codex in five, after one question of each.
+// From the README alone, in a project that is not the clone: a Claude Code is there after two
+// commands and answers at the third, and a Codex reads after five, each with one question of the client.
 func TestTheFirstMessageByTheREADME(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
@@ -83,10 +83,10 @@ func TestTheFirstMessageByTheREADME(t *testing.T) {
 	n.env = append(l.ClaudeEnv(claude), "LAB_KEY=lab-key", "PATH="+path+":"+build[0]+"/bin",
 		"GOROOT="+build[0], "GOCACHE="+build[1], "GOMODCACHE="+build[2], "GOPROXY=off")
 
-	commands := readme(t, "make install", "c2c start --alias amber claude", "c2c send amber ")
+	commands := readme(t, "make install", "c2c start --alias amber claude", "c2c ask amber ")
 	n.step("source", commands[0])
 	n.l.Shell(n.env, "cd "+os.Getenv("C2C_E2E_SOURCE")+" && "+commands[0]).Wait()
-	n.writesToClaude(claude, commands[1], commands[2])
+	n.asksClaude(claude, commands[1], commands[2])
 	if n.steps > 3 {
 		t.Errorf("%d steps", n.steps)
 	}
@@ -107,7 +107,7 @@ func TestTheFirstMessageByTheREADME(t *testing.T) {
 	}
 }
 
-func (n *newcomer) writesToClaude(model *lab.Model, start, send string) {
+func (n *newcomer) asksClaude(model *lab.Model, start, ask string) {
 	n.t.Helper()
 	n.step("project, in one terminal", start)
 	p := n.l.Shell(n.env, start)
@@ -127,11 +127,11 @@ func (n *newcomer) writesToClaude(model *lab.Model, start, send string) {
 		<-tick.C
 		return false
 	})
-	model.Script(lab.Say("I have read it."))
-	n.types("project", send, "queued")
-	once(n.t, model.WaitText("The build is green again."), "The build is green again.")
-	p.WaitShown("I have read it.")
-	n.sees("Claude Code reads: The build is green again.")
+	_, question, _ := strings.Cut(strings.TrimSuffix(ask, "'"), "'")
+	model.Answer(replies(lab.Claude, question, "None yet.", nil))
+	model.Script(lab.Say("I have answered."))
+	n.types("project", ask, "    ")
+	p.WaitShown("I have answered.")
 	p.Kill()
 }
 

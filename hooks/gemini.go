@@ -227,8 +227,8 @@ func geminiForgot(log string) (forgot bool) {
 	return forgot
 }
 
-// geminiDone reports whether a subagent has returned its result; then its log ends with a summary. A subagent that has failed
-// writes no summary.
+// geminiDone reports whether a subagent has returned its result; then its log ends with a summary.
+// A subagent that has failed writes no summary.
 func geminiDone(log string) (done bool) {
 	for _, r := range client.Records[geminiLine](log) {
 		done = r.Set.Summary != nil || done && r.ID == ""

@@ -3,6 +3,7 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,7 +34,19 @@ func event(client, name string) Event {
 }
 
 func TestTheProfilesSayWhichClientsHaveHooks(t *testing.T) {
+	var tests []byte
+	files, err := filepath.Glob("*_test.go")
+	for _, file := range files {
+		text, failed := os.ReadFile(file)
+		tests, err = append(tests, text...), errors.Join(err, failed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range client.All() {
+		if p.Hooks && !bytes.Contains(tests, []byte(`"`+p.Name+`"`)) {
+			t.Errorf("no test of this package has an event of %s", p.Name)
+		}
 		hooks, known := protocolOf(p.Name)
 		if p.Hooks != known {
 			t.Errorf("the profile of %s says Hooks: %v, and hooks/%s.go exists: %v", p.Name, p.Hooks, p.Name, known)

@@ -5,17 +5,24 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 )
 
+// ackTime is how long an acknowledgement may wait for a lock.
+const ackTime = 10 * time.Second
+
 // Ack records that the caller has handed over the messages with these handles, and archives them.
 // All other messages of the lease wait again, in their old order. If the archive cannot be written,
 // Ack records in the names of the files which messages were read, and a later Lease archives them.
 // After an error no message is lost, but a message that Ack could not record may be handed over
-// again. Ack ends the lease.
+// again. Ack ends the lease. It also works after ctx has ended, because the caller cannot take back
+// what it has handed over.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer end()
 	return l.ack(ctx, handles, nil)
 }
 

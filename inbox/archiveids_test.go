@@ -86,7 +86,7 @@ func TestWhatIsShownOfAnIDFindsIt(t *testing.T) {
 	}
 	waits := deliver(t, m, letter("it waits"))[0]
 	found, err := m.Search(t.Context(), Query{IDs: map[string]bool{mail.ShortID(waits.ID): true}, Match: func(mail.Message) bool { return true }, Limit: 9})
-	if err != nil || len(found) != 1 || found[0].Where != Queued {
+	if err != nil || len(found) != 1 || found[0].Where != Waiting {
 		t.Errorf("%v, %v", found, err)
 	}
 	set := map[string]bool{}

@@ -85,7 +85,7 @@ func TestALongArchiveIsManyFilesAndReadAsOne(t *testing.T) {
 		}
 	}
 	for _, id := range ids {
-		if st, err := findOne(t, m, id); err != nil || st.Where != Read {
+		if st, err := findOne(t, m, id); err != nil || st.Where != Archived {
 			t.Errorf("state %q, %v", st.Where, err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestWhoLooksDuringARotationMissesNothing(t *testing.T) {
 			t.Fatalf("%d records after %d, %v", len(all), seen, err)
 		}
 		seen = len(all)
-		if st, err := findOne(t, m, ids[0]); err != nil || st.Where != Read {
+		if st, err := findOne(t, m, ids[0]); err != nil || st.Where != Archived {
 			t.Fatalf("state %+v, %v", st, err)
 		}
 	}

@@ -10,9 +10,9 @@ const CalmEnd = ".calm"
 
 func CalmName(sid string) string { return sid + CalmEnd }
 
-// MarkCalm makes the file <sid>.calm if the function isOver returns true for the newest record, or if
-// there is none. It does nothing while another process has the archive's lock, because more mail may
-// be on its way into the archive.
+// MarkCalm makes the file <sid>.calm if the function isOver returns true for the newest record, or
+// if there is none. It does nothing while another process has the archive's lock, because more mail
+// may be on its way into the archive.
 func (s *Archive) MarkCalm(isOver func(newest ArchiveRecord) bool) error {
 	dir, err := s.root.Sub(Dir, true)
 	if err != nil {

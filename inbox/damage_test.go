@@ -167,7 +167,7 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 	} {
 		m, root := newBox(t)
 		plantFile(t, root, "archive/amber.jsonl", file)
-		for id, want := range map[string]string{"a-1": Read, "a-2": Read, "a-3": ""} {
+		for id, want := range map[string]string{"a-1": Archived, "a-2": Archived, "a-3": ""} {
 			if st, err := findOne(t, m, id); err != nil || st.Where != want {
 				t.Errorf("%s: found %s as %+v, %v", name, id, st, err)
 			}
@@ -176,7 +176,7 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Read {
+		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Archived {
 			t.Errorf("%s: found the new one as %+v, %v", name, st, err)
 		}
 		h, err := m.archive.History(t.Context(), 9)

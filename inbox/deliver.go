@@ -32,9 +32,6 @@ func IsBlocked(err error) bool {
 	return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission)
 }
 
-// ByMover is the name under which a process leases mail that it moves to another mailbox.
-const ByMover = "broker"
-
 // Move is Deliver for messages from another mailbox. Their senders have been told that the messages
 // are stored. If an earlier move was killed, this mailbox may already have a message with the same
 // sender, id and content. Then Move does not store that message again. A different message with the

@@ -145,7 +145,7 @@ func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
 			t.Errorf("waits %v, %v", waits, err)
 		}
 		for _, msg := range stored {
-			if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Read {
+			if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Archived {
 				t.Fatalf("found %+v, %v", st, err)
 			}
 		}
@@ -218,7 +218,7 @@ func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
 	if some, err := m.Waiting(); !some || err != nil {
 		t.Errorf("waiting %v, %v", some, err)
 	}
-	for id, want := range map[string]string{read[0].ID: Read, waits[0].ID: Queued} {
+	for id, want := range map[string]string{read[0].ID: Archived, waits[0].ID: Waiting} {
 		if st, err := findOne(t, m, id); err != nil || st.Where != want {
 			t.Errorf("found %+v, %v, want %s", st, err, want)
 		}

@@ -89,7 +89,7 @@ func (r *row) findArchived(ids map[string]bool, enough func(Found) bool) (found 
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
 	err = r.archive.WithIDs(ids, more, func(r ArchiveRecord) {
 		if ids[r.ID] {
-			found = append(found, foundRead(r))
+			found = append(found, r.Found())
 		}
 	})
 	return found, err
@@ -152,7 +152,7 @@ func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Mess
 	}
 	states, err := r.find(ids, nil)
 	for _, st := range states {
-		if staying && st.Where == Handed && st.By == ByMover {
+		if staying && st.Where == Leased && st.By == ByMover {
 			continue
 		}
 		there[st.Message.ID] = append(there[st.Message.ID], st.Message)

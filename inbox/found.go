@@ -8,46 +8,47 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// The states of a message.
+// Where a message is. What that means for its sender is a state of package sessions.
 const (
-	Queued = "queued" // it waits in the mailbox
-	Handed = "handed" // a live reader has leased it, and not acked it
-	Read   = "read"   // it was handed over and is archived
+	Waiting    = "waiting"     // in the mailbox
+	Leased     = "leased"      // a live reader has leased it, and not acked it
+	Archived   = "archived"    // it was handed over
+	DeadLetter = "dead letter" // in no mailbox any more: it was not read
 )
 
 // Found is what the disk proves about one message.
 type Found struct {
 	Where   string
-	At      time.Time    // when it got into this state
-	By      string       // the reader, if handed or read
-	Message mail.Message // without content if it was ephemeral and is read
+	At      time.Time    // when it got there
+	By      string       // the reader, if leased or archived
+	Message mail.Message // without content if it was ephemeral and is archived
 }
 
 // The method each calls f with the state of every message in a file that peek has read.
 func (mf *mailFile) each(f func(Found)) {
-	where := Handed
+	where := Leased
 	if mf.done {
-		where = Read
+		where = Archived
 	} else if mf.free {
-		where = Queued
+		where = Waiting
 	}
 	for i := range len(mf.msgs) + len(mf.pending) {
 		found := Found{Where: where, At: mf.at, By: mf.by}
 		if i < len(mf.msgs) {
 			found.Message = mf.msgs[i]
 		} else {
-			found.Where, found.Message = Read, mf.pending[i-len(mf.msgs)]
+			found.Where, found.Message = Archived, mf.pending[i-len(mf.msgs)]
 		}
-		if found.Where == Queued {
+		if found.Where == Waiting {
 			found.At, found.By = found.Message.Time(), ""
 		}
 		f(found)
 	}
 }
 
-// foundRead returns the state that a record of the archive proves.
-func foundRead(r ArchiveRecord) Found {
-	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
+// Found returns what a record of the archive proves.
+func (r ArchiveRecord) Found() Found {
+	return Found{Archived, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
 
 // join returns the messages that wait, without those that were archived meanwhile, and the archived

@@ -27,7 +27,7 @@ func TestTwoSendersMayUseOneID(t *testing.T) {
 	if got := peek(t, m); got != "of birch of coral" {
 		t.Errorf("waiting %q", got)
 	}
-	wantStates(t, m, "job-1", "birch queued", "coral queued")
+	wantStates(t, m, "job-1", "birch waiting", "coral waiting")
 	l := lease(t, m)
 	if bodies(l.Messages) != "of birch of coral" || l.Messages[1].ID != "job-1" {
 		t.Fatalf("leased %+v", l.Messages)
@@ -35,11 +35,11 @@ func TestTwoSendersMayUseOneID(t *testing.T) {
 	if err := l.Ack(t.Context(), l.Messages[1].Handle()); err != nil {
 		t.Fatal(err)
 	}
-	wantStates(t, m, "job-1", "birch queued", "coral read")
+	wantStates(t, m, "job-1", "birch waiting", "coral archived")
 	if got, err := drain(t.Context(), m, "test"); err != nil || bodies(got) != "of birch" {
 		t.Fatalf("drained %q, %v", bodies(got), err)
 	}
-	wantStates(t, m, "job-1", "birch read", "coral read")
+	wantStates(t, m, "job-1", "birch archived", "coral archived")
 	if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 2 {
 		t.Errorf("history %d, %v", len(h), err)
 	}
@@ -126,7 +126,7 @@ func TestOfAnEphemeralMessageOnlyItsIDStays(t *testing.T) {
 	if err != nil || strings.Contains(string(file), "secret") || strings.Contains(string(file), "content") || strings.Count(string(file), "\n") != 1 {
 		t.Errorf("archive %q, %v", file, err)
 	}
-	wantStates(t, m, "job-1", "birch read")
+	wantStates(t, m, "job-1", "birch archived")
 	if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 0 {
 		t.Errorf("history %+v, %v", h, err)
 	}
@@ -273,20 +273,20 @@ func TestALookupParsesOnlyTheFileThatHasTheID(t *testing.T) {
 	if err != nil || seen == 0 || seen > 100 {
 		t.Errorf("%d messages were parsed, %v", seen, err)
 	}
-	wantStates(t, m, "job-1", "birch queued")
+	wantStates(t, m, "job-1", "birch waiting")
 }
 
 func TestALegacyIDIsFoundInEveryPlace(t *testing.T) {
 	m, root := newBox(t)
 	plantFile(t, root, "amber.inbox.json", `[{"from_alias":"b","to_alias":"a","content":"ok"}]`)
 	id := must(m.Peek(t.Context()))[0].ID
-	wantStates(t, m, id, "b queued")
+	wantStates(t, m, id, "b waiting")
 	l := lease(t, m)
-	wantStates(t, m, id, "b handed")
+	wantStates(t, m, id, "b leased")
 	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
-	wantStates(t, m, id, "b read")
+	wantStates(t, m, id, "b archived")
 }
 
 // Two ephemeral messages of one sender and id come together when mail is moved. One is read, the
@@ -304,11 +304,11 @@ func TestTheRecordOfAnEphemeralMessageHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Release() // it was killed before it could remove anything
-	wantStates(t, m, "job-1", "birch queued", "birch read")
+	wantStates(t, m, "job-1", "birch archived", "birch waiting")
 	if got, err := drain(t.Context(), m, "test"); err != nil || bodies(got) != "two" {
 		t.Errorf("drained %q, %v", bodies(got), err)
 	}
-	wantStates(t, m, "job-1", "birch read", "birch read")
+	wantStates(t, m, "job-1", "birch archived", "birch archived")
 }
 
 // Two sessions had one alias, one after the other, and chose one id.
@@ -327,12 +327,12 @@ func TestTwoSessionsWithOneAliasMayUseOneID(t *testing.T) {
 					if _, err := drain(t.Context(), m, "test"); err != nil {
 						t.Fatal(err)
 					}
-					wantStates(t, m, "job-1", "birch read")
+					wantStates(t, m, "job-1", "birch archived")
 				}
 			}
-			want, waits := 2, []string{"birch queued", "birch queued"}
+			want, waits := 2, []string{"birch waiting", "birch waiting"}
 			if apart {
-				want, waits[1] = 1, "birch read"
+				want, waits[0] = 1, "birch archived"
 			}
 			wantStates(t, m, "job-1", waits...)
 			again := chosen("s2", "job-1", strings.Repeat("x", 100))
@@ -346,7 +346,7 @@ func TestTwoSessionsWithOneAliasMayUseOneID(t *testing.T) {
 			if got, err := drain(t.Context(), m, "test"); err != nil || len(got) != want {
 				t.Errorf("ephemeral %v, apart %v: drained %d, %v", ephemeral, apart, len(got), err)
 			}
-			wantStates(t, m, "job-1", "birch read", "birch read")
+			wantStates(t, m, "job-1", "birch archived", "birch archived")
 		}
 	}
 }

@@ -15,16 +15,19 @@
 // locking the file. A sender renames the inbox in the same way when its message does not fit, but
 // does not lock the file. These rules hold between any two system calls:
 //
-//   - A message is in one of these files, or in the archive. It is in both only while an ack is under way. A reader that takes a file
-//     puts the size of the archive into the file's name. If the archive has a message of the file after that place, this message was read.
-//   - A reader has a file leased as long as it holds the file's own lock. The lock ends with the reader's process. Then the messages
-//     wait again, in their old order.
-//   - The name of a file says how many messages wait in it, because a sender reads no other file than the inbox. A reader that
-//     gives back some of the messages renames the file before it writes the file anew. A file never changes its number.
-//   - A process that renames or removes a file holds the mailbox's lock. The exception is a reader that has handed over all messages
-//     that it leased: it removes their files without that lock.
-//   - A sender learns that its message is stored when the file and all changed names are synced. A reader writes messages to the
-//     archive, and syncs the archive, before it removes them from a file.
+//   - A message is in one of these files, or in the archive. It is in both only while an ack is
+//     under way. A reader that takes a file puts the size of the archive into the file's name. If
+//     the archive has a message of the file after that place, this message was read.
+//   - A reader has a file leased as long as it holds the file's own lock. The lock ends with the
+//     reader's process. Then the messages wait again, in their old order.
+//   - The name of a file says how many messages wait in it, because a sender reads no other file
+//     than the inbox. A reader that gives back some of the messages renames the file before it
+//     writes the file anew. A file never changes its number.
+//   - A process that renames or removes a file holds the mailbox's lock. The exception is a reader
+//     that has handed over all messages that it leased: it removes their files without that lock.
+//   - A sender learns that its message is stored when the file and all changed names are synced. A
+//     reader writes messages to the archive, and syncs the archive, before it removes them from a
+//     file.
 //
 // So after a kill or a power cut a message may be handed over twice, with the same id, but it is
 // never lost. Any number of processes may use a mailbox at once. A program that knows only the

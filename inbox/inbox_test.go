@@ -355,13 +355,13 @@ func TestFindFollowsTheMessage(t *testing.T) {
 			t.Errorf("state %+v, %v; want %q", st, err, want)
 		}
 	}
-	where(Queued)
+	where(Waiting)
 	l := lease(t, m)
-	where(Handed)
+	where(Leased)
 	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
-	where(Read)
+	where(Archived)
 }
 
 func TestLegacyPeersAreReadWithTheirEmptyFile(t *testing.T) {

@@ -42,7 +42,7 @@ func TestAMessageIsFoundWhateverTheTimesOfTheFilesAre(t *testing.T) {
 				}
 			}
 			for _, msg := range stored {
-				if found, err := m.Find(t.Context(), msg.ID); err != nil || len(found) != 1 || found[0].Where != Queued {
+				if found, err := m.Find(t.Context(), msg.ID); err != nil || len(found) != 1 || found[0].Where != Waiting {
 					t.Errorf("message %s: %v, %v", msg.ID, found, err)
 				}
 			}
@@ -54,9 +54,9 @@ func TestAMessageIsFoundWhateverTheTimesOfTheFilesAre(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, msg := range stored {
-				want := Queued
+				want := Waiting
 				if slices.Contains([]int{1, 4}, i) {
-					want = Read
+					want = Archived
 				}
 				if found, err := m.Find(t.Context(), msg.ID); err != nil || len(found) != 1 || found[0].Where != want {
 					t.Errorf("message %d: %v, %v", i, found, err)

@@ -12,7 +12,7 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// States that an Observer may see besides Queued, Handed and Read.
+// What an Observer may see besides Waiting, Leased and Archived.
 const (
 	Gone    = "gone"    // in no file any more: an ephemeral message was read, or the message was moved or swept
 	Damaged = "damaged" // a file is unreadable, or a part of it
@@ -20,9 +20,9 @@ const (
 
 // Step is a change in the state of a message since the previous look.
 type Step struct {
-	What        string // Queued, Handed, Read, Gone or Damaged
+	What        string // Waiting, Leased, Archived, Gone or Damaged
 	At          time.Time
-	By          string // the reader, if handed or read
+	By          string // the reader, if leased or archived
 	Fingerprint mail.Fingerprint
 	Message     mail.Message // has its content only if First
 	First       bool         // no earlier look has seen the message
@@ -72,12 +72,12 @@ func (o *Observer) Has(t mail.Fingerprint) bool {
 func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 	for _, w := range o.waits {
 		switch w.where {
-		case Queued:
+		case Waiting:
 			queued++
 			if at := w.msg.Time(); oldest.IsZero() || at.Before(oldest) {
 				oldest = at
 			}
-		case Handed:
+		case Leased:
 			handed++
 		}
 	}
@@ -136,7 +136,7 @@ func (l *look) inbox() {
 	seen, err := l.read(f)
 	l.damaged(name, err)
 	for _, w := range seen.msgs {
-		l.add(w, Queued, "", w.msg.Time())
+		l.add(w, Waiting, "", w.msg.Time())
 	}
 }
 
@@ -215,11 +215,11 @@ func (l *look) leasedFile(mf *mailFile) bool {
 	for i, w := range seen.msgs {
 		switch {
 		case mf.done || i < mf.acked:
-			l.add(w, Read, mf.by, mf.at)
+			l.add(w, Archived, mf.by, mf.at)
 		case !free && mf.by != "":
-			l.add(w, Handed, mf.by, mf.at)
+			l.add(w, Leased, mf.by, mf.at)
 		default:
-			l.add(w, Queued, "", w.msg.Time())
+			l.add(w, Waiting, "", w.msg.Time())
 		}
 	}
 	return true
@@ -238,10 +238,10 @@ func (l *look) steps(read []ArchiveRecord) (steps []Step) {
 	for _, r := range read {
 		t := r.Fingerprint()
 		before, known := l.o.waits[t]
-		if told[t] = true; before.where == Read {
+		if told[t] = true; before.where == Archived {
 			continue
 		}
-		step := Step{What: Read, At: mail.FromSeconds(r.DrainedAt), By: r.DrainedBy, Fingerprint: t, Message: r.Message, First: !known}
+		step := Step{What: Archived, At: mail.FromSeconds(r.DrainedAt), By: r.DrainedBy, Fingerprint: t, Message: r.Message, First: !known}
 		if msg, fresh := l.fresh[t]; fresh {
 			step.Message = msg // the archive does not keep the content of an ephemeral message
 		}
@@ -250,8 +250,8 @@ func (l *look) steps(read []ArchiveRecord) (steps []Step) {
 	steps = append(steps, l.gone(told)...)
 	for _, t := range l.order {
 		w, before := l.waits[t], l.o.waits[t]
-		if told[t] || before.where == Read { // the reader has not removed its file yet
-			w.where = Read
+		if told[t] || before.where == Archived { // the reader has not removed its file yet
+			w.where = Archived
 			l.waits[t] = w
 			continue
 		}
@@ -271,7 +271,7 @@ func (l *look) steps(read []ArchiveRecord) (steps []Step) {
 // more. Messages in told have their step already.
 func (l *look) gone(told map[mail.Fingerprint]bool) (steps []Step) {
 	for t, before := range l.o.waits {
-		if _, there := l.waits[t]; !there && !told[t] && before.where != Read {
+		if _, there := l.waits[t]; !there && !told[t] && before.where != Archived {
 			steps = append(steps, Step{What: Gone, By: before.by, Fingerprint: t, Message: before.msg})
 		}
 	}

@@ -48,31 +48,31 @@ func TestAnObserverSeesEachStepOfAMessageOnce(t *testing.T) {
 	m, _ := newBox(t)
 	deliver(t, m, named("m-1"))
 	o := m.Observe(false)
-	wantSteps(t, o, "first queued m-1 body of m-1")
+	wantSteps(t, o, "first waiting m-1 body of m-1")
 	wantSteps(t, o)
 	deliver(t, m, named("m-2"))
-	wantSteps(t, o, "first queued m-2 body of m-2")
+	wantSteps(t, o, "first waiting m-2 body of m-2")
 	l, err := m.Lease(t.Context(), "test", 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, o, "handed m-1", "handed m-2")
+	wantSteps(t, o, "leased m-1", "leased m-2")
 	deliver(t, m, named("m-3"))
-	wantSteps(t, o, "first queued m-3 body of m-3")
+	wantSteps(t, o, "first waiting m-3 body of m-3")
 	if q, h, _ := o.Counts(); q != 1 || h != 2 {
 		t.Errorf("%d wait and %d are in hand", q, h)
 	}
 	if err := l.Ack(t.Context(), "m-1"); err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, o, "read m-1", "queued m-2")
+	wantSteps(t, o, "archived m-1", "waiting m-2")
 	if l, err = m.Lease(t.Context(), "test", 1<<20); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Ack(t.Context(), "m-2", "m-3"); err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, o, "read m-2", "read m-3")
+	wantSteps(t, o, "archived m-2", "archived m-3")
 	wantSteps(t, o)
 }
 
@@ -92,7 +92,7 @@ func TestAnObserverMissesNothingBetweenTwoLooks(t *testing.T) {
 		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, "first read "+msg.ID+" "+msg.Content)
+		want = append(want, "first archived "+msg.ID+" "+msg.Content)
 	}
 	wantSteps(t, o, want...)
 	deliver(t, m, named("last"))
@@ -107,7 +107,7 @@ func TestAnObserverMissesNothingBetweenTwoLooks(t *testing.T) {
 	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, o, "first read more body of more")
+	wantSteps(t, o, "first archived more body of more")
 }
 
 func TestAnObserverTellsOfAReaderThatHasDied(t *testing.T) {
@@ -118,9 +118,9 @@ func TestAnObserverTellsOfAReaderThatHasDied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, o, "first handed m-1 body of m-1")
+	wantSteps(t, o, "first leased m-1 body of m-1")
 	l.close() // as the kernel does
-	wantSteps(t, o, "queued m-1")
+	wantSteps(t, o, "waiting m-1")
 }
 
 func TestAnObserverTellsThatAnEphemeralMessageIsGone(t *testing.T) {
@@ -129,7 +129,7 @@ func TestAnObserverTellsThatAnEphemeralMessageIsGone(t *testing.T) {
 	msg.Ephemeral = true
 	id := deliver(t, m, msg)[0].ID
 	o := m.Observe(false)
-	wantSteps(t, o, "first queued "+id+" body of ")
+	wantSteps(t, o, "first waiting "+id+" body of ")
 	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestAnObserverTellsOfDamageOnceAndGoesOn(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "amber.lease", "00000001-1-10.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, o, Damaged, Damaged, "first queued m-1 body of m-1")
+	wantSteps(t, o, Damaged, Damaged, "first waiting m-1 body of m-1")
 	wantSteps(t, o)
 }
 
@@ -166,7 +166,7 @@ func TestAnObserverLeavesNoTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, m.Observe(false), "first queued m-1 body of m-1")
+	wantSteps(t, m.Observe(false), "first waiting m-1 body of m-1")
 	after, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)

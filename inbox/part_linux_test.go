@@ -190,12 +190,12 @@ func TestWhatWasReadInPartIsSeenSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, msg := range read {
-		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Read || st.By != "test" {
+		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Archived || st.By != "test" {
 			t.Errorf("%s: found %+v, %v", msg.Content, st, err)
 		}
 	}
 	found, err := m.Search(t.Context(), Query{Match: func(mail.Message) bool { return true }, Limit: 10})
-	if err != nil || len(found) != 6 || len(slices.DeleteFunc(found, func(f Found) bool { return f.Where != Read })) != 4 {
+	if err != nil || len(found) != 6 || len(slices.DeleteFunc(found, func(f Found) bool { return f.Where != Archived })) != 4 {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	kept, err := m.PeekAll(t.Context())
@@ -203,7 +203,7 @@ func TestWhatWasReadInPartIsSeenSo(t *testing.T) {
 		t.Fatal(kept, err)
 	}
 	for _, msg := range kept {
-		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Queued {
+		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Waiting {
 			t.Errorf("%s: found %+v, %v", msg.Content, st, err)
 		}
 	}
@@ -215,7 +215,7 @@ func TestWhatWasReadInPartIsSeenSo(t *testing.T) {
 	for _, s := range steps {
 		where[s.What]++
 	}
-	if where[Read] != len(read) || len(where) != 1 {
+	if where[Archived] != len(read) || len(where) != 1 {
 		t.Errorf("steps %v", where)
 	}
 	if n, _, _ := o.Counts(); n != 2 {

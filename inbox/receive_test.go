@@ -24,7 +24,7 @@ func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 		}
 	}
 	st, err := findOne(t, m, ids[1].ID)
-	if err != nil || st.Where != Read || st.By != "socket" {
+	if err != nil || st.Where != Archived || st.By != "socket" {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	got, err := m.Archive().IDsSince(mark)

@@ -74,7 +74,7 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	more := func() bool { return len(read) < q.Limit && ctx.Err() == nil }
 	see := func(r ArchiveRecord) bool {
 		if len(read) < q.Limit && q.Match(r.Message) {
-			read = append(read, foundRead(r))
+			read = append(read, r.Found())
 		}
 		return more()
 	}

@@ -28,7 +28,7 @@ func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
 		}
 	}
 	deliver(t, m, letter("other"))
-	for limit, want := range map[int]string{1: "queued word 3, read word 1", 9: "queued word 3, queued word 2, read word 1, read word 0"} {
+	for limit, want := range map[int]string{1: "waiting word 3, archived word 1", 9: "waiting word 3, waiting word 2, archived word 1, archived word 0"} {
 		found, err := m.Search(t.Context(), Query{
 			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) },
 			Match: func(m mail.Message) bool { return strings.HasPrefix(m.Content, "word") }, Limit: limit,
@@ -53,7 +53,7 @@ func TestSearchTellsOnceOfAMessageThatIsArchivedAndNotRemovedYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := m.Search(t.Context(), Query{Match: func(mail.Message) bool { return true }, Limit: 9})
-	if err != nil || len(found) != 1 || found[0].Where != Read {
+	if err != nil || len(found) != 1 || found[0].Where != Archived {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }

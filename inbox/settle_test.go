@@ -32,7 +32,7 @@ func TestAckAndRemoveArchivesOnlyWhatWasRead(t *testing.T) {
 	if err := lease.AckAndRemove(ctx, []string{"read"}, []string{"removed"}); err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]string{"read": inbox.Read, "removed": "", "stays": inbox.Queued} {
+	for id, want := range map[string]string{"read": inbox.Archived, "removed": "", "stays": inbox.Waiting} {
 		found, err := box.Find(ctx, id)
 		if err != nil {
 			t.Fatal(err)

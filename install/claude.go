@@ -21,7 +21,7 @@ func init() { register(Claude, claude()) }
 // claude configures Claude Code: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
 	return setup{files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn, alone: claudeAlone,
-		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
+		byVariable: true}
 }
 
 // claudeScript is the name of our hook script. A hook entry is ours if its command runs a script of

@@ -2,8 +2,8 @@ package install
 
 import (
 	"fmt"
-	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"c2c/client"
@@ -21,16 +21,10 @@ func register(client string, s setup) {
 // Clients returns the name of every client that PlanInstall knows.
 func Clients() []string { return client.Names() }
 
-// HookEvents yields the clients whose hook finds its session by a variable of the environment. With
-// each client it yields an event at which the hook answers with the session's mail.
-func HookEvents() iter.Seq2[string, string] {
-	return func(yield func(client, event string) bool) {
-		for _, name := range Clients() {
-			if event := registered[name].event; event != "" && !yield(name, event) {
-				return
-			}
-		}
-	}
+// HooksByVariable returns the clients whose hook at PostToolUse answers with the mail of the session
+// that a variable of the environment names.
+func HooksByVariable() []string {
+	return slices.DeleteFunc(Clients(), func(name string) bool { return !registered[name].byVariable })
 }
 
 // findSetup returns the setup of a client, and all files that it may edit under o.

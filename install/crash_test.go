@@ -45,7 +45,7 @@ func TestACrashBetweenAnyTwoStepsCanBeUndone(t *testing.T) {
 	for _, client := range Clients() {
 		for _, again := range []bool{false, true} {
 			for count, more := 0, true; more; count++ {
-				t.Run(fmt.Sprintf("%s %d %v", client, count, again), func(t *testing.T) {
+				more = t.Run(fmt.Sprintf("%s %d %v", client, count, again), func(t *testing.T) {
 					b := shared(t)
 					before := b.tree()
 					more = b.crash(b.plan(client), count)
@@ -54,7 +54,7 @@ func TestACrashBetweenAnyTwoStepsCanBeUndone(t *testing.T) {
 					}
 					b.uninstall(client)
 					b.wantTree(before)
-				})
+				}) && more
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestACrashBetweenAnyTwoStepsCanBeUndone(t *testing.T) {
 func TestACrashOfAnUninstallIsCompletedByTheNext(t *testing.T) {
 	for _, client := range Clients() {
 		for count, more := 0, true; more; count++ {
-			t.Run(fmt.Sprintf("%s %d", client, count), func(t *testing.T) {
+			more = t.Run(fmt.Sprintf("%s %d", client, count), func(t *testing.T) {
 				b := shared(t)
 				before := b.tree()
 				b.install(client)
@@ -74,7 +74,7 @@ func TestACrashOfAnUninstallIsCompletedByTheNext(t *testing.T) {
 				more = b.crash(p, count)
 				b.uninstall(client)
 				b.wantTree(before)
-			})
+			}) && more
 		}
 	}
 }
@@ -220,7 +220,7 @@ func TestARefusedInstallLeavesNoDirectory(t *testing.T) {
 func TestACrashWhileProjectsAreTakenOverIsCompletedByTheNext(t *testing.T) {
 	for _, client := range []string{Claude, OpenCode} {
 		for count, more := 0, true; more; count++ {
-			t.Run(fmt.Sprintf("%s %d", client, count), func(t *testing.T) {
+			more = t.Run(fmt.Sprintf("%s %d", client, count), func(t *testing.T) {
 				b := shared(t)
 				before := b.tree()
 				b.o.InProject = true
@@ -233,7 +233,7 @@ func TestACrashWhileProjectsAreTakenOverIsCompletedByTheNext(t *testing.T) {
 				}
 				b.uninstall(client)
 				b.wantTree(before)
-			})
+			}) && more
 		}
 	}
 }

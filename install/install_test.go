@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"c2c/client"
 	"c2c/internal/format"
 )
 
@@ -171,12 +172,27 @@ func (b *box) uninstall(client string) *Plan {
 	return p
 }
 
+// clientOf returns the client with the longest name that the name of a file begins with.
+func clientOf(file string) (name string) {
+	for _, p := range client.All() {
+		if len(p.Name) > len(name) && strings.HasPrefix(file, p.Name+"-") {
+			name = p.Name
+		}
+	}
+	return name
+}
+
 // TestGolden installs for the client that the file's name begins with, shows
 // the diff, and uninstalls again, which must restore everything.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/golden/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no golden files", err)
+	}
+	for _, client := range Clients() {
+		if !slices.ContainsFunc(files, func(name string) bool { return strings.HasPrefix(filepath.Base(name), client+"-") }) {
+			t.Errorf("%s has no golden file: write testdata/golden/%s-nothing.txtar, and run this test with -update", client, client)
+		}
 	}
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
@@ -197,7 +213,7 @@ func TestGolden(t *testing.T) {
 			}
 			b.o.InProject = strings.Contains(name, "project")
 			b.o.SharedPlugin = strings.Contains(name, "shared")
-			client, _, _ := strings.Cut(filepath.Base(name), "-")
+			client := clientOf(filepath.Base(name))
 			before := b.tree()
 
 			p := b.plan(client)

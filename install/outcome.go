@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"c2c/client"
@@ -44,11 +45,17 @@ func (p *Plan) Outcome(o Options) string {
 	return strings.Join(said, "; ")
 }
 
-// AllowsTools reports whether the client's model may call c2c's tools without asking, after an
-// applied install.
+// AllowsTools reports, before an install is applied, whether the client's model may call c2c's
+// tools without asking after it. An install changes nothing of that where c2c is set up already.
 func (p *Plan) AllowsTools(o Options) bool {
-	s, _, err := findSetup(p.Client, o)
-	return err == nil && !p.byPlugin && s.allows != nil && s.allows(o)
+	s, targets, err := findSetup(p.Client, o)
+	if err != nil || p.byPlugin || s.allows == nil || o.Ask {
+		return false
+	}
+	return s.allows(o) || !slices.ContainsFunc(targets, func(t target) bool {
+		there, err := t.find()
+		return err == nil && there.ours && !t.other
+	})
 }
 
 // StepsLeft returns the steps that the person must still take after an applied install, each in a

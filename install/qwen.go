@@ -16,7 +16,7 @@ func init() { register(Qwen, qwen()) }
 // qwen configures Qwen Code, after the pages users/features/hooks and mcp of its documentation.
 func qwen() setup {
 	allows := func(o Options) bool { return trusted(qwenFiles(o)[0].path) } // true only in a folder that the person trusts
-	return setup{files: qwenFiles, inspect: qwenTrust, allows: allows, alone: qwenAlone, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
+	return setup{files: qwenFiles, inspect: qwenTrust, allows: allows, alone: qwenAlone, byVariable: true}
 }
 
 func qwenFiles(o Options) []target {

@@ -36,9 +36,9 @@ type setup struct {
 	// alone says how to set the client up for one session alone, with files in dir; nil: the client
 	// takes c2c only from its configuration. args are the person's own arguments.
 	alone func(o Options, dir string, args []string) (Alone, error)
-	// event is an event at which the hook answers with its session's mail. The hook finds the
-	// session by a variable of the environment; "": no variable names the session.
-	event string
+	// byVariable means that a hook at PostToolUse answers with the mail of the session that a
+	// variable of the environment names.
+	byVariable bool
 }
 
 // A target is a file that may hold a part of ours, and the editor for that part.

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"c2c/broker"
 )
 
 func TestAnAnswerNamesAMessageByAPartOfItsID(t *testing.T) {
@@ -46,5 +49,29 @@ func TestThreadShowsTheEndOfAConversation(t *testing.T) {
 	birch.want("poll_inbox", `{}`)
 	if texts, _ := birch.call("thread", `{"message_id":"q-1"}`); !strings.Contains(texts[0], `"part":1`) || !strings.Contains(strings.Join(texts, ""), "shows the whole message") {
 		t.Errorf("birch has %.100s, %q", texts[0], texts[1:])
+	}
+}
+
+// What c2c stats counts for a context is what the tools have written there.
+func TestTheTextsOfToolsAreCountedAsWritten(t *testing.T) {
+	amber, birch := pair(t) // birch is a Codex: the result of any tool brings its mail
+	bodies := []string{"one", "two <b> \"quoted\"\nand a line"}
+	for _, body := range bodies {
+		amber.want("send", fmt.Sprintf(`{"to":"birch","content":%q}`, body))
+	}
+	texts, _ := birch.call("list", `{}`)
+	written := len(texts[len(texts)-1])
+	for _, body := range bodies {
+		birch.want("send", fmt.Sprintf(`{"to":"amber","content":%q}`, body))
+	}
+	written += len(amber.want("poll_inbox", `{}`))
+	b, err := broker.Open(broker.Config{Root: amber.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	costs, err := b.Costs(t.Context(), time.Now().Add(-time.Hour))
+	if err != nil || costs.Total.Handed != 4 || costs.Total.Context != int64(written) {
+		t.Errorf("%+v, %v; the tools have written %d bytes: %q", costs.Total, err, written, texts)
 	}
 }

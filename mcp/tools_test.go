@@ -121,9 +121,13 @@ func TestAMessageGoesFromToolToToolAndItsStatusFollows(t *testing.T) {
 
 func TestSendAllReachesEverybodyElse(t *testing.T) {
 	amber, birch := pair(t)
-	got := fields(t, amber.want("send_all", `{"content":"frozen","exclude_aliases":["nobody"]}`))
-	if got["stored_for"] != 1.0 {
+	receipt := amber.want("send_all", `{"content":"frozen","exclude_aliases":["nobody"]}`)
+	got := fields(t, receipt)
+	if got["stored_for"] != 1.0 || len(receipt) > 120 {
 		t.Errorf("%v", got)
+	}
+	if st := fields(t, amber.want("look", fmt.Sprintf(`{"at":"status","of":%q}`, got["message_id"]))); st["state"] != "queued" || st["to_alias"] != "birch" {
+		t.Errorf("status by the receipt's id: %v", st)
 	}
 	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "frozen") {
 		t.Errorf("birch has %s", got)
@@ -167,6 +171,9 @@ func TestListWhoamiAndLog(t *testing.T) {
 	}
 	if got := fields(t, birch.want("whoami", `{}`)); got["alias"] != "birch" {
 		t.Errorf("whoami %v", got)
+	}
+	if got := fields(t, birch.want("me", `{"role":"tester"}`)); got["role"] != "tester" {
+		t.Errorf("me %v", got)
 	}
 	amber.want("send", `{"to_alias":"birch","content":"secret words","message_id":"m-9"}`)
 	log := amber.want("tail_log", `{"limit":10}`)

@@ -26,15 +26,28 @@ type Folder struct {
 	Path   string // its top directory
 	Remote string // the name of its remote; "" if it had none, or one on this machine
 	root   string // the fingerprint of its root
+	own    bool   // a person has split the repository from the other clones of its remote: it is a project of its own
 	file   string // identity of git's directory: it stays the same if the folder is renamed, and another repository there has another one
 }
 
-func (f Folder) text() string { return fmt.Sprintf("%s %s %s|%s", f.root, f.file, f.Remote, f.Path) }
+func (f Folder) text() string {
+	mark := ""
+	if f.own {
+		mark = ownMark
+	}
+	return fmt.Sprintf("%s%s %s %s|%s", mark, f.root, f.file, f.Remote, f.Path)
+}
+
+// ownMark begins the text of a link to a folder that is a project of its own.
+const ownMark = "+"
 
 // String says for people where a project is.
 func (f Folder) String() string {
-	if f.Remote == "" {
+	switch {
+	case f.Remote == "":
 		return f.Path
+	case f.own:
+		return f.Path + " (split from " + f.Remote + ")"
 	}
 	return f.Path + " (" + f.Remote + ")"
 }
@@ -46,11 +59,12 @@ func folderAt(state, name string) (f Folder, err error) {
 		return f, err
 	}
 	head, path, _ := strings.Cut(text, "|")
+	head, own := strings.CutPrefix(head, ownMark)
 	words := strings.SplitN(head, " ", 3)
 	if len(words) < 3 || !isFingerprint(words[0]) || !filepath.IsAbs(path) {
 		return f, nil
 	}
-	return Folder{path, words[2], words[0], words[1]}, nil
+	return Folder{Path: path, Remote: words[2], root: words[0], file: words[1], own: own}, nil
 }
 
 // folders calls do with each folder in a state directory, sorted by the names of the links.
@@ -82,15 +96,21 @@ type Used struct {
 // All returns the roots of all projects of this user.
 func All(getenv func(string) string) (all []Used) {
 	for _, state := range States(getenv) {
-		of := map[string][]Folder{} // by root
-		folders(state, func(_ string, f Folder) {
-			if root := follow(state, f.root); isDir(f.Path) && !slices.ContainsFunc(of[root], func(o Folder) bool { return o.Path == f.Path }) {
-				of[root] = append(of[root], f)
-			}
-		})
-		for _, r := range RootsIn(state) {
-			all = append(all, Used{r.Path, of[filepath.Base(filepath.Dir(r.Path))]})
+		all = append(all, In(state)...)
+	}
+	return all
+}
+
+// In returns the roots of all projects in a state directory.
+func In(state string) (all []Used) {
+	of := map[string][]Folder{} // by root
+	folders(state, func(_ string, f Folder) {
+		if root := follow(state, f.root); isDir(f.Path) && !slices.ContainsFunc(of[root], func(o Folder) bool { return o.Path == f.Path }) {
+			of[root] = append(of[root], f)
 		}
+	})
+	for _, r := range RootsIn(state) {
+		all = append(all, Used{r.Path, of[filepath.Base(filepath.Dir(r.Path))]})
 	}
 	return all
 }
@@ -120,14 +140,37 @@ func StateOf(root string) string {
 	return ""
 }
 
-// remember finds the root that was last used in the folder of the project. If it is another one, or
-// c2c has never been used here, Record has to write it.
-func (p *Place) remember(root string) {
+// lastUsed finds the root that was last used in the folder of the project. If the project was split
+// from other clones, this root is its own. A folder that was renamed stays split.
+func (p *Place) lastUsed() (last Folder) {
+	if p.project.dir == "" {
+		return last
+	}
+	p.folder, p.folderName = Folder{Path: p.project.folder, Remote: p.project.remote}, fingerprint("folder\x00"+p.project.dir)
+	last, _ = folderAt(p.state, p.folderName)
+	if last.own {
+		p.folder.own = last.file == identity(p.project.dir) // else another repository was here
+	}
+	if last.root == "" {
+		for _, f := range p.formerFolders() {
+			if f.own {
+				p.folder.own, last.root = true, f.root
+			}
+		}
+		if p.folder.own {
+			return Folder{root: last.root}
+		}
+	}
+	return last
+}
+
+// remember notes the root that is used now. If it is not the last one, or c2c has never been used
+// here, Record has to write it.
+func (p *Place) remember(root string, last Folder) {
 	if p.project.dir == "" {
 		return
 	}
-	p.folder, p.folderName = Folder{p.project.folder, p.project.remote, root, ""}, fingerprint("folder\x00"+p.project.dir)
-	if last, _ := folderAt(p.state, p.folderName); last.root != root {
+	if p.folder.root = root; last.root != root || last.own != p.folder.own {
 		p.changed, p.former = true, p.formerFolders()
 		for _, f := range p.former {
 			p.Former = append(p.Former, filepath.Join(p.state, ReposDir, f.root, "broker"))

@@ -192,14 +192,12 @@ func (p *Place) recordFolder() error {
 	}
 	defer dir.Close()
 	for _, f := range p.former {
+		f.own = false // only the link to the folder's present root has the mark
 		if err := dir.Symlink(f.text(), p.folderName+"."+f.root); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	if err := dir.Remove(p.folderName); atomicfile.UnlessAbsent(err) != nil {
-		return err
-	}
-	return dir.Symlink(p.folder.text(), p.folderName)
+	return dir.WriteNote(p.folderName, p.folder.text())
 }
 
 // TellRelay makes a running relay look for new roots, if Record has made a link. Call it after the

@@ -31,13 +31,16 @@ func (p Place) Top() string { return p.folder.Path }
 // Only package broker may open the place that it returns, because sessions that run may keep a
 // former root of the repository.
 //
-// All clones of one remote, and all work trees of one repository, share a root. Older programs have
+// All clones of one remote, and all work trees of one repository, share a root, except a clone that
+// a person has split from them (Split). Older programs have
 // one root for each spelling of the remote's URL: repos/<fingerprint of the URL>. Find uses such a
 // root if it exists:
 //
-//   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root, whichever program made it.
-//   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root. broker.OpenHere makes this link before
-//     it first makes or uses a root of the project. Only one process can make the link, so all later processes find the same root.
+//   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root,
+//     whichever program made it.
+//   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root.
+//     broker.OpenHere makes this link before it first makes or uses a root of the project. Only one
+//     process can make the link, so all later processes find the same root.
 //   - Else, if there is a directory for another usual spelling of the URL, it is the root.
 //   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
@@ -67,12 +70,15 @@ func Find(getenv func(string) string, cwd string) (Place, error) {
 		return Place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
 	p := Place{Source: source, state: state, project: findProject(real)}
-	name := p.project.own
-	if p.project.name != "" {
+	name, last := p.project.own, p.lastUsed()
+	switch {
+	case p.folder.own:
+		name = last.root
+	case p.project.name != "":
 		name = p.decide()
 	}
 	p.Path = filepath.Join(p.state, ReposDir, name, "broker")
-	p.remember(name)
+	p.remember(name, last)
 	return p, nil
 }
 
@@ -97,7 +103,8 @@ func StateDir(getenv func(string) string) (dir, source string) {
 	return "", ""
 }
 
-// FindStateDir is like StateDir; without an absolute path it returns an error that says what to set.
+// FindStateDir is like StateDir; without an absolute path it returns an error that says what to
+// set.
 func FindStateDir(getenv func(string) string) (string, error) {
 	dir, source := StateDir(getenv)
 	if !filepath.IsAbs(dir) {

@@ -17,7 +17,9 @@ func Roots(getenv func(string) string, cwd string) (root string, others []string
 	if err != nil || p.state == "" || p.project.own == "default" {
 		return p.Path, nil, err
 	}
-	root = p.Path
+	if root = p.Path; p.folder.own {
+		return root, nil, nil // the root of the other clones is that of another project
+	}
 	if recorded, _ := linked(p.state, ProjectsDir, p.project.name); recorded != "" {
 		root = filepath.Join(p.state, ReposDir, follow(p.state, recorded), "broker")
 	}

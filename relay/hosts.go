@@ -27,11 +27,14 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-// The names of the carriers.
+// The kinds of carriers.
 const (
 	SSH  = "ssh"
 	NATS = "nats"
 )
+
+// Kinds returns all kinds of carriers.
+func Kinds() []string { return []string{SSH, NATS} }
 
 // Any means all aliases, or all projects, in a list.
 const AnyName = "*"
@@ -39,7 +42,7 @@ const AnyName = "*"
 // Host is a machine with which this machine exchanges mail.
 type Host struct {
 	Name     string   `json:"name"`
-	Carrier  string   `json:"carrier"`            // SSH or NATS
+	Carrier  string   `json:"carrier"`            // one of Kinds
 	Dest     string   `json:"ssh,omitempty"`      // the host's ssh destination; "" for a host that connects to this machine, such as a laptop
 	Projects []string `json:"projects,omitempty"` // names of the projects in which the host may reach sessions, or Any
 	Aliases  []string `json:"aliases,omitempty"`  // aliases that the host may reach, or Any
@@ -115,8 +118,8 @@ func (h Host) check() error {
 	switch {
 	case h.Key.id == "":
 		return fmt.Errorf("host %q has no key", h.Name)
-	case h.Carrier != SSH && h.Carrier != NATS:
-		return fmt.Errorf("host %q: carrier %.20q is none of %q", h.Name, h.Carrier, []string{SSH, NATS})
+	case !slices.Contains(Kinds(), h.Carrier):
+		return fmt.Errorf("host %q: carrier %.20q is none of %q", h.Name, h.Carrier, Kinds())
 	case h.Dest != "" && h.Carrier != SSH:
 		return fmt.Errorf("host %q: ssh %.80q needs the carrier %q", h.Name, h.Dest, SSH)
 	case h.Dest != "" && CheckDest(h.Dest) != nil:

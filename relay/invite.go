@@ -100,7 +100,7 @@ func (i Invitation) check() error {
 		return errors.New("the invitation is incomplete: copy all of it")
 	case i.Carrier == SSH && i.Address != "":
 		return CheckDest(i.Address)
-	case i.Carrier != SSH && i.Carrier != NATS, len(i.Address) > 255, strings.ContainsFunc(i.Address, func(c rune) bool { return c <= ' ' || c > '~' }):
+	case !slices.Contains(Kinds(), i.Carrier), len(i.Address) > 255, strings.ContainsFunc(i.Address, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return fmt.Errorf("the invitation has the carrier %.20q and the address %.80q, which this version of c2c does not support", i.Carrier, i.Address)
 	}
 	return nil

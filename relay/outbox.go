@@ -11,10 +11,6 @@ import (
 	"c2c/inbox/mail"
 )
 
-// reader is the name under which the relay reads an outbox. If the archive has this reader for a
-// message, the peer has stored the message.
-const reader = "relay"
-
 // leaseSize is the size at which a lease is large enough: it takes whole files of the mailbox, one
 // after another, until they have at least leaseSize bytes.
 const leaseSize = 128 << 10
@@ -178,7 +174,7 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 func (o *outbox) leaseAll(ctx context.Context) (*inbox.Lease, error) {
 	ctx, end := brief(ctx)
 	defer end()
-	return o.box.LeaseAll(ctx, reader, leaseSize)
+	return o.box.LeaseAll(ctx, inbox.ByRelay, leaseSize)
 }
 
 // ahead returns the first frame of mail that is not leased yet. Its messages are sent first, and

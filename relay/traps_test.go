@@ -348,7 +348,7 @@ func TestRefusalsAreFinalForOneMessageAlone(t *testing.T) {
 				t.Errorf("the sender of %s was told %q, want %q", id, got, want)
 			}
 			found, err := a.Outbox("devbox").Find(t.Context(), id)
-			if stored := len(found) == 1 && found[0].Where == inbox.Read; err != nil || stored != (want == "") {
+			if stored := len(found) == 1 && found[0].Where == inbox.Archived; err != nil || stored != (want == "") {
 				t.Errorf("the outbox says of %s: %+v, %v", id, found, err)
 			}
 		}
@@ -586,7 +586,7 @@ func TestAKillBeforeSeveralLeasesAreAcknowledgedDoublesNothing(t *testing.T) {
 			if words := trouble(t, b, "laptop") + trouble(t, a, "devbox"); words != "" || a.Post.WasRefused("elm-1") != relay.Unknown {
 				t.Errorf("killed at %q: people are told %q, and the sender of the refused message %q", step, words, a.Post.WasRefused("elm-1"))
 			}
-			if found, err := a.Outbox("devbox").Find(t.Context(), "ash-119"); err != nil || len(found) != 1 || found[0].Where != inbox.Read {
+			if found, err := a.Outbox("devbox").Find(t.Context(), "ash-119"); err != nil || len(found) != 1 || found[0].Where != inbox.Archived {
 				t.Errorf("the outbox says of a stored message %+v, %v", found, err)
 			}
 		}

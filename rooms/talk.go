@@ -67,6 +67,10 @@ type posting struct {
 // steps that a kill has prevented.
 func Publish(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
+	_, host := HostOf(d.Room)
+	if errors.Is(err, ErrNoRoom) && host != "" {
+		err = cmp.Or(broker.CheckHost(b, host), err)
+	}
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -74,7 +78,7 @@ func Publish(ctx context.Context, b *broker.Broker, from sessions.Session, d Dra
 	if p.receipt.Passed {
 		return p.receipt, nil
 	}
-	if _, host := HostOf(d.Room); host != "" {
+	if host != "" {
 		return p.sendHome(ctx, host)
 	}
 	if err := p.store(ctx); err != nil {

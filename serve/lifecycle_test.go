@@ -3,13 +3,13 @@ package serve
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -17,8 +17,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"c2c/internal/atomicfile"
 )
 
 // again makes a server that listens with the same files.
@@ -33,10 +31,33 @@ func (f *face) again(port int) (*Server, error) {
 	return s, err
 }
 
+// published reads where the server says that it listens.
+func (f *face) published() (at At, err error) {
+	text, err := f.state.Read(urlFile)
+	if err == nil {
+		err = json.Unmarshal(text, &at)
+	}
+	return at, err
+}
+
+// A crash leaves the port file.
+func TestTheNextServerRemovesTheFileOfOneThatWasKilled(t *testing.T) {
+	f := newFace(t, Limits{})
+	if at, err := f.published(); err != nil || at.Port != f.s.port {
+		t.Fatalf("%+v, %v", at, err)
+	}
+	if _, err := f.again(f.s.port); !errors.As(err, new(*TakenError)) {
+		t.Errorf("%v", err)
+	}
+	if at, err := f.published(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%+v, %v", at, err)
+	}
+}
+
 func TestThePortAndTheTokenStay(t *testing.T) {
 	f := newFace(t, Limits{})
 	port, token := f.s.port, f.token()
-	at, err := ReadAt(f.state)
+	at, err := f.published()
 	if err != nil || at.Port != port || at.PID != os.Getpid() || at.URL != "http://127.0.0.1:"+strconv.Itoa(port)+"/mcp" || at.Dir != f.home {
 		t.Errorf("%+v, %v", at, err)
 	}
@@ -51,7 +72,7 @@ func TestThePortAndTheTokenStay(t *testing.T) {
 	if err := f.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadAt(f.state); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := f.published(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file stays: %v", err)
 	}
 	s, err := f.again(LastPort)
@@ -106,12 +127,11 @@ func TestAPortThatSomebodyElseHasIsNotTaken(t *testing.T) {
 		}
 		defer l.Close()
 		port := l.Addr().(*net.TCPAddr).Port
-		before, _ := os.ReadFile(filepath.Join(f.state.Path(), urlFile))
 		if _, err := f.again(port); !errors.As(err, new(*TakenError)) {
 			t.Errorf("%s: %v", host, err)
 		}
-		if after, _ := os.ReadFile(filepath.Join(f.state.Path(), urlFile)); string(after) != string(before) {
-			t.Errorf("%s: it says that it listens: %s", host, after)
+		if at, err := f.published(); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: it says that it listens: %+v, %v", host, at, err)
 		}
 	}
 }
@@ -163,48 +183,6 @@ func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
 		if f.s.keys.matches(sha256.Sum256([]byte(key))) {
 			t.Errorf("%q is the token of an empty file", key)
 		}
-	}
-}
-
-func TestOnlyTheFileOfADeadDaemonIsReaped(t *testing.T) {
-	f := newFace(t, Limits{})
-	lives := func(is bool) func() (bool, error) { return func() (bool, error) { return is, nil } }
-	if reaped, err := Reap(t.Context(), f.state, lives(true)); reaped || err != nil {
-		t.Errorf("of one that runs: %v, %v", reaped, err)
-	}
-	// One that starts at this moment writes the file after the look, and it stays.
-	wrote := make(chan error, 1)
-	reaped, err := Reap(t.Context(), f.state, func() (bool, error) {
-		dir, err := f.state.Sub(FilesDir, false)
-		if err != nil {
-			return false, err
-		}
-		defer dir.Close()
-		lock, err := atomicfile.OpenLocked(dir, urlLock)
-		if err != nil {
-			return false, err
-		}
-		if free, err := lock.Try(); free || err != nil {
-			t.Errorf("another could write now: %v, %v", free, err)
-		}
-		lock.Release()
-		go func() { wrote <- f.s.publish(context.Background()) }()
-		return false, nil
-	})
-	if !reaped || err != nil {
-		t.Errorf("of a dead one: %v, %v", reaped, err)
-	}
-	if err := <-wrote; err != nil {
-		t.Error(err)
-	}
-	if _, err := ReadAt(f.state); err != nil {
-		t.Errorf("that of the new one: %v", err)
-	}
-	if _, err := Reap(t.Context(), f.state, lives(false)); err != nil {
-		t.Error(err)
-	}
-	if reaped, err := Reap(t.Context(), f.state, lives(false)); reaped || err != nil {
-		t.Errorf("when there is none: %v, %v", reaped, err)
 	}
 }
 

@@ -299,7 +299,7 @@ func TestAFolderHasOneRootWhicheverIsOpen(t *testing.T) {
 	}
 	f.s.cfg.Dir = folder
 	t.Chdir(folder) // the session's process is this one
-	if at, err := f.s.here(); err != nil || at.Root != b.Root() {
+	if at, err := f.s.At(); err != nil || at.Root != b.Root() {
 		t.Errorf("published: %s, %v; want %s", at.Root, err, b.Root())
 	}
 	for _, dir := range []string{folder, clone, folder} {

@@ -37,6 +37,9 @@ func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := MakeToken(s.cfg.State); err != nil {
 		return err
 	}
+	if err := s.withdraw(); err != nil {
+		return err
+	}
 	last := 0
 	if s.cfg.Port == LastPort {
 		dir, err := s.cfg.State.Sub(FilesDir, true)
@@ -53,7 +56,7 @@ func (s *Server) Listen(ctx context.Context) (err error) {
 		return err
 	}
 	s.hosts, s.origins = names(s.port)
-	if err := s.publish(ctx); err != nil {
+	if err := s.publish(); err != nil {
 		return errors.Join(err, s.closeListeners())
 	}
 	return nil
@@ -65,9 +68,6 @@ func (s *Server) closeListeners() (err error) {
 	}
 	return err
 }
-
-// URL returns the URL of the tools. It is known after Listen.
-func (s *Server) URL() string { return url(s.port) }
 
 // Run answers requests until ctx ends, and then waits at most Limits.Grace for the answers under
 // way. Call Listen before Run.
@@ -126,7 +126,7 @@ func (s *Server) endUnkeyed() {
 func (s *Server) shutdown(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
 	defer cancel()
-	err := s.withdraw(ctx)
+	err := s.withdraw()
 	for _, one := range s.open.standing() {
 		one.cancel()
 	}

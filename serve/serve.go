@@ -7,9 +7,8 @@
 // these files in the state directory:
 //
 //	http-mcp-token   the key of programs that use c2c's tools; made at the first start and kept
-//	http-mcp.json    where the daemon listens; removed when the daemon ends; if it was killed, a later command removes the file (Reap)
+//	http-mcp.json    where the daemon listens; removed when the daemon ends; if it was killed, the next one removes the file
 //	http/port        the port of the last run: the daemon uses it again, because clients remember the URL
-//	http/http-mcp.lock  held while http-mcp.json is written or removed
 //
 // Any goroutine may use a Server. Each user may run only one Server; the caller ensures that by a
 // lock (package internal/daemon).

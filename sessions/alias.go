@@ -61,6 +61,21 @@ const HostPrefix = "host-"
 // IsHostID reports whether a session id is reserved for another machine.
 func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix) }
 
+// projectOutbox begins the id of an outbox for another project of this user. A machine's name has no
+// dot.
+const projectOutbox = HostPrefix + "p."
+
+// ProjectOf returns the project whose mail an outbox has.
+func ProjectOf(sid string) (id string, ok bool) { return strings.CutPrefix(sid, projectOutbox) }
+
+// ProjectRow is RemoteRow for a session of another project; id is the name of that project's root.
+func ProjectRow(id, address string) Row {
+	var r Row
+	r.SetText("session_id", projectOutbox+id)
+	r.SetText("alias", address)
+	return r
+}
+
 // RemoteRow makes a row for a session or a room on another machine from its address, such as
 // birch@devbox or #review@devbox. It returns nil if address is no such address. The row is in no
 // registry.
@@ -233,9 +248,13 @@ type AliasTakenError struct {
 	Alias     string // in the spelling of the session that has it
 	Suggested string // free at this moment
 	Process   int    // the process of that session; 0: not known
+	Person    bool   // it is that of a person
 }
 
 func (e *AliasTakenError) Error() string {
+	if e.Person {
+		return fmt.Sprintf("alias %q is the name of a person here, under which agents write to them; %q is free", e.Alias, e.Suggested)
+	}
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
@@ -255,7 +274,7 @@ func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, awa
 		}
 		l, err := reg.Look(s)
 		if err != nil || s.Client != clientName || l.Now.Does != Away && !away(s) {
-			return nil, errors.Join(&AliasTakenError{Alias: s.Alias, Suggested: FreeAlias(rows, alias)}, err)
+			return nil, errors.Join(&AliasTakenError{Alias: s.Alias, Suggested: FreeAlias(rows, alias), Person: s.State == Person}, err)
 		}
 		left = &s
 	}

@@ -63,6 +63,9 @@ func (a Authors) Of(m mail.Message) Row {
 		return nil // c2c itself wrote the message, even if the message names a session: a post on its way to another machine names one
 	}
 	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
+		if id, is := mail.ProjectOfSession(m.FromSession); is {
+			return ProjectRow(id, m.From)
+		}
 		return r // check this before FromSession, because a session here may have the id that the relay gave to the sender on the other machine
 	}
 	if i := FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
@@ -125,6 +128,20 @@ func (a Authors) formerly(alias string) []formerHolder {
 // row any more, r has the alias, and the facts of both have the same AliasSince.
 func (a Authors) HasTakenOver(r Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
+}
+
+// IsReply reports whether the asked session, which has or had this alias, has written m, which
+// names the question (InReplyTo). A session that has taken over from the asked one may write it,
+// too. A reply ends the wait of c2c ask.
+func (a Authors) IsReply(asked, alias string, m mail.Message) bool {
+	if m.InReplyTo == "" || m.Kind == mail.KindSystem || m.From == SystemAlias {
+		return false
+	}
+	r := a.Of(m)
+	if r == nil { // the session is gone, and no other has its alias
+		return FindSID(a.Rows, asked) < 0 && Fold(m.From) == Fold(alias)
+	}
+	return r.SID() == asked || a.HasTakenOver(r, asked, alias)
 }
 
 // Wrote reports whether a session wrote a message.

@@ -5,9 +5,9 @@
 // with the mail of one project. A Registry is an open root. Any goroutine may use it, and any
 // number of processes may have the same root open.
 //
-// A root has these files: registry.json, the index of sessions by alias and by process, in the format
-// that docs/compatibility.md describes; sessions/<sid>.json, all else about a session, its facts;
-// sessions/ids/<client>.<id>, the session to which a client's own id belongs; <sid>.work and
+// A root has these files: registry.json, the index of sessions by alias and by process, in the
+// format that docs/compatibility.md describes; sessions/<sid>.json, all else about a session, its
+// facts; sessions/ids/<client>.<id>, the session to which a client's own id belongs; <sid>.work and
 // <sid>.answered, when a session worked and answered; broker.log.
 //
 // The package knows nothing about owed answers, about held mail, or about mail that moves to

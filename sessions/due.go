@@ -20,10 +20,10 @@ import (
 //
 // Only a look makes the time later. A look first removes the note. At its end it makes the note
 // again, unless another process has made one with the time 0 meanwhile. A process that stores an
-// earlier deadline removes the note. If there is none, it makes one with the time 0; if the look has
-// made its note just before, it removes that. So a process may look too early but never too late, in
-// any order of these steps, and also if a process is killed between two steps. Mail of a killed
-// sender is noticed after LookEvery at the latest.
+// earlier deadline removes the note. If there is none, it makes one with the time 0; if the look
+// has made its note just before, it removes that. So a process may look too early but never too
+// late, in any order of these steps, and also if a process is killed between two steps. Mail of a
+// killed sender is noticed after LookEvery at the latest.
 const (
 	FileName = "owed.due"
 

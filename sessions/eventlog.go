@@ -106,11 +106,7 @@ func (l *EventLog) rotate() error {
 		return err
 	}
 	for n := logKeep; n > 0; n-- {
-		old := logFile
-		if n > 1 {
-			old += "." + strconv.Itoa(n-1)
-		}
-		err := l.root.Rename(old, logFile+"."+strconv.Itoa(n))
+		err := l.root.Rename(logName(n-1), logName(n))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -231,6 +227,57 @@ func (l *EventLog) DoorbellsOf(sid string) (d Doorbells, err error) {
 	return d, nil
 }
 
+// ringEvent is the name of the event in broker.log that records each try to ring a session.
+const ringEvent = "ring"
+
+// RingRecord is a try to ring a session, from broker.log.
+type RingRecord struct {
+	At              float64 `json:"ts"` // Unix seconds
+	Event           string
+	SID             string `json:"session_id"`
+	Method, Outcome string
+}
+
+// RungSince calls f for each try to ring a session since a time. The result back is the time from
+// which on broker.log has all of them: later than since if older lines are gone.
+func (l *EventLog) RungSince(since time.Time, f func(RingRecord)) (back time.Time, err error) {
+	event, from := []byte(`"event":"`+ringEvent+`"`), mail.Seconds(since)
+	for n := 0; n <= logKeep; n++ {
+		data, err := l.root.ReadIf(logName(n))
+		if err != nil {
+			return since, err
+		}
+		begins := 0.0
+		for line := range bytes.Lines(data) {
+			var one RingRecord
+			if begins > 0 && !bytes.Contains(line, event) || json.Unmarshal(line, &one) != nil {
+				continue
+			}
+			if begins == 0 {
+				begins = one.At
+			}
+			if one.Event == ringEvent && one.At >= from {
+				f(one)
+			}
+		}
+		if begins > 0 && begins < from {
+			break
+		}
+		if begins > 0 && n == logKeep {
+			return mail.FromSeconds(begins), nil
+		}
+	}
+	return since, nil
+}
+
+// logName returns the name of the newest file of the log, 0, or of an older one.
+func logName(n int) string {
+	if n == 0 {
+		return logFile
+	}
+	return logFile + "." + strconv.Itoa(n)
+}
+
 // SentLately reads the last logLately bytes of broker.log. These are about 300 lines.
 const logLately = 64 << 10
 
@@ -238,11 +285,7 @@ const logLately = 64 << 10
 // them.
 func (l *EventLog) Sent(id string) (found []mail.Message, err error) {
 	for n := 0; n <= logKeep && len(found) == 0; n++ {
-		name := logFile
-		if n > 0 {
-			name += "." + strconv.Itoa(n)
-		}
-		data, rerr := l.root.ReadIf(name)
+		data, rerr := l.root.ReadIf(logName(n))
 		err = errors.Join(err, rerr)
 		found = sentIn(data, id)
 	}

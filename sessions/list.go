@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"c2c/client"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -37,6 +38,11 @@ type Listed struct {
 	StartedBy  string    `json:"started_by,omitempty"`      // the alias of the session that has started its client
 	KnownBy    string    `json:"known_by,omitempty"`        // only for c2c whoami: the KnownBy of its messages, see mail.Message
 	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be read
+	// Tokens is set only by AddTokens.
+	Tokens client.Tokens `json:"tokens,omitzero"`
+
+	process  int    // its client's
+	clientID string // the client's id of it
 }
 
 // AtDialog reports whether the session stands at a dialog, which its person has to answer.
@@ -122,6 +128,17 @@ func (reg *Registry) Look(s Session) (Listed, error) {
 	return reg.listed(s, boxes, reg.Prober()), nil
 }
 
+// AddTokens sets Tokens in the rows of a list, for sessions whose client runs. It reads the clients'
+// own records.
+func (reg *Registry) AddTokens(rows []Listed) {
+	for i, row := range rows {
+		if p, _ := client.Find(row.Client); p.Tokens.Input != nil && row.process != 0 {
+			config, _ := p.Config(EnvironmentOf(reg.Processes.Environ(row.process)))
+			rows[i].Tokens = p.TokensOf(config, row.clientID)
+		}
+	}
+}
+
 func (reg *Registry) Backlogs() (*inbox.Backlogs, error) {
 	there, err := reg.root.NameSet()
 	if err != nil {
@@ -156,7 +173,7 @@ func (l Listed) Lines(now time.Time) (lines []string) {
 
 func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look Prober) Listed {
 	row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role, Registered: mail.Seconds(s.Registered),
-		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing}
+		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing, process: s.Process, clientID: s.ClientID()}
 	var why string
 	if row.Surface, why = look.Surface(s); why == RingerEnded {
 		row.Note = RingerEnded + "; c2c doctor says what to do"

@@ -19,11 +19,6 @@ type Config struct {
 	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it
 	// never was.
 	Uninstalled func(client string, pid int) bool
-
-	// Awaited and Held report mail that a mailbox hides, see inbox.Config. They may be nil only if
-	// no mailbox is opened.
-	Awaited func(reg *Registry, sid string, m mail.Message) bool
-	Held    func(reg *Registry, sid string, m mail.Message) bool
 }
 
 // Registry is an open root: its sessions, and the facts about each.
@@ -41,9 +36,7 @@ type Registry struct {
 	Locks  *Locks
 	Due    *DueFile
 
-	root    *atomicfile.Dir
-	awaited func(reg *Registry, sid string, m mail.Message) bool
-	held    func(reg *Registry, sid string, m mail.Message) bool
+	root *atomicfile.Dir
 
 	Brief       bool // only identify sessions: do not test locks to find out whether a client lives
 	lastAuthors *lastAuthors
@@ -56,7 +49,7 @@ func Open(cfg Config) (*Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	reg := &Registry{root: root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled, awaited: cfg.Awaited, held: cfg.Held,
+	reg := &Registry{root: root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled,
 		Processes: new(SystemProcesses), lastAuthors: new(lastAuthors)}
 	if reg.Now == nil {
 		reg.Now = time.Now
@@ -129,8 +122,8 @@ func (reg *Registry) Dir() *atomicfile.Dir { return reg.root }
 // Mailbox opens the mail of a session.
 func (reg *Registry) Mailbox(sid string) (*inbox.Mailbox, error) {
 	cfg := reg.Mail
-	cfg.Awaited = func(m mail.Message) bool { return reg.awaited(reg, sid, m) }
-	cfg.Held = func(m mail.Message) bool { return reg.held(reg, sid, m) }
+	cfg.Awaited = func(m mail.Message) bool { return awaits(reg, sid, m) }
+	cfg.Held = func(m mail.Message) bool { return IsHeld(reg, sid, m) }
 	return inbox.Open(reg.root, sid, cfg)
 }
 

@@ -75,8 +75,8 @@ type damagedRegistryError struct{ err error }
 
 func (e *damagedRegistryError) Error() string { return e.err.Error() }
 
-// ReadRegistry reads the rows, or returns a *damagedRegistryError. It splits a file in our own layout
-// without parsing it.
+// ReadRegistry reads the rows, or returns a *damagedRegistryError. It splits a file in our own
+// layout without parsing it.
 func (f *RegistryFile) ReadRegistry() ([]Row, error) {
 	return f.last.read(f.root)
 }

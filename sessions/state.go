@@ -46,9 +46,6 @@ const (
 	ByRing    = "ring"    // the last ring has shown this, or has begun a turn
 )
 
-// ByHook is the name of a client's hook, as a reader of mail and as a method of ringing.
-const ByHook = "hook"
-
 // turnWords are the words that the facts use for what a session does.
 var turnWords = format.Pairs{{string(Busy), "runs"}, {string(Idle), "over"}, {string(Waiting), "asks"}, {string(Away), "unseen"}}
 
@@ -65,7 +62,7 @@ func turnOf(word string) State {
 type Now struct {
 	Does  State     `json:"does"`
 	Since time.Time `json:"since,omitzero"`     // UTC; zero: not known
-	Known string    `json:"known_by,omitempty"` // ByProcess, ByRecord, ByHook, ByPlugin, …
+	Known string    `json:"known_by,omitempty"` // ByProcess, ByRecord, inbox.ByHook, ByPlugin, …
 	// Background says that no turn runs, but something that the model has started in the
 	// background, as far as its client records that.
 	Background bool `json:"background,omitempty"`

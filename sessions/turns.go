@@ -98,7 +98,8 @@ func LastAnswer(reg *Registry, sid string) (at time.Time, told bool) {
 	return Earlier(at, reg.Now()), true // the clock may have been set back a little
 }
 
-// ModelFailure returns why and when the model of a session last failed; "" if it has answered since.
+// ModelFailure returns why and when the model of a session last failed; "" if it has answered
+// since.
 func ModelFailure(reg *Registry, sid string) (why string, at time.Time) {
 	f := reg.Facts.Of(sid)
 	if f.Failure == "" || IsFuture(f.FailedAt, reg.Now()) {
@@ -110,26 +111,33 @@ func ModelFailure(reg *Registry, sid string) (why string, at time.Time) {
 	return f.Failure, f.FailedAt
 }
 
-// Unanswered reports whether mail still waits for an answer of the model. The given reader has
-// handed the mail over, at the time handed. The result is false if nothing reports answers.
-func Unanswered(reg *Registry, sid, reader string, handed time.Time) bool {
-	_, waits := AnswerTo(reg, sid, reader, handed)
-	return waits
-}
-
-// AnswerTo returns the time of the model's newest answer after the hand-over of some mail. The
-// model may have answered earlier, too: only the newest answer is recorded. The time is zero if
-// there is no such answer, or if the mail counts as read without one. The result waits is as in
-// Unanswered.
-func AnswerTo(reg *Registry, sid, reader string, handed time.Time) (at time.Time, waits bool) {
-	if AfterRead(reader) != Read {
-		return time.Time{}, false
+// StateOf returns the state of a message that was found in the mailbox of a session, and the time
+// of the model's newest answer since the hand-over: zero if there is none, or if nothing reports
+// answers. The model may have answered earlier, too.
+func StateOf(reg *Registry, sid string, f inbox.Found) (state string, answered time.Time) {
+	switch {
+	case f.Where == inbox.Waiting:
+		return Queued, time.Time{}
+	case f.Where == inbox.DeadLetter:
+		return Dead, time.Time{}
+	case f.Where == inbox.Leased || f.By == inbox.ByEvents:
+		return Handed, time.Time{}
 	}
 	last, told := LastAnswer(reg, sid)
-	if !told || !last.After(handed) {
-		return time.Time{}, told
+	switch {
+	case !told:
+		return Read, time.Time{}
+	case !last.After(f.At):
+		return Handed, time.Time{}
 	}
-	return last, false
+	return Read, last
+}
+
+// Unanswered reports whether a message was handed over to a session whose model has not answered
+// since, and answers of that model are reported.
+func Unanswered(reg *Registry, sid string, f inbox.Found) bool {
+	state, _ := StateOf(reg, sid, f)
+	return state == Handed && f.Where == inbox.Archived && f.By != inbox.ByEvents
 }
 
 // LookForAnswer finds the model's last answer in the client's own record, for clients whose hooks
@@ -166,29 +174,16 @@ func Settled(ctx context.Context, reg *Registry, sid string) bool {
 	return err == nil && (len(newest) == 0 || last.After(mail.FromSeconds(newest[0].DrainedAt)))
 }
 
-// States of a message. There is no state "delivered", because c2c says only what it knows.
+// States of a message, as people and programs read them. StateOf makes them from where package
+// inbox has found the message. There is no state "delivered", because c2c says only what it knows.
 const (
-	Queued = inbox.Queued
-	Rung   = "rung" // the message waits, and c2c has rung the session
-	Handed = inbox.Handed
-	Read   = inbox.Read
-	Dead   = "dead" // the message is a dead letter, because its session was swept
+	Queued = "queued" // it waits
+	Rung   = "rung"   // it waits, and c2c has rung the session
+	Handed = "handed" // it was shown to the session's client, or a reader has just taken it for that
+	Read   = "read"   // the session's model has answered since, or nothing reports its answers
+	Dead   = "dead"   // it is a dead letter, because its session was swept
 	// owed.Expired is a state, too: the message was not read in time, and is a dead letter.
 )
-
-// ByEvents is the reader that writes answers to the event stream of a sender outside c2c. Nothing
-// shows whether the sender reads them.
-const ByEvents = "events"
-
-// AfterRead returns the state of a message after the receiver's model has answered. The argument
-// reader names the reader that has handed over the whole message. What was written to an event
-// stream may stay unread although the model answers: then the state is Handed, not Read.
-func AfterRead(reader string) string {
-	if reader == ByEvents {
-		return Handed
-	}
-	return Read
-}
 
 // The note <sid>.work says when the session's client last reported work. If the client also reports
 // each tool call, workTools follows the time.
@@ -221,6 +216,16 @@ func WorkOf(reg *Registry, sid string) Work {
 		at = time.Time{}
 	}
 	return Work{at, tools}
+}
+
+// IsHeld reports whether the loop guard still holds a message in the mailbox of a session: its time
+// has not come, and neither side has worked since it was sent.
+func IsHeld(reg *Registry, sid string, m mail.Message) bool {
+	if m.Held == "" || !m.KeptBack(mail.Seconds(reg.Now())) {
+		return false
+	}
+	sent := m.Time()
+	return !(mail.ValidName(m.Held) && WorkOf(reg, m.Held).Since(sent)) && !WorkOf(reg, sid).Since(sent)
 }
 
 // SawWork records that a session has worked: it called a tool other than c2c's, or a person has
@@ -273,7 +278,7 @@ func MarkCalm(reg *Registry, s Session) error {
 		return err
 	}
 	return box.Archive().MarkCalm(func(newest inbox.ArchiveRecord) bool {
-		return WorkOf(reg, s.ID).Since(newest.Time()) && !Unanswered(reg, s.ID, newest.DrainedBy, mail.FromSeconds(newest.DrainedAt))
+		return WorkOf(reg, s.ID).Since(newest.Time()) && !Unanswered(reg, s.ID, newest.Found())
 	})
 }
 
@@ -302,7 +307,7 @@ func Unread(reg *Registry, sid string) (unread []inbox.ArchiveRecord, err error)
 			return false
 		}
 		key := mail.Key{Session: r.FromSession, From: r.From, ID: r.ID}
-		if AfterRead(r.DrainedBy) == Read && !r.ContentDropped && !seen[key] {
+		if r.DrainedBy != inbox.ByEvents && !r.ContentDropped && !seen[key] {
 			unread = append(unread, r)
 		}
 		seen[key] = true // a message that was put back has several records, and the newest counts

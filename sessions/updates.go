@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"c2c/inbox"
 	"c2c/internal/atomicfile"
 	"c2c/wake"
 )
@@ -20,7 +21,7 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
 		err = reg.Facts.Change(ctx, sid, func(f *Facts) {
 			last := f.LastRing
-			if last.Method == ByHook && last.Outcome == wake.Rang && last.SameMail(ring) && ring.Outcome != wake.Rang {
+			if last.Method == inbox.ByHook && last.Outcome == wake.Rang && last.SameMail(ring) && ring.Outcome != wake.Rang {
 				return // keep what the hook has recorded: it has announced this mail already, so a failed ring for the same mail does not matter
 			}
 			f.LastRing = ring
@@ -29,16 +30,18 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 	if ring.Outcome == wake.Refused { // some process must look now, and send a notice to the senders of the mail
 		reg.Due.LookBy(reg.Now())
 	}
-	reg.Events.Record(ctx, "ring", "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
+	reg.Events.Record(ctx, ringEvent, "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
 		"message_id", ring.Oldest, "cause", ring.Cause)
 	return err
 }
 
 // SetTurn records that a session is Busy, Idle, Waiting or Away, and the source of this report:
-// ByHook, or the method of a ringer.
+// inbox.ByHook, the method of a ringer that follows the session, or ByRing. The last report counts,
+// but a ring only for a session whose hooks report what it does, because nobody else reports the
+// end of the turn that the ring begins.
 func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by string) error {
-	if s.Turn == does {
-		return nil // hooks report this at each tool call
+	if s.Turn == does || by == ByRing && !s.ToldByHooks() {
+		return nil // hooks report the same at each tool call
 	}
 	return reg.Facts.Change(ctx, s.ID, func(f *Facts) {
 		f.Turn, f.TurnAt, f.TurnBy = turnWords.Of(string(does)), reg.Now().UTC(), by

@@ -165,12 +165,12 @@ func (look Prober) why(s Session, n Now, m UnreadMail) (why, do string) {
 		return "", look.Remedy(s, m.Ring)
 	case s.Quiet:
 		return "it does not want to be disturbed, so the message waits for its next turn", "c2c dnd off --session-id " + s.Alias + " lets mail wake it"
+	case m.Deferrable:
+		return "the message is deferrable and wakes nobody: the next turn brings it", ""
 	case m.Sent && p.Typed && s.Pane == "" && !s.HasBell() && (n.Does == Idle || n.Does == Alive):
 		return unrung, ""
 	case m.Sent: // it is about to be rung, as far as can be seen
 		return "", ""
-	case m.Deferrable:
-		return "the message is deferrable and wakes nobody: the next turn brings it", ""
 	case m.Ring.Outcome == wake.Rang && look.reg.Now().Sub(m.Ring.At) <= RingAnswer:
 		return "it has been rung just now", ""
 	case m.Ring.Outcome == wake.Rang:
@@ -247,8 +247,8 @@ func (look Prober) Remedy(s Session, r wake.Ring) string {
 
 // Note tells the sender of a message, in its receipt, why the receiver may not read it at once; ""
 // if a ring may wake the receiver, or if its state is not known.
-func (look Prober) Note(s Session, n Now) string {
-	m := UnreadMail{Sent: true}
+func (look Prober) Note(s Session, n Now, deferrable bool) string {
+	m := UnreadMail{Sent: true, Deferrable: deferrable}
 	if why, _ := look.why(s, n, m); why == "" && (n.Does == Alive || n.Does == Idle || n.Does == Unknown) {
 		return ""
 	}

@@ -23,6 +23,7 @@ const (
 	Refused    = "refused"    // the client's person does not let other sessions write to it
 	Held       = "held"       // the client holds the ring until its person accepts it
 	Failed     = "failed"     // c2c could not reach the client
+	InPart     = "handed"     // no ring: the session has got a part of a long message, but not the last part
 )
 
 // Ring records an attempt to ring for waiting mail, or why c2c did not ring. The recorded facts of

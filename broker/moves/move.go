@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// mover is the name of the reader that leases messages to move them.
-	mover = inbox.ByMover
 	// moveWait is how long a move waits for a mailbox that another process has locked. Mail that is
 	// left moves later.
 	moveWait = 200 * time.Millisecond
@@ -269,7 +267,7 @@ func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put f
 func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message) (n int, err error)) (more bool, err error) {
 	brief, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	lease, err := box.LeaseAll(brief, mover, moveBytes)
+	lease, err := box.LeaseAll(brief, inbox.ByMover, moveBytes)
 	if err != nil {
 		return false, err
 	}
@@ -355,7 +353,7 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	}
 	for _, m := range messages {
 		if !slices.ContainsFunc(found, func(f inbox.Found) bool {
-			inMove := f.Where == inbox.Handed && f.By == mover
+			inMove := f.Where == inbox.Leased && f.By == inbox.ByMover
 			return !inMove && f.Message.ID == m.ID && f.Message.From == m.From && f.Message.Content == m.Content
 		}) {
 			all = false

@@ -18,20 +18,6 @@ type asker struct {
 	since float64                 // messages before this time cannot be answers
 }
 
-// IsReply reports whether the asked session, which has or had this alias, has written m, which
-// names the question (InReplyTo). A session that has taken over from the asked one may write it,
-// too. A reply ends the wait of c2c ask.
-func IsReply(authors sessions.Authors, asked, alias string, m mail.Message) bool {
-	if m.InReplyTo == "" || m.Kind == KindSystem || m.From == sessions.SystemAlias {
-		return false
-	}
-	r := authors.Of(m)
-	if r == nil { // the session is gone, and no other has its alias
-		return sessions.FindSID(authors.Rows, asked) < 0 && sessions.Fold(m.From) == sessions.Fold(alias)
-	}
-	return r.SID() == asked || authors.HasTakenOver(r, asked, alias)
-}
-
 // isAnswer reports whether a reply is the answer. A reply of another kind only announces the
 // answer, or asks back; the answer is still owed.
 func isAnswer(m mail.Message) bool {
@@ -65,7 +51,7 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row,
 		errs = append(errs, err)
 		for _, m := range msgs {
 			for _, key := range a.byID[m.InReplyTo] {
-				if IsReply(authors, key.SID, a.alias[key], m) {
+				if authors.IsReply(key.SID, a.alias[key], m) {
 					answers[key] = m
 				}
 			}

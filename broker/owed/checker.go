@@ -305,9 +305,6 @@ func (c *Checker) findUnread(sid string, box *inbox.Mailbox, mem *boxMemory) (ch
 	return true, nil
 }
 
-// relayReader is the name under which the relay leases an outbox.
-const relayReader = "relay"
-
 // act acts on the waiting mail of one mailbox, and on its unread mail.
 func (c *Checker) act(ctx context.Context, rows []sessions.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory) error {
 	if len(mem.unread) > 0 {
@@ -319,7 +316,7 @@ func (c *Checker) act(ctx context.Context, rows []sessions.Row, s sessions.Sessi
 	msgs, err := box.PeekAll(ctx)
 	if err == nil && s.State == sessions.Remote {
 		var leased []mail.Message
-		leased, err = box.Held(ctx, relayReader)
+		leased, err = box.Held(ctx, inbox.ByRelay)
 		msgs = append(leased, msgs...)
 	}
 	if err != nil {

@@ -18,10 +18,11 @@ import (
 // The loop guard stops agents that only answer each other. It is a circuit breaker for a chain of
 // messages, each sent because of the one before:
 //
-//   - closed while agents work: if a sender has worked since mail came to it, its message begins a new count;
+//   - closed while agents work: if a sender has worked since mail came to it, its message begins a
+//     new count;
 //   - open after too many messages (hops) without any work: the next answer in the chain is held;
-//   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the breaker is
-//     closed. If not, the answer to this message is held.
+//   - half-open when the chain was silent for guardPause: then the held message is handed over. If
+//     work follows, the breaker is closed. If not, the answer to this message is held.
 //
 // Each message has its own count. Package sessions records the work of a session, in a file for
 // each session.
@@ -76,10 +77,10 @@ func (l LoopLimits) hopsFor(w sessions.Work) int {
 	return min(l.Hops, mostHops/blindTimes) * blindTimes
 }
 
-// CheckLoop counts the message m, and marks it as held if its chain is open; the result note then
-// tells the sender. After ErrTooManyAnswers the caller must not store the message. CheckLoop does
-// not count mail from or to a person.
-func CheckLoop(ctx context.Context, reg *sessions.Registry, limits LoopLimits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
+// Guard counts the message m, and holds it if its chain is open: it marks m as held, and the result
+// note then tells the sender. After ErrTooManyAnswers the caller must not store the message. Guard
+// does not count mail from or to a person.
+func Guard(ctx context.Context, reg *sessions.Registry, limits LoopLimits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()
 	if limits.Hops < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !mail.ValidName(from.ID) {
@@ -142,22 +143,12 @@ func hadBefore(ctx context.Context, box *inbox.Mailbox, from sessions.Session, i
 // of the session with the id to.
 func HeldFrom(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
 	all, err := box.PeekAll(ctx)
-	return slices.DeleteFunc(all, func(m mail.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
-}
-
-// Holds reports whether a message in the mailbox of a session is still held: its time has not come,
-// and neither side has worked since it was sent.
-func Holds(reg *sessions.Registry, sid string, m mail.Message) bool {
-	if m.Held == "" || !m.KeptBack(mail.Seconds(reg.Now())) {
-		return false
-	}
-	sent := m.Time()
-	return !(mail.ValidName(m.Held) && sessions.WorkOf(reg, m.Held).Since(sent)) && !sessions.WorkOf(reg, sid).Since(sent)
+	return slices.DeleteFunc(all, func(m mail.Message) bool { return m.Held != from || !sessions.IsHeld(reg, to, m) }), err
 }
 
 // OpensAt returns when a held-back message may be handed over; zero: it is not held back.
 func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
-	if !m.KeptBack(mail.Seconds(reg.Now())) || m.Held != "" && !Holds(reg, sid, m) {
+	if !m.KeptBack(mail.Seconds(reg.Now())) || m.Held != "" && !sessions.IsHeld(reg, sid, m) {
 		return time.Time{}
 	}
 	return mail.FromSeconds(m.OpensAt())

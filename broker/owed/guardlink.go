@@ -53,7 +53,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, work 
 		looked++
 		at := handed(a, now)
 		switch recent := !at.IsZero() && now.Sub(at) <= guardPause; {
-		case a.From == sessions.SystemAlias || a.Kind == KindSystem || sessions.Fold(a.From) == sessions.Fold(from.Alias) || at.IsZero():
+		case a.From == sessions.SystemAlias || a.Kind == mail.KindSystem || sessions.Fold(a.From) == sessions.Fold(from.Alias) || at.IsZero():
 		case m.InReplyTo != "" && a.ID == m.InReplyTo:
 			seen, answers = append(seen, a), true
 		case a.FromPerson && recent: // what the session does since then follows this order of a person

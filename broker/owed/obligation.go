@@ -72,7 +72,7 @@ func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[s
 		return at
 	}
 	for key, f := range Found(ctx, reg, sid, ids) {
-		if f.Where == inbox.Read {
+		if f.Where == inbox.Archived {
 			at[key] = f.At.UTC()
 		}
 	}
@@ -83,9 +83,21 @@ func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[s
 // message. ringFirst bounds the time in between.
 const ringFirst = 10 * time.Second
 
-// Pushed counts a ring in the obligation of each waiting message that asks for an answer. If no
+// rangTime is how long the record of a ring may wait for a lock.
+const rangTime = 10 * time.Second
+
+// Rang records a ring of a session for waiting messages: in the session's facts and the log, and in
+// the obligations, see CountRing. It also works after ctx has ended, because the client has the
+// ring.
+func Rang(ctx context.Context, reg *sessions.Registry, sid string, waiting []mail.Message, r wake.Ring) error {
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), rangTime)
+	defer end()
+	return errors.Join(reg.Rang(ctx, sid, r), CountRing(ctx, reg, sid, waiting, r))
+}
+
+// CountRing counts a ring in the obligation of each waiting message that asks for an answer. If no
 // message asks, it costs nothing.
-func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []mail.Message, r wake.Ring) error {
+func CountRing(ctx context.Context, reg *sessions.Registry, sid string, waiting []mail.Message, r wake.Ring) error {
 	owes := map[Key]mail.Message{}
 	for _, m := range waiting {
 		if m.Owes() {

@@ -50,14 +50,14 @@ func (l *recordLook) remind(ctx context.Context, late, records []Record) error {
 	}
 	found := Found(ctx, l.c.reg, l.sid, ids)
 	for _, f := range found {
-		if f.Where != inbox.Read && f.Message.From == sessions.SystemAlias {
+		if f.Where != inbox.Archived && f.Message.From == sessions.SystemAlias {
 			l.waits = true
 			return nil
 		}
 	}
 	late = slices.DeleteFunc(late, func(d Record) bool {
 		f, kept := found[d.Key()] // an ephemeral question is not kept
-		if kept && f.Where != inbox.Read {
+		if kept && f.Where != inbox.Archived {
 			l.waits = true
 			return true
 		}

@@ -16,9 +16,6 @@ import (
 	"c2c/sessions"
 )
 
-// KindSystem is the kind of c2c's own messages.
-const KindSystem = mail.KindSystem
-
 // Told is one notice to the sender of a message.
 type Told struct {
 	Reason string    `json:"reason"`
@@ -89,7 +86,7 @@ func SendNotice(ctx context.Context, reg *sessions.Registry, sid string, m mail.
 	if err != nil {
 		return err
 	}
-	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, KindSystem, !kindOf(reason).rings
+	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, mail.KindSystem, !kindOf(reason).rings
 	stored, err := box.Deliver(ctx, m)
 	if taken := new(inbox.IDTakenError); errors.As(err, &taken) {
 		return nil // the notice was sent before, with other words

@@ -82,7 +82,7 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	}
 	for _, surface := range []string{"", sessions.SurfaceFull, sessions.SurfaceDegraded} {
 		s := by[surface]
-		s.Observe, s.took = latency(s.took), nil
+		s.Observe, s.took = LatencyOf(s.took), nil
 		if surface != "" && s.Sent > 0 {
 			st.Surfaces = append(st.Surfaces, *s)
 		}
@@ -124,9 +124,9 @@ func addObserved(ctx context.Context, reg *sessions.Registry, sid string, record
 	}
 }
 
-// latency summarizes durations. A percentile is one of the durations: at least 95 % of them are as
+// LatencyOf summarizes durations, in seconds. A percentile is one of the durations: at least 95 % of them are as
 // long as P95, or shorter.
-func latency(all []float64) (l Latency) {
+func LatencyOf(all []float64) (l Latency) {
 	if len(all) == 0 {
 		return l
 	}
@@ -147,7 +147,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 		fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %[1]s gauge\n", name, help)
 		for _, s := range all {
 			samples(s, func(labels string, value int) {
-				fmt.Fprintf(&text, "%s{root=%s%s} %d\n", name, label(s.Root), labels, value)
+				fmt.Fprintf(&text, "%s{root=%s%s} %d\n", name, Label(s.Root), labels, value)
 			})
 		}
 	}
@@ -155,7 +155,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 		put(`,state="open"`, s.Open-s.Overdue)
 		put(`,state="overdue"`, s.Overdue)
 		for _, how := range slices.Sorted(maps.Keys(s.Over)) {
-			put(`,state=`+label(how), s.Over[how])
+			put(`,state=`+Label(how), s.Over[how])
 		}
 	})
 	for _, one := range []struct {
@@ -169,7 +169,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 	} {
 		gauge("c2c_obligations_"+one.name, "Obligations that "+one.help+", by surface_support of the session.", func(s Stats, put func(string, int)) {
 			for _, surface := range s.Surfaces {
-				put(`,surface_support=`+label(surface.Surface), one.of(surface))
+				put(`,surface_support=`+Label(surface.Surface), one.of(surface))
 			}
 		})
 	}
@@ -184,7 +184,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 				part  string
 				value float64
 			}{{"0.5", surface.Observe.P50}, {"0.95", surface.Observe.P95}, {"1", surface.Observe.Max}} {
-				fmt.Fprintf(&text, "%s{root=%s,surface_support=%s,quantile=%q} %g\n", name, label(s.Root), label(surface.Surface), q.part, q.value)
+				fmt.Fprintf(&text, "%s{root=%s,surface_support=%s,quantile=%q} %g\n", name, Label(s.Root), Label(surface.Surface), q.part, q.value)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 	return err
 }
 
-// label writes the value of a label. The format has only these three escapes.
-func label(value string) string {
+// Label writes the value of a label. The format has only these three escapes.
+func Label(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(value, "?")) + `"`
 }

@@ -1,8 +1,6 @@
 package owed
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"c2c/inbox/mail"
@@ -55,55 +53,11 @@ func DueOf(m mail.Message, now time.Time) float64 {
 	return mail.Seconds(now.Add(within))
 }
 
-// SetTTL makes a message expire after the duration ttl, such as 20m, from now on.
-func SetTTL(m *mail.Message, now time.Time, ttl string) error {
-	d, err := lifetime(ttl)
-	if err == nil {
-		m.ExpiresAt = mail.Seconds(now.Add(d))
-	}
-	return err
-}
-
-// SetAnswerBy makes the answer to a message due within a duration, such as 20m, from now on.
-func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
-	d, err := lifetime(within)
-	if err == nil {
-		m.AnswerBy = mail.Seconds(now.Add(d))
-	}
-	return err
-}
-
-// SetTellAfter sets the duration after which the sender of a message gets a notice that it is
-// unread. The argument after may be "never".
-func SetTellAfter(m *mail.Message, after string) error {
-	if after == "never" {
-		m.TellAfter = -1
-		return nil
-	}
-	d, err := lifetime(after)
-	if err != nil {
-		return fmt.Errorf("%w, or never", err)
-	}
-	m.TellAfter = d.Seconds()
-	return nil
-}
-
-// maxLifetime bounds these times.
-const maxLifetime = 365 * 24 * time.Hour
-
-func lifetime(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err != nil || d < time.Second || d > maxLifetime {
-		return 0, errors.New("want a duration from 1s to 8760h, such as 90s, 20m or 2h")
-	}
-	return d, nil
-}
-
-// Announce makes sure that some process looks at a message's deadlines in time. Call it before the
-// message is stored, because the sender may be killed right after the write. Call it again after
-// the write, because a process may have looked between the first call and the write. It costs
+// LookInTime makes sure that some process looks at a message's deadlines in time. Call it before
+// the message is stored, because the sender may be killed right after the write. Call it again
+// after the write, because a process may have looked between the first call and the write. It costs
 // nothing if all deadlines of the message are sessions.LookEvery or more after the send.
-func Announce(reg *sessions.Registry, m mail.Message) {
+func LookInTime(reg *sessions.Registry, m mail.Message) {
 	now := reg.Now()
 	var first time.Time
 	for _, at := range [...]float64{m.ExpiresAt, m.AnswerBy, m.Due} {
@@ -139,7 +93,7 @@ func wantsNotice(m mail.Message) bool {
 	case m.TellAfter > 0:
 		return true
 	}
-	return m.Kind != "ack" && m.Kind != "status" && m.Kind != KindSystem && !m.Ephemeral
+	return m.Kind != "ack" && m.Kind != "status" && m.Kind != mail.KindSystem && !m.Ephemeral
 }
 
 // TellAfterOf returns how long a message may wait before its sender gets a notice.

@@ -37,10 +37,10 @@ func (a *app) flush() error {
 	return nil
 }
 
-// handOver does the same as flush, for an answer with mail. Afterwards the caller archives the
-// mail, so the answer must not get lost: handOver also syncs an output file, and returns an error
-// if the standard output was closed when this process started.
-func (a *app) handOver() error {
+// flushDurably is flush for an answer with mail. Afterwards the caller archives the mail, so the
+// answer must not get lost: flushDurably also syncs an output file, and returns an error if the
+// standard output was closed when this process started.
+func (a *app) flushDurably() error {
 	f, ok := a.stdout.(*answer).to.(*os.File)
 	if ok && closed(f) {
 		return fmt.Errorf("write answer: standard output is closed, or is %s opened for reading and writing", os.DevNull)

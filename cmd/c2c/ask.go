@@ -83,12 +83,11 @@ func (c *call) awaitAnswer(ctx context.Context, s sessions.Session, q *broker.Qu
 // handAnswer prints the answer as c2c poll-inbox would. An answer that is too long for the client's
 // shell stays in the mailbox.
 func (c *call) handAnswer(ctx context.Context, s sessions.Session, a *broker.Answer) error {
-	r := c.reader(ctx, s)
-	shown, _, err := r.Render([]mail.Message{a.Message}, false)
+	r, err := c.reader(ctx, s).Render([]mail.Message{a.Message}, false)
 	if err == nil {
 		err = r.Write()
 	}
-	if err == nil && len(shown) == 0 {
+	if err == nil && len(r.Shown) == 0 {
 		return a.Ack(ctx, errors.New("too long"))
 	}
 	return errors.Join(err, a.Ack(ctx, err))
@@ -100,6 +99,9 @@ func (c *call) late(ctx context.Context, q *broker.Question, limit time.Duration
 		st, err := c.b.Status(ctx, q.ID)
 		if err == nil {
 			became = ": the question is " + st.State
+		}
+		if q.HasWritten(ctx) {
+			became += ", and " + q.To + " has written to you since (c2c poll-inbox, c2c history)"
 		}
 		return err
 	})

@@ -58,6 +58,8 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 		{[]string{"register", "--x"}, exitUsage, "no option --x"},
 		{[]string{"register", "all"}, exitUsage, "reserved"},
 		{[]string{"send", "all", "x", "--id", "y"}, exitUsage, "one session"},
+		{[]string{"rooms", "create", "#x y"}, exitUsage, "at most 63"},
+		{[]string{"rooms", "join", "x/y"}, exitUsage, "at most 63"},
 		{[]string{"history", "--limit", "-1"}, exitUsage, "0 for all"},
 		{[]string{"dead-letter", "--limit", "-1"}, exitUsage, "0 for all"},
 		{[]string{"poll-inbox", "--check"}, exitNothing, ""},

@@ -37,6 +37,7 @@ func commands() []command {
 		{"history", patient, history},
 		{"status", 0, status},
 		{"obligations", 0, obligations},
+		{"stats", 0, stats},
 		{"search", 0, search},
 		{"list", 0, list},
 		{"whoami", 0, whoami},
@@ -45,13 +46,14 @@ func commands() []command {
 		{"rooms", 0, roomsVerb},
 		{"notify", patient, notify},
 		{"claim", 0, claim},
-		{"handover", 0, handover},
+		{"handover", 0, takeOver},
 		{"resume", 0, letGoOn},
 		{"sweep", 0, sweep},
 		{"prune", 0, prune},
+		{"project", 0, projectVerb},
 		{"allow", 0, allow},
 		{"dead-letter", 0, deadLetter},
-		{"hook", alone, answerHook},
+		{"hook", alone, hook},
 		{"completion", alone, completion},
 		{"version", alone, version},
 	}
@@ -60,7 +62,11 @@ func commands() []command {
 // commandOf returns the command for a verb, which must be in commands.
 func commandOf(name string) command {
 	all := commands()
-	return all[slices.IndexFunc(all, func(c command) bool { return c.name == name })]
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
+	if i < 0 {
+		panic("cmd/c2c/commands.go has no function for the verb " + name)
+	}
+	return all[i]
 }
 
 // open opens the root of the caller. If it is missing, open makes it, unless existing is set.

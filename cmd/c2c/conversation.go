@@ -23,8 +23,9 @@ func (c *call) showSent(ctx context.Context, limit int) error {
 	}
 	sent, err := c.b.Outbox(ctx, s, limit)
 	return errors.Join(c.show(append([]broker.Mail{}, sent...), func() {
+		words := firstWords(len(sent) > 0 && c.forPerson(ctx))
 		c.table(sent, func(m broker.Mail) []string {
-			return []string{mail.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m), words40(m.Message)}
+			return []string{mail.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m), words40(m.Message, words)}
 		})
 	}), err)
 }
@@ -51,11 +52,12 @@ func search(c *call, f *cli.Flags) action {
 			fmt.Fprintf(c.stderr, "c2c: these are the newest %d; --limit 0 shows all\n", most)
 		}
 		return errors.Join(c.show(append([]broker.Mail{}, found...), func() {
-			if len(found) > 0 && !c.forPerson(ctx) {
+			person := len(found) > 0 && c.forPerson(ctx)
+			if len(found) > 0 && !person {
 				fmt.Fprintln(c.stdout, preface(found))
 			}
 			c.table(found, func(m broker.Mail) []string {
-				return []string{mail.ShortID(m.ID), clock(m.Time()), m.Who() + " to " + m.To, around(m.Message, c.words)}
+				return []string{mail.ShortID(m.ID), clock(m.Time()), m.Who() + " to " + m.To, around(m.Message, c.words, firstWords(person))}
 			})
 		}), err)
 	}
@@ -115,7 +117,7 @@ func (c *call) printOf(m broker.Mail) {
 	c.printf("%s to %s, %s (%s): %s\n", m.From, m.To, clock(m.Time()), notesOf(m.Message), became(m))
 	text := m.Content
 	if text == "" {
-		text = words40(m.Message)
+		text = words40(m.Message, mail.Message.PlainWords)
 	}
 	c.printText(text)
 }
@@ -186,14 +188,22 @@ func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
 // around returns one line of a message's text: a part with one of the words, or the beginning.
-func around(m mail.Message, words []string) string {
+func around(m mail.Message, words []string, first func(mail.Message, int) string) string {
 	const before, limit = 15, 45
 	text := strings.ToLower(m.Content)
 	for _, word := range words {
 		if i := strings.Index(text, strings.ToLower(word)); i > before && len(text) == len(m.Content) {
 			m.Content = m.Content[i-before:]
-			return "…" + m.FirstWords(limit)
+			return "…" + first(m, limit)
 		}
 	}
-	return m.FirstWords(limit + 1)
+	return first(m, limit+1)
+}
+
+// firstWords returns the method of a message that shows its first words to a person or to a model.
+func firstWords(person bool) func(mail.Message, int) string {
+	if person {
+		return mail.Message.PlainWords
+	}
+	return mail.Message.FirstWords
 }

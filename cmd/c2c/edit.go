@@ -41,7 +41,7 @@ func (e *event) sawEdit(ctx context.Context) (refused bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		return true, e.Show(append(out, '\n'), false)
+		return true, e.showHook(append(out, '\n'), false)
 	case !before:
 		e.Note = strings.TrimPrefix(e.Note+"\nc2c: "+text+claims.Edited, "\n")
 	}
@@ -106,5 +106,5 @@ func (e *event) showNote() error {
 	if err != nil {
 		return err
 	}
-	return e.Show(out.Output, false)
+	return e.showHook(out.Output, false)
 }

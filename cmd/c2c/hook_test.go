@@ -584,3 +584,26 @@ func TestAFailureIsOverWhenTheModelHasAnswered(t *testing.T) {
 	does(`"UserPromptSubmit","prompt":"go on"`, false, true)
 	does(`"PostToolUse","tool_name":"Read"`, true, false)
 }
+
+// What stats counts for a context is what the hook has written there.
+func TestStatsCountTheBytesThatAHookHasWritten(t *testing.T) {
+	root := scratch(t)
+	mustRun(t, root, "birch", "send", "amber", "one")
+	mustRun(t, root, "birch", "send", "amber", "two, with \"quotes\" and <tags>")
+	out, errs, _ := claudeEvent(t, root, "PostToolUse")
+	var answer struct {
+		Own struct {
+			Text string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		t.Fatalf("%v in %s%s", err, out, errs)
+	}
+	var st broker.Stats
+	if err := json.Unmarshal([]byte(mustRun(t, root, "birch", "stats", "--json")), &st); err != nil {
+		t.Fatal(err)
+	}
+	if got := st.Mail.Total; got.Handed != 2 || got.Context != int64(len(answer.Own.Text)) || len(st.Mail.Pairs) != 1 {
+		t.Errorf("stats %+v, the hook has written %d bytes", st.Mail, len(answer.Own.Text))
+	}
+}

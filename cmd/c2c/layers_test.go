@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -31,7 +32,7 @@ var layers = []layer{
 	{"cmd/relay", "c2c relay: pairs machines, carries the mail of all roots to them and from them",
 		"broker broker/owed cmd/cli inbox inbox/mail internal/atomicfile internal/daemon internal/format project relay relay/cache relay/nats relay/ssh rooms sessions sessions/callers wake/watch"},
 	{"cmd/watch", "c2c watch: the screen",
-		"broker github.com/gdamore/tcell/v2 github.com/rivo/uniseg inbox/mail internal/format rooms serve/live sessions wake"},
+		"broker github.com/gdamore/tcell/v2 github.com/rivo/uniseg inbox inbox/mail internal/format rooms serve/live sessions wake"},
 	{"mcp", "serves the tools over stdio and HTTP",
 		"broker client github.com/mark3labs/mcp-go golang.org/x/sys inbox inbox/mail internal/atomicfile internal/daemon internal/sse mcp/rpc mcp/tools sessions sessions/callers wake"},
 	{"mcp/rpc", "parses and writes JSON-RPC messages",
@@ -64,14 +65,14 @@ var layers = []layer{
 		"github.com/creachadair/tomledit github.com/tailscale/hujson"},
 	{"rooms", "rooms on disk: members, one history for each room, how far each member has read; posts, and copies on other machines",
 		"broker broker/owed inbox inbox/mail internal/atomicfile internal/fields sessions"},
-	{"broker", "sends and answers messages, lists and finds them, says what became of each and why it is not read yet",
+	{"broker", "sends and answers messages, hands them over, lists and finds them, says what became of each and why it is not read yet",
 		"broker/moves broker/owed client golang.org/x/sys inbox inbox/mail internal/atomicfile internal/fields internal/format internal/proc project relay/cache sessions sessions/callers wake"},
 	{"sessions/claims", "which session works on which files or tasks; who edits what another one has claimed is warned",
 		"broker/owed inbox/mail internal/atomicfile sessions"},
 	{"broker/owed", "what is owed, how it ends and who is told: obligations, c2c's own notices, requests for a notice, the loop guard",
 		"inbox inbox/mail internal/atomicfile internal/format sessions sessions/callers wake"},
-	{"broker/moves", "moves mail to another mailbox: hand-over, takeover, sweep, return, to another root",
-		"broker/owed client inbox inbox/mail internal/atomicfile project sessions sessions/callers wake"},
+	{"broker/moves", "moves mail to another mailbox: takeover, sweep, return, to another root",
+		"broker/owed inbox inbox/mail internal/atomicfile project sessions sessions/callers"},
 	{"sessions", "an open root: its sessions, their aliases and facts, the registry, and whether their clients live",
 		"client golang.org/x/sys inbox inbox/mail internal/atomicfile internal/fields internal/format internal/proc project wake"},
 	{"sessions/callers", "finds the session and the root that a call belongs to, or makes a session",
@@ -143,6 +144,53 @@ func TestEveryPackageBelowWakeIsAnAdapterOrServesThem(t *testing.T) {
 	for _, row := range layers {
 		if _, isBelow := strings.CutPrefix(row.name, "wake/"); isBelow && slices.Contains(adapters, row.name) == slices.Contains(besideAdapters, row.name) {
 			t.Errorf("%s must be in one of the lists adapters and besideAdapters", row.name)
+		}
+	}
+}
+
+// Otherwise a way would break the promises of package wake unseen, or be a row that nobody rings by.
+func TestEveryWayToWakeIsTestedAndUsed(t *testing.T) {
+	var used strings.Builder
+	for _, s := range product(t) {
+		if s.path == "wake/method.go" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				used.WriteString(sel.Sel.Name + "\n")
+			}
+			return true
+		})
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "wake", "method.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile(`(?m)^\t(By[A-Z]\w*)\s+= "`).FindAllStringSubmatch(string(text), -1) {
+		if !strings.Contains(used.String(), name[1]+"\n") {
+			t.Errorf("wake.%s: no code rings by it; cmd/ringer/scope.go or the package of its client does", name[1])
+		}
+	}
+	tests, err := filepath.Glob(filepath.Join("..", "..", "wake", "*", "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := map[string]bool{}
+	for _, file := range tests {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "waketest.Run(") {
+			tested["wake/"+filepath.Base(filepath.Dir(file))] = true
+		}
+	}
+	for _, s := range product(t) {
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && f.Recv != nil && f.Name.Name == "Ring" && strings.HasPrefix(s.pkg, "wake/") && !tested[s.pkg] {
+				t.Errorf("%s has a wake.Doorbell: a test of %s must call waketest.Run (e2e/waketest)", s.path, s.pkg)
+			}
 		}
 	}
 }

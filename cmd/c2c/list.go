@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
+	"c2c/project"
 	"c2c/sessions"
 )
 
@@ -33,6 +35,7 @@ func list(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
+		c.b.AddTokens(rows)
 		var broken []error // mailboxes that could not be read
 		for _, r := range rows {
 			if r.Error != "" {
@@ -43,7 +46,16 @@ func list(c *call, f *cli.Flags) action {
 			hosts, err := c.b.Hosts(ctx)
 			return errors.Join(append(broken, err, c.showHosts(rows, hosts, *all))...)
 		}
-		err = c.show(rows, func() { c.printList(rows, *all, "c2c list --all", time.Now()) })
+		more := "c2c list --all"
+		if c.project != "" {
+			more = "c2c list --project " + mail.Visible(c.project, "") + " --all"
+		}
+		err = c.show(rows, func() {
+			c.printList(rows, *all, more, time.Now())
+			if p, err := project.Find(c.getenv, c.cwd); err == nil && p.IsOwn() && p.Path == c.b.Root() {
+				c.printf("This clone was split from the others of its remote.\n")
+			}
+		})
 		return errors.Join(append(broken, err)...)
 	}
 }
@@ -51,7 +63,11 @@ func list(c *call, f *cli.Flags) action {
 // printList prints the list of sessions. If all is true, the list also has ended sessions and
 // session ids, and its lines may be long; else more is the command that shows those.
 func (c *call) printList(rows []sessions.Listed, all bool, more string, now time.Time) {
-	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "HANDED", "CLIENT", "ROLE"}}
+	tokens := slices.ContainsFunc(rows, func(r sessions.Listed) bool { return r.Tokens.Input > 0 })
+	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "HANDED", "CLIENT", roleTitle}}
+	if tokens {
+		t[0] = slices.Insert(t[0], tokensAt, "TOKENS")
+	}
 	ended, withMail := 0, 0
 	for _, r := range rows {
 		if r.State == sessions.Absent && !all {
@@ -62,6 +78,13 @@ func (c *call) printList(rows []sessions.Listed, all bool, more string, now time
 			continue
 		}
 		row := t.add(r, now)
+		if tokens {
+			used := "-"
+			if r.Tokens.Input > 0 {
+				used = format.Short(r.Tokens.Input)
+			}
+			*row = slices.Insert(*row, tokensAt, used)
+		}
 		if all {
 			*row = append(*row, r.ID)
 		}
@@ -72,7 +95,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, more string, now time
 	if len(t) > 1 {
 		fmt.Fprint(c.stdout, t.text(all))
 	} else {
-		c.printf("(no sessions; %s)\n", cmp.Or(cli.Elsewhere(c.getenv, c.cwd, ""), cli.HowToBegin()))
+		c.printf("(no sessions; %s%s)\n", cmp.Or(cli.Elsewhere(c.getenv, c.cwd, ""), cli.HowToBegin()), cli.OthersUsed(c.getenv, c.cwd))
 	}
 	for _, r := range rows {
 		if len(r.Claims) > 0 {
@@ -89,6 +112,12 @@ func (c *call) printList(rows []sessions.Listed, all bool, more string, now time
 		c.printf("Ended and not shown: %d. %s shows them.\n", ended, more)
 	}
 }
+
+// tokensAt is the place of the column with tokens, which only a list has that knows some.
+const (
+	tokensAt  = 6
+	roleTitle = "ROLE"
+)
 
 // table has a head and a row for each session. The first cell is the alias, which may be long.
 type table [][]string
@@ -121,7 +150,8 @@ func (t *table) add(r sessions.Listed, now time.Time) *[]string {
 // text returns the table with aligned cells. Unless wide is true, each line has at most lineWidth
 // columns: a long alias stands on its own line, and a long role is cut.
 func (t table) text(wide bool) string {
-	const gap, role = 2, 7
+	const gap = 2
+	role := slices.Index(t[0], roleTitle)
 	widths := make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/sessions"
 )
@@ -71,5 +72,22 @@ func TestAListLeavesOutWhatHasEnded(t *testing.T) {
 	}
 	if got := shown(t, rows[1:2], false); got[0] != "(no sessions; c2c start --alias amber "+cli.Here()+" begins a session; c2c doctor shows problems)" || len(got) != 2 {
 		t.Errorf("all have ended: %q", got)
+	}
+}
+
+// A list has a column of tokens only if it knows some.
+func TestAListShowsTokensWhereTheyAreKnown(t *testing.T) {
+	rows := []sessions.Listed{
+		{Alias: "amber", Client: "claude", Now: sessions.Now{Does: sessions.Idle}, Role: "reviewer", Tokens: client.Tokens{Input: 84_321, Output: 40}},
+		{Alias: "birch", Client: "opencode", Now: sessions.Now{Does: sessions.Idle}},
+	}
+	for _, all := range []bool{false, true} {
+		lines := shown(t, rows, all)
+		if !strings.Contains(lines[0], "HANDED  TOKENS  CLIENT") || !strings.Contains(lines[1], "-       84k     claude    reviewer") || !strings.Contains(lines[2], "-       -       opencode") {
+			t.Errorf("%s", strings.Join(lines, "\n"))
+		}
+	}
+	if lines := shown(t, rows[1:], false); strings.Contains(lines[0], "TOKENS") {
+		t.Errorf("%s", strings.Join(lines, "\n"))
 	}
 }

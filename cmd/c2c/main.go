@@ -111,7 +111,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return a.report(args, a.runC2cd(args))
 	}
 	err := errors.Join(a.run(ctx, verb, args[1:]), a.flush())
-	if errors.Is(err, ErrOnStderr) {
+	if errors.Is(err, errOnStderr) {
 		return exitOnStderr
 	}
 	code := a.report(args, err)

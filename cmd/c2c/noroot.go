@@ -6,7 +6,6 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/sessions"
 )
@@ -28,12 +27,9 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 		return []struct{}{}, true
 	}
 	switch verb {
-	case "obligations":
-		if f.Given("stats") {
-			return owed.Stats{Over: map[string]int{}, Surfaces: []owed.SurfaceStats{}}, true
-		}
-		return []struct{}{}, true
-	case "list", "history", "search", "dead-letter":
+	case "stats":
+		return broker.NoStats(), true
+	case "obligations", "list", "history", "search", "dead-letter":
 		return []struct{}{}, true
 	case "status":
 		return broker.ErrNoMessage, true
@@ -43,6 +39,8 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 		return moves.Swept{Sessions: []moves.SweptSession{}}, true
 	case "prune":
 		return moves.Pruned{}, true
+	case "project":
+		return errNoRoot, len(c.words) == 0
 	case "notify", "claim", "allow":
 		return errNoRoot, true
 	case "resume", "handover":
@@ -63,6 +61,8 @@ func (c *call) showEmpty(missing error, answer any) error {
 	if err, failed := answer.(error); failed {
 		return fmt.Errorf("%w: %w", err, missing)
 	}
-	cli.Report(c.stderr, cli.FailureOf("", missing).Elsewhere(missing, c.getenv, c.cwd), nil)
+	f := cli.FailureOf("", missing).Elsewhere(missing, c.getenv, c.cwd)
+	f.Hint += cli.OthersUsed(c.getenv, c.cwd)
+	cli.Report(c.stderr, f, nil)
 	return c.show(answer, func() {})
 }

@@ -162,7 +162,7 @@ func (a asking) take(ctx context.Context, r owed.Request) (told, coming bool, er
 		return false, false, err
 	}
 	isNotice := func(m mail.Message) bool { return m.ID == r.NoticeID() && m.IsNotice() }
-	l, err := box.LeaseOnly(ctx, "notify", isNotice)
+	l, err := box.LeaseOnly(ctx, inbox.ByNotify, isNotice)
 	if err != nil {
 		return false, false, err
 	}
@@ -171,7 +171,7 @@ func (a asking) take(ctx context.Context, r owed.Request) (told, coming bool, er
 			return false, false, err
 		}
 		found, err := box.Find(ctx, r.NoticeID())
-		if err != nil || len(found) == 0 || found[0].Where != inbox.Read {
+		if err != nil || len(found) == 0 || found[0].Where != inbox.Archived {
 			return false, len(found) > 0, err
 		}
 		return true, false, a.tell(owed.SessionNews{Text: found[0].Message.Content}) // another reader of this session has taken it

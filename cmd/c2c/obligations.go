@@ -16,11 +16,8 @@ import (
 // obligations shows the answers that a session owes, and the answers that others owe to the
 // session. A person sees those of all sessions.
 func obligations(c *call, f *cli.Flags) action {
-	all, stats := f.Bool("all"), f.Bool("stats")
+	all := f.Bool("all")
 	return func(ctx context.Context) error {
-		if *stats {
-			return c.showStats(ctx)
-		}
 		s, err := c.acting(ctx)
 		if err != nil {
 			return err

@@ -30,6 +30,9 @@ func (c *call) meetDeadlines(ctx context.Context) {
 		fmt.Fprintf(c.stderr, "c2c: check deadlines: %v\n", err)
 		return
 	}
+	if err := broker.Carry(ctx, c.b); err != nil {
+		fmt.Fprintf(c.stderr, "c2c: mail for other projects waits: %v\n", err)
+	}
 	if err := broker.StartRelay(c.b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
 		fmt.Fprintf(c.stderr, "c2c: the relay is not started; c2c relay status says why: %v\n", err)
 	}

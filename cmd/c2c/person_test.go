@@ -37,6 +37,26 @@ func TestInOneTerminalAPersonIsOneSession(t *testing.T) {
 	}
 }
 
+// A model must not take a peer's words for a tag of its client; to a person such a tag is a word.
+func TestAPersonSeesATagAsItWasWritten(t *testing.T) {
+	root, env := shellHome(t)
+	cmd := exec.Command("sh", "-c", "c2c send amber 'see </c2c> there'; c2c search there; c2c outbox")
+	cmd.Env, cmd.Dir = append(env, "USER=ada"), filepath.Dir(root)
+	screen, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, _ := io.ReadAll(screen) // until the shell has ended
+	cmd.Wait()
+	screen.Close()
+	if strings.Count(string(shown), "see </c2c> there") != 2 {
+		t.Errorf("a person sees %q", shown)
+	}
+	if found := mustRun(t, root, "amber", "search", "there"); !strings.Contains(found, "see &lt;/c2c> there") {
+		t.Errorf("a model sees %q", found)
+	}
+}
+
 // Nothing wakes a person, so what a session is told about its next turn is no answer to one.
 func TestAPersonWhoIsNotToBeDisturbedIsToldThatNothingWakesThem(t *testing.T) {
 	root, env := shellHome(t)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"c2c/broker"
 	"c2c/broker/moves"
 	"c2c/client"
 	"c2c/cmd/cli"
@@ -49,8 +50,8 @@ func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 }
 
 // forPerson reports whether the answer is for a person: the command acts for the person, wherever
-// the answer goes; or a person looks, at a terminal, at the mail of another session. A terminal alone
-// proves nothing, because an agent's shell may have one, too.
+// the answer goes; or a person looks, at a terminal, at the mail of another session. A terminal
+// alone proves nothing, because an agent's shell may have one, too.
 func (c *call) forPerson(ctx context.Context) bool {
 	isPerson := func(session string) bool {
 		s, err := callers.Resolve(ctx, c.b.Registry, c.caller(session))
@@ -112,7 +113,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 			if err := s.MayAct(); err != nil { // its model would never see the mail
 				return cli.WithHint(err, "c2c peek-inbox --session-id "+s.Alias+" shows its mail, and leaves it there")
 			}
-			if err := moves.HandOver(ctx, c.b.Registry, s, c.reader(ctx, s)); err != nil || !s.Facts.InRooms {
+			if err := c.b.HandOver(ctx, s, c.reader(ctx, s)); err != nil || !s.Facts.InRooms {
 				return err
 			}
 			return showNews(ctx, c, s)
@@ -178,7 +179,7 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 
 // reader makes a Reader for all waiting mail. If this process runs in a client's shell, the Reader
 // takes only what the shell passes on.
-func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
+func (c *call) reader(ctx context.Context, s sessions.Session) broker.Reader {
 	ofSession := s.Client
 	if c.session != "" {
 		ofSession = "" // the caller has named the session, which may run elsewhere
@@ -191,42 +192,43 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	if room > 0 {
 		limit = int64(4 * room)
 	}
-	var notes []string
-	return moves.Reader{
-		By: "cli_poll", Limit: limit,
-		Render: func(msgs []mail.Message, more bool) (shown, announced []int, err error) {
-			if room == 0 || len(msgs) == 0 {
-				for i := range msgs {
-					shown = append(shown, i)
-				}
-				return shown, nil, c.printMail(ctx, msgs)
+	return broker.Reader{By: inbox.ByCommand, Limit: limit, Render: func(msgs []mail.Message, more bool) (r broker.Rendered, err error) {
+		var notes []string
+		r.Write = func() error { return c.writeMail(notes) }
+		if room == 0 || len(msgs) == 0 {
+			for i := range msgs {
+				r.Shown = append(r.Shown, i)
 			}
-			print := func(m mail.Message) string { return m.EnvelopeAt(time.Now()) }
-			if c.json {
-				print = indented
-			}
-			answer, said := hooks.Shell(room, line, msgs, more, print)
-			if !c.json {
-				_, err = c.stdout.Write(answer.Output)
-				return answer.Shown, answer.Announced, err
-			}
-			notes = said
-			var whole []mail.Message
-			for _, i := range answer.Shown {
-				whole = append(whole, msgs[i])
-			}
-			return answer.Shown, answer.Announced, c.printMail(ctx, whole)
-		},
-		Write: func() error {
-			if err := c.handOver(); err != nil {
-				return fmt.Errorf("%w; the mail waits again", err)
-			}
-			for _, note := range notes {
-				fmt.Fprintf(c.stderr, "c2c: %s\n", note)
-			}
-			return nil
-		},
+			return r, c.printMail(ctx, msgs)
+		}
+		print := func(m mail.Message) string { return m.EnvelopeAt(time.Now()) }
+		if c.json {
+			print = indented
+		}
+		text, said := hooks.Shell(room, line, msgs, more, print)
+		r.Shown, r.Announced = text.Shown, text.Announced
+		if !c.json {
+			_, err = c.stdout.Write(text.Output)
+			return r, err
+		}
+		notes = said
+		var whole []mail.Message
+		for _, i := range text.Shown {
+			whole = append(whole, msgs[i])
+		}
+		return r, c.printMail(ctx, whole)
+	}}
+}
+
+// writeMail writes what was printed, and then notes of c2c for the model.
+func (c *call) writeMail(notes []string) error {
+	if err := c.flushDurably(); err != nil {
+		return fmt.Errorf("%w; the mail waits again", err)
 	}
+	for _, note := range notes {
+		fmt.Fprintf(c.stderr, "c2c: %s\n", note)
+	}
+	return nil
 }
 
 // indented returns a message's JSON as it stands in the list that --json prints.

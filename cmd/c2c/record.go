@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"c2c/broker/moves"
 	"c2c/hooks"
+	"c2c/inbox"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -17,14 +17,14 @@ func (e *event) record(ctx context.Context) (byPlugin bool, err error) {
 	e.warn(e.sawTurn(ctx))
 	does := sessions.State(e.Does())
 	if e.profile.Plugin {
-		byPlugin, err = moves.LeftToPlugin(e.b.Registry, e.s)
+		byPlugin, err = e.b.LeftToPlugin(e.s)
 		if err == nil && byPlugin && does != "" {
 			err = e.b.SetTurn(ctx, e.s, does, wake.ByPlugin)
 		}
 		return byPlugin, err
 	}
 	if does != "" {
-		e.warn(e.b.SetTurn(ctx, e.s, does, sessions.ByHook))
+		e.warn(e.b.SetTurn(ctx, e.s, does, inbox.ByHook))
 	}
 	return false, nil
 }
@@ -70,7 +70,7 @@ func (e *event) sawTurn(ctx context.Context) error {
 // script does not call c2c when the model answers. If such a script runs this hook, expectAnswers
 // does nothing, and the mail counts as read at once.
 func (e *event) expectAnswers() {
-	if e.TellsAnswers() && (!e.RunsScript() || e.Getenv(hooks.ScriptEnv) != "") {
+	if e.TellsAnswers() && (!e.RunsScript() || e.getenv(hooks.ScriptEnv) != "") {
 		e.warn(sessions.ExpectAnswers(e.b.Registry, e.s.ID))
 	}
 }

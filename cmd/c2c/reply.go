@@ -63,7 +63,7 @@ func (c *call) replyToMail(ctx context.Context, from sessions.Session, answered 
 	return func() error {
 		return c.show(r, func() {
 			c.printReceipt(r)
-			c.printf("it answers %s of %s: %s\n", mail.ShortID(answered.ID), answered.From, words40(answered))
+			c.printf("it answers %s of %s: %s\n", mail.ShortID(answered.ID), answered.From, words40(answered, mail.Message.FirstWords))
 		})
 	}, err
 }
@@ -118,9 +118,9 @@ func several(err error) error {
 }
 
 // words40 returns the first words of a message, or a note if c2c has not kept the text.
-func words40(m mail.Message) string {
+func words40(m mail.Message, first func(mail.Message, int) string) string {
 	if m.Content == "" {
 		return "(its words are not kept)"
 	}
-	return m.FirstWords(40)
+	return first(m, 40)
 }

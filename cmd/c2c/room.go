@@ -76,7 +76,7 @@ func showNews(ctx context.Context, c *call, s sessions.Session) error {
 		}
 		fmt.Fprintln(c.stdout, text) // c.printf would escape the line ends. No post can add a line to this text
 	}
-	if err := c.handOver(); err != nil {
+	if err := c.flushDurably(); err != nil {
 		return err
 	}
 	if seen := news.Seen(ctx); seen != nil && err == nil { // only warn: the mail was handed over, and does not come again

@@ -101,6 +101,11 @@ func (c *roomCall) run(ctx context.Context, name string) error {
 	case c.limit < 0 || c.old < 0:
 		return fmt.Errorf("%w: a number of posts is 0 or more", errUsage)
 	}
+	if len(takes) > 0 {
+		if err := rooms.CheckName(c.words[0]); err != nil {
+			return usage(err.Error() + ":")
+		}
+	}
 	c.st = rooms.StoreOf(c.b.Registry)
 	s, err := c.attach(ctx, c.session)
 	reads := slices.Contains([]string{"list", "members", "history"}, name) // these work without a session

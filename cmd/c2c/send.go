@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/rooms"
@@ -29,8 +28,8 @@ func newDraft(f *cli.Flags) *draft {
 	f.TextVar(&d.message.Kind, "kind")
 	f.BoolVar(&d.message.Deferrable, "deferrable")
 	f.BoolVar(&d.message.Ephemeral, "ephemeral")
-	f.Func("ttl", func(s string) error { return owed.SetTTL(&d.message, time.Now(), s) })
-	f.Func("tell-after", func(s string) error { return owed.SetTellAfter(&d.message, s) })
+	f.Func("ttl", func(s string) error { return broker.SetTTL(&d.message, time.Now(), s) })
+	f.Func("tell-after", func(s string) error { return broker.SetTellAfter(&d.message, s) })
 	for _, tag := range broker.Tags() {
 		d.tags[tag] = f.Bool(tag)
 	}
@@ -82,7 +81,7 @@ func (c *call) printReceipt(r broker.Receipt) {
 
 func send(c *call, f *cli.Flags) action {
 	d := newDraft(f)
-	f.Func("answer-by", func(s string) error { return owed.SetAnswerBy(&d.message, time.Now(), s) })
+	f.Func("answer-by", func(s string) error { return broker.SetAnswerBy(&d.message, time.Now(), s) })
 	f.Func("id", func(id string) error {
 		d.message.ID = id
 		return sessions.CheckID(id)

@@ -2,25 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"c2c/broker/moves"
+	"c2c/broker"
 	"c2c/hooks"
+	"c2c/inbox"
 	"c2c/inbox/mail"
-	"c2c/sessions"
 	"c2c/wake"
 )
-
-// shower puts mail into the answer to an event.
-type shower struct {
-	*event
-
-	out      hooks.Answer
-	onStderr bool     // the client reads the answer from standard error
-	wrote    bool     // the client has the answer
-	shown    []string // the ids of all messages in the answer
-}
 
 // showMail shows mail, or asks the client to watch the mailbox.
 func (e *event) showMail(ctx context.Context) error {
@@ -28,14 +17,48 @@ func (e *event) showMail(ctx context.Context) error {
 	if err := e.findCarried(ctx); err != nil {
 		return err
 	}
-	h := &shower{event: e}
 	if e.Watches() {
-		return h.watch()
+		return e.watch()
 	}
 	news := e.addNews(ctx)
-	err := h.handOver(ctx)
-	if h.wrote && (err == nil || errors.Is(err, ErrOnStderr)) {
+	var wrote *hooks.Answer // the answer that the client has
+	var shown []string      // the ids of all messages in the answer
+	err := e.b.HandOver(ctx, e.s, broker.Reader{
+		By: inbox.ByHook, Limit: int64(4 * e.Limit()), Often: e.Often(), Holds: e.Holds(),
+		Render: func(msgs []mail.Message, more bool) (broker.Rendered, error) {
+			out, err := hooks.Render(e.Event, msgs, more)
+			for _, i := range out.Shown {
+				shown = append(shown, msgs[i].ID)
+			}
+			return broker.Rendered{Shown: out.Shown, Announced: out.Announced, Write: func() error {
+				if len(shown) > 0 {
+					e.expectAnswers()
+				}
+				err := e.showHook(out.Output, e.OnError())
+				if err == nil {
+					wrote = &out
+				}
+				return err
+			}}, err
+		},
+	})
+	switch {
+	case err != nil:
+		return err
+	case e.TellsLater():
+		err = e.b.Facts.ChangeUnseen(ctx, e.s.ID, e.s.Unseen(), nil)
+	case e.Untold():
+		err = e.b.Facts.ChangeUnseen(ctx, e.s.ID, nil, shown)
+	}
+	if wrote == nil {
+		return err
+	}
+	onStderr := e.OnError() && wrote.Output != nil
+	if err == nil || onStderr {
 		e.warn(news.Seen(ctx))
+	}
+	if onStderr {
+		return errOnStderr
 	}
 	return err
 }
@@ -65,57 +88,19 @@ func (e *event) findCarried(ctx context.Context) error {
 	return nil
 }
 
-// handOver shows the waiting mail, and records what the client has got.
-func (h *shower) handOver(ctx context.Context) error {
-	err := moves.HandOver(ctx, h.b.Registry, h.s, moves.Reader{
-		By: sessions.ByHook, Limit: int64(4 * h.Limit()), Often: h.Often(), Holds: h.Holds(), Render: h.render, Write: h.write,
-	})
-	switch {
-	case err != nil:
-		return err
-	case h.TellsLater():
-		err = h.b.Facts.ChangeUnseen(ctx, h.s.ID, h.s.Unseen(), nil)
-	case h.Untold():
-		err = h.b.Facts.ChangeUnseen(ctx, h.s.ID, nil, h.shown)
-	}
-	if h.onStderr {
-		return ErrOnStderr
-	}
-	return err
-}
-
 // watch asks the client to watch the mailbox. It shows no mail: at this event, before any prompt,
 // mail in the answer starts no turn. Later a ring wakes the session.
-func (h *shower) watch() error {
-	box, err := h.b.Mailbox(h.s.ID)
+func (e *event) watch() error {
+	box, err := e.b.Mailbox(e.s.ID)
 	if err != nil {
 		return err
 	}
-	if h.Watch, err = h.b.Locks.Watchable(box.LockName()); err != nil {
+	if e.Watch, err = e.b.Locks.Watchable(box.LockName()); err != nil {
 		return err
 	}
-	if _, _, err := h.render(nil, false); err != nil {
+	out, err := hooks.Render(e.Event, nil, false)
+	if err != nil {
 		return err
 	}
-	return h.write()
-}
-
-// render makes the answer. shown and announced are indexes into msgs.
-func (h *shower) render(msgs []mail.Message, more bool) (shown, announced []int, err error) {
-	h.out, err = hooks.Render(h.Event, msgs, more)
-	for _, i := range h.out.Shown {
-		h.shown = append(h.shown, msgs[i].ID)
-	}
-	return h.out.Shown, h.out.Announced, err
-}
-
-// write writes the answer to the client.
-func (h *shower) write() error {
-	if len(h.out.Shown) > 0 {
-		h.expectAnswers()
-	}
-	h.onStderr = h.OnError() && h.out.Output != nil
-	err := h.Show(h.out.Output, h.OnError())
-	h.wrote = err == nil
-	return err
+	return e.showHook(out.Output, e.OnError())
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // checkClients checks each installed client. It reports a problem if there is no client, unless the
-// root has sessions of some. If c2c is set up in none, that is only a warning: c2c start needs no
-// installation.
+// root has sessions of some. If c2c is set up in none, that is only a warning, and no word after a
+// c2c start, which needs no installation.
 func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err error) {
 	o := c.Install
 	none := format.Finding{Status: format.Problem, Part: "clients"}
@@ -47,7 +47,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err
 				Detail: "c2c uninstall was interrupted, and a session from before it gets no mail; c2c install " + name + " repairs it"})
 		}
 	}
-	if !set {
+	if !set && !install.HasAlone(o) {
 		none.Status = format.Warning
 		none.Detail = "c2c is set up in none of " + strings.Join(present, ", ") + ": run c2c install, or start sessions with c2c start"
 		report = append(report, none)

@@ -27,13 +27,12 @@ import (
 // part is one part of the daemon. If each root has one, the root is behind the word in its name.
 type part struct {
 	word, name string
-	stopped    daemon.State // what it is after a person has stopped it
-	then       string       // what a person reads then
-	// needed returns an error if what the part is for is not there (any more); nil: it always is.
-	needed func(r daemon.Record, root string) error
-	// does works until ctx ends, and calls ready when it does its work. The app has the environment of
-	// the shell that has switched the part on.
-	does func(ctx context.Context, a *app, r daemon.Record, root string, ready func()) error
+	mayStop    bool   // after a person has stopped it, only a person starts it again
+	then       string // what a person reads then
+	// needed returns an error if what the part is for is not there (any more).
+	needed func(getenv func(string) string, root string) error
+	// does works until ctx ends, and calls report when it does its work. The text how has its settings.
+	does func(ctx context.Context, a *app, how, root string, report func(any)) error
 }
 
 const (
@@ -44,12 +43,12 @@ const (
 // parts has all parts of the daemon.
 func parts() []part {
 	return []part{
-		{servePart, "HTTP daemon", "", "", nil, runServe},
-		{wakePart, "wake daemon", "", "", func(_ daemon.Record, root string) error { return missing(root) }, runWake},
-		{relay.Name, "relay", daemon.Off, "; mail for other machines waits until c2c relay start",
-			func(r daemon.Record, _ string) error { return relay.NeedHost(r.Getenv) },
-			func(ctx context.Context, a *app, r daemon.Record, _ string, ready func()) error {
-				return relay.RunPart(ctx, a.getenv, r.Env, a.log, ready)
+		{servePart, "HTTP daemon", false, "", func(func(string) string, string) error { return nil }, runServe},
+		{wakePart, "wake daemon", false, "", func(_ func(string) string, root string) error { return missing(root) }, runWake},
+		{relay.Name, "relay", true, "; mail for other machines waits until c2c relay start",
+			func(getenv func(string) string, _ string) error { return relay.NeedHost(getenv) },
+			func(ctx context.Context, a *app, _, _ string, report func(any)) error {
+				return relay.RunPart(ctx, a.getenv, a.log, report)
 			}},
 	}
 }
@@ -63,16 +62,16 @@ func missing(path string) error {
 	return err
 }
 
-// find returns a part by its name in the daemon, and its root. It does not know a part that only
-// another version of c2c has.
-func find(name string) (p part, root string, known bool) {
+// find returns a part by its name in the daemon, and its root. It returns the zero part for one that
+// only another version of c2c has.
+func find(name string) (p part, root string) {
 	word, root, _ := strings.Cut(name, " ")
-	all := parts()
-	i := slices.IndexFunc(all, func(p part) bool { return p.word == word })
-	if i < 0 {
-		return part{}, "", false
+	for _, p := range parts() {
+		if p.word == word {
+			return p, root
+		}
 	}
-	return all[i], root, true
+	return part{}, ""
 }
 
 // openDaemon opens the files of the daemon.
@@ -84,14 +83,6 @@ func openDaemon(getenv func(string) string, create bool) (daemon.Daemon, error) 
 	return daemon.Open(state, create)
 }
 
-// verbsOf returns the verbs of a part. root is "" unless each root has one.
-func (a *app) verbsOf(d daemon.Daemon, word, root string) partVerbs {
-	p, _, _ := find(word)
-	return partVerbs{Part: daemon.Part{Daemon: d, ID: strings.TrimSpace(word + " " + root), Name: p.name}, part: p, a: a}
-}
-
-func (p *partVerbs) root() string { _, root, _ := strings.Cut(p.ID, " "); return root }
-
 // work makes this process the daemon.
 func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 	if err := os.Chdir("/"); err != nil { // the daemon runs for weeks; its working directory must not block a removal
@@ -99,21 +90,23 @@ func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 	}
 	return d.Work(ctx, daemon.Work{
 		Log: a.log, Version: broker.Version, Build: proc.OwnBuildID(),
-		Begin: func() { a.reapServe(ctx) },
-		Needed: func(name string, r daemon.Record) bool {
-			p, root, known := find(name)
-			return !known || p.needed == nil || p.needed(r, root) == nil
+		Needed: func(name, _ string) bool {
+			p, root := find(name)
+			return p.does == nil || p.needed(a.getenv, root) == nil
 		},
-		Run: func(ctx context.Context, name string, r daemon.Record, ready func()) error {
-			p, root, known := find(name)
-			if !known {
-				return cli.WithHint(errors.New("this build of the daemon does not know it"), "c2c daemon restart runs the installed build")
+		Run: func(ctx context.Context, name, how string, report func(any)) error {
+			p, root := find(name)
+			if p.does == nil {
+				return errors.New("this build of the daemon does not know it: c2c daemon restart runs the installed build")
 			}
-			return p.does(ctx, &app{getenv: r.Getenv, log: a.log, c2c: a.c2c, cwd: "/"}, r, root, ready)
-		},
-		Explain: func(err error) string {
-			f := cli.FailureOf("", err)
-			return strings.TrimSuffix(f.Message+"\nhint: "+f.Hint, "\nhint: ")
+			err := p.does(ctx, a, how, root, report)
+			if err == nil {
+				return nil
+			}
+			if f := cli.FailureOf("", err); f.Hint != "" {
+				err = errors.New(f.Message + "\nhint: " + f.Hint)
+			}
+			return err
 		},
 	})
 }
@@ -135,7 +128,7 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 		return fmt.Errorf("%w: one of start, stop, restart, status, log, run and --unit", errUsage)
 	}
 	if verbs[0] == "unit" {
-		return daemon.Unit{Name: "c2c", Description: "the daemon of c2c", Program: a.c2c, Verb: "daemon run", Variables: []string{"XDG_STATE_HOME"}}.Print(a.stdout, a.getenv)
+		return daemon.PrintUnit(a.stdout, a.c2c, daemon.SafeEnv(os.Environ()))
 	}
 	d, err := openDaemon(a.getenv, slices.Contains([]string{"start", "restart", "stop", "run"}, verbs[0]))
 	if err != nil {
@@ -146,15 +139,15 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 	case "log":
 		return printLog(a.stdout, d)
 	case "stop":
-		ran, err := d.Halt(ctx)
+		ran, err := d.Halt(ctx, false)
 		return a.sayEnded(d.What, "", ran, err)
 	case "restart":
-		if _, err := d.Stop(ctx); err != nil {
+		if _, err := d.Restart(ctx); err != nil {
 			return err
 		}
-		fallthrough
+		return a.resume(ctx, d, "runs")
 	case "start":
-		return a.resume(ctx, d)
+		return a.resume(ctx, d, "runs already")
 	case "run":
 		return a.work(ctx, d)
 	}
@@ -162,22 +155,19 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 	return a.printStatus(st, st.PID != 0, err, *asJSON)
 }
 
-// resume starts the daemon with all parts that are on.
-func (a *app) resume(ctx context.Context, d daemon.Daemon) error {
+// resume starts the daemon with all parts that are on. If it runs, it prints the words runs.
+func (a *app) resume(ctx context.Context, d daemon.Daemon, runs string) error {
 	pid, err := d.PID()
-	if err == nil && pid != 0 {
-		return a.sayRuns(d.What, "runs already", pid, nil)
-	}
-	if err == nil {
-		err = d.Resume(ctx, os.Environ())
-	}
-	if err == nil {
-		pid, err = d.PID()
+	if err == nil && pid == 0 {
+		runs = "runs"
+		if err = d.Resume(ctx); err == nil {
+			pid, err = d.PID()
+		}
 	}
 	if err == nil && pid == 0 {
-		return cli.WithHint(fmt.Errorf("no part of the daemon is on, so it has nothing to do"), "c2c serve start, c2c wake start and c2c relay start switch a part on")
+		return cli.WithHint(errors.New("no part of the daemon is on, so it has nothing to do"), "c2c serve start, c2c wake start and c2c relay start switch a part on")
 	}
-	return a.sayRuns(d.What, "runs", pid, err)
+	return a.sayRuns(d.What, runs, pid, err)
 }
 
 // wantDaemon runs "c2cd daemon want", by which a process of c2c has the daemon do what is needed.
@@ -189,9 +179,9 @@ func (a *app) wantDaemon(ctx context.Context) error {
 	defer d.Close()
 	ctx, cancel := context.WithTimeout(ctx, broker.WantTime)
 	defer cancel()
-	said, err := relay.Want(ctx, a.getenv, os.Environ())
+	said, err := relay.Want(ctx, a.getenv)
 	if err == nil {
-		err = d.Ensure(ctx, os.Environ())
+		err = d.Ensure(ctx)
 	}
 	if ctx.Err() != nil { // the daemon goes on starting
 		err = nil
@@ -202,7 +192,6 @@ func (a *app) wantDaemon(ctx context.Context) error {
 
 // daemonStatus is the daemon's state as other processes see it.
 type daemonStatus struct {
-	PID            int    `json:"pid,omitempty"` // 0: no daemon runs
 	Stopped        bool   `json:"stopped,omitempty"`
 	Other          bool   `json:"other_build,omitempty"` // it runs another build than the installed c2c
 	Log            string `json:"log,omitempty"`
@@ -213,22 +202,20 @@ type daemonStatus struct {
 // lookDaemon finds the daemon's state. The argument installed is the path of the installed program,
 // whose build it compares with the daemon's.
 func lookDaemon(d daemon.Daemon, installed string) (st daemonStatus, err error) {
-	s, err := d.Switches()
-	st.Parts = map[string]daemon.Active{}
-	if err != nil || d.Dir == nil {
-		return st, err
-	}
-	up := false
-	if st.Running, up, err = d.Running(); err == nil && up {
-		st.PID, err = d.PID()
-	}
 	parts := map[string]daemon.Active{}
-	for _, name := range s.On() {
-		parts[name] = daemon.Active{State: daemon.On}
+	if st.Parts = parts; d.Dir == nil {
+		return st, nil
+	}
+	s, err := d.Switches()
+	if err == nil {
+		st.Running, err = d.Running()
+	}
+	for _, one := range s.On() {
+		parts[one.Part] = daemon.Active{State: daemon.On}
 	}
 	maps.Copy(parts, st.Parts)
 	build := proc.BuildID(installed)
-	st.Stopped, st.Log, st.Parts, st.away = s.Stopped, d.Log(), parts, d.CheckHere()
+	st.Stopped, st.Log, st.Parts, st.away = s.Stopped(daemon.Whole), d.Log(), parts, st.Away()
 	st.Other = st.Build != "" && build != "" && st.Build != build
 	return st, err
 }
@@ -351,7 +338,9 @@ func (s Setup) endDaemon(ctx context.Context, dry bool) error {
 	if err == nil && !dry {
 		// Machines that are paired may connect, and other sessions that still run have mail for
 		// them: neither starts it again.
-		_, err = d.Remove(ctx, relay.NeedHost(s.Getenv) == nil)
+		if _, err = d.Halt(ctx, true); err == nil && relay.NeedHost(s.Getenv) != nil {
+			err = d.Remove()
+		}
 	}
 	if err == nil && pid != 0 {
 		fmt.Fprintf(s.Stdout, "the daemon ends (process %d)\n", pid)

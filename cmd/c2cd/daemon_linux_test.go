@@ -1,26 +1,17 @@
 package main
 
 import (
-	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/cmd/cli"
 	"c2c/internal/daemon"
 )
-
-func (h *host) daemon() (st daemonStatus) {
-	h.t.Helper()
-	out, err := h.command("daemon", "status", "--json").Output()
-	if jerr := json.Unmarshal(out, &st); jerr != nil {
-		h.t.Fatalf("%v: %s", jerr, out)
-	}
-	h.exits(err, st.PID != 0)
-	return st
-}
 
 // session starts a session of a client, with an MCP server of c2c.
 func (h *host) session() {
@@ -84,11 +75,49 @@ func TestADaemonThatAPersonHasStoppedStaysStopped(t *testing.T) {
 	if out := h.run("daemon", "log"); !strings.Contains(out, h.port+"/mcp") {
 		t.Errorf("log: %s", out)
 	}
-	before := h.daemon().PID
+	before := h.daemon()
 	h.run("daemon", "restart")
 	h.until("it answers again", func() bool { return h.status().Answers })
-	if st := h.daemon(); st.PID == before {
+	if st := h.daemon(); st.PID != before.PID || st.Parts[servePart].Since == before.Parts[servePart].Since {
 		t.Errorf("restarted: %+v", st)
+	}
+}
+
+// Commands and the daemon are killed at any moment. Afterwards a start starts, and a stop stops.
+func TestCommandsThatAreKilledLeaveADaemonThatWorks(t *testing.T) {
+	h := newHost(t)
+	verbs := []string{"serve start", "serve restart", "daemon restart", "wake start", "serve stop", "daemon stop", "daemon start", "wake stop"}
+	for i := range 40 {
+		args := strings.Fields(verbs[rand.IntN(len(verbs))])
+		if args[0] == "serve" {
+			args = append(args, "--port", h.port)
+		}
+		cmd := h.command(args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(time.Duration(rand.IntN(60)) * time.Millisecond):
+			cmd.Process.Kill()
+			<-ended
+		}
+		if st := h.daemon(); i%4 == 3 && st.PID != 0 {
+			h.kill(st.PID)
+		}
+	}
+	h.run("serve", "start", "--port", h.port)
+	h.run("wake", "start")
+	h.until("it answers", func() bool { return h.status().Answers })
+	if st := h.daemon(); len(st.Parts) != 2 || st.PID != h.pid() || st.PID != h.status().PID {
+		t.Errorf("%+v", st)
+	}
+	h.run("serve", "stop")
+	h.run("wake", "stop")
+	if st := h.daemon(); st.PID != 0 || len(st.Parts) != 0 {
+		t.Errorf("%+v", st)
 	}
 }
 
@@ -107,9 +136,7 @@ func TestAPartThatFailsIsNamedByStatusAndDoctor(t *testing.T) {
 	if out, _ := h.try("doctor", "--verbose"); !strings.Contains(out, "problem  daemon: serve has failed, and begins again: ") {
 		t.Errorf("doctor: %s", out)
 	}
-	if h.pid() == 0 {
-		t.Error("nothing wakes")
-	}
+	h.until("it wakes", func() bool { return h.pid() != 0 })
 	if err := os.Remove(h.file("http-mcp.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +151,7 @@ func TestAPartOfANewerBuildStaysOnAndIsNamed(t *testing.T) {
 	path := h.file("daemon", "parts.json")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		err = os.WriteFile(path, []byte(strings.Replace(string(text), `"parts": {`, `"parts": {"newer": {"state": "on", "run": "1"},`, 1)), 0o600)
+		err = os.WriteFile(path, []byte(strings.Replace(string(text), "[", `[{"part": "newer", "how": "x", "run": "1"},`, 1)), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +159,7 @@ func TestAPartOfANewerBuildStaysOnAndIsNamed(t *testing.T) {
 	h.run("daemon", "start")
 	h.until("it is named", func() bool { return strings.Contains(h.daemon().Parts["newer"].Error, "c2c daemon restart") })
 	h.run("wake", "start")
-	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `"newer"`) {
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `"newer"`) || !strings.Contains(string(text), `"how": "x"`) {
 		t.Errorf("%v, %s", err, text)
 	}
 }

@@ -1,15 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
+	"strings"
 
 	"c2c/broker"
-	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/internal/daemon"
 )
@@ -20,9 +20,8 @@ type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
-	// again is for a restart: it ends what runs, and may take settings that the person has not typed
-	// from there.
-	again(ctx context.Context) error
+	// restart may take settings that the person has not typed from what runs.
+	restart(ctx context.Context) error
 }
 
 // backgroundVerb runs a verb that is common to all of these. Package cli has no other verb for them.
@@ -33,9 +32,7 @@ func backgroundVerb(ctx context.Context, d background, verb string) error {
 	case "stop":
 		return d.stop(ctx)
 	case "restart":
-		if err := d.again(ctx); err != nil {
-			return err
-		}
+		return d.restart(ctx)
 	}
 	return d.start(ctx)
 }
@@ -86,8 +83,14 @@ func (a *app) sayEnded(what, then string, ran bool, err error) error {
 type partVerbs struct {
 	daemon.Part
 	part
-	a      *app
-	record daemon.Record
+	a         *app
+	root, how string
+}
+
+// verbsOf returns the verbs of a part. root is "" unless each root has one.
+func (a *app) verbsOf(d daemon.Daemon, word, root string) *partVerbs {
+	p, _ := find(word)
+	return &partVerbs{Part: daemon.Part{Daemon: d, ID: strings.TrimSpace(word + " " + root), Name: p.name}, part: p, a: a, root: root}
 }
 
 func (p *partVerbs) start(ctx context.Context) error {
@@ -95,20 +98,26 @@ func (p *partVerbs) start(ctx context.Context) error {
 	if err != nil || pid != 0 {
 		return p.a.sayRuns(p.Name, "runs already", pid, err)
 	}
-	if p.needed != nil {
-		err = p.needed(p.record, p.root())
-	}
+	return p.begin(ctx, false)
+}
+
+// restart begins the part anew. The other parts go on.
+func (p *partVerbs) restart(ctx context.Context) error { return p.begin(ctx, true) }
+
+func (p *partVerbs) begin(ctx context.Context, anew bool) error {
+	r, err := p.Running()
 	if err == nil {
-		err = p.CheckHere()
+		err = cmp.Or(p.needed(p.a.getenv, p.root), r.Away())
 	}
+	pid := 0
 	if err == nil {
-		pid, err = p.Start(ctx, p.record, false)
+		pid, err = p.Start(ctx, daemon.Begin{How: p.how, Anew: anew})
 	}
 	return p.a.sayRuns(p.Name, "runs", pid, err)
 }
 
 func (p *partVerbs) stop(ctx context.Context) error {
-	ran, err := p.End(ctx, p.stopped)
+	ran, err := p.End(ctx, p.mayStop)
 	return p.a.sayEnded(p.Name, p.then, ran, err)
 }
 
@@ -116,28 +125,14 @@ func (p *partVerbs) stop(ctx context.Context) error {
 func (p *partVerbs) run(ctx context.Context) error {
 	err := p.Free()
 	if err == nil {
-		_, err = p.On(ctx, p.record, true)
+		_, _, err = p.On(ctx, daemon.Begin{How: p.how, Anew: true})
 	}
 	if err != nil {
 		return err
 	}
 	err = p.a.work(ctx, p.Daemon)
-	_, eerr := p.End(ctx, "")
+	_, eerr := p.End(ctx, false)
 	return errors.Join(err, eerr)
-}
-
-func (p *partVerbs) again(ctx context.Context) error {
-	_, err := p.Daemon.Stop(ctx)
-	return err
-}
-
-// partEnv returns the environment for a part of the daemon: the variables that name directories, and
-// the variables named in more.
-func partEnv(more ...string) []string {
-	for _, p := range client.All() {
-		more = append(more, p.ConfigEnv)
-	}
-	return daemon.SafeEnv(os.Environ(), more)
 }
 
 // createsRoot reports whether a verb may create the root. The other verbs query what runs, or stop

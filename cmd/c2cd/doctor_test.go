@@ -603,6 +603,17 @@ func TestDoctorTellsOfAServerOfAnotherVersion(t *testing.T) {
 	if out := doctor(); !strings.Contains(out, want) || !strings.Contains(out, fmt.Sprintf("(process %d, ", os.Getpid())) {
 		t.Errorf("no %q in\n%s", want, out)
 	}
+	b, err := broker.OpenHere(func(name string) string { return map[string]string{"HOME": bin}[name] }, bin, broker.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := b.Register(t.Context(), callers.Caller{Explicit: "s-1", PID: os.Getpid(), Client: "gem"}, "amber"); err != nil {
+		t.Fatal(err)
+	}
+	if out := doctor(); !strings.Contains(out, "than this one: close amber, and open it again (process ") {
+		t.Errorf("its session is not named:\n%s", out)
+	}
 	server.Process.Kill()
 	server.Wait()
 	if out := doctor(); strings.Contains(out, "another version") {

@@ -22,10 +22,10 @@ type editor struct {
 	undo         bool // this is c2c uninstall
 	dry, verbose bool
 
-	diffs   strings.Builder // the diffs of --dry-run, printed after the summary
-	brief   bool            // in diffs, a file that is c2c's own is only one line
-	unasked bool            // the model of at least one client may call c2c's tools without asking
-	fresh   []string        // the clients whose configuration this run has changed
+	diffs strings.Builder // the diffs of --dry-run, printed after the summary
+	brief bool            // in diffs, a file that is c2c's own is only one line
+	told  []string        // what it has said of the clients before it writes
+	fresh []string        // the clients whose configuration this run has changed
 }
 
 // edit plans and applies the edits of each client, and returns the clients for which that
@@ -69,6 +69,9 @@ func (e *editor) edit(names []string, tellAll bool) (done []string, failed error
 // apply carries out a plan, and prints a line about the client. If it prints something, it sets
 // *said.
 func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
+	if !e.undo && !p.Empty() {
+		e.tellCost(p)
+	}
 	if !e.dry {
 		if err := e.carryOut(p); err != nil {
 			return err
@@ -91,7 +94,6 @@ func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
 	case !e.undo:
 		words := append([]string{p.Outcome(e.o)}, p.StepsLeft(e.o)...)
 		fmt.Fprintf(e.Stdout, "%s: %s\n", p.Client, strings.Join(words, "; "))
-		e.unasked = e.unasked || p.AllowsTools(e.o)
 		if !p.Empty() {
 			e.fresh = append(e.fresh, p.Client)
 		}
@@ -106,6 +108,21 @@ func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
 		fmt.Fprintf(e.Stdout, "%s: note: %s\n", p.Client, strings.Join(p.Notes, "; "))
 	}
 	return nil
+}
+
+// tellCost says, once and before anything is written, what c2c will cost each session, and that its
+// tools need no consent.
+func (e *editor) tellCost(p *install.Plan) {
+	lines := []string{"c2c adds up to 4,000 bytes of tools and instructions to each session"} // e2e/budget
+	if p.AllowsTools(e.o) {
+		lines = append(lines, "tools of c2c run without asking (--ask: they ask)")
+	}
+	for _, line := range lines {
+		if !slices.Contains(e.told, line) {
+			e.told = append(e.told, line)
+			fmt.Fprintln(e.Stdout, line)
+		}
+	}
 }
 
 // carryOut applies a plan. Before an uninstall it marks the client, so that c2c's running programs

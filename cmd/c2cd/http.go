@@ -37,12 +37,9 @@ func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 	if d.Files == nil {
 		return &install.HTTP{}, nil
 	}
-	at, err := serve.ReadAt(d.State)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &install.HTTP{}, nil
-	}
-	if err != nil {
-		return nil, err
+	at, err := d.at()
+	if err != nil || at.Port == 0 {
+		return &install.HTTP{}, err
 	}
 	token, err := serve.Token(d.State)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,22 +48,8 @@ func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := d.Runs()
-	if err != nil {
-		return nil, err
-	}
-	// Ask only if our daemon holds its lock: otherwise another program at the port could get the
-	// token.
-	return &install.HTTP{URL: at.URL, Token: token, Runs: runs && takes(ctx, at.Port, token)}, nil
-}
-
-// takes reports whether the daemon answers and accepts the token.
-func takes(ctx context.Context, port int, token string) bool {
-	if !answers(ctx, port) {
-		return false
-	}
-	_, ok := askHTTP(ctx, port, "/metrics", token)
-	return ok
+	_, takes := askHTTP(ctx, at.Port, "/metrics", token)
+	return &install.HTTP{URL: at.URL, Token: token, Runs: takes}, nil
 }
 
 // checkNotInGit returns an error if install would write the token into a file that git tracks. Some

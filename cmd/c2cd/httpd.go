@@ -1,5 +1,5 @@
-// This part runs the HTTP daemon: an HTTP server with the tools, the page, mail from outside and the
-// streams of events. It also acts on the deadlines of each open root.
+// This part runs the HTTP daemon: an HTTP server with the tools, the page, mail from outside and
+// the streams of events. It also acts on the deadlines of each open root.
 
 package main
 
@@ -8,7 +8,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"os"
 	"time"
 
 	"c2c/broker"
@@ -47,8 +46,9 @@ func (h *httpHost) list(ctx context.Context, root string) ([]sessions.Listed, er
 	return cli.SessionsOf(ctx, h.Getenv, root, h.Log)
 }
 
-// Run serves until ctx ends. It calls ready when it listens. Only one process may serve.
-func (h *httpHost) Run(ctx context.Context, ready func()) error {
+// Run serves until ctx ends. It calls report with a serve.At when it listens. Only one process may
+// serve.
+func (h *httpHost) Run(ctx context.Context, report func(any)) error {
 	list := outside.OpenSenders(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects, List: h.list})
 	s := serve.New(serve.Config{
@@ -69,13 +69,17 @@ func (h *httpHost) Run(ctx context.Context, ready func()) error {
 	if err := s.Listen(ctx); err != nil {
 		return err
 	}
-	h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
+	at, err := s.At()
+	if err != nil {
+		return err
+	}
+	h.Log.Info("HTTP daemon runs", "process", at.PID, "url", at.URL)
 	ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
 	defer stop()
 	wait := h.serveTools(ctx, s, files)
 	h.serveHooks(s, list)
 	h.serveEvents(s, list)
-	ready()
+	report(at)
 	failed := s.Run(ctx)
 	stop()
 	failed = errors.Join(failed, inTime(wait))

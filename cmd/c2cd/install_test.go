@@ -94,9 +94,11 @@ func TestInstallSaysWhatItDidWhatIsLeftAndWhatToTry(t *testing.T) {
 	want := `claude: set up
 codex: set up; start codex and choose "Trust all and continue"
 to do: add /opt to your PATH
-Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias amber claude
+Try: /opt/c2c start --alias amber claude
 `
-	const dry = "claude: files: 7 new\ncodex: files: 3 new\nnothing was changed (--dry-run)"
+	const cost = "c2c adds up to 4,000 bytes of tools and instructions to each session\n"
+	const first = cost + "tools of c2c run without asking (--ask: they ask)\n" // before it writes
+	const dry = first + "claude: files: 7 new\ncodex: files: 3 new\nnothing was changed (--dry-run)"
 	short := dry + "; add --verbose to see the text of c2c's own files\nnew file " + s.home + "/.claude/hooks/c2c-inbox-check.sh ("
 	if code, out, errs := s.run("install", "--dry-run"); code != 0 || !strings.HasPrefix(out, short) || !strings.Contains(out, "+++ "+s.home+"/.claude.json") || strings.Contains(out, "Try:") || errs != "" {
 		t.Errorf("--dry-run: exit %d, %s%s", code, out, errs)
@@ -108,14 +110,14 @@ Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias a
 	if _, out, _ := s.run("install", "--dry-run", "qwen"); !strings.Contains(out, "nothing was changed (--dry-run)\nnew file mode 0600\n") {
 		t.Errorf("--dry-run qwen: %s", out)
 	}
-	if code, out, errs := s.run("install"); code != 0 || out != want || errs != "" {
-		t.Errorf("exit %d, %s%s, want\n%s", code, out, errs, want)
+	if code, out, errs := s.run("install"); code != 0 || out != first+want || errs != "" {
+		t.Errorf("exit %d, %s%s, want\n%s", code, out, errs, first+want)
 	}
 	want = strings.ReplaceAll(want, "set up", "nothing to change")
 	if code, out, _ := s.run("install", "--verbose"); code != 0 || out != want {
 		t.Errorf("again: exit %d, %s", code, out)
 	}
-	if code, out, _ := s.run("install", "--verbose", "--ask"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude/settings.json") || !strings.Contains(out, "claude: set up; it asks before") {
+	if code, out, _ := s.run("install", "--verbose", "--ask"); code != 0 || !strings.HasPrefix(out, cost) || strings.Contains(out, "without asking") || !strings.Contains(out, "+++ "+s.home+"/.claude/settings.json") || !strings.Contains(out, "claude: set up; it asks before") {
 		t.Errorf("--ask: exit %d, %s", code, out)
 	}
 	for _, name := range []string{"claude", "codex"} { // who has chosen that is not asked again, and told how to change it
@@ -153,7 +155,7 @@ Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias a
 		}
 	}
 	s.program("c2c")
-	if _, out, _ := s.run("install", "codex"); !strings.Contains(out, "to do: your PATH has another c2c first, "+s.home+"/bin/c2c; put /opt before it\nTools of c2c run without asking (--ask: they ask). Try: /opt/c2c start codex\n") {
+	if _, out, _ := s.run("install", "codex"); !strings.Contains(out, "to do: your PATH has another c2c first, "+s.home+"/bin/c2c; put /opt before it\nTry: /opt/c2c start codex\n") {
 		t.Errorf("with another c2c: %s", out)
 	}
 }
@@ -376,6 +378,11 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	s.write(".claude/settings.json", "{}")
 	if code, out, _ := s.run("doctor", "--verbose"); code != 0 || !strings.Contains(out, "ok       claude c2c: not set up: c2c install claude sets it up\n") || !strings.Contains(out, "warning  clients: c2c is set up in none of claude: run c2c install, or start sessions with c2c start\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
+	}
+	// Who has started sessions with c2c start is not told to.
+	s.write(".local/state/c2c/install/started/claude/settings.json", "{}")
+	if code, out, _ := s.run("doctor"); code != 0 || strings.Contains(out, "set up in none") {
+		t.Errorf("doctor after c2c start: exit %d, %s", code, out)
 	}
 }
 

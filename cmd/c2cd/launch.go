@@ -73,7 +73,7 @@ func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.S
 // isTaken is for an error of a registration. If another session has the alias, it returns an error
 // that says what to do. It returns any other error unchanged.
 func isTaken(err error) error {
-	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
+	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) && !taken.Person {
 		return fmt.Errorf("session %q is alive already, or may be%s: choose another --alias; %q is free", taken.Alias, processWords(taken.Process), taken.Suggested)
 	}
 	return err

@@ -52,7 +52,7 @@ func (m *MonitorLines) isMine(e live.Event) bool {
 // Tell prints an event, if the options ask for it.
 func (m *MonitorLines) Tell(e live.Event) error {
 	switch e.What {
-	case live.Stored, live.Read, live.Handed, live.Back, live.Dead:
+	case live.Stored, live.Archived, live.Leased, live.Back, live.Dead:
 		return m.mail(e)
 	case live.Posted:
 		if m.Alias == "" {
@@ -102,7 +102,7 @@ func (m *MonitorLines) mail(e live.Event) error {
 }
 
 // words has, for each kind of event, the text for a person.
-var words = map[string]string{live.Handed: "handed", live.Back: "waits again", live.Read: "read", live.Dead: "dead letter"}
+var words = map[string]string{live.Leased: "handed", live.Back: "waits again", live.Archived: "read", live.Dead: "dead letter"}
 
 func (m *MonitorLines) name(e live.Event) string { return cmp.Or(e.Alias, e.SessionID) }
 

@@ -20,7 +20,7 @@ func TestEachEventIsALine(t *testing.T) {
 	}
 	events := []live.Event{
 		mail(live.Stored, "birch", "amber", "two\nlines \x1b[31m"+strings.Repeat(" é", 40)), mail(live.Stored, "amber", "birch", "own"),
-		mail(live.Handed, "birch", "amber", ""), mail(live.Read, "birch", "amber", "two"),
+		mail(live.Leased, "birch", "amber", ""), mail(live.Archived, "birch", "amber", "two"),
 		{What: live.Came, Alias: "cedar", Why: "idle"}, {What: live.Went, Alias: "cedar"}, {What: live.Changed, Alias: "cedar", Why: "busy"},
 		{What: live.Rung, Alias: "cedar", Ring: wake.Ring{Outcome: wake.Rang, Method: "socket"}},
 		{What: live.NotRung, Alias: "cedar", Ring: wake.Ring{Outcome: wake.Held, Cause: "its person is asked"}},

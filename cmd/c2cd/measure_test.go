@@ -8,16 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/broker/owed"
 )
 
 func TestMetricsOfARootThatCannotBeReadAreLeftOut(t *testing.T) {
 	h := &httpHost{Log: slog.New(slog.DiscardHandler)}
-	write := h.measure(func() []string { return []string{"/well", "/dead", "/well"} }, func(_ context.Context, root string) (owed.Stats, error) {
+	write := h.measure(func() []string { return []string{"/well", "/dead", "/well"} }, func(_ context.Context, root string) (broker.Stats, error) {
 		if root == "/dead" {
-			return owed.Stats{}, errors.New("locked")
+			return broker.Stats{}, errors.New("locked")
 		}
-		return owed.Stats{Root: root}, nil
+		return broker.Stats{Stats: owed.Stats{Root: root}}, nil
 	})
 	var out bytes.Buffer
 	write(t.Context(), &out)

@@ -12,9 +12,8 @@ import (
 )
 
 // tellNext ends an install with a command to try: c2c start with a client whose program is found,
-// or c2c doctor if none is found. The argument unasked means that the clients let their models call
-// c2c's tools without asking the person.
-func (s Setup) tellNext(clients []string, unasked bool) {
+// or c2c doctor if none is found.
+func (s Setup) tellNext(clients []string) {
 	c2c := "c2c"
 	switch found, err := proc.LookPath(c2c, s.Getenv); {
 	case err != nil:
@@ -24,10 +23,6 @@ func (s Setup) tellNext(clients []string, unasked bool) {
 		c2c = s.C2C
 		fmt.Fprintf(s.Stdout, "to do: your PATH has another c2c first, %s; put %s before it\n", found, filepath.Dir(s.C2C))
 	}
-	begin := ""
-	if unasked {
-		begin = "Tools of c2c run without asking (--ask: they ask). "
-	}
 	for _, name := range clients {
 		p, _ := client.Find(name)
 		if _, err := proc.LookPath(client.ProgramOf(name), s.Getenv); err != nil {
@@ -35,13 +30,13 @@ func (s Setup) tellNext(clients []string, unasked bool) {
 		}
 		alias := s.freeAlias()
 		if alias == "" || p.SharedProcess && !p.Plugin {
-			fmt.Fprintf(s.Stdout, "%sTry: %s start %s\n", begin, c2c, name)
+			fmt.Fprintf(s.Stdout, "Try: %s start %s\n", c2c, name)
 		} else {
-			fmt.Fprintf(s.Stdout, "%sTry: %s start --alias %s %s\n", begin, c2c, alias, name)
+			fmt.Fprintf(s.Stdout, "Try: %s start --alias %s %s\n", c2c, alias, name)
 		}
 		return
 	}
-	fmt.Fprintf(s.Stdout, "%sTry: %s doctor\n", begin, c2c)
+	fmt.Fprintf(s.Stdout, "Try: %s doctor\n", c2c)
 }
 
 func sameFile(one, other string) bool {

@@ -13,7 +13,6 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/project"
-	"c2c/serve"
 	"c2c/serve/page"
 	"c2c/sessions/callers"
 )
@@ -40,9 +39,12 @@ func (c *call) openPage(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	at, err := d.running()
+	at, err := d.at()
 	if err != nil {
 		return err
+	}
+	if at.Port == 0 {
+		return cli.WithHint(errors.New("c2c serve does not run, so there is no page"), "c2c serve start")
 	}
 	dir := c.cwd
 	if place, err := project.Find(c.getenv, c.cwd); err == nil {
@@ -63,21 +65,6 @@ func (c *call) openPage(ctx context.Context) error {
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s\nopen this within a minute; it works once\n", link)
 	return err
-}
-
-// running returns the address at which the daemon listens; an error if it does not run.
-func (d *httpDaemon) running() (at serve.At, err error) {
-	pid, err := d.PID()
-	if err == nil && pid != 0 {
-		at, err = serve.ReadAt(d.State)
-	}
-	if err != nil {
-		return at, err
-	}
-	if pid == 0 || at.Port == 0 {
-		return at, cli.WithHint(errors.New("c2c serve does not run, so there is no page"), "c2c serve start")
-	}
-	return at, nil
 }
 
 // browsers lists the programs that open a link, by operating system.

@@ -138,7 +138,7 @@ func (p *pluginSessions) bring(ctx context.Context, sid string, c wake.Carrier) 
 	if err != nil || len(wake.MayWake(msgs)) > 0 && !s.Quiet {
 		return err
 	}
-	return watch.HandOver(ctx, box, wake.Method{Name: wake.ByPlugin, Carrier: c})
+	return watch.Carry(ctx, box, wake.Method{Name: wake.ByPlugin, Carrier: c})
 }
 
 // worked records what a session has done, for the loop guard.

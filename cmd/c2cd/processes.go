@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/internal/daemon"
+	"c2c/cmd/cli"
 	"c2c/internal/format"
 	"c2c/internal/proc"
 	"c2c/serve/outside"
 )
 
-// checkServe checks the HTTP daemon, and the senders outside, which need it. It reports nothing if it
-// has never run and while all is well: checkDaemon says that it runs.
+// checkServe checks the HTTP daemon, and the senders outside, which need it. It reports nothing if
+// it has never run and while all is well: checkDaemon says that it runs.
 func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 	f := format.Finding{Status: format.Problem, Part: "HTTP daemon"}
 	d, err := (&app{getenv: c.Getenv}).openHTTP(false)
@@ -29,8 +29,8 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 		return nil
 	}
 	outside, damage := outside.OpenSenders(d.Files, time.Now).All()
-	st, err := d.Look(ctx, c.Program+"d")
-	r, rerr := d.Record()
+	st, err := d.Look(ctx)
+	on, rerr := d.Switches()
 	switch {
 	case errors.Join(err, rerr) != nil:
 		found = append(found, format.Failed(f.Part, d.State.Path(), errors.Join(err, rerr)))
@@ -38,7 +38,7 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 		f.Detail = "does not run, and " + st.WarnStranger()
 	case st.Token != "" && !st.Private:
 		f.Path, f.Detail = st.Token, "others may read its token: run c2c serve rotate-token"
-	case !st.Running && r.State != daemon.On && len(outside) > 0:
+	case !st.Running && on.Of(servePart).Run == "" && len(outside) > 0:
 		f.Status, f.Detail = format.Warning, "does not run, so senders outside (c2c senders list) reach no session: c2c serve start"
 	case st.Running && !st.Answers:
 		f.Detail = fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)
@@ -73,7 +73,8 @@ func (c Checkup) checkPrograms() (found []format.Finding) {
 		case "wire-daemon":
 			cure = "c2c wire-daemon restart, with its --alias"
 		case "mcp", "plugin":
-			cure = fmt.Sprintf("close the session that it serves, and open it again (process %d, %s)", p.Parent, nameOf(p.Parent))
+			session := cmp.Or(cli.RunningAs(c.Getenv, p.Parent), "the session that it serves")
+			cure = fmt.Sprintf("close %s, and open it again (process %d, %s)", session, p.Parent, nameOf(p.Parent))
 		case "start":
 			cure = "close the session in its terminal, and open it again"
 		default:

@@ -14,6 +14,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/internal/format"
+	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -28,6 +29,9 @@ func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
 		return []format.Finding{format.Failed("root", "", err)}
 	}
 	f := format.Finding{Status: format.OK, Part: "root", Path: root, Detail: "private and ours; decided by " + source}
+	if p, err := project.Find(c.Getenv, c.Cwd); err == nil && p.IsOwn() {
+		f.Detail += "; this clone was split from the others of its remote (c2c project split --undo)"
+	}
 	if v := c.Getenv(source); v != "" && !filepath.IsAbs(v) {
 		return []format.Finding{{Status: format.Problem, Part: "root", Path: root,
 			Detail: fmt.Sprintf("%s is %q, so each directory has its own root: set it to an absolute path, or unset it", source, v)}}

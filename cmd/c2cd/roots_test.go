@@ -94,6 +94,18 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 	if out := run("web", 1, "doctor", "--verbose"); strings.Contains(out, "second root") || !strings.Contains(out, roots["ssh"].Root()) {
 		t.Errorf("doctor after it:\n%s", out)
 	}
+	split := func(words string) string {
+		return k.types("cd web; unset C2C_MCP_BROKER_ROOT; HOME=" + home + " c2c project split " + words)
+	}
+	split("")
+	if out := run("web", 1, "doctor", "--verbose"); strings.Contains(out, "second root") || !strings.Contains(out, "this clone was split from the others of its remote") {
+		t.Errorf("doctor in a clone that was split:\n%s", out)
+	}
+	split("--undo")
+	if out := run("web", 1, "doctor", "--verbose"); !strings.Contains(out, "second root") || strings.Contains(out, "was split") {
+		t.Errorf("doctor in a clone that is none of its own any more:\n%s", out)
+	}
+	person("")
 	if out := person(""); !strings.Contains(out, "one root: "+roots["ssh"].Root()) {
 		t.Errorf("run again: %s", out)
 	}

@@ -39,7 +39,8 @@ func SelfTest(ctx context.Context, o install.Options) format.Finding {
 	}
 	defer os.RemoveAll(home)
 	t := scratch{o, home}
-	for client, event := range install.HookEvents() {
+	const event = `{"hook_event_name":"PostToolUse","session_id":"doctor"}`
+	for _, client := range install.HooksByVariable() {
 		if id := "by-hook-of-" + client; err == nil {
 			err = t.send(ctx, id, func() (string, error) { return t.run(ctx, id, event, o.Binary, "hook", "--client", client) })
 		}

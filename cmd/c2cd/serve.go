@@ -2,33 +2,36 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"strconv"
+	"path/filepath"
 	"time"
 
-	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
 	"c2c/project"
-	"c2c/rooms"
 	"c2c/serve"
 	"c2c/serve/page"
 )
 
-const (
-	lookAgain = 50 * time.Millisecond // between two checks while the daemon begins or ends
-	reapTime  = 10 * time.Second      // how long Reap waits for another process's lock
-)
+// lookAgain is the time between two checks while the daemon begins or ends.
+const lookAgain = 50 * time.Millisecond
 
 // httpDaemon is the HTTP daemon of this user, and has what the verbs of c2c serve need to handle
 // it.
 type httpDaemon struct {
-	partVerbs
+	*partVerbs
+	httpSettings
 	State, Files *atomicfile.Dir // the state directory, and that of its files; nil: it does not exist yet
-	Port         int
+}
+
+// httpSettings is what the part reads from parts.json.
+type httpSettings struct {
+	Port int    `json:"port"` // as serve.Config.Port
+	Dir  string `json:"dir"`  // clients that name no directory get the root of this one
+	Root string `json:"root"` // C2C_MCP_BROKER_ROOT of the shell that has switched the part on
 }
 
 // serve runs the verbs of c2c serve.
@@ -51,12 +54,12 @@ func (a *call) serve(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	d.set(at, a.cwd)
+	d.set(httpSettings{at, a.cwd, a.getenv("C2C_MCP_BROKER_ROOT")})
 	switch verb {
 	case "rotate-token":
 		return d.rotateToken()
 	case "status":
-		st, err := d.Look(ctx, a.c2c+"d")
+		st, err := d.Look(ctx)
 		return a.printStatus(st, st.Answers, err, *asJSON)
 	}
 	err = backgroundVerb(ctx, d, verb)
@@ -89,14 +92,14 @@ func (a *app) openHTTP(create bool) (*httpDaemon, error) {
 		return nil, err
 	}
 	all, err := daemon.Open(path, create)
-	if err != nil {
-		return nil, err
-	}
 	d := &httpDaemon{partVerbs: a.verbsOf(all, servePart, "")}
-	if d.State, err = atomicfile.CreateIf(path, create); d.State != nil {
-		d.Files, err = d.State.Sub(serve.FilesDir, create)
+	if err == nil {
+		d.State, err = atomicfile.CreateIf(path, create)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err == nil {
+		d.Files, err = atomicfile.CreateIf(filepath.Join(path, serve.FilesDir), create)
+	}
+	if err != nil {
 		d.Close()
 		return nil, err
 	}
@@ -113,75 +116,49 @@ func (d *httpDaemon) Close() {
 	}
 }
 
-// Settled returns the daemon's process, 0 if none runs, and whether it answers. A killed daemon
-// still holds its lock for a moment, and a new daemon does not answer yet. So Settled checks again
-// and again until answerTime is over.
-func (d *httpDaemon) Settled(ctx context.Context) (pid int, up bool, err error) {
+// at returns where the daemon listens; the zero At if it does not run.
+func (d *httpDaemon) at() (at serve.At, err error) {
+	err = d.About(&at)
+	return at, err
+}
+
+// settled returns where the daemon listens, and whether it answers. A killed daemon still holds its
+// lock for a moment, and a new one does not answer yet. So settled checks again and again until
+// answerTime is over.
+func (d *httpDaemon) settled(ctx context.Context) (at serve.At, up bool, err error) {
 	late := time.After(answerTime)
 	for {
-		if pid, err = d.PID(); err != nil || pid == 0 {
-			return 0, false, err
-		}
-		if at, err := serve.ReadAt(d.State); err == nil && answers(ctx, at.Port) {
-			return pid, true, nil
+		if at, err = d.at(); err != nil || at.PID == 0 || answers(ctx, at.Port) {
+			return at, err == nil && at.PID != 0, err
 		}
 		select {
 		case <-ctx.Done():
-			return pid, false, context.Cause(ctx)
+			return at, false, context.Cause(ctx)
 		case <-late:
-			return pid, false, nil
+			return at, false, nil
 		case <-time.After(lookAgain):
 		}
 	}
 }
 
-// Reap removes the port file that a killed daemon has left, and reports whether there was one. A
-// daemon that begins does so, too.
-func (d *httpDaemon) Reap(ctx context.Context) (bool, error) {
-	if d.State == nil {
-		return false, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, reapTime)
-	defer cancel()
-	return serve.Reap(ctx, d.State, d.Daemon.Runs)
-}
-
-// reapServe is Reap for the daemon itself.
-func (a *app) reapServe(ctx context.Context) {
-	d, err := a.openHTTP(false)
-	if err == nil && d.State != nil {
-		defer d.Close()
-		_, err = serve.Reap(ctx, d.State, func() (bool, error) { return false, nil })
-	}
-	if err != nil {
-		a.log.Warn("where the last HTTP daemon has listened may be shown still", "err", err)
-	}
-}
-
-// set sets where the daemon listens, and the directory whose root clients get that name no directory.
-func (d *httpDaemon) set(port int, dir string) {
-	settings := map[string]string{"dir": dir}
-	if d.Port = port; port != serve.LastPort {
-		settings["port"] = strconv.Itoa(port)
-	}
-	d.record = daemon.Record{Env: partEnv("C2C_MCP_BROKER_ROOT", owed.HopsVariable, rooms.WakesVariable), Settings: settings}
-}
-
 // runServe runs the part of the daemon.
-func runServe(ctx context.Context, a *app, r daemon.Record, _ string, ready func()) error {
+func runServe(ctx context.Context, a *app, how, _ string, report func(any)) error {
 	d, err := a.openHTTP(true)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	port := serve.LastPort
-	if text := r.Settings["port"]; text != "" {
-		if port, err = serve.ParsePort(text); err != nil {
-			return err
-		}
+	if err := json.Unmarshal([]byte(how), &d.httpSettings); err != nil {
+		return fmt.Errorf("read its settings in parts.json: %w", err)
 	}
-	h := &httpHost{State: d.State, Files: d.Files, Port: port, Getenv: a.getenv, Cwd: r.Settings["dir"], Log: a.log}
-	return explainPort(h.Run(ctx, ready))
+	getenv := func(name string) string {
+		if name == "C2C_MCP_BROKER_ROOT" {
+			return d.Root
+		}
+		return a.getenv(name)
+	}
+	h := &httpHost{State: d.State, Files: d.Files, Port: d.Port, Getenv: getenv, Cwd: d.Dir, Log: a.log}
+	return explainPort(h.Run(ctx, report))
 }
 
 // explainPort adds a hint to the errors for a port in use and for an invalid token.
@@ -197,60 +174,59 @@ func explainPort(err error) error {
 
 // start starts the daemon, and prints where it listens.
 func (d *httpDaemon) start(ctx context.Context) error {
-	switch pid, up, err := d.Settled(ctx); {
+	switch at, up, err := d.settled(ctx); {
 	case err != nil:
 		return err
-	case pid != 0 && !up:
-		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.Name, pid), "c2c serve restart ends it, and starts another one")
-	case pid != 0:
-		if at, err := serve.ReadAt(d.State); err == nil && d.Port > 0 && at.Port != d.Port {
-			return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.Name, pid, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.Port))
-		}
-		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.Name, pid)
+	case at.PID != 0 && !up:
+		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.Name, at.PID), "c2c serve restart starts it again")
+	case up && d.Port > 0 && at.Port != d.Port:
+		return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.Name, at.PID, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.Port))
+	case up:
+		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.Name, at.PID)
 		return d.printURL()
 	}
-	if d.Port == serve.AnyPort { // choose it here: the record then has the port that clients will store
+	return d.begin(ctx, false)
+}
+
+// restart uses the directory of the last start.
+func (d *httpDaemon) restart(ctx context.Context) error {
+	all, err := d.Switches()
+	if err != nil {
+		return err
+	}
+	last, now := httpSettings{}, d.httpSettings
+	if json.Unmarshal([]byte(all.Of(servePart).How), &last) == nil && last.Dir != "" && missing(last.Dir) == nil {
+		now.Dir = last.Dir
+		d.set(now)
+	}
+	return d.begin(ctx, true)
+}
+
+func (d *httpDaemon) set(s httpSettings) {
+	how, _ := json.Marshal(s) // it has only texts and a number, so this never fails
+	d.httpSettings, d.how = s, string(how)
+}
+
+func (d *httpDaemon) begin(ctx context.Context, anew bool) error {
+	if d.Port == serve.AnyPort { // choose it here: parts.json then has the port that clients will store
 		port, err := serve.FreePort(ctx)
 		if err != nil {
 			return err
 		}
-		d.set(port, d.record.Settings["dir"])
+		d.set(httpSettings{port, d.Dir, d.Root})
 	}
-	if err := d.partVerbs.start(ctx); err != nil {
+	if err := d.partVerbs.begin(ctx, anew); err != nil {
 		return err
 	}
 	return d.printURL()
 }
 
 func (d *httpDaemon) printURL() error {
-	at, err := serve.ReadAt(d.State)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the daemon has ended again
-	}
-	if err == nil {
+	at, err := d.at()
+	if err == nil && at.PID != 0 { // else it has ended again
 		fmt.Fprintf(d.a.stdout, "url %s\ntoken in %s\n", at.URL, serve.TokenFile(d.State))
 	}
 	return err
-}
-
-func (d *httpDaemon) stop(ctx context.Context) error {
-	if err := d.partVerbs.stop(ctx); err != nil {
-		return err
-	}
-	_, err := d.Reap(ctx)
-	return err
-}
-
-// again makes the next start use the directory of the last one.
-func (d *httpDaemon) again(ctx context.Context) error {
-	r, err := d.Record()
-	if err != nil {
-		return err
-	}
-	if dir := r.Settings["dir"]; dir != "" && missing(dir) == nil {
-		d.set(d.Port, dir)
-	}
-	return d.partVerbs.again(ctx)
 }
 
 func (d *httpDaemon) rotateToken() error {

@@ -54,6 +54,16 @@ func (h *host) status() (st httpStatus) {
 	return st
 }
 
+func (h *host) daemon() (st daemonStatus) {
+	h.t.Helper()
+	out, err := h.command("daemon", "status", "--json").Output()
+	if jerr := json.Unmarshal(out, &st); jerr != nil {
+		h.t.Fatalf("%v: %s", jerr, out)
+	}
+	h.exits(err, st.PID != 0)
+	return st
+}
+
 // exitOf is the exit status of a program that has ended with this error.
 func exitOf(err error) int {
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
@@ -126,7 +136,7 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 	if url := "url http://127.0.0.1:" + h.port + "/mcp\n"; !strings.Contains(out, url) || strings.Contains(out, h.token()) {
 		t.Errorf("start says %q", out)
 	}
-	first := h.status()
+	first, since := h.status(), h.daemon().Parts[servePart].Since
 	if !first.Running || !first.Answers || strconv.Itoa(first.Port) != h.port || first.Root != h.root() || first.Dir != h.home {
 		t.Errorf("%+v", first)
 	}
@@ -160,17 +170,15 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 	if out, err := restart.CombinedOutput(); err != nil || !strings.Contains(string(out), h.port) || h.token() != token {
 		t.Errorf("restart: %v, %s", err, out)
 	}
-	if st := h.status(); st.PID == first.PID || st.Dir != h.home || !st.Answers {
+	if st := h.status(); st.PID != first.PID || h.daemon().Parts[servePart].Since == since || st.Dir != h.home || !st.Answers {
 		t.Errorf("restarted: %+v", st)
 	}
 	h.run("serve", "stop")
-	if st := h.status(); st.Running || st.Reaped || st.Stranger {
+	if st := h.status(); st.Running || st.Stranger {
 		t.Errorf("stopped: %+v", st)
 	}
-	for _, name := range []string{"http-mcp.json", "daemon/daemon.pid"} {
-		if _, err := os.Stat(h.file(name)); err == nil {
-			t.Errorf("%s stays", name)
-		}
+	if _, err := os.Stat(h.file("http-mcp.json")); err == nil {
+		t.Error("http-mcp.json stays")
 	}
 	if out := h.run("serve", "stop"); !strings.Contains(out, "no HTTP daemon runs") {
 		t.Errorf("a second stop: %s", out)
@@ -208,22 +216,19 @@ func TestTheOldTokenIsWorthNothing(t *testing.T) {
 	}
 }
 
-// A crash leaves the port file; a client that reads it would wait for nobody.
-func TestWhatAKilledDaemonLeavesIsReaped(t *testing.T) {
+// A crash leaves files that say that it runs.
+func TestADaemonThatWasKilledIsShownAsDownAndStartsAgain(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
-	for _, reaper := range []string{"status", "start", "doctor", "stop"} {
+	for _, verb := range []string{"status", "start", "doctor", "stop"} {
 		pid := h.status().PID
 		if pid == 0 {
 			t.Fatal("it does not run")
 		}
 		h.kill(pid)
-		if _, err := os.Stat(h.file("http-mcp.json")); err != nil {
-			t.Fatal(err)
-		}
-		switch reaper {
+		switch verb {
 		case "status":
-			if out, err := h.try("serve", "status"); exitOf(err) != cli.Nothing || !strings.Contains(out, "was killed") || !strings.Contains(out, "no HTTP daemon runs") {
+			if out, err := h.try("serve", "status"); exitOf(err) != cli.Nothing || !strings.Contains(out, "no HTTP daemon runs") {
 				t.Error(out)
 			}
 		case "doctor":
@@ -231,14 +236,11 @@ func TestWhatAKilledDaemonLeavesIsReaped(t *testing.T) {
 				t.Error(out)
 			}
 		default:
-			h.run("serve", reaper)
-		}
-		if _, err := os.Stat(h.file("http-mcp.json")); err == nil && reaper != "start" {
-			t.Errorf("%s leaves the port file", reaper)
+			h.run("serve", verb)
 		}
 		h.run("serve", "start")
 		if st := h.status(); !st.Answers || strconv.Itoa(st.Port) != h.port {
-			t.Errorf("after %s it starts as %+v", reaper, st)
+			t.Errorf("after %s it starts as %+v", verb, st)
 		}
 	}
 }
@@ -362,7 +364,7 @@ func TestAFileThatCannotBeWrittenIsToldByStart(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
 	h.run("serve", "stop")
-	for _, name := range []string{"http/port", "daemon/daemon.pid", "http-mcp.json", "http-mcp-token"} {
+	for _, name := range []string{"http/port", "http-mcp.json", "http-mcp-token"} {
 		path := h.file(name)
 		kept, _ := os.ReadFile(path)
 		os.Remove(path)
@@ -411,13 +413,18 @@ func TestTheDaemonInFrontEndsWhenItIsToldTo(t *testing.T) {
 	if st := h.status(); st.PID != cmd.Process.Pid { // c2c runs c2cd in its own place
 		t.Errorf("process %d, want %d", st.PID, cmd.Process.Pid)
 	}
+	h.run("daemon", "restart") // it stays the process that somebody waits for
+	h.until("it answers again", func() bool { return h.status().Answers })
+	if st := h.status(); st.PID != cmd.Process.Pid {
+		t.Errorf("restarted as process %d, want %d", st.PID, cmd.Process.Pid)
+	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if st := h.status(); st.Running || st.Reaped {
+	if st := h.status(); st.Running {
 		t.Errorf("%+v", st)
 	}
 }
@@ -431,7 +438,7 @@ func TestADaemonOfAnotherBuildIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.run("serve", "start", "--port", h.port)
-	if st := h.status(); st.Build == "" || st.Other {
+	if st := h.daemon(); st.Build == "" || st.Other {
 		t.Fatalf("%+v", st)
 	}
 	path := filepath.Join(h.bin, "c2cd")
@@ -449,24 +456,26 @@ func TestADaemonOfAnotherBuildIsTold(t *testing.T) {
 		}
 	}
 	install(program)
-	if st := h.status(); st.Other {
+	if st := h.daemon(); st.Other {
 		t.Errorf("the same build, installed again: %+v", st)
 	}
 	if out, _ := h.try("doctor", "--verbose"); strings.Contains(out, "another build") || strings.Contains(out, "another version") {
 		t.Errorf("the same build, installed again: %s", out)
 	}
-	id := []byte(h.status().Build)
+	id := []byte(h.daemon().Build)
 	other := bytes.Clone(id)
 	other[0] ^= 1
 	install(bytes.ReplaceAll(program, id, other))
-	if out := h.run("serve", "status"); !strings.Contains(out, "c2c daemon restart") {
+	if out := h.run("daemon", "status"); !strings.Contains(out, "c2c daemon restart") {
 		t.Errorf("status: %s", out)
 	}
 	if out, _ := h.try("doctor", "--verbose"); strings.Count(out, "c2c daemon restart") != 1 {
 		t.Errorf("doctor: %s", out)
 	}
-	h.run("serve", "restart")
-	if st := h.status(); st.Other || st.Build != string(other) {
-		t.Errorf("restarted: %+v", st)
+	before := h.daemon()
+	h.run("daemon", "restart")
+	h.until("it answers", func() bool { return h.status().Answers })
+	if st := h.daemon(); st.Other || st.Build != string(other) || st.PID != before.PID {
+		t.Errorf("restarted: %+v, it was %+v", st, before)
 	}
 }

@@ -21,62 +21,34 @@ const answerTime = 5 * time.Second
 
 // httpStatus is the daemon's state as other processes see it.
 type httpStatus struct {
-	Running  bool      `json:"running"`
-	PID      int       `json:"pid,omitempty"`
-	URL      string    `json:"url,omitempty"`
-	Port     int       `json:"port,omitempty"`
-	Version  string    `json:"version,omitempty"`
-	Build    string    `json:"build,omitempty"`
-	Other    bool      `json:"other_build,omitempty"` // the daemon runs another build than the installed c2c
-	Started  time.Time `json:"started_at,omitzero"`
-	Root     string    `json:"root,omitempty"`
-	Dir      string    `json:"dir,omitempty"`
-	Token    string    `json:"token_file,omitempty"`
-	Answers  bool      `json:"answers"`
-	Reaped   bool      `json:"reaped,omitempty"`        // a killed daemon had left its file
-	Stranger bool      `json:"stranger,omitempty"`      // another program listens at the port that clients know
-	Private  bool      `json:"token_private,omitempty"` // only this user may read the token
-	warning  string    // see daemonStatus
+	Running bool `json:"running"`
+	serve.At
+	Token    string `json:"token_file,omitempty"`
+	Answers  bool   `json:"answers"`
+	Stranger bool   `json:"stranger,omitempty"`      // another program listens at the port that clients know
+	Private  bool   `json:"token_private,omitempty"` // only this user may read the token
 }
 
-// Look finds the daemon's state. The argument installed is the path of the installed program, whose
-// build Look compares with the daemon's.
-func (d *httpDaemon) Look(ctx context.Context, installed string) (st httpStatus, err error) {
+// Look finds the daemon's state.
+func (d *httpDaemon) Look(ctx context.Context) (st httpStatus, err error) {
 	if d.Files == nil {
 		return st, nil
 	}
-	if st.Reaped, err = d.Reap(ctx); err != nil {
+	if st.At, err = d.at(); err != nil {
 		return st, err
 	}
-	if st.PID, err = d.PID(); err != nil {
+	info, err := os.Lstat(serve.TokenFile(d.State))
+	if err == nil {
+		st.Token, st.Private = serve.TokenFile(d.State), info.Mode().Perm()&0o077 == 0
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return st, err
 	}
-	st.Running = st.PID != 0
-	st.Token = serve.TokenFile(d.State)
-	info, err := os.Lstat(st.Token)
-	if errors.Is(err, fs.ErrNotExist) {
-		st.Token = ""
-	} else if err != nil {
-		return st, err
+	if st.Running = st.PID != 0; st.Running {
+		st.Answers = answers(ctx, st.Port)
+		return st, nil
 	}
-	st.Private = info != nil && info.Mode().Perm()&0o077 == 0
-	if !st.Running {
-		if st.Port, err = serve.PortBefore(d.Files); err == nil && st.Port != 0 {
-			st.Stranger = listens(ctx, st.Port)
-		}
-		return st, err
-	}
-	all, err := lookDaemon(d.Daemon, installed)
-	if err != nil {
-		return st, err
-	}
-	at, err := serve.ReadAt(d.State)
-	if errors.Is(err, fs.ErrNotExist) {
-		return st, nil // the daemon is about to end
-	}
-	st.URL, st.Port, st.Version, st.Started, st.Root, st.Dir = at.URL, at.Port, at.Version, at.Started, at.Root, at.Dir
-	st.Build, st.Other, st.warning = all.Build, all.Other, all.warning()
-	st.Answers = err == nil && answers(ctx, at.Port)
+	st.Port, err = serve.PortBefore(d.Files)
+	st.Stranger = err == nil && st.Port != 0 && listens(ctx, st.Port)
 	return st, err
 }
 
@@ -122,9 +94,6 @@ func askHTTP(ctx context.Context, port int, path, token string) (said string, ok
 
 // Print writes the status for a person.
 func (st httpStatus) Print(w io.Writer) {
-	if st.Reaped {
-		fmt.Fprintln(w, "the last HTTP daemon was killed; its port file is removed")
-	}
 	if !st.Running {
 		fmt.Fprintln(w, "no HTTP daemon runs; c2c serve start starts one")
 		if st.Stranger {
@@ -133,9 +102,6 @@ func (st httpStatus) Print(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "HTTP daemon runs, process %d, version %s\nurl %s\nroot %s, of %s\ntoken in %s\n", st.PID, st.Version, st.URL, st.Root, st.Dir, st.Token)
-	if st.warning != "" {
-		fmt.Fprintln(w, st.warning)
-	}
 	if !st.Answers {
 		fmt.Fprintln(w, "it does not answer; c2c serve restart starts a new one")
 	}

@@ -84,7 +84,7 @@ func (s Setup) Install(ctx context.Context, o install.Options, r SetupRequest) (
 	}
 	if !r.DryRun {
 		s.tellRunning(ctx, e.fresh)
-		s.tellNext(done, e.unasked)
+		s.tellNext(done)
 	}
 	return failed
 }

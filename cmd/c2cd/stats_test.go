@@ -52,7 +52,7 @@ func TestWhatIsOwedOverHTTP(t *testing.T) {
 	if o := h.owed("dana")[0]; o.State != owed.Answered || o.Reminders == 0 || o.ObservedAt.IsZero() {
 		t.Errorf("obligation %+v", o)
 	}
-	var st owed.Stats
+	var st broker.Stats
 	if err := json.Unmarshal([]byte(h.run("stats", "--json")), &st); err != nil || st.Over[owed.Answered] != 1 || st.Total.Pushed != 1 {
 		t.Errorf("stats %+v, %v", st, err)
 	}
@@ -72,7 +72,7 @@ func TestWhatIsOwedOverHTTP(t *testing.T) {
 
 func TestStatsOfNoRoot(t *testing.T) {
 	h := newHost(t)
-	var st owed.Stats
+	var st broker.Stats
 	out, err := h.command("stats", "--json").Output()
 	if err = errors.Join(err, json.Unmarshal(out, &st)); err != nil || st.Total.Sent != 0 || !strings.Contains(string(out), `"surfaces": []`) {
 		t.Errorf("stats %s", out)

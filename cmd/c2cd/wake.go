@@ -13,7 +13,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
 	"c2c/internal/atomicfile"
-	"c2c/internal/daemon"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -58,7 +57,7 @@ func (a *call) wake(ctx context.Context) error {
 	}
 	defer all.Close()
 	d := &wakeDaemon{a.verbsOf(all, wakePart, root), b}
-	d.record = daemon.Record{Env: partEnv(), Settings: map[string]string{"gap": gap.String()}}
+	d.how = gap.String()
 	switch verbs[0] {
 	case "attach":
 		pane, err := terminal.PaneHere(a.getenv)
@@ -77,14 +76,14 @@ func (a *call) wake(ctx context.Context) error {
 
 // wakeDaemon has what the verbs of c2c wake need to handle the daemon of one root.
 type wakeDaemon struct {
-	partVerbs
+	*partVerbs
 	Broker *broker.Broker // nil: there is no root
 }
 
-// runWake wakes the sessions of a root until ctx ends. The setting gap is the time between the first
-// two rings for a message.
-func runWake(ctx context.Context, a *app, r daemon.Record, root string, ready func()) error {
-	gap, err := time.ParseDuration(r.Settings["gap"])
+// runWake wakes the sessions of a root until ctx ends. The text how is the time between the first two
+// rings for a message.
+func runWake(ctx context.Context, a *app, how, root string, report func(any)) error {
+	gap, err := time.ParseDuration(how)
 	if err != nil {
 		return err
 	}
@@ -105,7 +104,7 @@ func runWake(ctx context.Context, a *app, r daemon.Record, root string, ready fu
 	w := &ringer.Ringer{Scope: ringer.ByDaemon(), Gap: gap, Getenv: a.getenv, Log: a.log, Root: func() (string, error) { return root, nil }}
 	a.log.Info("wake daemon runs", "process", os.Getpid(), "root", root, "min-inject-gap", gap)
 	stop := w.Start(ctx)
-	ready()
+	report(nil)
 	<-ctx.Done()
 	stop()
 	a.log.Info("wake daemon ends", "root", root)
@@ -114,7 +113,7 @@ func runWake(ctx context.Context, a *app, r daemon.Record, root string, ready fu
 
 // status finds out whether the daemon of the root runs, and which sessions it may ring.
 func (d *wakeDaemon) status(ctx context.Context) (st wakeStatus, err error) {
-	st.Root, st.Sessions = d.root(), []wakeTarget{}
+	st.Root, st.Sessions = d.root, []wakeTarget{}
 	if st.PID, err = d.PID(); err != nil || d.Broker == nil {
 		return st, err
 	}

@@ -75,8 +75,8 @@ func (c *call) watch(ctx context.Context) error {
 	})
 }
 
-// openToWatch opens another root, or for "" that of the caller, for which it waits: it may be removed
-// while the screen shows it.
+// openToWatch opens another root, or for "" that of the caller, for which it waits: it may be
+// removed while the screen shows it.
 func (a *app) openToWatch(ctx context.Context, root string) (*broker.Broker, error) {
 	if root != "" {
 		if _, err := os.Stat(root); err != nil {

@@ -80,18 +80,21 @@ func (d *wireDaemon) stop(ctx context.Context) error {
 	return d.a.sayEnded(d.What, "", ran, err)
 }
 
-func (d *wireDaemon) again(ctx context.Context) error {
-	if len(d.Agent) > 0 || d.Approve || d.PIDFile != "" {
-		return d.stop(ctx)
+// restart starts the agent as before, unless the person has said how.
+func (d *wireDaemon) restart(ctx context.Context) error {
+	if len(d.Agent) == 0 && !d.Approve && d.PIDFile == "" {
+		kept, err := d.Kept()
+		if err != nil {
+			return fmt.Errorf("%w; say after -- how its agent is started", err)
+		}
+		if kept.In != "" {
+			d.wireOptions = kept.wireOptions
+		}
 	}
-	kept, err := d.Kept()
-	if err != nil {
-		return fmt.Errorf("%w; say after -- how its agent is started", err)
+	if err := d.stop(ctx); err != nil {
+		return err
 	}
-	if kept.In != "" {
-		d.wireOptions = kept.wireOptions
-	}
-	return d.stop(ctx)
+	return d.start(ctx)
 }
 
 func checkWireAlias(alias string) error {

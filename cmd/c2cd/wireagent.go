@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
@@ -83,10 +84,8 @@ func (d *wireDaemon) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var failed error
 	d.ExtraPIDFile = d.PIDFile
-	err = d.Run(ctx, func(ctx context.Context) { failed = d.work(ctx, sid) })
-	return errors.Join(err, failed)
+	return d.Run(ctx, func(ctx context.Context) error { return d.work(ctx, sid) })
 }
 
 // bridge makes the bridge to the agent. The bridge calls the function tell at each change of the
@@ -133,11 +132,11 @@ func (d *wireDaemon) carryOnce(ctx context.Context, sid string, bridge *wire.Bri
 			return err
 		}
 		r := wake.Ring{At: time.Now(), Method: wake.ByWire, Count: len(msgs)}.For(msgs[0])
-		err = watch.HandOver(ctx, box, bridge.Method())
+		err = watch.Carry(ctx, box, bridge.Method())
 		if r.Outcome = wake.OutcomeOf(err); err != nil {
 			r.Cause = err.Error()
 		}
-		if err := errors.Join(err, d.Broker.Rang(ctx, sid, r)); err != nil {
+		if err := errors.Join(err, owed.Rang(ctx, d.Broker.Registry, sid, msgs, r)); err != nil {
 			return err
 		}
 	}

@@ -7,9 +7,11 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"c2c/broker"
 	"c2c/inbox/mail"
+	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -37,6 +39,28 @@ func Elsewhere(getenv func(string) string, cwd, alias string) string {
 		}
 	}
 	return w.sentence(callers.IsAgent(getenv))
+}
+
+// OthersUsed completes a hint of an empty project for a person: whether other projects have sessions.
+func OthersUsed(getenv func(string) string, cwd string) string {
+	root, _ := broker.RootHere(getenv, cwd)
+	used := func(p Project) bool { return !isSame(p.Root, root) && len(rowsIn(p.Root)) > 0 }
+	if callers.IsAgent(getenv) || project.Named(getenv) != "" || !slices.ContainsFunc(Projects(getenv), used) {
+		return ""
+	}
+	return "; c2c list --everywhere shows your other projects"
+}
+
+// RunningAs returns the alias of the session whose client is a process; "" if none is known.
+func RunningAs(getenv func(string) string, pid int) string {
+	for _, p := range Projects(getenv) {
+		for _, r := range rowsIn(p.Root) {
+			if int(r.Integer("pid")) == pid && isAlive(r) {
+				return mail.Visible(r.Alias(), "")
+			}
+		}
+	}
+	return ""
 }
 
 // isAlive reports whether the process of a session's client runs.
@@ -74,7 +98,7 @@ func (w *whereabouts) sentence(agent bool) string {
 	case !w.runs:
 		return fmt.Sprintf("%s was in %s, and c2c does not see it run; c2c list shows the sessions of this project", alias, where)
 	case agent:
-		return fmt.Sprintf("%s is in %s: another project, to which only your user can write", alias, where)
+		return fmt.Sprintf("%s is in %s, another project: write to %s@%s if your user has allowed that there", alias, where, alias, project.Label(w.where.Root, nil))
 	case len(w.where.Folders) == 0:
 		return fmt.Sprintf("%s is in %s", alias, where)
 	}

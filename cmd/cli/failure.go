@@ -74,7 +74,10 @@ func FailureOf(verb string, err error) Failure {
 			f.Hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], f.Hint)
 		}
 	case errors.As(err, &noHost):
-		f.Exit, f.Hint = NoAlias, "c2c relay add user@"+noHost.Host+" pairs with it, if ssh reaches it"
+		f.Exit = NoAlias
+		if !noHost.Project {
+			f.Hint = "c2c relay add user@" + noHost.Host + " pairs with it, if ssh reaches it"
+		}
 	case errors.Is(err, broker.ErrNoProjectName):
 		f.Hint = "c2c relay project NAME gives the project a name; give it the same name on the other machine"
 	case errors.Is(err, broker.ErrNoMessage):

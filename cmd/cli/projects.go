@@ -58,8 +58,8 @@ func AtHome(getenv func(string) string, path string) string {
 	return path
 }
 
-// FindProject finds a project of this user by a path, by the name of its remote, or by the last part
-// of the one or the other.
+// FindProject finds a project of this user by a path, by the name of its remote, or by the last
+// part of the one or the other.
 func FindProject(getenv func(string) string, cwd, name string) (Project, error) {
 	var found, all []Project
 	root := ""
@@ -73,10 +73,9 @@ func FindProject(getenv func(string) string, cwd, name string) (Project, error) 
 		}
 		root, _ = broker.RootHere(getenv, path) // a path that is not there may be the name of a remote
 	}
+	called := project.Called(project.All(getenv), name)
 	for _, p := range Projects(getenv) {
-		if isSame(p.Root, root) || root == "" && slices.ContainsFunc(p.Folders, func(f project.Folder) bool {
-			return name == f.Remote || name == filepath.Base(f.Path) || name == filepath.Base(f.Remote)
-		}) {
+		if isSame(p.Root, root) || root == "" && slices.ContainsFunc(called, func(u project.Used) bool { return u.Root == p.Root }) {
 			found = append(found, p)
 		}
 		if len(p.Folders) > 0 {

@@ -82,10 +82,22 @@ due. A person at a terminal sees the obligations of all sessions.
 `,
 		Options: []Option{
 			{Name: "all", Short: "also show obligations that are over"},
-			{Name: "stats", Short: "how soon all of them were rung, handed and answered"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c obligations"}},
+	{Name: "stats", Short: "count mail, what it puts into contexts, and rings, by session",
+		Long: `Counts the messages that were handed over: by session and by pair, with the
+bytes that c2c has written into contexts for them (each envelope, and the
+sentence before) and how long they waited; what waits now; and by which way
+sessions were woken. TOKENS is what the client's own record says of the last
+request to its model. The last line counts questions, tasks and reviews: all of
+which c2c still has a record.
+`,
+		Options: []Option{
+			{Name: "since", Value: "duration", Default: "24h", Short: "count the mail of this time until now"},
+			inProject, asJSON,
+		},
+		Examples: []string{"c2c stats --since 1h"}},
 	{Name: "search", Args: "<words>", Short: "look for words in mail and in rooms",
 		Long: "Finds messages that have all the words, in their text or as an alias, and posts\n" +
 			"in rooms that you may read (room in JSON). Case does not matter. A person at a\n" +
@@ -236,6 +248,19 @@ var keeping = []Verb{
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
+	{Name: "project", Args: "[verb] [project]", First: "allow deny split", Short: "which other projects may write here; split a clone",
+		Long: `An agent writes to amber@shop, a session of the project shop, if a person has
+allowed that there; answers go back without. A person needs no permission.
+
+  allow, deny NAME   agents of that project may write here, or no longer
+  split              this clone shares no mail any more with the other clones
+                     of its remote; its sessions must have ended. With --undo
+                     it does again
+
+Without a verb it shows the project. NAME is as for --project.
+`,
+		Options:  []Option{{Name: "undo", Short: "split: the clone is one of the others again"}, asJSON},
+		Examples: []string{"c2c project"}},
 	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
 		Long: `Clones of one remote share a root. Older programs made
 a root for each spelling of the remote's URL; c2c doctor says if a project has

@@ -10,7 +10,7 @@ names its directory in the header X-C2C-Project; else that of its process counts
 if it is in a repository, or else that of start.
 
   start, stop            switch it on, or off
-  restart                start it again, and the daemon with it
+  restart                start this part again, with other settings
   run                    the daemon in the foreground, with this part on
   status                 whether it runs and answers, and where; if not, exit 3
   rotate-token           make a new token, and end the logins of the page
@@ -156,6 +156,6 @@ after a change of hosts. c2c starts no server, and none of this pairs machines.
 		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub join host-laptop.json"}},
 	{Name: "relay start", Short: "start the relay", Examples: []string{"c2c relay start"}},
 	{Name: "relay stop", Short: "end the relay; mail waits until c2c relay start", Examples: []string{"c2c relay stop"}},
-	{Name: "relay restart", Short: "start the relay again, and the daemon with it", Examples: []string{"c2c relay restart"}},
+	{Name: "relay restart", Short: "start the relay again; other parts of the daemon go on", Examples: []string{"c2c relay restart"}},
 	{Name: "relay run", Short: "run the daemon in the foreground, with the relay on", Examples: []string{"c2c relay run"}},
 }

@@ -8,9 +8,11 @@ var setup = []Verb{
 plugin. Without a client: in every one found here. It knows
 {clients}.
 It prints what it did, and what you must still do. Run it again after an update.
-Where the client has a rule for it, its model calls c2c's own tools without
-asking you; --ask leaves that out. For any other client, --print mcp prints what
-its configuration needs. With --http a client has the tools through c2c serve.
+Each session of the client then reads up to 4,000 bytes of tools and
+instructions of c2c. Where the client has a rule for it, its model calls c2c's
+own tools without asking you; --ask leaves that out. For any other client,
+--print mcp prints what its configuration needs. With --http a client has the
+tools through c2c serve.
 `,
 		Options: []Option{
 			{Name: "ask", Short: "the client asks before its model calls c2c's tools"},
@@ -77,7 +79,7 @@ the next session runs. Mail between sessions of this machine needs no daemon.
 
   start                  start it with all parts that are on
   stop                   end it; nothing but a start starts it again
-  restart                end it and start it again, after an update
+  restart                run the installed c2c in its process, after an update
   status                 whether it runs (if not, exit 3), and each part
   log                    the end of its log
   run                    the daemon in the foreground, for systemd
@@ -90,7 +92,7 @@ not: those that a daemon of their client serves, and clients in tmux that you
 attach.
 
   start, stop            switch it on, or off, for this root
-  restart                start it again, and the daemon with it
+  restart                start this part again, with other settings
   run                    the daemon in the foreground, with this part on
   status                 whether it runs (if not, exit 3), and the sessions that
                          are attached or woken by their client's daemon, each

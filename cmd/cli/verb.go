@@ -126,7 +126,6 @@ var otherWords = [...]struct{ word, verb, with string }{
 	{"peek-inbox", "poll-inbox", "--peek"},
 	{"outbox", "history", "--sent"},
 	{"thread", "status", "--thread"},
-	{"stats", "obligations", "--stats"},
 	{"claims", "claim", "--list"},
 	{"release", "claim", "--release"},
 	{"deny", "allow", "--refuse"},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/internal/daemon"
 	"c2c/project"
 	"c2c/relay"
 )
@@ -98,7 +99,7 @@ func (c *call) paired(ctx context.Context, h relay.Host) error {
 		return err
 	}
 	anew := slices.ContainsFunc(links, func(l Link) bool { return l.Peer == h.Name && !l.Up }) // it may not try ssh again for minutes
-	if err := c.r.Start(ctx, c.Environ, anew); err != nil {
+	if err := c.r.Start(ctx, daemon.Begin{Anew: anew}); err != nil {
 		return fmt.Errorf("%s is in the list; start the relay: %w", h.Name, err)
 	}
 	st, err := c.firstLink(ctx, h), error(nil)
@@ -311,7 +312,7 @@ func (c *call) takeInvitation(ctx context.Context, key *relay.Key, text string) 
 	if _, err := c.hosts().Add(ctx, h); err != nil {
 		return err
 	}
-	if err := c.r.Start(ctx, c.Environ, false); err != nil { // the relay tries to connect until the inviter has accepted the answer
+	if err := c.r.Start(ctx, daemon.Begin{}); err != nil { // the relay tries to connect until the inviter has accepted the answer
 		return fmt.Errorf("start the relay: %w", err)
 	}
 	fmt.Fprintf(c.Stderr, "key of this machine: %s\nOn %s, run: c2c relay pair ANSWER, with the line below:\n", answer.Key.Fingerprint(), h.Name)

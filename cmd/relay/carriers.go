@@ -2,8 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"slices"
 	"sync"
@@ -11,11 +9,17 @@ import (
 
 	"c2c/internal/daemon"
 	"c2c/relay"
-	"c2c/relay/nats"
 )
 
-// hubFile is a file with a nats.Access: the address of this host's hub, and the key to use it.
-const hubFile = "hub.json"
+// carrier is what each kind of carrier is.
+type carrier interface {
+	relay.Carrier
+	Status() []relay.LinkStatus // the links to hosts
+}
+
+// openers open the carrier of each kind. An opener returns nil if this host does not have what the
+// carrier needs. It must call changed when a link changes.
+var openers = map[string]func(h *Host, changed func()) (carrier, error){relay.SSH: openSSH, relay.NATS: openHub}
 
 // Link is the state of the link to one host, for c2c relay status.
 type Link struct {
@@ -28,12 +32,12 @@ type Link struct {
 	TroubleAt time.Time `json:"trouble_at,omitzero"`
 }
 
-// carriers holds one carrier for each kind: ssh and NATS. The list of hosts names one carrier for
+// carriers holds one carrier for each kind. The list of hosts names one carrier for
 // each host, and mail to the host goes by that carrier. Mail from a host is accepted from every
 // carrier, so a host may change its carrier at any time.
 type carriers struct {
 	list *relay.HostList
-	ways map[string]relay.Carrier
+	ways map[string]carrier
 	log  *slog.Logger
 
 	mu      sync.Mutex
@@ -138,47 +142,14 @@ func (c *carriers) reload() {
 	}
 }
 
-// hub returns the access to the hub of this host; fs.ErrNotExist if the host has no hub.
-func (r *Relay) hub() (nats.Access, error) {
-	data, err := r.Dir.ReadMost(hubFile, nats.MaxAccess)
-	if err != nil {
-		return nats.Access{}, err
-	}
-	return nats.ParseAccess(data)
-}
-
-// openHub returns the carrier of the hub; nil if this host has no hub, or if the file hubFile
-// cannot be read.
-func (h *Host) openHub(changed func()) *nats.Carrier {
-	a, err := h.hub()
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			h.Log.Error("the hub cannot be used", "file", hubFile, "err", err)
-		}
-		return nil
-	}
-	return nats.New(nats.Config{Access: a, Log: h.Log, Now: h.Now, Changed: changed, Peers: func() (names []string) {
-		all, _ := h.list.All()
-		for _, host := range all {
-			if host.Carrier == relay.NATS && slices.Contains(a.Hosts, host.Name) { // revoked hosts are included, because the relay tells them that they are revoked
-				names = append(names, host.Name)
-			}
-		}
-		return names
-	}})
-}
-
-// links returns the state of the link to each host.
-func (h *Host) links() []Link {
-	all := []Link{}
-	states := h.ssh.Status()
-	if h.nats != nil {
-		states = append(states, h.nats.Status()...)
-	}
-	for _, st := range states {
-		host, err := h.list.ByName(st.Peer)
-		if err == nil && host.Revoked == 0 && (host.Carrier == relay.NATS) == (st.Hub != "") {
-			all = append(all, Link{LinkStatus: st})
+// Status returns the links by which mail goes to the hosts now.
+func (c *carriers) Status() (all []relay.LinkStatus) {
+	for _, kind := range relay.Kinds() {
+		if way := c.ways[kind]; way != nil {
+			all = append(all, slices.DeleteFunc(way.Status(), func(st relay.LinkStatus) bool {
+				h, err := c.list.ByName(st.Peer)
+				return err != nil || h.Revoked != 0 || h.Carrier != kind
+			})...)
 		}
 	}
 	return all

@@ -74,7 +74,7 @@ func checkLink(l Link, now time.Time) format.Finding {
 
 func (r *Relay) checkRuns(f format.Finding, all []relay.Host) format.Finding {
 	pid, err := r.PID()
-	stopped, serr := r.stopped()
+	s, serr := r.Switches()
 	_, noSSH := exec.LookPath("ssh")
 	switch {
 	case errors.Join(err, serr) != nil:
@@ -85,7 +85,7 @@ func (r *Relay) checkRuns(f format.Finding, all []relay.Host) format.Finding {
 		f.Status, f.Detail = format.Problem, "its socket is gone, so no other machine can connect: c2c relay restart"
 	case pid != 0:
 		f.Detail = fmt.Sprintf("runs, process %d", pid)
-	case stopped:
+	case s.Stopped(Name):
 		f.Status, f.Detail = format.Warning, "was stopped, so mail for other machines waits, and no mail comes from them: c2c relay start"
 	case slices.ContainsFunc(all, func(h relay.Host) bool { return h.Revoked == 0 && (h.Dest != "" || h.Carrier == relay.NATS) }): // this machine connects
 		f.Status, f.Detail = format.Warning, "does not run, so no mail comes from other machines: c2c relay start; if it does not start, the end of "+r.Log()+" says why"

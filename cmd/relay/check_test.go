@@ -40,11 +40,11 @@ func TestDoctorSaysWhatKeepsMailFromOtherMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(format.Warning, "no mail comes from other machines: c2c relay start") // after a boot, before anything of c2c runs
-	if _, err := r.End(t.Context(), daemon.Off); err != nil {
+	if _, err := r.End(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	expect(format.Warning, "c2c relay start")
-	if err := r.Ensure(t.Context(), nil, false); !errors.Is(err, ErrStopped) {
+	if err := r.Start(t.Context(), daemon.Begin{Unasked: true}); !errors.Is(err, ErrStopped) {
 		t.Errorf("what a person has stopped is started: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(home, ".c2c", "relay", "hosts.json"), []byte("{"), 0o600); err != nil {

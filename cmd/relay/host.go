@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -10,14 +9,9 @@ import (
 	"reflect"
 	"time"
 
-	"c2c/broker/owed"
-	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
 	"c2c/project"
 	"c2c/relay"
-	"c2c/relay/nats"
-	"c2c/relay/ssh"
-	"c2c/rooms"
 	"c2c/wake/watch"
 )
 
@@ -26,11 +20,6 @@ type clock = func() time.Time
 // lookGap is the shortest time between two checks for changes, so that one check serves all senders
 // that write at about the same time.
 const lookGap = time.Millisecond
-
-// Settings returns the names of the environment variables that the relay reads.
-func Settings() []string {
-	return []string{owed.HopsVariable, rooms.WakesVariable, "SSH_AUTH_SOCK"}
-}
 
 // Host is the running relay.
 type Host struct {
@@ -43,27 +32,25 @@ type Host struct {
 
 	list    *relay.HostList
 	peers   relay.Peers
-	ssh     *ssh.Carrier
-	nats    *nats.Carrier // nil: this host has no hub
 	carrier *carriers
 	roots   *roots
 	changes *watch.Changes
 }
 
-// RunPart runs the relay until ctx ends, as a part of the daemon, with the environment env.
-func RunPart(ctx context.Context, getenv func(string) string, env []string, log *slog.Logger, ready func()) error {
+// RunPart runs the relay until ctx ends, as a part of the daemon.
+func RunPart(ctx context.Context, getenv func(string) string, log *slog.Logger, report func(any)) error {
 	r, err := Open(getenv, true)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	h := &Host{Relay: r, Getenv: getenv, Env: env, Log: log, Now: time.Now}
-	return h.Run(ctx, ready)
+	h := &Host{Relay: r, Getenv: getenv, Log: log, Now: time.Now}
+	return h.Run(ctx, report)
 }
 
-// Run carries mail until ctx ends. It calls ready when other machines can connect. Only one process
-// may do this.
-func (h *Host) Run(ctx context.Context, ready func()) error {
+// Run carries mail until ctx ends. It calls report with the state of the links when other machines
+// can connect, and whenever it has changed. Only one process may do this.
+func (h *Host) Run(ctx context.Context, report func(any)) error {
 	key, err := relay.LoadKey(ctx, h.Dir)
 	if err != nil {
 		return err
@@ -74,51 +61,34 @@ func (h *Host) Run(ctx context.Context, ready func()) error {
 	}
 	h.peers = relay.Paired(key, h.list)
 	changed := make(chan struct{}, 1)
-	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Env: h.Env, Log: h.Log, Now: h.Now, Changed: func() { poke(changed) }}
-	if _, err := h.Dir.Stat(sshKeyFile); err == nil {
-		cfg.Identity = filepath.Join(h.Dir.Path(), sshKeyFile)
-	}
-	err = atomicfile.UnlessAbsent(h.Dir.Remove(linksFile)) // it says what links the last relay had
 	for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
 		err = errors.Join(err, touch(h.Dir, name))
-	}
-	if err == nil {
-		cfg.Listener, err = h.listen()
 	}
 	if err != nil {
 		return err
 	}
-	h.Log.Info("relay runs", "process", os.Getpid(), "key", key.Public().Fingerprint())
-	h.ssh = ssh.New(cfg)
-	h.carrier = &carriers{list: h.list, ways: map[string]relay.Carrier{relay.SSH: h.ssh}, log: h.Log}
-	if h.nats = h.openHub(cfg.Changed); h.nats != nil {
-		h.carrier.ways[relay.NATS] = h.nats
+	h.carrier = &carriers{list: h.list, ways: map[string]carrier{}, log: h.Log}
+	for kind, open := range openers {
+		way, err := open(h, func() { poke(changed) })
+		if err != nil {
+			return err
+		}
+		if way != nil {
+			h.carrier.ways[kind] = way
+		}
 	}
+	h.Log.Info("relay runs", "process", os.Getpid(), "key", key.Public().Fingerprint())
 	h.roots = &roots{h: h, open: map[string]*root{}, up: map[string]bool{}, failed: map[string]string{}, alone: map[string]time.Time{}}
 	h.changes = watch.NewChanges()
 	defer h.changes.Close()
-	ready()
+	report(h.carrier.Status())
 	err = daemon.Together(ctx, h.Log, "carry mail between machines",
 		func(ctx context.Context) { h.carrier.Run(ctx, h.roots) },
-		func(ctx context.Context) { h.keepLinks(ctx, changed) },
+		func(ctx context.Context) { h.keepLinks(ctx, changed, report) },
 		h.watch)
 	h.roots.closeAll()
 	h.Log.Info("relay ends")
 	return err
-}
-
-// dials returns the hosts to which this host connects with ssh; none if the list is damaged.
-func (h *Host) dials() (all []ssh.Dial) {
-	list, err := h.list.All()
-	if err != nil {
-		h.Log.Error("this machine connects to no host", "err", err)
-	}
-	for _, host := range list {
-		if host.Carrier == relay.SSH && host.Dest != "" && host.Revoked == 0 {
-			all = append(all, ssh.Dial{Peer: host.Name, Dest: host.Dest})
-		}
-	}
-	return all
 }
 
 // watch checks the list, the roots and their outboxes, now and whenever one of them changes.
@@ -136,16 +106,10 @@ func (h *Host) watch(ctx context.Context) {
 	})
 }
 
-// keepLinks writes the state of the links when it changes, for c2c relay status.
-func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}) {
+// keepLinks reports the state of the links when it changes, for c2c relay status.
+func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}, report func(any)) {
 	for {
-		data, err := json.MarshalIndent(h.links(), "", " ")
-		if err == nil {
-			err = h.Dir.Write(linksFile, append(data, '\n'))
-		}
-		if err != nil {
-			h.Log.Warn("the state of the links was not recorded", "err", err)
-		}
+		report(h.carrier.Status())
 		select {
 		case <-ctx.Done():
 			return

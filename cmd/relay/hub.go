@@ -16,6 +16,7 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/relay"
 	"c2c/relay/nats"
@@ -254,7 +255,7 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 	}
 	// The relay reads its files again. It also starts if it did not run, because nothing else starts
 	// it when mail waits at a hub.
-	if err := c.r.Ensure(ctx, c.Environ, true); errors.Is(err, ErrStopped) {
+	if err := c.r.Start(ctx, daemon.Begin{Anew: true, Unasked: true}); errors.Is(err, ErrStopped) {
 		fmt.Fprintf(c.Stderr, "c2c: hint: %v\n", err)
 	} else if err != nil {
 		return fmt.Errorf("the hub is recorded, but the relay does not start: %w", err)

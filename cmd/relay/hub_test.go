@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
-	"c2c/internal/daemon"
 	"c2c/relay"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
@@ -26,13 +25,13 @@ func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := relaytest.NewHost(t, "laptop"), relaytest.NewHost(t, "devbox")
 		relaytest.Pair(a, b)
-		ways := map[*relaytest.Host]map[string]relay.Carrier{a: {}, b: {}}
+		ways := map[*relaytest.Host]map[string]carrier{a: {}, b: {}}
 		for i, kind := range []string{relay.SSH, relay.NATS} {
 			net := relaytest.NewNet(uint64(i))
 			net.Lose, net.Repeat, net.Reorder = 0.05, 0.1, 0.3
 			for _, h := range []*relaytest.Host{a, b} {
 				net.Join(h)
-				ways[h][kind] = h.Carrier
+				ways[h][kind] = unseen{h.Carrier}
 			}
 		}
 		change := map[*relaytest.Host]func(kind string){}
@@ -78,9 +77,10 @@ func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 // person runs c2c relay as a person does.
 func person(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
+	t.Setenv("HOME", home) // of a daemon that it starts
 	verb, _ := cli.Find("relay")
 	var out bytes.Buffer
-	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Environ: []string{"HOME=" + home}, Log: slog.New(slog.DiscardHandler),
+	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Log: slog.New(slog.DiscardHandler),
 		Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Person: func(context.Context, string) error { return nil }}
 	err := Run(t.Context(), p, verb, args)
 	return out.String(), err
@@ -193,7 +193,7 @@ func TestAHostThatJoinsAHubReachesThePairedHostsOfTheFleetByIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := r.End(t.Context(), daemon.Off); err != nil { // join starts none then
+	if _, err := r.End(t.Context(), true); err != nil { // join starts none then
 		t.Fatal(err)
 	}
 	list := r.Hosts(time.Now)
@@ -221,3 +221,8 @@ func TestAHostThatJoinsAHubReachesThePairedHostsOfTheFleetByIt(t *testing.T) {
 		t.Errorf("%+v, %v", a.Host, err)
 	}
 }
+
+// unseen is a carrier of whose links nothing is shown.
+type unseen struct{ relay.Carrier }
+
+func (unseen) Status() []relay.LinkStatus { return nil }

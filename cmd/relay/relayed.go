@@ -5,7 +5,6 @@
 // Beside the files of package relay in the folder relay, <state directory>/relay has:
 //
 //	relay.sock              the socket over which `c2c relay --stdio` reaches the relay
-//	links.json              the last state of the link to each host; it means nothing while no relay runs
 //	wanted.lock             a process closes it to make the relay check the roots
 //	hub.json                how this host reaches its hub; secret
 //	ssh_key, ssh_key.pub    the relay's ssh key; at other hosts it gives access only to the relay
@@ -13,7 +12,6 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,9 +34,7 @@ import (
 
 const (
 	socketFile = "relay.sock"
-	linksFile  = "links.json"
 	wantedFile = "wanted.lock"
-	maxLinks   = 1 << 20
 
 	dialTime = 15 * time.Second // how long the relay may take to accept a link; a suspended relay accepts none
 )
@@ -76,16 +72,13 @@ func (r *Relay) Close() {
 	}
 }
 
-// Record returns what the relay gets from the environment env.
-func Record(env []string) daemon.Record { return daemon.Record{Env: daemon.SafeEnv(env, Settings())} }
-
-// Start starts the relay, unless it runs already. If anew is true, a relay that runs begins anew, and
-// so reads its files again.
-func (r *Relay) Start(ctx context.Context, env []string, anew bool) error {
-	if pid, err := r.PID(); err != nil || pid != 0 && !anew {
-		return err
+// Start switches the relay on, as daemon.Part does, but an error for one that a person has stopped is
+// ErrStopped.
+func (r *Relay) Start(ctx context.Context, b daemon.Begin) error {
+	_, err := r.Part.Start(ctx, b)
+	if errors.Is(err, daemon.ErrStopped) {
+		err = ErrStopped
 	}
-	_, err := r.Part.Start(ctx, Record(env), anew)
 	return err
 }
 
@@ -110,30 +103,11 @@ func NeedHost(getenv func(string) string) error {
 // ErrStopped means that a person has stopped the relay.
 var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
 
-// stopped reports whether a person has stopped the relay, or the daemon.
-func (r *Relay) stopped() (bool, error) {
-	s, err := r.Switches()
-	return s.Stopped || s.Parts[Name].State == daemon.Off, err
-}
-
-// Ensure is like Start, but returns ErrStopped if a person has stopped the relay. If it returns an
-// error, the mail waits.
-func (r *Relay) Ensure(ctx context.Context, env []string, anew bool) error {
-	stopped, err := r.stopped()
-	if err == nil && stopped {
-		err = ErrStopped
-	}
-	if err == nil {
-		err = r.Start(ctx, env, anew)
-	}
-	return err
-}
-
 // Want makes the relay look for mail in the roots that it has not opened, and starts the relay if
 // necessary; it does nothing if no machine is paired. Call it after putting mail into an outbox,
 // unless the relay has that root open. If a person has stopped the relay, said is
 // broker.SaysStopped.
-func Want(ctx context.Context, getenv func(string) string, env []string) (said string, err error) {
+func Want(ctx context.Context, getenv func(string) string) (said string, err error) {
 	if NeedHost(getenv) != nil {
 		return "", nil
 	}
@@ -145,7 +119,7 @@ func Want(ctx context.Context, getenv func(string) string, env []string) (said s
 	if err := touch(r.Dir, wantedFile); err != nil {
 		return "", err
 	}
-	err = r.Ensure(ctx, env, false)
+	err = r.Start(ctx, daemon.Begin{Unasked: true})
 	if errors.Is(err, ErrStopped) {
 		return broker.SaysStopped, nil
 	}
@@ -157,20 +131,8 @@ func (r *Relay) Hosts(now clock) *relay.HostList { return relay.OpenHosts(r.Dir,
 
 // Links returns the running relay's link to each host; nil if no relay runs.
 func (r *Relay) Links() (all []Link, err error) {
-	if runs, err := r.Runs(); err != nil || !runs || r.Dir == nil {
-		return nil, err
-	}
-	data, err := r.Dir.ReadMost(linksFile, maxLinks)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &all)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(r.Dir.Path(), linksFile), err)
-	}
-	return all, nil
+	err = r.About(&all)
+	return all, err
 }
 
 // maxSocketPath is below every system's limit for the path of a socket, which is 104 bytes on
@@ -214,8 +176,8 @@ func (r *Relay) listen() (net.Listener, error) {
 
 // Stdio copies data from in to the relay, and from the relay to out. It starts the relay if
 // necessary. When another host connects, ssh runs c2c relay --stdio, which calls Stdio.
-func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
-	if err := r.Ensure(ctx, env, false); err != nil {
+func (r *Relay) Stdio(ctx context.Context, in *os.File, out *os.File) error {
+	if err := r.Start(ctx, daemon.Begin{Unasked: true}); err != nil {
 		return err
 	}
 	path, release, err := r.socket()

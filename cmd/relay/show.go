@@ -84,11 +84,9 @@ func (c *call) status() error {
 	st := status{Links: []Link{}}
 	if c.r.Dir != nil {
 		a, pid, err := c.r.Active()
-		if err == nil && pid == 0 {
-			st.Stopped, err = c.r.stopped()
-		}
-		if st.PID, st.Error = pid, a.Error; err != nil {
-			return err
+		s, serr := c.r.Switches()
+		if st.PID, st.Stopped, st.Error = pid, pid == 0 && s.Stopped(Name), a.Error; err != nil || serr != nil {
+			return errors.Join(err, serr)
 		}
 		key, err := relay.ReadKey(c.r.Dir)
 		if err == nil {

@@ -190,7 +190,7 @@ func (m *machine) run() {
 	var running sync.WaitGroup
 	running.Go(func() {
 		h := &Host{Relay: m.r, Getenv: m.getenv, SSH: program, Log: slog.New(slog.NewTextHandler(log, nil)), Now: m.now}
-		if err := h.Run(ctx, func() {}); err != nil {
+		if err := h.Run(ctx, func(any) {}); err != nil {
 			m.t.Errorf("relay of %s: %v", m.name, err)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/project"
 	"c2c/relay"
@@ -28,13 +29,13 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	Environ        []string
 	Cwd            string
 	C2C            string // path of the c2c in the directory of this program
 	Log            *slog.Logger
 	// Person returns nil if a person has typed the command. The argument does completes the error
 	// "only a person ...".
 	Person func(ctx context.Context, does string) error
+	Switch func(d daemon.Daemon, verb string) error // starts the relay, stops it, or runs it
 }
 
 // ErrDown means that no relay runs. The command has printed this already.
@@ -77,9 +78,12 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 		return err
 	}
 	defer c.r.Close()
-	if verb == "hub" { // pairs no machines, so it needs no person
+	switch verb {
+	case "start", "stop", "restart", "run":
+		err = p.Switch(c.r.Daemon, verb)
+	case "hub": // pairs no machines, so it needs no person
 		err = c.hubVerbs(ctx, words)
-	} else {
+	default:
 		err = c.do(ctx, verb, strings.Join(words, ""))
 	}
 	switch {
@@ -123,7 +127,7 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 	}
 	defer r.Close()
 	if args[0] == "--stdio" {
-		return true, r.Stdio(ctx, p.Environ, os.Stdin, os.Stdout)
+		return true, r.Stdio(ctx, os.Stdin, os.Stdout)
 	}
 	var e Exchange
 	if err := json.NewDecoder(io.LimitReader(p.Stdin, 64<<10)).Decode(&e); err != nil {

@@ -155,7 +155,7 @@ func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.C
 	before := sessions.Idle
 	return func(ctx context.Context, runs bool) error {
 		current, err := now()
-		if err != nil || !current.ToldByHooks() {
+		if err != nil {
 			return err
 		}
 		does := before
@@ -245,7 +245,7 @@ func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []
 				r.Counted(ring.Outcome, len(msgs))
 			}
 		}
-		if err := owed.Pushed(ctx, b.Registry, sid, msgs, ring); err != nil {
+		if err := owed.CountRing(ctx, b.Registry, sid, msgs, ring); err != nil {
 			r.Log.Warn("a ring was not counted for obligations", "session", sid, "err", err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -116,7 +117,7 @@ func TestASessionIsRungWhileItsStreamIsOpen(t *testing.T) {
 // rung for what comes later.
 func TestABellOnAStreamIsNoTurn(t *testing.T) {
 	l, s := newStreams(t)
-	if err := l.b.SetTurn(t.Context(), l.amber, sessions.Idle, sessions.ByHook); err != nil {
+	if err := l.b.SetTurn(t.Context(), l.amber, sessions.Idle, inbox.ByHook); err != nil {
 		t.Fatal(err)
 	}
 	l.deliver()
@@ -126,7 +127,7 @@ func TestABellOnAStreamIsNoTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := l.b.Look(amber); err != nil || got.Now.Does != sessions.Idle || got.Now.Known != sessions.ByHook {
+	if got, err := l.b.Look(amber); err != nil || got.Now.Does != sessions.Idle || got.Now.Known != inbox.ByHook {
 		t.Errorf("it is %+v, %v", got.Now, err)
 	}
 }

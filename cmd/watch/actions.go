@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
 	"c2c/rooms"
@@ -346,7 +347,7 @@ func (a *app) takeMine() {
 		if err != nil {
 			return "", nil, err
 		}
-		l, err := box.Lease(ctx, "watch", 1<<20)
+		l, err := box.Lease(ctx, inbox.ByWatch, 1<<20)
 		if err != nil {
 			return "", nil, err
 		}

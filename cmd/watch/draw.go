@@ -148,7 +148,8 @@ func (m *mailView) became() string {
 	return text
 }
 
-// mailLines returns the lines of a pane. In the views waiting and timeline each message has one line.
+// mailLines returns the lines of a pane. In the views waiting and timeline each message has one
+// line.
 func mailLines(p *pane, columns int, single bool) (lines []line) {
 	for _, m := range p.mails {
 		if single {

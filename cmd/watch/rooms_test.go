@@ -76,6 +76,11 @@ func TestARoomIsReadAndWrittenTo(t *testing.T) {
 		if text := strings.Join(rows(screen), "\n"); !strings.Contains(text, "birch (claimed) → "+to+" · ") || !strings.Contains(text, "look, "+to) {
 			t.Errorf("the screen is\n%s", text)
 		}
+		press(a, "3") // a post to the room has no state, and its copy for a session has one
+		if text, state := strings.Join(rows(screen), "\n"), "─ waits"; strings.Contains(text, state) != (what == live.Stored) {
+			t.Errorf("%q in the timeline: %t\n%s", state, what != live.Stored, text)
+		}
+		press(a, "1")
 		a.onList = false
 		a.pane().selected = a.mails[len(a.mails)-1]
 		a.reply()

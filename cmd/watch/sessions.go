@@ -21,8 +21,8 @@ type Project struct {
 	Sessions, Needs, Mails int // sessions that have not ended; those that need their person; messages that wait
 }
 
-// Around is what the screen shows besides the sessions and the mail of its root. It is read from time
-// to time, because nothing reports its changes.
+// Around is what the screen shows besides the sessions and the mail of its root. It is read from
+// time to time, because nothing reports its changes.
 type Around struct {
 	Projects []Project // all, those that need their person first
 	Machines int       // the machines that are linked now
@@ -90,8 +90,8 @@ func folds(s live.Session) bool {
 	return s.State == sessions.Absent || s.Now.Does == sessions.Unknown
 }
 
-// choose makes the lines: the sessions that have all words of the filter in their name, client, role
-// or state; without a filter, those that are not folded, and the other projects.
+// choose makes the lines: the sessions that have all words of the filter in their name, client,
+// role or state; without a filter, those that are not folded, and the other projects.
 func (l *roster) choose() {
 	words := strings.Fields(strings.ToLower(l.filter))
 	l.foldedMails = 0

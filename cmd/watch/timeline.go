@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/mail"
 	"c2c/internal/format"
 	"c2c/serve/live"
 	"c2c/sessions"
@@ -67,8 +66,8 @@ func (a *app) lane(m *mailView, clocks, names int, answeredAt map[string]time.Ti
 		mark = "↳ "
 	}
 	parts := []part{{fmt.Sprintf("%*s ", clocks, clock(m.Time())), dim}, {mark, dim}, {padded(m.From, names), a.colourOf(m.From)}, {" → ", dim}, {padded(m.To, names) + "  ", a.colourOf(m.To)}, {"sent", stateStyles[sessions.Queued]}}
-	if mail.RoomOf(m.To) != "" {
-		return append(parts, part{"  " + word(m.FirstWords(80)), dim})
+	if m.fate.State == live.Posted {
+		return append(parts, part{"  " + word(m.PlainWords(80)), dim})
 	}
 	steps := a.steps[m.fate.Key]
 	if len(steps) == 0 && m.fate.State != sessions.Queued { // the screen has seen only how far it has come in the end
@@ -89,7 +88,7 @@ func (a *app) lane(m *mailView, clocks, names int, answeredAt map[string]time.Ti
 	if len(steps) == 0 || steps[len(steps)-1].state == sessions.Rung {
 		parts = append(parts, part{" ─ waits " + short(time.Since(since)), stateStyles[sessions.Queued]})
 	}
-	return append(parts, part{"  " + word(m.FirstWords(80)), dim})
+	return append(parts, part{"  " + word(m.PlainWords(80)), dim})
 }
 
 // short writes a duration without a space.

@@ -85,7 +85,7 @@ func TestTheTimelineSaysHowFarAMessageHasCome(t *testing.T) {
 	for _, e := range []live.Event{
 		message(1, "amber-0", "birch-1", "", start),
 		{What: live.Rung, At: at(2 * time.Second), SessionID: "id-1", Ring: wake.Ring{Outcome: wake.Rang}},
-		{What: live.Read, Awaits: true, At: at(32 * time.Second), SessionID: "id-1", Fingerprint: mail.Fingerprint{1}},
+		{What: live.Archived, State: sessions.Handed, Awaits: true, At: at(32 * time.Second), SessionID: "id-1", Fingerprint: mail.Fingerprint{1}},
 		{What: live.Answers, At: at(92 * time.Second), SessionID: "id-1"},
 		message(2, "birch-1", "amber-0", "m-1", at(5*time.Minute)),
 		message(3, "amber-0", "cedar-2", "", at(6*time.Minute)),

@@ -79,7 +79,7 @@ func (c *canvas) waitParts(m *mailView, names int) []part {
 	if more := m.waits.Count - 1; more > 0 {
 		parts = append(parts, part{fmt.Sprintf("and %d more  ", more), dim})
 	}
-	parts = append(parts, part{word(m.FirstWords(60)), plain})
+	parts = append(parts, part{word(m.PlainWords(60)), plain})
 	if o.Why != "" {
 		parts = append(parts, part{"  " + word(o.Why), dim})
 	}

@@ -37,7 +37,6 @@ type row struct {
 	limit   string  // describes the field against; "" if the aim is for the figure itself
 	against action  // nil: the row has no limit
 	aim     float64 // the highest allowed ratio to the limit, or the highest allowed figure; 0: none
-	reason  string  // why the row is above its aim
 
 	unit string // "" is ms
 	root string // the template of the mail at the beginning, see fill

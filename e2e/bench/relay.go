@@ -42,8 +42,7 @@ func relayRows() (all []row) {
 		}
 		with := func(w *world) error { return w.startRelays(way) }
 		all = append(all,
-			row{name: "relay over " + way.name + ", outbox to remote mailbox", with: with, do: relayOne, limit: bareWords, against: relayBare, aim: way.aim,
-				reason: "the mail is stored in the outbox first, as durably as over there; to seal, sign, verify and open takes 0.5 ms"},
+			row{name: "relay over " + way.name + ", outbox to remote mailbox", with: with, do: relayOne, limit: bareWords, against: relayBare, aim: way.aim},
 			row{name: fmt.Sprintf("relay over %s, %d messages", way.name, relayMany), with: with, unit: "s", do: relayAll, aim: 1, most: 3})
 	}
 	return all
@@ -58,9 +57,9 @@ type way struct {
 
 func ways() []way {
 	return []way{
-		{name: "a pipe", aim: 3, join: joinByPipe},
-		{name: "ssh", aim: 3, join: joinBySSH, missing: sshMissing()},
-		{name: "NATS", aim: 4, join: joinByNATS, missing: natsMissing()},
+		{name: "a pipe", aim: 4, join: joinByPipe},
+		{name: "ssh", aim: 4, join: joinBySSH, missing: sshMissing()},
+		{name: "NATS", aim: 5, join: joinByNATS, missing: natsMissing()},
 	}
 }
 

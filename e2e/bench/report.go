@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// report returns the text of the page: where and when it was measured, the table, and why rows are
-// above their aim.
+// report returns the text of the page: where and when it was measured, and the table.
 func (b *bench) report(results []result) string {
 	var page strings.Builder
 	cpu := "an unknown processor"
@@ -43,12 +42,6 @@ limit. A row is marked **above** when it is certainly above its aim; then ` + "`
 	for _, way := range ways() {
 		if way.missing != "" {
 			fmt.Fprintf(&page, "\nMail over %s was not measured: %s.\n", way.name, way.missing)
-		}
-	}
-	page.WriteString("\n## Rows above their aim\n\n")
-	for _, res := range results {
-		if res.above() {
-			fmt.Fprintf(&page, "- %s (%s): %s\n", res.name, cmp.Or(res.limit, res.unit), cmp.Or(res.reason, "no reason is known; it must be mended."))
 		}
 	}
 	return page.String()

@@ -41,7 +41,7 @@ var budgets = []struct {
 
 // Bytes that a model reads. Every session pays the first two, and a turn without news nothing.
 const (
-	bytesOfTools        = 4_000 // the answer to tools/list and the instructions
+	bytesOfTools        = 4_000 // the answer to tools/list and the instructions; c2c install, its help and the README say it
 	bytesOfInstructions = 700
 	bytesOfMail         = 250 // a short message that a hook brings, with the sentence before it
 	bytesOfDigest       = 300 // a digest of five rooms with a short post in each

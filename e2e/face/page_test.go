@@ -21,6 +21,7 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/permission"
+	"c2c/wake"
 )
 
 // browserProgram is Debian's; scripts/setup.sh installs it.
@@ -185,6 +186,8 @@ func (p *people) does(w wish) (any, error) {
 		m := mail.Message{To: w.To, Content: w.Text, InReplyTo: w.ID}
 		_, err := p.b.Send(p.t.Context(), who[w.From], m)
 		return nil, err
+	case "ring":
+		return nil, p.b.Rang(p.t.Context(), who[w.From].ID, wake.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Rang})
 	case "takes":
 		return nil, p.takes(who[w.From])
 	case "hostile":
@@ -220,7 +223,7 @@ func (p *people) does(w wish) (any, error) {
 		return nil, p.store.Ask(p.t.Context(), r)
 	case "dialog", "no dialog":
 		turn := map[string]sessions.State{"dialog": sessions.Waiting, "no dialog": sessions.Busy}[w.Do]
-		return nil, p.b.SetTurn(p.t.Context(), sessions.Session{ID: who[w.From].ID}, turn, sessions.ByHook)
+		return nil, p.b.SetTurn(p.t.Context(), sessions.Session{ID: who[w.From].ID}, turn, inbox.ByHook)
 	case "asked":
 		all, err := p.store.List(p.t.Context())
 		for _, r := range all {
@@ -479,7 +482,7 @@ func serve(t *testing.T, lines *bufio.Scanner, answers *json.Encoder, does func(
 }
 
 func TestThePageInChromium(t *testing.T) {
-	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs", "code", "waiting", "projects", "filter", "timeline"} {
+	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs", "code", "waiting", "projects", "filter", "timeline", "costs"} {
 		t.Run(part, func(t *testing.T) { newPeople(t).browse(part) })
 	}
 }

@@ -65,7 +65,7 @@ func cluster(t *testing.T, names ...string) (first *server, nodes []*server) {
 	for i := range 3 {
 		nodes = append(nodes, &server{t: t, path: machines.NATSServer(t), config: fmt.Sprintf("nats-server-%d.conf", i+1),
 			dir: filepath.Join(t.TempDir(), "c2c-hub-team"), seed: map[string]string{}, poke: make(chan struct{}, 1)})
-		urls = append(urls, "nats://"+freeAddress(t))
+		urls = append(urls, "nats://"+machines.FreeAddress(t))
 	}
 	first = nodes[0]
 	first.change(nil, "team", "--hosts", strings.Join(names, ","), "--url", strings.Join(urls, ","))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,16 +39,6 @@ type server struct {
 	run *machines.Server
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func newServer(t *testing.T, names ...string) *server {
 	t.Helper()
 	s := prepare(t, names...)
@@ -69,7 +58,7 @@ func prepareIn(t *testing.T, dir string, names ...string) *server {
 	t.Helper()
 	t.Parallel() // they wait more than they work
 	s := &server{t: t, path: machines.NATSServer(t), dir: dir, seed: map[string]string{}, poke: make(chan struct{}, 1)}
-	addr := freeAddress(t)
+	addr := machines.FreeAddress(t)
 	s.hub = nats.Hub{Fleet: "team", Listen: addr, URL: "nats://" + addr}
 	for _, name := range append([]string{""}, names...) {
 		seed, public, err := nats.NewSeed()

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/e2e/machines"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
 )
@@ -60,7 +61,7 @@ func testTLS(t *testing.T, scheme string) {
 		config = strings.Replace(config, `# include "tls.conf"`, `include "tls.conf"`, 1)
 		before, line, _ := strings.Cut(config, "# websocket { port: 443")
 		if _, after, found := strings.Cut(line, "\n"); found && scheme == "wss" {
-			at = freeAddress(t)
+			at = machines.FreeAddress(t)
 			config = before + "websocket { listen: \"" + at + "\", " + tls + " }\n" + after
 		}
 		return config

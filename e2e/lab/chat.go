@@ -67,7 +67,8 @@ func streamChat(ctx context.Context, s stream, reply Reply) {
 		s.data(map[string]any{
 			"id": id, "object": "chat.completion.chunk", "created": 1, "model": "lab-model",
 			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": reason}},
-			"usage":   map[string]any{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+			"usage": map[string]any{"prompt_tokens": 100 + reply.Cached, "prompt_tokens_details": map[string]any{"cached_tokens": reply.Cached},
+				"completion_tokens": 20, "total_tokens": 120 + reply.Cached},
 		})
 	}
 	chunk(map[string]any{"role": "assistant", "content": reply.Text}, nil)

@@ -114,6 +114,6 @@ func generateAnswer(reply Reply) map[string]any {
 	}
 	return map[string]any{
 		"candidates":    []any{map[string]any{"index": 0, "content": content, "finishReason": "STOP"}},
-		"usageMetadata": map[string]any{"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120},
+		"usageMetadata": map[string]any{"promptTokenCount": 100 + reply.Cached, "cachedContentTokenCount": reply.Cached, "candidatesTokenCount": 20, "totalTokenCount": 120 + reply.Cached},
 	}
 }

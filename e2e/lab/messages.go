@@ -43,7 +43,7 @@ func (m *Model) serveMessages(w http.ResponseWriter, r *http.Request) {
 		streamMessage(r.Context(), newStream(w), reply)
 		return
 	}
-	message := messageStart()
+	message := messageStart(reply)
 	message["content"], message["stop_reason"] = messageBlocks(reply)
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(message)
@@ -86,11 +86,11 @@ func blockItems(message int, role string, content json.RawMessage) []Item {
 	return items
 }
 
-func messageStart() map[string]any {
+func messageStart(reply Reply) map[string]any {
 	return map[string]any{
 		"id": "msg_" + nextID(), "type": "message", "role": "assistant", "model": "claude-lab",
 		"content": []any{}, "stop_reason": nil, "stop_sequence": nil,
-		"usage": map[string]any{"input_tokens": 100, "output_tokens": 1},
+		"usage": map[string]any{"input_tokens": 100, "cache_read_input_tokens": reply.Cached, "output_tokens": 1},
 	}
 }
 
@@ -110,7 +110,7 @@ func messageBlocks(reply Reply) ([]map[string]any, string) {
 }
 
 func streamMessage(ctx context.Context, s stream, reply Reply) {
-	s.event("message_start", map[string]any{"message": messageStart()})
+	s.event("message_start", map[string]any{"message": messageStart(reply)})
 	blocks, reason := messageBlocks(reply)
 	for i, block := range blocks {
 		var delta map[string]any

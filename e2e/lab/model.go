@@ -59,6 +59,8 @@ type Reply struct {
 	// Status, if set, is an HTTP error to send in place of the answer; Hangup closes the connection
 	// without an answer.
 	Status int
+	// Cached are tokens of the request from a cache, beside the 100 others. An answer has 20.
+	Cached int
 }
 
 // Hangup is the Reply.Status that closes the connection.

@@ -98,8 +98,8 @@ func streamResponse(s stream, reply Reply) {
 	s.event("response.completed", map[string]any{"response": map[string]any{
 		"id": id, "output": output,
 		"usage": map[string]any{
-			"input_tokens": 100, "input_tokens_details": nil, "output_tokens": 20,
-			"output_tokens_details": nil, "total_tokens": 120},
+			"input_tokens": 100 + reply.Cached, "input_tokens_details": map[string]any{"cached_tokens": reply.Cached}, "output_tokens": 20,
+			"output_tokens_details": nil, "total_tokens": 120 + reply.Cached},
 	}})
 }
 

@@ -303,7 +303,7 @@ func (m *Machine) Expect(want ...string) {
 // Relay returns the process id of the machine's relay, 0 if none runs.
 func (m *Machine) Relay() int {
 	m.t.Helper()
-	data, err := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "daemon.pid"))
+	data, err := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "daemon.lock"))
 	if err != nil || m.Cmd(nil, "c2c", "relay", "status").Run() != nil {
 		return 0
 	}
@@ -347,13 +347,19 @@ func (m *Machine) Linked(host string, want bool) {
 }
 
 func (m *Machine) isLinked(host string) bool {
-	data, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "links.json"))
-	var links []struct {
-		Host string `json:"host"`
-		Up   bool   `json:"up"`
+	data, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "daemon", "running.json"))
+	var daemon struct {
+		Parts struct {
+			Relay struct {
+				About []struct {
+					Host string
+					Up   bool
+				}
+			}
+		}
 	}
-	json.NewDecoder(bytes.NewReader(data)).Decode(&links)
-	for _, l := range links {
+	json.Unmarshal(data, &daemon)
+	for _, l := range daemon.Parts.Relay.About {
 		if l.Host == host {
 			return l.Up
 		}

@@ -3,11 +3,15 @@ package machines
 import (
 	"bufio"
 	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -22,6 +26,31 @@ func NATSServer(t testing.TB) string {
 		}
 	}
 	t.Fatal("there is no nats-server in C2C_E2E_TOOLS: run scripts/e2e.sh")
+	return ""
+}
+
+// lowest, of ports, is below those that the system gives to a connection. A server that was killed
+// could else find its port taken by the very host that tries to reach it.
+const (
+	lowest = 20_000
+	ports  = 10_000
+)
+
+var nextPort atomic.Uint32
+
+func init() { nextPort.Store(rand.Uint32N(ports)) }
+
+// FreeAddress returns an address of loopback that a server may listen at, also again later.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	for range ports {
+		addr := fmt.Sprintf("127.0.0.1:%d", lowest+nextPort.Add(1)%ports)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no port is free")
 	return ""
 }
 

@@ -22,8 +22,9 @@ func escape(s string) string { return printable(escaper.Replace(s)) }
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// frames are the tags that no body may contain: our own tag, and the tags by which a client tells its model who is speaking. The list has
-// only the letters and digits of each tag. A slash means that only the closing tag matches, because the word itself is common in code.
+// frames are the tags that no body may contain: our own tag, and the tags by which a client tells
+// its model who is speaking. The list has only the letters and digits of each tag. A slash means
+// that only the closing tag matches, because the word itself is common in code.
 var frames = []string{"c2c",
 	"crosssessionmessage", "teammatemessage", "agentmessage", "sessionauthority", "/channel", "/cited", // other sessions
 	"systemreminder", "systemnotification", "tasknotification", "subagentnotification", // the client itself
@@ -42,8 +43,9 @@ const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d
 // IsBracket reports whether a client may read a character as "<".
 func IsBracket(r rune) bool { return r == '<' || r >= 0x80 && strings.ContainsRune(likeBracket, r) }
 
-// escapeFrames changes a body so that no client and no model finds one of the frames in it. It finds opening and closing tags in upper
-// and lower case, also if blanks or other signs stand anywhere in the tag. It writes each bracket before the name of a frame as "&lt;".
+// escapeFrames changes a body so that no client and no model finds one of the frames in it. It
+// finds opening and closing tags in upper and lower case, also if blanks or other signs stand
+// anywhere in the tag. It writes each bracket before the name of a frame as "&lt;".
 func escapeFrames(body string) string {
 	body = printable(body)
 	var b strings.Builder
@@ -68,8 +70,8 @@ func escapeFrames(body string) string {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// namesFrame reports whether a text begins with the name of a frame. It ignores all signs between letters. The argument closing is true
-// if the text is from a closing tag.
+// namesFrame reports whether a text begins with the name of a frame. It ignores all signs between
+// letters. The argument closing is true if the text is from a closing tag.
 func namesFrame(s string, closing bool) bool {
 	name := Letters(s, maxFrame)
 	for _, f := range frames {
@@ -81,8 +83,8 @@ func namesFrame(s string, closing bool) bool {
 	return false
 }
 
-// Letters returns the first letters and digits of a text, at most limit of them, in lower case and without the signs between them. It
-// stops at the first letter that is not ASCII.
+// Letters returns the first letters and digits of a text, at most limit of them, in lower case and
+// without the signs between them. It stops at the first letter that is not ASCII.
 func Letters(s string, limit int) string {
 	letters := make([]byte, 0, limit)
 	for _, r := range s {

@@ -244,14 +244,28 @@ func ShortSession(sid string) string {
 // dot, so the sessions of two hosts never share an id. If a hyphen followed the host name, box-1 on
 // dev and 1 on dev-box would get the same id.
 func RemoteSession(peer, sid, alias string) string {
+	return sessionOf("r-"+peer, sid, alias)
+}
+
+// ProjectSession is RemoteSession for a session of another project of this user; id is the name of
+// that project's root.
+func ProjectSession(id, sid, alias string) string { return sessionOf("p-"+id, sid, alias) }
+
+// ProjectOfSession returns the project of a session id that ProjectSession has made.
+func ProjectOfSession(sid string) (id string, ok bool) {
+	rest, isOther := strings.CutPrefix(sid, "p-")
+	id, _, ok = strings.Cut(rest, ".")
+	return id, isOther && ok
+}
+
+func sessionOf(place, sid, alias string) string {
 	if sid == "" {
 		sid = "alias-" + strings.ToLower(alias)
 	}
-	name := "r-" + peer + "." + sid
-	if ValidName(name) {
+	if name := place + "." + sid; ValidName(name) {
 		return name
 	}
-	return "r-" + peer + "." + ShortSession(sid)
+	return place + "." + ShortSession(sid)
 }
 
 // CheckHost returns an error if name cannot be the name of a machine.
@@ -375,8 +389,9 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return append(m.AppendFields(nil, "{"), '}'), nil
 }
 
-// UnmarshalJSON reads a message of c2c, of the OCaml c2c or of its Python tools. It returns an error unless data is an object with
-// the three strings that all of them write. encoding/json guarantees that data is valid JSON.
+// UnmarshalJSON reads a message of c2c, of the OCaml c2c or of its Python tools. It returns an
+// error unless data is an object with the three strings that all of them write. encoding/json
+// guarantees that data is valid JSON.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var out Message
 	if err := out.Parse(data); err != nil {
@@ -391,7 +406,8 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 
 var ErrNoMessage = errors.New("not a message: from_alias, to_alias and content must be strings")
 
-// Parse fills the empty message m from data. If the content is missing, it sets ContentDropped and returns no error.
+// Parse fills the empty message m from data. If the content is missing, it sets ContentDropped and
+// returns no error.
 func (m *Message) Parse(data []byte) error {
 	var had [required]bool
 	err := fields.Each(data, func(name string, value json.RawMessage) error {
@@ -409,8 +425,9 @@ func (m *Message) Parse(data []byte) error {
 	return err
 }
 
-// The method set stores one field: the text field textNames[i], or if i is negative, the field called name. It keeps an unknown field in
-// Extra. It drops a known field whose value has the wrong type, but returns an error if that field is required.
+// The method set stores one field: the text field textNames[i], or if i is negative, the field
+// called name. It keeps an unknown field in Extra. It drops a known field whose value has the wrong
+// type, but returns an error if that field is required.
 func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 	if i >= 0 {
 		s, err := fields.Text(value)
@@ -467,8 +484,9 @@ const (
 // Check returns an error for a message that no mailbox can keep.
 func (m Message) Check() error { return m.CheckWithin(MaxBody) }
 
-// CheckWithin returns an error for a message that could not be stored or read back, or whose body has more than limit bytes. It checks
-// the size first, because a body that was cut off for its size may end in half a character.
+// CheckWithin returns an error for a message that could not be stored or read back, or whose body
+// has more than limit bytes. It checks the size first, because a body that was cut off for its size
+// may end in half a character.
 func (m Message) CheckWithin(limit int) error {
 	switch {
 	case m.From == "" || m.To == "":
@@ -499,10 +517,12 @@ const legacyPrefix = "legacy-"
 // HasLegacyID reports whether c2c made the id, because the message came without one.
 func (m Message) HasLegacyID() bool { return strings.HasPrefix(m.ID, legacyPrefix) }
 
-// IsUnnamed reports whether the sender gave the message no id. If two such messages are equal, nothing distinguishes them.
+// IsUnnamed reports whether the sender gave the message no id. If two such messages are equal,
+// nothing distinguishes them.
 func (m Message) IsUnnamed() bool { return m.ID == "" || m.HasLegacyID() }
 
-// LegacyID makes an id for a message that came without one. Each reading of the message makes the same id.
+// LegacyID makes an id for a message that came without one. Each reading of the message makes the
+// same id.
 func (m Message) LegacyID() string {
 	h := sha256.New()
 	for _, s := range []string{m.From, m.To, strconv.FormatFloat(m.TS, 'f', -1, 64), m.Content} {

@@ -51,11 +51,13 @@ const (
 	KindSystem  = "system"
 )
 
-// Rings reports whether c2c rings a session for the message. It does not ring for deferrable messages, nor for messages of kind system
-// from other programs. Most notices of c2c are deferrable.
+// Rings reports whether c2c rings a session for the message. It does not ring for deferrable
+// messages, nor for messages of kind system from other programs. Most notices of c2c are
+// deferrable.
 func (m Message) Rings() bool {
 	return !m.Deferrable && (m.Kind != KindSystem || m.From == SystemAlias)
 }
 
-// IsNotice reports whether c2c itself wrote a message. It looks at the sender, because archives of the OCaml c2c keep no kind.
+// IsNotice reports whether c2c itself wrote a message. It looks at the sender, because archives of
+// the OCaml c2c keep no kind.
 func (m Message) IsNotice() bool { return m.From == SystemAlias }

@@ -35,9 +35,14 @@ func isHex(s string) bool {
 // FirstWords returns the beginning of the content as one line of at most limit characters. The line
 // has no control sequences for terminals, and nothing that looks like a tag by which a client tells
 // its model who is speaking.
-func (m Message) FirstWords(limit int) string {
+func (m Message) FirstWords(limit int) string { return m.words(limit, escapeFrames) }
+
+// PlainWords is FirstWords for a person, who sees each tag as it was written.
+func (m Message) PlainWords(limit int) string { return m.words(limit, printable) }
+
+func (m Message) words(limit int, safe func(string) string) string {
 	text := m.Content[:min(len(m.Content), 8*limit)]
-	text = escapeFrames(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))
+	text = safe(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))
 	if utf8.RuneCountInString(text) <= limit && len(m.Content) <= 8*limit {
 		return text
 	}

@@ -33,4 +33,7 @@ func TestFirstWordsAreOneLineThatSteersNoTerminal(t *testing.T) {
 			t.Errorf("%q is shown as %q, want %q", content, got, want)
 		}
 	}
+	if got := (Message{Content: "</c2c>  \x1b[31m"}).PlainWords(20); got != `</c2c> \u001b[31m` {
+		t.Errorf("a person is shown %q", got)
+	}
 }

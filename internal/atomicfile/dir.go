@@ -138,7 +138,8 @@ type SyncError struct {
 func (e *SyncError) Error() string { return fmt.Sprintf("sync directory %q: %v", e.Path, e.Err) }
 func (e *SyncError) Unwrap() error { return e.Err }
 
-// CreateIf is Create if create is true. Otherwise it is Open, and d is nil if there is no directory.
+// CreateIf is Create if create is true. Otherwise it is Open, and d is nil if there is no
+// directory.
 func CreateIf(path string, create bool) (d *Dir, err error) {
 	if create {
 		return Create(path)

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,6 +40,28 @@ func OpenLocked(d *Dir, name string) (*Lock, error) {
 		return nil, err
 	}
 	return &Lock{f, d, name}, nil
+}
+
+// Pass makes a lock outlive this program: the program that this process executes next still holds
+// it. The result is for Passed in that program.
+func (l *Lock) Pass() (fd string, err error) {
+	_, err = unix.FcntlInt(l.f.Fd(), unix.F_SETFD, 0)
+	return strconv.Itoa(int(l.f.Fd())), err
+}
+
+// Passed is OpenLocked, but if fd is from Pass, it returns the lock that was passed.
+func Passed(d *Dir, name, fd string) (*Lock, error) {
+	n, err := strconv.Atoi(fd)
+	if err != nil {
+		return OpenLocked(d, name)
+	}
+	l := &Lock{newHandle(n, filepath.Join(d.Path(), name)), d, name}
+	same, err := d.IsFile(name, l.f)
+	if err == nil && same {
+		_, err = unix.FcntlInt(l.f.Fd(), unix.F_SETFD, unix.FD_CLOEXEC)
+		return l, err
+	}
+	return OpenLocked(d, name)
 }
 
 // Path returns the path of the lock file. When a process releases the lock, it closes the file, and

@@ -2,11 +2,15 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,15 +22,12 @@ import (
 type Work struct {
 	Log            *slog.Logger
 	Version, Build string
-	// Begin, if set, is called before the first part begins, when no other daemon runs.
-	Begin func()
 	// Needed reports whether there still is what a part is for. If not, the daemon switches it off.
-	Needed func(name string, r Record) bool
-	// Run runs a part until ctx ends. It calls ready when the part does its work. If Run returns
-	// earlier, or panics, the daemon calls it again after a pause.
-	Run func(ctx context.Context, name string, r Record, ready func()) error
-	// Explain makes the text for people of an error of Run.
-	Explain func(error) string
+	Needed func(part, how string) bool
+	// Run runs a part until ctx ends. It calls report when the part does its work, and whenever what it
+	// says of itself has changed. If Run returns earlier, or panics, the daemon calls it again after a
+	// pause.
+	Run func(ctx context.Context, part, how string, report func(about any)) error
 }
 
 // host is the running daemon.
@@ -52,22 +53,18 @@ var (
 	errEnded = errors.New("it has ended, although it was not stopped")
 )
 
-// Work makes this process the daemon. It returns when ctx ends, when a command stops the daemon, or
+// Work makes this process the daemon, with only the safe variables of its environment. It returns when ctx ends, when a command stops the daemon, or
 // when no part is on.
 func (d Daemon) Work(ctx context.Context, w Work) error {
-	h := &host{Daemon: d, Work: w, parts: map[string]*active{},
-		about: Running{Version: w.Version, Build: w.Build, Namespace: Namespace(), Started: time.Now().UTC().Truncate(time.Second)}}
-	d.Prepare = func() error {
-		if err := atomicfile.UnlessAbsent(d.Dir.Remove(runningFile)); err != nil { // of a daemon that was killed
-			return err
+	return d.Process.Run(ctx, func(ctx context.Context) error {
+		env := SafeEnv(os.Environ()) // a person may have run the daemon in front
+		os.Clearenv()
+		for _, v := range env {
+			name, value, _ := strings.Cut(v, "=")
+			os.Setenv(name, value)
 		}
-		if w.Begin != nil {
-			w.Begin()
-		}
-		return d.change(ctx, func(*Switches) {}) // makes the lock file, so that it can be watched
-	}
-	return d.Process.Run(ctx, func(ctx context.Context) {
-		h.changes = watch.NewChanges()
+		h := &host{Daemon: d, Work: w, parts: map[string]*active{}, changes: watch.NewChanges(), about: Running{PID: os.Getpid(),
+			Version: w.Version, Build: w.Build, Namespace: Namespace(), Started: time.Now().UTC().Truncate(time.Second)}}
 		defer h.changes.Close()
 		h.changes.Each(ctx, 0, func() ([]string, time.Duration, error) {
 			return []string{filepath.Join(d.Dir.Path(), partsLock)}, 0, h.look(ctx)
@@ -78,34 +75,34 @@ func (d Daemon) Work(ctx context.Context, w Work) error {
 		}
 		h.mu.Unlock()
 		h.running.Wait()
+		return atomicfile.UnlessAbsent(d.Dir.Remove(runningFile))
 	})
 }
 
 // look begins and ends parts, so that those run that are on. It returns errIdle if none is.
 func (h *host) look(ctx context.Context) error {
 	s, err := h.Switches()
-	if err != nil {
-		h.Log.Error("what is switched on cannot be read", "err", err)
+	unneeded := func(one Switch) bool { return !one.Stopped && !h.Needed(one.Part, one.How) }
+	if err == nil && slices.ContainsFunc(s, unneeded) {
+		err = h.change(ctx, func(all Switches) (Switches, error) {
+			s = slices.DeleteFunc(all, unneeded)
+			return s, nil
+		})
 	}
-	wanted := map[string]Record{}
-	for _, name := range s.On() {
-		if r := s.Parts[name]; h.Needed(name, r) && !s.Stopped {
-			wanted[name] = r
-		} else if !s.Stopped {
-			h.forget(ctx, name, r)
-		}
+	if err != nil {
+		h.Log.Error("what is switched on cannot be read or changed", "err", err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for name, a := range h.parts {
-		if wanted[name].Run != a.Run && err == nil {
+		if err == nil && (s.Stopped(name) || s.Of(name).Run != a.Run) {
 			a.State = Ending
 			a.end()
 		}
 	}
-	for name, r := range wanted {
-		if h.parts[name] == nil {
-			h.begin(ctx, name, r)
+	for _, one := range s.On() {
+		if h.parts[one.Part] == nil && !s.Stopped(Whole) {
+			h.begin(ctx, one)
 		}
 	}
 	h.tell()
@@ -116,68 +113,44 @@ func (h *host) look(ctx context.Context) error {
 	return nil
 }
 
-// forget switches a part off that nothing needs, unless it was switched on anew.
-func (h *host) forget(ctx context.Context, name string, r Record) {
-	err := h.change(ctx, func(s *Switches) {
-		if s.Parts[name].Run == r.Run {
-			delete(s.Parts, name)
-		}
-	})
-	if err != nil {
-		h.Log.Warn("a part that nothing needs was not switched off", "part", name, "err", err)
-	}
-}
-
-// begin runs a part until it is ended. The caller holds mu.
-func (h *host) begin(ctx context.Context, name string, r Record) {
+// begin runs a part, again and again, until it is ended. The caller holds mu.
+func (h *host) begin(ctx context.Context, part Switch) {
 	ctx, end := context.WithCancel(ctx)
-	a := &active{Active{Run: r.Run}, end}
-	h.parts[name] = a
+	a := &active{Active{State: Starting, Run: part.Run}, end}
+	h.parts[part.Part] = a
 	h.running.Go(func() {
 		defer h.changes.Recheck()
-		h.repeat(ctx, name, r, a)
+		repeat(ctx, func() error {
+			h.set(a, Starting, "", nil)
+			err := Survive(h.Log, part.Part, func() error { return h.Run(ctx, part.Part, part.How, func(about any) { h.set(a, Runs, "", about) }) })
+			if ctx.Err() != nil && err != nil {
+				h.Log.Warn("a part did not end cleanly", "part", part.Part, "err", err)
+			}
+			return cmp.Or(err, errEnded)
+		}, func(err error) {
+			h.Log.Error("a part has failed, and begins again", "part", part.Part, "err", err)
+			h.set(a, Failed, err.Error(), nil)
+		})
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.parts, name)
+		delete(h.parts, part.Part)
 	})
 }
 
-// repeat runs a part again and again until ctx ends. Each pause is twice as long as the one before,
-// up to longPause; after a run that was longer than that, it is short again.
-func (h *host) repeat(ctx context.Context, name string, r Record, a *active) {
-	for pause := firstPause; ; pause = min(2*pause, longPause) {
-		began := time.Now()
-		h.set(a, Starting, "")
-		err := Survive(h.Log, name, func() error { return h.Run(ctx, name, r, func() { h.set(a, Runs, "") }) })
-		if ctx.Err() != nil {
-			if err != nil {
-				h.Log.Warn("a part did not end cleanly", "part", name, "err", err)
-			}
-			return
-		}
-		if err == nil {
-			err = errEnded
-		}
-		h.Log.Error("a part has failed, and begins again", "part", name, "err", err)
-		h.set(a, Failed, h.Explain(err))
-		if time.Since(began) > longPause {
-			pause = firstPause
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+func (h *host) set(a *active, to State, why string, about any) {
+	text, err := json.Marshal(about)
+	if err != nil {
+		h.Log.Warn("what a part does was not recorded", "err", err)
 	}
-}
-
-func (h *host) set(a *active, to State, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a.State != Ending {
-		a.State, a.Since, a.Error = to, time.Now().UTC(), why
-		h.tell()
+	if a.State == Ending {
+		return
 	}
+	if a.Error, a.About = why, text; a.State != to {
+		a.State, a.Since = to, time.Now().UTC()
+	}
+	h.tell()
 }
 
 // tell writes what the daemon does. The caller holds mu.

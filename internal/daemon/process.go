@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,114 +21,117 @@ import (
 )
 
 const (
-	maxLog   = 1 << 20               // bytes; when a daemon starts, a larger log is emptied
-	stopTime = 25 * time.Second      // how long Stop waits for the end; the part serve may need 20 s
-	lookTime = 10 * time.Millisecond // the time between two checks whether the daemon runs
+	maxLog    = 1 << 20               // bytes; when a process starts, a larger log becomes <name>.log.old
+	startTime = 30 * time.Second      // how long a start may take
+	stopTime  = 25 * time.Second      // how long an end may take; the part serve may need 20 s
+	lookTime  = 10 * time.Millisecond // the time between two checks of what another process does
+
+	lockVariable = "C2C_DAEMON_LOCK" // what Lock.Pass has returned, for the program that the daemon executes
 )
 
 // Process is one background process. The process that holds the lock on <name>.lock is the one that
-// counts. It writes its process id into <name>.pid and its reports into <name>.log. After a crash all
-// three files stay, so no file proves that it runs. It ends when somebody removes <name>.pid.
+// counts. The text of that file is its process id; other processes write another text there to make
+// it end (none), or execute another program (the program's path). After a crash the text stays, so
+// only the lock proves that the process runs. Its reports are in <name>.log.
 type Process struct {
 	Dir          *atomicfile.Dir // the directory of its files; nil if the directory does not exist, so that it does not run
 	Name         string          // the prefix of the names of its files
 	What         string          // its name for people
 	Verb         string          // the command of c2c with the subcommands start and stop for it
 	ExtraPIDFile string          // the path of a second file for its process id; empty: none
-	// Prepare, if set, is called with the lock held, before other processes can see that the daemon
-	// runs. If Prepare fails, the daemon does not run.
-	Prepare func() error
 }
 
 func (d Process) lockFile() string { return d.Name + ".lock" }
-func (d Process) pidFile() string  { return d.Name + ".pid" }
 func (d Process) logFile() string  { return d.Name + ".log" }
 
-// Log returns the path of the daemon's log.
+// Log returns the path of the process's log.
 func (d Process) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
 
-// Run makes this process the daemon. It calls the function work, and returns when work has
-// returned. When ctx ends or the pid file is removed, Run cancels the context of work.
-func (d Process) Run(ctx context.Context, work func(context.Context)) (err error) {
-	lock, err := atomicfile.OpenLocked(d.Dir, d.lockFile())
+// Run makes this process the one that counts. It calls the function work, and returns when work has
+// returned. It cancels the context of work when ctx ends, or when another process wants an end.
+func (d Process) Run(ctx context.Context, work func(context.Context) error) (err error) {
+	lock, err := atomicfile.Passed(d.Dir, d.lockFile(), os.Getenv(lockVariable))
 	if err != nil {
 		return err
 	}
+	os.Unsetenv(lockVariable)
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	ok, err := lock.Try()
-	if err != nil {
-		return err
+	if ok, err := lock.Try(); err != nil || !ok {
+		return cmp.Or(err, d.errRuns())
 	}
-	if !ok {
-		pid, _ := d.PID()
-		return d.errRuns(pid)
-	}
-	if d.Prepare != nil {
-		if err := d.Prepare(); err != nil {
-			return err
-		}
-	}
-	if d.ExtraPIDFile != "" { // comes first: a program that has read the daemon's own pid file may read the extra file next
+	if d.ExtraPIDFile != "" { // comes first: a program that has read the id in the lock file may read the extra file next
 		if err := d.writeExtraPIDFile(); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, d.removeExtraPIDFile()) }()
 	}
-	if err := d.Dir.Replace(d.pidFile(), pidLine()); err != nil {
+	if err := d.say(pidLine()); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.removePID()) }()
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
+	defer func() { err = errors.Join(err, d.say("")) }()
+	until, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
 	go func() {
-		defer close(done)
 		defer stop()
-		work(ctx)
+		ended <- work(until)
 	}()
-	defer func() { stop(); <-done }()
 	changes := watch.NewChanges()
 	defer changes.Close()
-	changes.Until(ctx, filepath.Join(d.Dir.Path(), d.pidFile()), d.stopped)
-	return nil
-}
-
-// Free returns nil if no daemon runs; otherwise the error says which process is the daemon.
-func (d Process) Free() error {
-	pid, err := d.PID()
-	if err == nil && pid != 0 {
-		err = d.errRuns(pid)
+	said := ""
+	changes.Until(until, lock.Path(), func() (over bool, err error) {
+		said, err = d.said()
+		return err == nil && said != pidLine(), nil
+	})
+	stop()
+	if err := <-ended; err != nil || !filepath.IsAbs(said) || ctx.Err() != nil {
+		return err
+	}
+	fd, err := lock.Pass()
+	if err == nil {
+		program := strings.TrimSpace(said)
+		err = fmt.Errorf("run %s: %w", program, syscall.Exec(program, append([]string{program}, os.Args[1:]...), append(os.Environ(), lockVariable+"="+fd)))
 	}
 	return err
 }
 
-// errRuns returns the error for a daemon that runs already. pid is 0 if the daemon has only just
-// begun.
-func (d Process) errRuns(pid int) error {
-	process := ""
-	if pid != 0 {
-		process = fmt.Sprintf(", process %d", pid)
-	}
-	return fmt.Errorf("another %s runs already%s; c2c %s stop ends it", d.What, process, d.Verb)
-}
+func pidLine() string { return strconv.Itoa(os.Getpid()) + "\n" }
 
-func pidLine() []byte { return append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n') }
-
-// stopped reports whether the pid file is gone or was replaced.
-func (d Process) stopped() (bool, error) {
-	text, err := d.Dir.Read(d.pidFile())
-	return errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(text, pidLine()), nil
-}
-
-func (d Process) removePID() error {
-	if err := d.Dir.Remove(d.pidFile()); !errors.Is(err, fs.ErrNotExist) {
+// say writes a text into the lock file, which makes the running process look there. It comes before
+// what was there is cut off, so that no reader sees less than the whole text.
+func (d Process) say(text string) error {
+	f, err := d.Dir.Open(d.lockFile(), os.O_WRONLY)
+	if err != nil {
 		return err
 	}
-	return nil
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Truncate(int64(len(text))), f.Close())
 }
 
-// Runs reports whether the daemon runs. It makes no lock file, and does not take the lock.
-// Otherwise a daemon that starts at that moment would find the lock taken, and would believe that
-// another daemon runs.
+func (d Process) said() (string, error) {
+	text, err := d.Dir.ReadIf(d.lockFile())
+	return string(text), err
+}
+
+// Free returns nil if no such process runs; otherwise the error says which process it is.
+func (d Process) Free() error {
+	runs, err := d.Runs()
+	if err == nil && runs && os.Getenv(lockVariable) == "" { // otherwise this process has the lock
+		err = d.errRuns()
+	}
+	return err
+}
+
+func (d Process) errRuns() error {
+	process := ""
+	if pid, _ := d.PID(); pid != 0 {
+		process = fmt.Sprintf(", process %d", pid)
+	}
+	return fmt.Errorf("the %s runs already%s; c2c %s stop ends it", d.What, process, d.Verb)
+}
+
+// Runs reports whether the process runs. It makes no lock file, and does not take the lock.
+// Otherwise a process that starts at that moment would find the lock taken, and would believe that
+// another one runs.
 func (d Process) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
@@ -146,43 +148,35 @@ func (d Process) Runs() (bool, error) {
 	return err == nil && !free, err
 }
 
-// Killed reports whether the last daemon was killed: no daemon runs, but its pid file is still
-// there.
+// Killed reports whether the last such process was killed, and none runs now.
 func (d Process) Killed() (bool, error) {
-	if runs, err := d.Runs(); err != nil || runs {
+	runs, err := d.Runs()
+	if err != nil || runs {
 		return false, err
 	}
-	_, err := d.Dir.Stat(d.pidFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
+	said, err := d.said()
+	return said != "", err
 }
 
-// PID returns the daemon's process id, as the daemon itself sees it; 0 if no daemon runs. It is
-// only for people to read: in another PID namespace another process may have this id.
+// PID returns the process id, as the process itself sees it; 0 if it does not run, has just begun or
+// is about to end. It is only for people to read: in another PID namespace another process may have
+// this id.
 func (d Process) PID() (pid int, err error) {
 	if runs, err := d.Runs(); err != nil || !runs {
 		return 0, err
 	}
-	text, err := d.Dir.Read(d.pidFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // the daemon has just begun, or is about to end
-	}
-	if err != nil {
-		return 0, err
-	}
-	pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || pid < 1 {
-		return 0, fmt.Errorf("%s contains %.20q instead of a process id", d.pidFile(), text)
-	}
-	return pid, nil
+	said, err := d.said()
+	pid, _ = strconv.Atoi(strings.TrimSpace(said))
+	return max(pid, 0), err
 }
 
-// Start starts this program a second time, as the daemon, with args and env in the directory dir.
-// It returns the process id when the daemon has the lock and has written its pid file.
+// Start starts this program a second time, as the background process, with args and env in the
+// directory dir. It returns the process id when that process has the lock.
 func (d Process) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
-	log, err := d.openLog()
+	if err := atomicfile.Rotate(d.Dir, d.logFile(), d.logFile()+".old", maxLog); err != nil {
+		return 0, err
+	}
+	log, err := d.Dir.Open(d.logFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return 0, err
 	}
@@ -197,14 +191,13 @@ func (d Process) Start(ctx context.Context, dir string, env []string, args ...st
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the daemon outlives the terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the process outlives the terminal
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start the %s: %w", d.What, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		// Ignore an error: it may come from an old pid file, which the daemon will replace.
 		if pid, err := d.PID(); err == nil && pid == cmd.Process.Pid {
 			return pid, nil
 		}
@@ -223,81 +216,84 @@ func (d Process) Start(ctx context.Context, dir string, env []string, args ...st
 	}
 }
 
-// whySince returns the error lines that the daemon has written to its log from offset on.
+// whySince returns the error lines that the process has written to its log from offset on.
 func (d Process) whySince(offset int64) string {
-	log, err := d.Dir.Open(d.logFile(), os.O_RDONLY)
+	log, err := d.Dir.Read(d.logFile())
 	if err != nil {
 		return err.Error()
 	}
-	defer log.Close()
-	said, _ := io.ReadAll(io.NewSectionReader(log, offset, maxLog))
 	var why []string
-	for line := range strings.Lines(string(said)) {
-		if text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "c2c: "); ok {
-			why = append(why, text)
+	for line := range strings.Lines(string(log[min(offset, int64(len(log))):])) {
+		if text, ok := strings.CutPrefix(line, "c2c: "); ok {
+			why = append(why, strings.TrimSpace(text))
 		}
 	}
 	return strings.Join(why, "\n")
 }
 
-func (d Process) openLog() (*os.File, error) {
-	log, err := d.Dir.Open(d.logFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
-	if err != nil {
-		return nil, err
-	}
-	info, err := log.Stat()
-	if err == nil && info.Size() > maxLog {
-		err = log.Truncate(0)
-	}
-	if err != nil {
-		log.Close()
-		return nil, fmt.Errorf("empty %s: %w", d.logFile(), err)
-	}
-	return log, nil
-}
-
-// SafeEnv returns the variables in env that are known to hold no secret, and those whose names are
-// in more. Any other variable may hold a secret key, which would stay in the daemon's memory for
-// weeks.
-func SafeEnv(env, more []string) []string {
-	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
-		"XDG_RUNTIME_DIR"}, more...)
-	return slices.DeleteFunc(env, func(v string) bool {
+// SafeEnv returns the variables in env that are known to hold no secret, which would stay in the
+// memory of the daemon for weeks. It returns none of a session, because a session may start the daemon.
+func SafeEnv(env []string) []string {
+	names := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK",
+		"C2C_STORM_HOPS", "C2C_ROOM_WAKES"}
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return !slices.Contains(names, name)
+		return !slices.Contains(names, name) && !strings.HasSuffix(name, "_HOME") && !strings.HasSuffix(name, "_CONFIG_DIR")
 	})
 }
 
-// Stop ends the daemon and returns when it has ended. It removes the pid file repeatedly, because a
-// daemon that is just starting may write the file after the first removal. ran is false if no
-// daemon ran.
+// Stop ends the process and returns when it has ended. It says so again and again, because a process
+// that is just starting may write its id after the first time. ran is false if none ran.
 func (d Process) Stop(ctx context.Context) (ran bool, err error) {
-	err = d.await(ctx, d.What, func() (bool, error) {
+	err = d.await(ctx, stopTime, d.What, "end", func(context.Context) (bool, error) {
 		runs, err := d.Runs()
 		if err != nil || !runs {
 			return true, err
 		}
 		ran = true
-		return false, d.removePID()
+		return false, d.say("")
 	})
 	return ran, err
 }
 
-// await calls the function ended until it returns true: until then, what is named what may still
-// run in the process.
-func (d Process) await(ctx context.Context, what string, ended func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, stopTime, fmt.Errorf("it still runs after %v", stopTime))
+// Restart makes the process execute this program in its place, so that it stays the process that
+// systemd or a terminal waits for. ran is false if none runs, or if it has ended instead.
+func (d Process) Restart(ctx context.Context) (ran bool, err error) {
+	if ran, err = d.Runs(); err != nil || !ran {
+		return false, err
+	}
+	self, err := os.Executable()
+	if err == nil {
+		err = d.say(self + "\n")
+	}
+	if err == nil {
+		err = d.await(ctx, stopTime, d.What, "end", func(context.Context) (bool, error) {
+			pid, err := d.PID()
+			if err == nil && pid == 0 {
+				ran, err = d.Runs()
+			}
+			return pid != 0 || !ran, err
+		})
+	}
+	return ran, err
+}
+
+// await calls the function over until it returns true: until then, what is named what does not do
+// what the process has to make it do.
+func (d Process) await(ctx context.Context, most time.Duration, what, do string, over func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("not within %v", most))
 	defer cancel()
 	pid, _ := d.PID() // only for the message
 	for {
-		if over, err := ended(); over || err != nil {
+		over, err := over(ctx)
+		if over || err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			err := fmt.Errorf("wait for the %s to end: %w", what, context.Cause(ctx))
+			err := fmt.Errorf("wait for the %s to %s: %w", what, do, context.Cause(ctx))
 			if pid != 0 {
-				err = fmt.Errorf("%w; if process %d is stopped, kill -CONT %[2]d lets it end", err, pid)
+				err = fmt.Errorf("%w; if process %d is stopped, kill -CONT %[2]d lets it go on", err, pid)
 			}
 			return err
 		case <-time.After(lookTime):

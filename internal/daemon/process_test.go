@@ -25,7 +25,7 @@ func wakeIn(t *testing.T, home string) Process {
 	return Process{Dir: dir, Name: "wake", What: "wake daemon", Verb: "wake"}
 }
 
-// The process id in wake.pid is another one in another PID namespace, and an old one after a crash.
+// The process id in the lock file is another one in another PID namespace, and an old one after a crash.
 func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	d := wakeIn(t, t.TempDir())
 	other := exec.Command("sleep", "1000")
@@ -39,16 +39,16 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		ended <- d.Run(ctx, func(ctx context.Context) { close(works); <-ctx.Done() })
+		ended <- d.Run(ctx, func(ctx context.Context) error { close(works); <-ctx.Done(); return nil })
 	}()
 	<-works
-	if text, err := d.Dir.Read(d.pidFile()); err != nil || string(text) != strconv.Itoa(os.Getpid())+"\n" {
-		t.Errorf("%s holds %q, %v", d.pidFile(), text, err)
+	if pid, err := d.PID(); pid != os.Getpid() || err != nil {
+		t.Errorf("process %d, %v", pid, err)
 	}
 	if err := d.Run(ctx, nil); err == nil || !strings.Contains(err.Error(), "runs already, process "+strconv.Itoa(os.Getpid())) {
 		t.Errorf("a second one: %v", err)
 	}
-	if err := d.Dir.Replace(d.pidFile(), []byte(strconv.Itoa(other.Process.Pid))); err != nil {
+	if err := d.say(strconv.Itoa(other.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Stop(t.Context()); err != nil {
@@ -61,8 +61,8 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, err := d.Dir.Stat(d.pidFile()); err == nil {
-		t.Error("the pid file stays")
+	if said, err := d.said(); said != "" || err != nil {
+		t.Errorf("its id stays: %q, %v", said, err)
 	}
 	if ran, err := d.Stop(t.Context()); err != nil || ran {
 		t.Errorf("stopped again: %v, %v", ran, err)
@@ -72,11 +72,13 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 func TestWhoWaitsInVainForADaemonIsToldItsProcess(t *testing.T) {
 	d := wakeIn(t, t.TempDir())
 	works, release, ended := make(chan bool), make(chan bool), make(chan error, 1)
-	go func() { ended <- d.Run(t.Context(), func(context.Context) { close(works); <-release }) }()
+	go func() {
+		ended <- d.Run(t.Context(), func(context.Context) error { close(works); <-release; return nil })
+	}()
 	<-works
 	ctx, late := context.WithCancel(t.Context())
 	late()
-	if _, err := d.Stop(ctx); err == nil || !strings.Contains(err.Error(), "kill -CONT "+strconv.Itoa(os.Getpid())+" lets it end") {
+	if _, err := d.Stop(ctx); err == nil || !strings.Contains(err.Error(), "kill -CONT "+strconv.Itoa(os.Getpid())+" lets it go on") {
 		t.Errorf("%v", err)
 	}
 	close(release)
@@ -87,7 +89,6 @@ func TestWhoWaitsInVainForADaemonIsToldItsProcess(t *testing.T) {
 
 // A person may name any file.
 func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
-	t.Parallel()
 	home := t.TempDir()
 	d := wakeIn(t, home)
 	d.ExtraPIDFile = filepath.Join(home, "also.pid")
@@ -105,7 +106,7 @@ func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.Lstat(d.ExtraPIDFile)
-		if err := d.Run(t.Context(), func(context.Context) { t.Errorf("%s: it runs", what) }); err == nil || !strings.Contains(err.Error(), d.ExtraPIDFile) {
+		if err := d.Run(t.Context(), func(context.Context) error { t.Errorf("%s: it runs", what); return nil }); err == nil || !strings.Contains(err.Error(), d.ExtraPIDFile) {
 			t.Errorf("%s: %v", what, err)
 		}
 		after, err := os.Lstat(d.ExtraPIDFile)
@@ -121,17 +122,18 @@ func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
 	}
 }
 
+// Not beside other tests: a process that they just start has copies of the open locks.
 func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
-	t.Parallel()
 	home := t.TempDir()
 	d := wakeIn(t, home)
 	d.ExtraPIDFile = filepath.Join(home, "also.pid")
 	runs := func(what string) {
 		t.Helper()
-		err := d.Run(t.Context(), func(context.Context) {
-			if text, err := os.ReadFile(d.ExtraPIDFile); err != nil || string(text) != string(pidLine()) {
+		err := d.Run(t.Context(), func(context.Context) error {
+			if text, err := os.ReadFile(d.ExtraPIDFile); err != nil || string(text) != pidLine() {
 				t.Errorf("%s: it holds %q, %v", what, text, err)
 			}
+			return nil
 		})
 		if _, serr := os.Stat(d.ExtraPIDFile); err != nil || serr == nil {
 			t.Errorf("%s: %v; it stays: %v", what, err, serr == nil)
@@ -142,8 +144,8 @@ func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs("an empty file")
-	left := []byte("123456789\n") // of a daemon that was killed
-	if err := errors.Join(d.Dir.Replace(d.pidFile(), left), os.WriteFile(d.ExtraPIDFile, left, 0o600)); err != nil {
+	left := "123456789\n" // of a daemon that was killed
+	if err := errors.Join(d.say(left), os.WriteFile(d.ExtraPIDFile, []byte(left), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if killed, err := d.Killed(); !killed || err != nil {
@@ -153,41 +155,8 @@ func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
 	if killed, err := d.Killed(); killed || err != nil {
 		t.Errorf("ended: %v, %v", killed, err)
 	}
-	err := d.Run(t.Context(), func(context.Context) {
-		if err := os.WriteFile(d.ExtraPIDFile, []byte("mine"), 0o600); err != nil {
-			t.Error(err)
-		}
-	})
+	err := d.Run(t.Context(), func(context.Context) error { return os.WriteFile(d.ExtraPIDFile, []byte("mine"), 0o600) })
 	if text, rerr := os.ReadFile(d.ExtraPIDFile); err != nil || rerr != nil || string(text) != "mine" {
 		t.Errorf("what somebody has written there meanwhile: %q, %v, %v", text, rerr, err)
-	}
-}
-
-// Who starts a daemon is told that it runs when it has its pid file.
-func TestADaemonThatCannotBePreparedDoesNotRun(t *testing.T) {
-	t.Parallel()
-	d := wakeIn(t, t.TempDir())
-	taken := errors.New("the port is taken")
-	prepared := 0
-	d.Prepare = func() error {
-		prepared++
-		if runs, err := d.Runs(); !runs || err != nil {
-			t.Errorf("without the lock: %v", err)
-		}
-		if pid, err := d.PID(); pid != 0 || err != nil {
-			t.Errorf("it says already that it runs: %d, %v", pid, err)
-		}
-		return taken
-	}
-	if err := d.Run(t.Context(), func(context.Context) { t.Error("it runs") }); !errors.Is(err, taken) {
-		t.Error(err)
-	}
-	if runs, err := d.Runs(); runs || err != nil || prepared != 1 {
-		t.Errorf("it runs: %v, %v; prepared %d times", runs, err, prepared)
-	}
-	worked := false
-	d.Prepare = func() error { return nil }
-	if err := d.Run(t.Context(), func(context.Context) { worked = true }); err != nil || !worked {
-		t.Errorf("%v, %v", worked, err)
 	}
 }

@@ -21,15 +21,15 @@ type Log interface {
 	Error(words string, facts ...any)
 }
 
-// The first and the longest pause of Loop before it calls the work again. Therefore even work that
+// The first and the longest pause of repeat before it calls the work again. Therefore even work that
 // always panics at once puts only one stack a minute into the log.
 const (
 	firstPause = time.Second
 	longPause  = time.Minute
 )
 
-// Call calls the function work; the log shows it under the name in what. If work panics, Call logs
-// the stack and returns ErrPanic. The value of the panic may contain the text of a message, so Call
+// Survive calls the function work; the log shows it under the name in what. If work panics, Survive logs
+// the stack and returns ErrPanic. The value of the panic may contain the text of a message, so Survive
 // logs the value only if it comes from the Go runtime.
 func Survive(log Log, what string, work func() error) (err error) {
 	defer func() {
@@ -47,13 +47,25 @@ func Survive(log Log, what string, work func() error) (err error) {
 	return work()
 }
 
-// Loop calls the function work. If work panics, Loop pauses and calls it again, until work returns
-// or ctx ends. Each pause is twice as long as the one before, up to longPause.
+// SurviveLoop calls the function work. If work panics, it calls it again after a pause, until work
+// returns or ctx ends.
 func SurviveLoop(ctx context.Context, log Log, what string, work func()) {
+	repeat(ctx, func() error { return Survive(log, what, func() error { work(); return nil }) }, func(error) {})
+}
+
+// repeat calls the function work until it returns nil, or ctx ends. Before a pause it calls failed.
+// Each pause is twice as long as the one before, up to longPause; after work that took longer than
+// that, it is short again.
+func repeat(ctx context.Context, work func() error, failed func(error)) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
-		err := Survive(log, what, func() error { work(); return nil })
+		began := time.Now()
+		err := work()
 		if err == nil || ctx.Err() != nil {
 			return
+		}
+		failed(err)
+		if time.Since(began) > longPause {
+			pause = firstPause
 		}
 		select {
 		case <-ctx.Done():

@@ -18,6 +18,21 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(0, d/time.Second))
 }
 
+// Short writes a number of bytes or tokens in at most five characters: 950, 8.4k, 84k, 1.2M.
+func Short(n int64) string {
+	size, unit := float64(n), ""
+	for _, next := range []string{"k", "M", "G", "T"} {
+		if size < 999.5 {
+			break
+		}
+		size, unit = size/1000, next
+	}
+	if unit == "" || size >= 9.95 {
+		return fmt.Sprintf("%.0f%s", size, unit)
+	}
+	return fmt.Sprintf("%.1f%s", size, unit)
+}
+
 // Pairs is a small map from strings to strings. The linker fills it, so unlike a Go map it costs no
 // time at the start of a program.
 type Pairs [][2]string

@@ -143,10 +143,8 @@ func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Questio
 	}
 	c.handsMail = true
 	written := func(err error) {
-		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
-		defer cancel()
 		if err := a.Ack(ctx, err); err != nil {
-			c.logFailure(ctx, sid, ToolAsk, err)
+			c.logFailure(context.WithoutCancel(ctx), sid, ToolAsk, err)
 		}
 	}
 	if !OnWritten(ctx, written) {
@@ -169,6 +167,9 @@ type outcome struct {
 func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
 	var st broker.MessageStatus
 	c.limited(ctx, func(ctx context.Context) (err error) { // on an error the result has no state
+		if q.HasWritten(ctx) {
+			why += ", but " + q.To + " has written to you since: call poll_inbox"
+		}
 		st, err = c.b.Status(ctx, q.ID)
 		return err
 	})

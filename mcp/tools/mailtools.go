@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	toolPollInbox = "poll_inbox" // in leases and logs this name also stands for the reader of the mail
+	toolPollInbox = inbox.ByTool
 	toolPeekInbox = "peek_inbox"
 )
 
@@ -84,9 +84,9 @@ func (c *toolCall) setTimes(m *mail.Message) error {
 		name string
 		set  func(string) error
 	}{
-		{"answer_by", func(v string) error { return owed.SetAnswerBy(m, now, v) }},
-		{"ttl", func(v string) error { return owed.SetTTL(m, now, v) }},
-		{"tell_after", func(v string) error { return owed.SetTellAfter(m, v) }},
+		{"answer_by", func(v string) error { return broker.SetAnswerBy(m, now, v) }},
+		{"ttl", func(v string) error { return broker.SetTTL(m, now, v) }},
+		{"tell_after", func(v string) error { return broker.SetTellAfter(m, v) }},
 	} {
 		if v := c.req.GetString(t.name, ""); v != "" {
 			if err := t.set(v); err != nil {
@@ -249,7 +249,7 @@ func (c *toolCall) ackOnWritten(ctx context.Context, s sessions.Session, by stri
 			failed = l.Ack(ctx, inbox.Handles(l.Messages[:n])...)
 		default:
 			c.progress.Store(s.ID, progress{s.ClientID(), l.Messages[0], piece.N})
-			ring := wake.Ring{At: time.Now(), Method: by, Outcome: sessions.Handed, Count: 1}.For(l.Messages[0])
+			ring := wake.Ring{At: time.Now(), Method: by, Outcome: wake.InPart, Count: 1}.For(l.Messages[0])
 			failed = errors.Join(l.Release(), c.b.Rang(ctx, s.ID, ring))
 		}
 		if failed != nil {

@@ -13,9 +13,6 @@ import (
 	"c2c/sessions/callers"
 )
 
-// ByResult is the name of the reader for mail in the result of any tool but poll_inbox.
-const ByResult = "tool_result"
-
 // addMail adds the caller's waiting mail to the result of a tool, unless a hook or a plugin shows
 // the mail to the client's model before the model goes on. The mail comes after the result, so that
 // programs find the result unchanged. Mail that does not fit waits.
@@ -36,7 +33,7 @@ func (c *toolCall) addMail(ctx context.Context, res *mcp.CallToolResult) {
 		return
 	}
 	if err := c.addLeased(ctx, s, box, res); err != nil {
-		c.logFailure(ctx, s.ID, ByResult, err)
+		c.logFailure(ctx, s.ID, inbox.ByResult, err)
 	}
 }
 
@@ -47,7 +44,7 @@ func (c *toolCall) addLeased(ctx context.Context, s sessions.Session, box *inbox
 			room -= len(text.Text)
 		}
 	}
-	l, err := box.Lease(ctx, ByResult, int64(2*max(room, 1)))
+	l, err := box.Lease(ctx, inbox.ByResult, int64(2*max(room, 1)))
 	if err != nil {
 		return err
 	}
@@ -61,7 +58,7 @@ func (c *toolCall) addLeased(ctx context.Context, s sessions.Session, box *inbox
 		count++
 	}
 	if count > 0 {
-		if err := c.ackOnWritten(ctx, s, ByResult, l, count, part{}); err != nil {
+		if err := c.ackOnWritten(ctx, s, inbox.ByResult, l, count, part{}); err != nil {
 			return err
 		}
 		res.Content = append(res.Content, mcp.NewTextContent(text))

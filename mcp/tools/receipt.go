@@ -62,6 +62,9 @@ func postReceipt(r rooms.Receipt, err error) (receipt, error) {
 
 func allReceipt(sent []broker.Receipt, not []broker.Skipped) receipt {
 	r := receipt{Queued: true, To: toAll, StoredFor: len(sent)}
+	if len(sent) > 0 {
+		r.ID = mail.ShortID(sent[0].ID) // all have it
+	}
 	for _, s := range not {
 		r.Skipped = append(r.Skipped, s.Alias+": "+s.Reason)
 	}

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -36,10 +37,12 @@ func (c *toolCall) me(ctx context.Context) (any, error) {
 	if err := c.b.Describe(ctx, s.ID, role); err != nil {
 		return nil, err
 	}
+	s.Role = cmp.Or(role, s.Role)
 	if on, said := c.req.GetArguments()["unattended"].(bool); said {
 		if err := c.b.SetUnattended(ctx, s.ID, on); err != nil {
 			return nil, err
 		}
+		s.Unattended = on
 	}
 	shown, err := c.b.Look(s)
 	return self{s.Alias, s.ID, s.Client, shown.Role, s.KnownBy, shown.Surface, shown.Note, c.b.AliasOf(ctx, s.Facts.StartedBy)}, err

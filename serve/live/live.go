@@ -35,19 +35,19 @@ var ErrReplaced = errors.New("the root was removed or replaced")
 
 // Kinds of events.
 const (
-	Stored  = "stored"  // a message is on the disk
-	Handed  = "handed"  // a reader has leased the message
-	Back    = "back"    // the reader has released the message, or has ended: the message waits again
-	Read    = "read"    // the message was handed over
-	Answers = "answers" // the model of a session has answered
-	Dead    = "dead"    // the message is a dead letter now
-	Rung    = "rung"    // a session was woken
-	NotRung = "unrung"  // a try to wake a session has failed; see Event.Ring
-	Came    = "came"    // a session is registered, or its client is back
-	Went    = "went"    // a session is not registered any more, or its client has ended
-	Changed = "changed" // another fact about a session has changed; see Update.Sessions
-	Posted  = "posted"  // a post came to a room; Message.To is # and the name of the room
-	Damaged = "damaged" // a file, or a part of a file, cannot be read; see Event.Why
+	Stored   = "stored"  // a message is on the disk
+	Leased   = "handed"  // a reader has leased the message
+	Back     = "back"    // the reader has released the message, or has ended: the message waits again
+	Archived = "read"    // the message was handed over
+	Answers  = "answers" // the model of a session has answered
+	Dead     = "dead"    // the message is a dead letter now
+	Rung     = "rung"    // a session was woken
+	NotRung  = "unrung"  // a try to wake a session has failed; see Event.Ring
+	Came     = "came"    // a session is registered, or its client is back
+	Went     = "went"    // a session is not registered any more, or its client has ended
+	Changed  = "changed" // another fact about a session has changed; see Update.Sessions
+	Posted   = "posted"  // a post came to a room; Message.To is # and the name of the room
+	Damaged  = "damaged" // a file, or a part of a file, cannot be read; see Event.Why
 )
 
 // Event is one change in a root.
@@ -59,10 +59,11 @@ type Event struct {
 	Before    bool   // the change happened before the View began
 
 	Fingerprint mail.Fingerprint // identifies the message
-	Message     mail.Message     // the content is set only in Stored, Read and Dead
+	Message     mail.Message     // the content is set only in Stored, Archived and Dead
 	By          string           // the reader of the message, such as poll_inbox
-	Awaits      bool             // in a Read event: the model has not answered yet; an Answers event will follow
-	Answered    time.Time        // in a Read event: the newest answer of the model since At
+	State       string           // in an Archived event: the state of the message, see package sessions
+	Awaits      bool             // in an Archived event: the model has not answered yet; an Answers event will follow
+	Answered    time.Time        // in an Archived event: the newest answer of the model since At
 	Ring        wake.Ring
 	Why         string
 }

@@ -181,7 +181,7 @@ func TestMailForAnotherMachineIsNotToldAsRead(t *testing.T) {
 		if e.SessionID == outbox.ID {
 			t.Errorf("%s of %s", e.What, e.Message.ID)
 		}
-		if e.What == Read && e.Message.ID == "m-2" {
+		if e.What == Archived && e.Message.ID == "m-2" {
 			return
 		}
 	}
@@ -235,7 +235,7 @@ func TestEachMessageIsToldOnceInTheOrderOfItsSender(t *testing.T) {
 					t.Errorf("told of %s, want %s", e.Message.ID, want)
 				}
 				told[e.Message.From]++
-			case Read:
+			case Archived:
 				if read[e.Message.ID] {
 					t.Errorf("%s is read twice", e.Message.ID)
 				}

@@ -34,10 +34,11 @@ func (v *View) answers(sids []string) {
 	}
 }
 
-// read turns e into a Read event of a message that was handed over at the given time.
-func (v *View) read(e Event, at time.Time) Event {
-	e.What, e.At = Read, at
-	if e.Answered, e.Awaits = sessions.AnswerTo(v.b.Registry, e.SessionID, e.By, at); e.Awaits {
+// archived turns e into the event of a message that was handed over, and found is in the archive.
+func (v *View) archived(e Event, found inbox.Found) Event {
+	at := found.At
+	e.What, e.At, e.Awaits = Archived, at, sessions.Unanswered(v.b.Registry, e.SessionID, found)
+	if e.State, e.Answered = sessions.StateOf(v.b.Registry, e.SessionID, found); e.Awaits {
 		is := v.awaits[e.SessionID]
 		v.awaits[e.SessionID] = awaited{later(is.handed, at), is.told}
 	}
@@ -103,29 +104,32 @@ func (v *View) step(sid string, s inbox.Step) {
 		v.event(stored)
 	}
 	if sessions.IsHostID(sid) { // an outbox of the relay: report no reader, because the relay reads it, and the receiver is on another machine
-		if s.What == inbox.Read || s.What == inbox.Gone {
+		if s.What == inbox.Archived || s.What == inbox.Gone {
 			v.markDone(s.Fingerprint)
 		}
 		return
 	}
 	switch s.What {
-	case inbox.Read:
-		e = v.read(e, s.At)
+	case inbox.Archived:
+		e = v.archived(e, inbox.Found{Where: s.What, At: s.At, By: s.By})
 		if i := v.find(sid); i >= 0 && v.begun {
 			v.sessions[i].LastRead = s.At.UTC()
 		}
 		v.markDone(s.Fingerprint)
-	case inbox.Handed:
-		e.What = Handed
-	case inbox.Queued:
+	case inbox.Leased:
+		e.What = Leased
+	case inbox.Waiting:
 		if e.What = Back; s.First {
 			return
 		}
 		e.At = v.cfg.Now()
 	case inbox.Gone: // the message was moved or swept: the other mailbox or the dead letters report it
 		v.markDone(s.Fingerprint)
-		if e.What, e.At = Read, v.cfg.Now(); !s.Message.Ephemeral || moved {
+		if !s.Message.Ephemeral || moved {
 			return
+		}
+		if e.What, e.State, e.At = Archived, sessions.Read, v.cfg.Now(); e.By == inbox.ByEvents {
+			e.State = sessions.Handed
 		}
 	}
 	v.event(e)

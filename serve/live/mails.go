@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func (m *Mails) All() []*Mail { return m.all }
 func (m *Mails) Known(key mail.Fingerprint) *Mail { return m.byKey[key] }
 
 // stateOf maps the kind of an event to the state of its message after the event.
-var stateOf = map[string]string{Handed: sessions.Handed, Back: sessions.Queued, Dead: sessions.Dead}
+var stateOf = map[string]string{Leased: sessions.Handed, Back: sessions.Queued, Dead: sessions.Dead}
 
 // Add takes events in their order. It returns the messages that are new or have a new state, and no
 // message twice.
@@ -72,16 +73,11 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 				one.State = Posted
 				change(one)
 			}
-		case Handed, Read, Back, Dead:
+		case Leased, Archived, Back, Dead:
 			if one != nil {
-				one.State, one.At, one.HandedAt, one.Leased, one.By, one.Why = stateOf[e.What], e.At, time.Time{}, time.Time{}, e.By, e.Why
-				if one.awaits = e.What == Read && e.Awaits; one.awaits {
-					one.State = sessions.Handed
-				} else if e.What == Read {
-					one.State = sessions.AfterRead(e.By)
-					if !e.Answered.IsZero() {
-						one.At, one.HandedAt = e.Answered, e.At
-					}
+				one.State, one.At, one.HandedAt, one.Leased, one.By, one.Why = cmp.Or(e.State, stateOf[e.What]), e.At, time.Time{}, time.Time{}, e.By, e.Why
+				if one.awaits = e.Awaits; !e.Answered.IsZero() {
+					one.At, one.HandedAt = e.Answered, e.At
 				}
 				change(one)
 			}

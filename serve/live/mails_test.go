@@ -47,7 +47,7 @@ func TestTheNewestMessagesAreKeptAndOfEachTheBeginning(t *testing.T) {
 	mails := NewMails(2, 5)
 	first := letter("m-1", "日本")
 	first.Message.Extra = []mail.Field{{Name: "x", Value: []byte(`"large"`)}}
-	changed := mails.Add([]Event{first, letter("m-2", "12345"), {What: Read, Fingerprint: first.Fingerprint, By: "test"}})
+	changed := mails.Add([]Event{first, letter("m-2", "12345"), {What: Archived, State: sessions.Read, Fingerprint: first.Fingerprint, By: "test"}})
 	var got []string
 	for _, m := range changed {
 		got = append(got, fmt.Sprintf("%s%s %d %s %d", m.ID, m.Content, m.Cut, m.State, len(m.Extra)))
@@ -59,7 +59,7 @@ func TestTheNewestMessagesAreKeptAndOfEachTheBeginning(t *testing.T) {
 	if all := mails.All(); len(all) != 2 || all[0].ID != "m-2" || mails.Known(first.Fingerprint) != nil {
 		t.Errorf("%+v", all)
 	}
-	if changed := mails.Add([]Event{{What: Read, Fingerprint: first.Fingerprint}}); len(changed) > 0 {
+	if changed := mails.Add([]Event{{What: Archived, State: sessions.Read, Fingerprint: first.Fingerprint}}); len(changed) > 0 {
 		t.Errorf("%+v", changed[0])
 	}
 }
@@ -86,8 +86,8 @@ func TestReadHasTheTimeOfTheAnswer(t *testing.T) {
 		after  time.Time
 		leased time.Time
 	}{
-		"looked at all along": {[]Event{{What: Read, Awaits: true, At: handed}, {What: Answers, At: answer}}, time.Time{}, handed},
-		"looked later":        {[]Event{{What: Read, Answered: answer, At: handed}}, handed, time.Time{}},
+		"looked at all along": {[]Event{{What: Archived, State: sessions.Handed, Awaits: true, At: handed}, {What: Answers, At: answer}}, time.Time{}, handed},
+		"looked later":        {[]Event{{What: Archived, State: sessions.Read, Answered: answer, At: handed}}, handed, time.Time{}},
 	} {
 		mails, first := NewMails(10, 100), letter("m-1", "")
 		mails.Add([]Event{first})

@@ -136,7 +136,7 @@ func (v *View) backlog(ctx context.Context) error {
 			}
 			add(e)
 			e.By = r.DrainedBy
-			add(v.read(e, mail.FromSeconds(r.DrainedAt)))
+			add(v.archived(e, r.Found()))
 		}); err != nil {
 			return err
 		}

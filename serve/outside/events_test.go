@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 	"c2c/sessions"
@@ -43,7 +44,7 @@ func TestAnAnswerReachesItsSenderAndIsHanded(t *testing.T) {
 		}
 	}
 	w.handed(ci, "m-1")
-	if st := w.status("m-1"); st.State != sessions.Handed || st.By != sessions.ByEvents {
+	if st := w.status("m-1"); st.State != sessions.Handed || st.By != inbox.ByEvents {
 		t.Errorf("its status is %s by %s", st.State, st.By)
 	}
 }

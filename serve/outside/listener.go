@@ -220,7 +220,7 @@ func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSes
 // concerns reports whether events may have brought mail into the visitor's mailbox or archive.
 func (l *listener) concerns(events []live.Event) bool {
 	return l.post != nil && slices.ContainsFunc(events, func(e live.Event) bool {
-		return e.SessionID == l.post.sid && e.What != live.Handed
+		return e.SessionID == l.post.sid && e.What != live.Leased
 	})
 }
 

@@ -10,10 +10,8 @@ import (
 	"c2c/sessions"
 )
 
-const (
-	batch   = 32               // messages that are acknowledged together
-	ackTime = 10 * time.Second // how long an acknowledgement may wait for a lock
-)
+// batch is the number of messages that are acknowledged together.
+const batch = 32
 
 // turn lets one stream at a time hand over the mail of a sender, so that all streams get the
 // answers in the same order.
@@ -87,8 +85,6 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 			return 0, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
-	defer cancel()
 	if err := lease.Ack(ctx, inbox.Handles(msgs)...); err != nil {
 		p.trouble(context.Background(), err) // c2c may deliver the mail again, with the same ids; ctx may have ended
 		return 0, nil
@@ -114,7 +110,7 @@ func (p *senderMail) lease(ctx context.Context) (*inbox.Lease, error) {
 	if ready, err := p.box.Ready(ctx); err != nil || !ready {
 		return nil, err
 	}
-	return p.box.Lease(ctx, sessions.ByEvents, 1)
+	return p.box.Lease(ctx, inbox.ByEvents, 1)
 }
 
 // retry returns a channel that shows when to call deliver after an error. Without an error it never

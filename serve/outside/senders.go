@@ -8,7 +8,8 @@
 // The package keeps all its data in files of the directory http in the state directory. Any number
 // of processes may use them at once; the daemon sees a change at the next request.
 //
-//	senders.json       the list, at most 64 KiB; it has only the hash of a token, but the whole secret of a signature
+//	senders.json       the list, at most 64 KiB; it has only the hash of a token, but the whole
+//	                   secret of a signature
 //	senders.json.lock  held while a process changes the list; its holder takes no other lock
 package outside
 

@@ -360,3 +360,25 @@ func TestWhatCameFromARoomIsAnsweredThere(t *testing.T) {
 		t.Errorf("%+v, %v", posts, err)
 	}
 }
+
+func TestThePageShowsWhatMailCosts(t *testing.T) {
+	l := newLab(t)
+	tab := l.loggedIn()
+	if _, err := l.b.Send(t.Context(), l.amber, mail.Message{To: "birch", Content: "do it"}); err != nil {
+		t.Fatal(err)
+	}
+	box, err := l.b.Mailbox(l.birch.ID)
+	if err == nil {
+		err = box.Archive().Append(t.Context(), "hook", []mail.Message{{From: "odd\x1b[2J name", To: "birch", Content: "hello", ID: "m-1", TS: 1}}, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := get[costList](tab, "GET", "/api/costs", nil)
+	if got.Total.Handed != 1 || got.Total.Waiting != 1 || got.Total.Context < 100 || len(got.Pairs) != 2 || got.Pairs[0].From != "amber" {
+		t.Fatalf("%+v", got)
+	}
+	if text := fmt.Sprint(got); strings.Contains(text, "\x1b") || !strings.Contains(text, `\u001b[2J`) {
+		t.Errorf("%s", text)
+	}
+}

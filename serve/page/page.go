@@ -3,9 +3,9 @@
 //
 // The command "c2c open" makes a link that works once, within a minute. The link has a code after
 // the #, so no URL of a request and no log contains the code; the page posts it. The answer
-// contains a cookie, which scripts cannot read, and a key, which the browser keeps for pages of this
-// port and the page sends with each request. A request needs both. A login is for all projects of
-// its person. The disk has only hashes of codes, cookies and keys:
+// contains a cookie, which scripts cannot read, and a key, which the browser keeps for pages of
+// this port and the page sends with each request. A request needs both. A login is for all projects
+// of its person. The disk has only hashes of codes, cookies and keys:
 //
 //	http/login/<hash>.json  an unused code: its root, its user, and the time until which it is valid
 //	http/page/<hash>.json   a login: the same, and the hash of its key
@@ -99,6 +99,7 @@ func (p *Page) Routes(opener Roots) []serve.Route {
 		"GET /api/thread":   p.api(p.thread),
 		"GET /api/message":  p.api(p.message),
 		"GET /api/owed":     p.api(p.owed),
+		"GET /api/costs":    p.api(p.costs),
 		"GET /api/projects": p.api(p.listProjects),
 		"GET /api/rooms":    p.api(p.rooms),
 		"GET /api/room":     p.api(p.room),

@@ -47,9 +47,9 @@ func (p *Page) projects(g grant) []Project {
 	return all
 }
 
-// projectOf returns the project that a request is about. ok is false if the login may show none with
-// its name. It lists the folders only for a name that is new: a folder may be on a disk that does
-// not answer.
+// projectOf returns the project that a request is about. ok is false if the login may show none
+// with its name. It lists the folders only for a name that is new: a folder may be on a disk that
+// does not answer.
 func (p *Page) projectOf(r *http.Request, g grant) (one Project, ok bool) {
 	id, first := r.Header.Get(projectHeader), Project{g.Root, g.Dir}
 	if id == "" || id == first.id() {

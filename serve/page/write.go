@@ -150,7 +150,7 @@ func (c *call) takeThose(me sessions.Session, match func(mail.Message) bool) (n 
 	if err != nil {
 		return 0, err
 	}
-	l, err := box.LeaseOnly(c, "page", match)
+	l, err := box.LeaseOnly(c, inbox.ByPage, match)
 	if err != nil {
 		return 0, err
 	}

@@ -210,7 +210,7 @@ func claimAlias(reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]s
 			a.Alias, a.evicted = "", nil
 			return rows, nil
 		default:
-			return nil, &sessions.AliasTakenError{Alias: r.Alias(), Suggested: sessions.FreeAlias(rows, a.Alias)}
+			return nil, &sessions.AliasTakenError{Alias: r.Alias(), Suggested: sessions.FreeAlias(rows, a.Alias), Person: reg.State(r) == sessions.Person}
 		}
 	}
 	return kept, nil

@@ -344,7 +344,7 @@ func sidToStart(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, 
 	if r := reg.Receiver(rows, c.Start); r != nil {
 		s := reg.Session(r)
 		if own := c.PID > 0 && s.Process == c.PID; !own && s.State != sessions.Absent && (s.State != sessions.Unknown || s.PID != 0) {
-			return "", &sessions.AliasTakenError{Alias: s.Alias, Suggested: sessions.FreeAlias(rows, c.Start), Process: s.Process}
+			return "", &sessions.AliasTakenError{Alias: s.Alias, Suggested: sessions.FreeAlias(rows, c.Start), Process: s.Process, Person: s.State == sessions.Person}
 		}
 		return s.ID, nil
 	}

@@ -100,6 +100,9 @@ func TestTheProfilesSayWhosePromptIsRead(t *testing.T) {
 		if _, known := profiles.Find(name); !known {
 			t.Errorf("wake/terminal/%s.go is of no client", name)
 		}
+		if screens, err := filepath.Glob(filepath.Join("testdata", name+"-*.raw")); len(screens) == 0 {
+			t.Errorf("no screen of %s is recorded in testdata (%v)", name, err)
+		}
 	}
 }
 

@@ -112,8 +112,8 @@ func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	return last, nil
 }
 
-// Paste implements Typewriter. With -p tmux puts brackets around the text if the client has asked for
-// them.
+// Paste implements Typewriter. With -p tmux puts brackets around the text if the client has asked
+// for them.
 func (t *tmux) Paste(ctx context.Context, text string) error {
 	buffer := "c2c-" + strconv.Itoa(os.Getpid())
 	_, err := t.cmd.run(ctx, "set-buffer", "-b", buffer, "--", text, ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", t.pane.ID)

@@ -23,9 +23,6 @@ import (
 	"c2c/wake"
 )
 
-// ackTime is how long an acknowledgement may wait for a lock.
-const ackTime = 10 * time.Second
-
 // Watcher rings one session. Only one process at a time may run a Watcher for a session.
 type Watcher struct {
 	Box     *inbox.Mailbox
@@ -216,7 +213,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 		carries := m.Carrier != nil && (w.policy.Tries == 0 || m.Idempotent)
 		switch {
 		case carries:
-			err = HandOver(ctx, w.Box, m)
+			err = Carry(ctx, w.Box, m)
 		case m.Doorbell != nil:
 			n := wake.NoticeOf(wake.MayWake(msgs))
 			n.Joins, n.RingID = busy && m.Joins, r.RingID
@@ -245,10 +242,10 @@ func (w *Watcher) waits(ctx context.Context, r wake.Ring) bool {
 	return err != nil || slices.ContainsFunc(msgs, r.IsFor)
 }
 
-// HandOver leases messages, makes the carrier of m hand them to the client, and acks those that the
+// Carry leases messages, makes the carrier of m hand them to the client, and acks those that the
 // client has got. The lease ends with this process, so after a crash before the ack another reader
 // gets the messages again.
-func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
+func Carry(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if m.Ready != nil {
 		if err := m.Ready(ctx); err != nil {
 			return err
@@ -265,9 +262,5 @@ func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if len(had) == 0 {
 		return errors.Join(err, l.Release())
 	}
-	// The next ring offers the other messages, so ignore the carrier's error. Ack the messages that
-	// the client has, even if ctx has ended.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
-	defer cancel()
-	return l.Ack(ctx, had...)
+	return l.Ack(ctx, had...) // the next ring offers the other messages, so ignore the carrier's error
 }

@@ -110,7 +110,7 @@ func TestWhatACarrierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 		t.Errorf("left %s", got)
 	}
 	st, err := s.box.Find(t.Context(), "a")
-	if err != nil || len(st) != 1 || st[0].Where != inbox.Read || st[0].By != "socket" {
+	if err != nil || len(st) != 1 || st[0].Where != inbox.Archived || st[0].By != "socket" {
 		t.Errorf("a is %+v, %v", st, err)
 	}
 	if len(s.log) != 1 || s.log[0].Outcome != wake.Rang || s.log[0].Count != 3 {

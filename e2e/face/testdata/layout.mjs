@@ -32,10 +32,10 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
           await page.locator('#flow article').last().waitFor();
           await picture(page, [count, 'sessions', name].join('-'));
           if (count === 60 && name !== 'middle') await lint(page, what);
-          for (const board of count === 60 ? ['timeline', 'waiting'] : []) {
+          for (const board of count === 60 ? ['timeline', 'waiting', 'costs'] : []) {
             if (name === 'phone') await page.click('#tabs button[data-part=who]');
             await page.click('#s-' + board);
-            await page.waitForFunction(() => !document.querySelector('#board').textContent.includes('Looking'));
+            await page.waitForFunction((board) => document.querySelector('#s-' + board).getAttribute('aria-pressed') === 'true' && document.querySelector('#board').textContent && !document.querySelector('#board').textContent.includes('Looking'), board);
             await picture(page, [count, 'sessions', name, board].join('-'));
             same(what + ', ' + board + ': no sideways scroll', await page.evaluate(() => document.querySelector('#board').scrollWidth <= document.querySelector('#board').clientWidth), true);
           }
@@ -283,6 +283,38 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
       await page.end('timeline');
     },
 
+    // What mail cost, by session and by pair.
+    async costs() {
+      const page = await loggedIn({ viewport: { width: 1440, height: 900 } });
+      await page.route('**/api/costs', async (route) => { // no client runs here whose record could have them
+        const all = await (await route.fetch()).json();
+        for (const s of all.sessions) if (s.alias === 'amber') s.tokens = { input: 84321, output: 40, context_window: 258400 };
+        await route.fulfill({ json: all });
+      });
+      await page.click('#s-costs');
+      await page.locator('#board', { hasText: '0 messages handed over, 0 bytes into contexts; nothing waits.' }).waitFor();
+      await wish('send', { from: 'amber', to: 'birch', kind: 'task', text: 'Find out why the last row is lost.' });
+      await wish('send', { from: 'amber', to: 'birch', text: 'And write a test.' });
+      await wish('takes', { from: 'birch' });
+      await wish('send', { from: 'birch', to: 'amber', text: 'The file has no newline at its end.' });
+      await wish('ring', { from: 'amber' });
+      const cells = (n) => page.locator('#board table').nth(n).locator('tbody tr').evaluateAll((all) => all.map((e) => [...e.cells].map((c) => c.firstChild.textContent)));
+      await page.locator('#board table').nth(0).locator('tbody tr', { hasText: 'by socket' }).waitFor(); // what comes is there, after a pause
+      await page.locator('#board', { hasText: 'Rings: 1 rang by socket.' }).waitFor();
+      same('by session', await cells(0), [['birch', '2 got, 1 sent', '–', '–'], ['amber', '0 got, 2 sent', '1', '1 rang by socket']]);
+      same('by pair', await cells(1), [['amber', '2', '–'], ['birch', '0', '1']]);
+      check('the bytes in a context are there', /\d+ bytes into its context; after \d+ ms, at most/.test(await page.textContent('#board')));
+      check('and the tokens', (await page.textContent('#board')).includes('84k of 258k tokens'));
+      for (const [name, colorScheme, width, height] of [['wide', 'light', 1440, 900], ['middle', 'dark', 1024, 768], ['phone', 'dark', 360, 740]]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height });
+        same(name + ' needs no sideways scroll', await page.evaluate(() => [document.documentElement.scrollWidth <= innerWidth, document.querySelector('#board').scrollWidth <= document.querySelector('#board').clientWidth]), [true, true]);
+        await lint(page, 'costs, ' + name);
+        await picture(page, 'costs-' + name);
+      }
+      await page.end('costs');
+    },
+
     // All projects of the person are on one page, and each has an address of its own.
     async projects() {
       const page = await loggedIn({ viewport: { width: 1440, height: 900 } });
@@ -331,12 +363,12 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
       const page = await loggedIn();
       const rows = async () => (await page.locator('#sessions .name, #rooms .name').allTextContents()).sort();
       await page.locator('#r-review').waitFor();
-      same('an ended session is folded, also with mail', await rows(), ['1 ended session', 'All mail', 'Timeline', 'Waiting', 'amber', 'birch', 'dana', 'review']);
+      same('an ended session is folded, also with mail', await rows(), ['1 ended session', 'All mail', 'Costs', 'Timeline', 'Waiting', 'amber', 'birch', 'dana', 'review']);
       check('its mail is counted', (await page.textContent('#s-ended')).includes('1 message waits'));
       await page.fill('#filter', 'CO');
-      same('the filter has names and clients of all, in large letters or small ones', await rows(), ['All mail', 'Timeline', 'Waiting', 'birch', 'coral']);
+      same('the filter has names and clients of all, in large letters or small ones', await rows(), ['All mail', 'Costs', 'Timeline', 'Waiting', 'birch', 'coral']);
       await page.fill('#filter', 'rev');
-      same('and rooms', await rows(), ['All mail', 'Timeline', 'Waiting', 'review']);
+      same('and rooms', await rows(), ['All mail', 'Costs', 'Timeline', 'Waiting', 'review']);
       await picture(page, 'filter');
       await page.fill('#filter', '');
       await page.locator('#s-ended').waitFor();
@@ -360,7 +392,7 @@ export const layout = ({ wish, check, same, loggedIn, shown, picture, lint }) =>
       check('several are one row', (await page.locator('#board tbody tr').nth(2).textContent()).includes('2 questions'));
       same('they are drawn', [await page.locator('#board svg text').allTextContents(), await page.locator('#board svg .circle').count()], [['amber', 'birch', 'you'], 2]);
       same('only what is mine is for me', await page.locator('#owed .card h3').allTextContents(), ['birch waits for you']);
-      same('a session that waits for its person comes first', (await page.locator('#sessions .name').allTextContents())[3], 'birch');
+      same('a session that waits for its person comes first', (await page.locator('#sessions .name').allTextContents())[4], 'birch');
       check('on top of all that is for me, too', await page.evaluate(() => document.querySelector('.todo .card').textContent.startsWith('birch waits for its person')));
       for (const [name, colorScheme, width, height] of [['wide', 'light', 1440, 900], ['middle', 'dark', 1024, 768], ['phone', 'dark', 360, 740]]) {
         await page.emulateMedia({ colorScheme });

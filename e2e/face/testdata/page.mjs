@@ -516,9 +516,9 @@ const parts = {
     }
     const page = await loggedIn();
     const rows = () => page.locator('#sessions .name').allTextContents();
-    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Timeline', 'Waiting', 'amber', 'birch', 'dana']);
+    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Costs', 'Timeline', 'Waiting', 'amber', 'birch', 'dana']);
     await page.click('#s-ended');
-    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Timeline', 'Waiting', 'amber', 'birch', 'coral', 'dana', 'dune']);
+    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'Costs', 'Timeline', 'Waiting', 'amber', 'birch', 'coral', 'dana', 'dune']);
     same('each session has a colour of its own', new Set(await page.locator('#sessions .name bdi').evaluateAll((all) => all.map((e) => e.className))).size, 5);
     let best = Infinity;
     for (let n = 0; n < 5; n++) {

@@ -143,7 +143,9 @@
 
   // The first eight names have colours of their own. The others share them.
   const colours = new Map();
+  const inboxOf = (to) => to.replace(/(.)#.*/, '$1'); // a post in a room goes to amber#room
   function colour(name) {
+    name = inboxOf(name);
     if (!colours.has(name)) {
       let n = 0;
       for (let i = 0; i < name.length; i++) n = (n * 31 + name.charCodeAt(i)) >>> 0;
@@ -656,7 +658,7 @@
   }
 
   // openBoard shows what is no list of messages.
-  const boards = { waiting: drawWaiting, timeline: drawTimeline, everywhere: drawEverywhere };
+  const boards = { waiting: drawWaiting, timeline: drawTimeline, everywhere: drawEverywhere, costs: drawCosts };
   let boardTimer = 0;
   function boardSoon() {
     if (boardTimer || !(view.kind in boards)) return;
@@ -812,6 +814,7 @@
       projects.length > 1 ? row('s-everywhere', { on: view.kind === 'everywhere', open: () => { open({ kind: 'everywhere', title: 'All projects' }, [], false); listProjects(); } }, make('span', {}), make('span', { class: 'name' }, 'All projects'), badge(elsewhere, ' needs you in another project', ' need you in other projects')) : '',
       row('s-waiting', { on: view.kind === 'waiting', open: () => open({ kind: 'waiting', title: 'Waiting' }, [], false) }, make('span', {}), make('span', { class: 'name' }, 'Waiting'), badge(waits().length + (owes.more_waits || 0), ' waits', ' wait', ' calm')),
       row('s-timeline', { on: !!view.day, open: () => openDay(Date.now()) }, make('span', {}), make('span', { class: 'name' }, 'Timeline')),
+      row('s-costs', { on: view.kind === 'costs', open: () => open({ kind: 'costs', title: 'Costs of the last day' }, [], false) }, make('span', {}), make('span', { class: 'name' }, 'Costs')),
       ...sorted().filter(isListed).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
         make('span', { class: 'dot ' + word(s.does) }), make('span', { class: 'name' }, name(s.alias)), mails(s.waiting), make('span', { class: 'about' }, about(s)))),
       ended.length && !filter.length ? row('s-ended', { on: showEnded, gone: true, open: () => { showEnded = !showEnded; drawSessions(); } }, make('span', {}), make('span', { class: 'name' }, count(ended.length, 'ended session', 'ended sessions')), mails(left, ' calm')) : '');
@@ -1390,7 +1393,7 @@
   // lanes draws the messages: a lane for each session, time from left to right. The table says the same.
   function lanes(all, answers) {
     const now = Date.now(), end = (m) => momentOf(m) || Math.max(now, sent(m));
-    const names = [...new Set(all.flatMap((m) => [m.from, m.to]))];
+    const names = [...new Set(all.flatMap((m) => [m.from, inboxOf(m.to)]))];
     const wide = Math.max(280, $('board').clientWidth - 32), isSmall = wide < 600;
     const [left, lane] = isSmall ? [8, 38] : [120, 28], high = names.length * lane + 26;
     // A pause of an hour is some times as long as one of a minute, and no more.
@@ -1402,7 +1405,7 @@
     const y = new Map(names.map((n, i) => [n, i * lane + (isSmall ? 24 : 14)]));
     const drawn = names.map((n) => svg('path', { class: 'lane', d: `M${left} ${y.get(n)} H${wide}` }));
     all.forEach((m, i) => {
-      const [from, to] = [x(sent(m)), x(end(m))], lower = y.get(m.to) + (i % 3) * 3 - 3, answer = m.id && answers.get(m.id);
+      const [from, to] = [x(sent(m)), x(end(m))], lower = y.get(inboxOf(m.to)) + (i % 3) * 3 - 3, answer = m.id && answers.get(m.id);
       const one = [svg('path', { class: 'way', d: `M${from} ${y.get(m.from)} V${lower}` }), sign('sent', from, y.get(m.from)), sign('waits', (from + to) / 2, lower, to - from)];
       if (answer && momentOf(m)) {
         const done = Math.max(to, x(sent(answer)));
@@ -1504,6 +1507,45 @@
     owedSoon(0);
     roomsSoon(0);
     readOn();
+  }
+
+  // --- Costs ------------------------------------------------------------------------------------------------------
+
+  // amount writes a number as c2c stats does: 950, 8.4k, 84k.
+  function amount(n) {
+    const units = ['', 'k', 'M', 'G', 'T'];
+    while (n >= 999.5 && units.length > 1) {
+      n /= 1000;
+      units.shift();
+    }
+    return n.toFixed(units[0] && n < 9.95 ? 1 : 0) + units[0];
+  }
+  const took = (s) => (s < 1 ? Math.ceil(s * 1000) + ' ms' : age(Date.now() - s * 1000));
+
+  let costs = null, costsAt = 0;
+  const costsPause = 5000;
+  async function drawCosts() {
+    const pause = costsAt + costsPause - Date.now();
+    if (pause > 0) setTimeout(boardSoon, pause);
+    else {
+      costsAt = Date.now();
+      try { costs = await ask('/api/costs'); } catch (e) { note(e.message); }
+    }
+    if (!costs || view.kind !== 'costs') return;
+    note(costs.note);
+    const rungBy = (all) => all.map((r) => [r.count, r.outcome, r.method && 'by ' + r.method].filter(Boolean).join(' ')).join(', ');
+    const mail = (f) => make('td', {}, f.sent === undefined ? f.handed : f.handed + ' got, ' + f.sent + ' sent', f.handed ? make('span', { class: 'soft brief' },
+      (f.context_bytes ? amount(f.context_bytes) + ' bytes into its context; ' : '') + 'after ' + took(f.handed_after_seconds.p50) + ', at most ' + took(f.handed_after_seconds.max)) : null);
+    const waiting = (f) => make('td', {}, f.waiting || '–', f.waiting ? make('span', { class: 'soft brief' }, 'oldest ' + age(Date.parse(f.oldest_at))) : null);
+    const total = costs.total, from = Date.parse(costs.rings_since) > Date.parse(costs.since) ? ' since ' + short(Date.parse(costs.rings_since)) : '';
+    board(make('p', {}, count(total.handed, 'message', 'messages') + ' handed over, ' + amount(total.context_bytes) + ' bytes into contexts; ' + (total.waiting ? count(total.waiting, 'waits', 'wait') : 'nothing waits') + '. ' +
+      (costs.rings.length ? 'Rings' + from + ': ' + rungBy(costs.rings) + '.' : 'No session was rung' + from + '.')),
+    table('costs', ['Session', 'Mail', 'Waits', 'Rung'], costs.sessions.filter((s) => passes(s.alias)).map((s) => make('tr', {},
+      make('td', {}, who(s.alias), s.tokens ? make('span', { class: 'soft brief', title: 'The last request to its model, by the record of its client' }, amount(s.tokens.input) + (s.tokens.context_window ? ' of ' + amount(s.tokens.context_window) : '') + ' tokens') : null),
+      mail(s), waiting(s), make('td', { class: 'soft' }, rungBy(s.rings) || '–')))),
+    costs.pairs.length ? table('costs', ['From one to another', 'Messages', 'Waits'], costs.pairs.filter((p) => passes(p.from, p.to)).map((p) => make('tr', {},
+      make('td', {}, who(p.from), make('span', { class: 'soft' }, ' to '), who(p.to)), mail(p), waiting(p)))) : [],
+    costs.more ? make('p', { class: 'soft' }, 'and ' + costs.more + ' more pairs: c2c stats --json shows all') : []);
   }
 
   // --- Projects ---------------------------------------------------------------------------------------------------

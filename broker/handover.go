@@ -1,9 +1,8 @@
-package moves
+package broker
 
 import (
 	"context"
 	"errors"
-	"time"
 
 	"c2c/broker/owed"
 	"c2c/client"
@@ -13,9 +12,6 @@ import (
 	"c2c/sessions/callers"
 	"c2c/wake"
 )
-
-// ackTime is how long an acknowledgement may wait for a lock.
-const ackTime = 10 * time.Second
 
 // Reader is a program that hands mail to a client or a person: a hook, or "c2c poll-inbox".
 type Reader struct {
@@ -27,11 +23,16 @@ type Reader struct {
 	// Often is set if the reader runs many times in a turn. It then announces each message only
 	// once.
 	Often bool
-	// Render makes the answer, a text with the messages. It returns indexes of msgs: shown has the
-	// messages that the answer contains whole, and announced has those that it only mentions. The
-	// argument more is true if further messages wait.
-	Render func(msgs []mail.Message, more bool) (shown, announced []int, err error)
-	// Write gives the answer to the client. If Write fails, the client has not got the mail.
+	// Render makes the answer, a text with the messages. The argument more is true if further
+	// messages wait.
+	Render func(msgs []mail.Message, more bool) (Rendered, error)
+}
+
+// Rendered is a text with messages. Shown and Announced have indexes into the argument msgs of
+// Render: of the messages that the text contains whole, and of those that it only mentions.
+type Rendered struct {
+	Shown, Announced []int
+	// Write gives the text to the client. If Write fails, the client has not got the mail.
 	Write func() error
 }
 
@@ -39,11 +40,11 @@ type Reader struct {
 // clients with a plugin of ours, which is the ringer there. The hook leaves the mail while the
 // plugin runs, and if it was killed after it leased mail: the client may have this mail already, so
 // the mail waits until a plugin runs again.
-func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
-	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
+func (b *Broker) LeftToPlugin(s sessions.Session) (bool, error) {
+	if rings := b.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
 	}
-	box, err := reg.Mailbox(s.ID)
+	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return false, err
 	}
@@ -53,23 +54,23 @@ func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 // LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is
 // over. This is so if the ringer can ask the client's process for a turn, and has not tried that
 // yet for this mail.
-func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Session) (bool, error) {
-	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.Locks.HasRinger(s.ID) {
+func (b *Broker) LeftToRinger(ctx context.Context, s sessions.Session) (bool, error) {
+	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !b.Locks.HasRinger(s.ID) {
 		return false, nil
 	}
-	box, err := reg.Mailbox(s.ID)
+	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return false, err
 	}
 	msgs, err := box.Head(ctx, wake.MaxLook)
 	msgs = wake.MayWake(msgs)
-	return len(msgs) > 0 && (s.LastRing.Method == sessions.ByHook || !s.LastRing.IsFor(msgs[0])), err
+	return len(msgs) > 0 && (s.LastRing.Method == inbox.ByHook || !s.LastRing.IsFor(msgs[0])), err
 }
 
 // HandOver leases mail, writes it to the client, and only then acks it. After a kill in between,
 // the mail is offered again. Mail that the answer only mentions waits on; this counts as a ring.
-func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h Reader) error {
-	box, err := reg.Mailbox(s.ID)
+func (b *Broker) HandOver(ctx context.Context, s sessions.Session, h Reader) error {
+	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return err
 	}
@@ -82,34 +83,31 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	if err != nil {
 		return err
 	}
-	handed, announced, err := h.answer(l)
+	handed, announced, write, err := h.render(l)
 	last := s.LastRing
-	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == sessions.Handed)
+	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == wake.InPart)
 	if err == nil && !known {
-		err = h.Write()
+		err = write()
 	}
 	if err == nil && len(handed) == 0 && (known || announced.ID == "") {
 		return l.Release()
 	}
-	// If there is no error, the client has the answer now. Record that even if ctx has ended.
-	written, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
-	defer cancel()
 	if err != nil || known || len(handed) == 0 {
 		err = errors.Join(err, l.Release())
 	} else {
-		err = l.Ack(written, handed...)
+		err = l.Ack(ctx, handed...)
 	}
 	if err == nil && !known && announced.ID != "" {
-		ring := wake.Ring{At: reg.Now(), Method: h.By, Outcome: wake.Rang}.For(announced)
-		err = errors.Join(reg.Rang(written, s.ID, ring), owed.Pushed(written, reg, s.ID, []mail.Message{announced}, ring))
+		ring := wake.Ring{At: b.Now(), Method: h.By, Outcome: wake.Rang}.For(announced)
+		err = owed.Rang(ctx, b.Registry, s.ID, []mail.Message{announced}, ring)
 	}
 	return err
 }
 
-// answer calls Render. The result handed has the handles (Message.Handle) of the messages that the
+// render calls Render. The result handed has the handles (Message.Handle) of the messages that the
 // client had already, and of those that the answer contains. The result announced is the first
 // message that the answer only mentions.
-func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message, err error) {
+func (h Reader) render(l *inbox.Lease) (handed []string, announced mail.Message, write func() error, err error) {
 	left := l.Messages
 	if h.Holds != nil {
 		left = nil
@@ -121,26 +119,26 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 			}
 		}
 	}
-	shown, mentioned, err := h.Render(left, l.More)
-	for _, i := range shown {
+	r, err := h.Render(left, l.More)
+	for _, i := range r.Shown {
 		handed = append(handed, left[i].Handle())
 	}
-	if len(mentioned) > 0 {
-		announced = left[mentioned[0]]
+	if len(r.Announced) > 0 {
+		announced = left[r.Announced[0]]
 	}
-	return handed, announced, err
+	return handed, announced, r.Write, err
 }
 
 // RingOnce rings a session that has no server to ring it. Meanwhile it holds the right to ring, so
 // that two calls for the same mail ring only once. The function say rings the client, or returns
 // why it must not. The result rang is true only if say has rung the client.
-func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
-	release, free, err := reg.Locks.BorrowRinging(sid)
+func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice) error) (rang bool, err error) {
+	release, free, err := b.Locks.BorrowRinging(sid)
 	if err != nil || !free {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	box, err := reg.Mailbox(sid)
+	box, err := b.Mailbox(sid)
 	if err != nil {
 		return false, err
 	}
@@ -148,11 +146,11 @@ func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(
 	if err != nil || len(msgs) == 0 {
 		return false, err
 	}
-	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // after BorrowRinging: until then, another hook may ring
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: sid}) // after BorrowRinging: until then, another hook may ring
 	if err != nil {
 		return false, err
 	}
-	ring, notice := wake.DecideOnce(reg.Now(), msgs, s.Quiet, s.LastRing)
+	ring, notice := wake.DecideOnce(b.Now(), msgs, s.Quiet, s.LastRing)
 	ring.Method = wake.ByFile
 	if rang = ring.Outcome == wake.Rang; rang {
 		err := say(notice)
@@ -163,5 +161,5 @@ func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(
 			rang, ring.Outcome, ring.Cause = false, wake.OutcomeOf(err), err.Error()
 		}
 	}
-	return rang, errors.Join(reg.Rang(ctx, sid, ring), owed.Pushed(ctx, reg, sid, msgs, ring))
+	return rang, owed.Rang(ctx, b.Registry, sid, msgs, ring)
 }

@@ -1,4 +1,4 @@
-package owed
+package sessions
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
-	"c2c/sessions"
 )
 
 // A session that waits for an answer has a file in asking/, below the root:
@@ -56,10 +55,10 @@ func (e *CircleError) Error() string {
 		chain, mail.ShortID(e.Question))
 }
 
-// Awaits reports whether the session sid waits for the message m: m answers the question of sid,
+// awaits reports whether the session sid waits for the message m: m answers the question of sid,
 // and comes from the session that sid has asked.
-func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
-	if m.Kind == KindSystem || !mail.IsUUID(m.InReplyTo) {
+func awaits(reg *Registry, sid string, m mail.Message) bool {
+	if m.Kind == mail.KindSystem || !mail.IsUUID(m.InReplyTo) {
 		return false
 	}
 	dir, err := reg.SubIfThere(AskingDir)
@@ -72,7 +71,7 @@ func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 		return false
 	}
 	rows, err := reg.ReadRegistry()
-	return err == nil && IsReply(reg.Authors(rows), w.Asked, w.Alias, m)
+	return err == nil && reg.Authors(rows).IsReply(w.Asked, w.Alias, m)
 }
 
 // readWait reads the file of a wait. ok is false if the waiting process has ended, or if the time
@@ -108,7 +107,7 @@ type Asking struct {
 
 // StartWait begins a wait. If the asked session already waits for the asking session, it returns a
 // *CircleError.
-func StartWait(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, w Wait) (a *Asking, err error) {
+func StartWait(ctx context.Context, reg *Registry, rows []Row, w Wait) (a *Asking, err error) {
 	dir, err := reg.Dir().Sub(AskingDir, true)
 	if err != nil {
 		return nil, err
@@ -158,9 +157,9 @@ func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 
 // checkCircle returns a *CircleError if a question would cause a deadlock: the session with the id
 // asked already waits for the one with the id asks, directly or through others.
-func checkCircle(rows []sessions.Row, waits []Wait, asks, asked string) error {
+func checkCircle(rows []Row, waits []Wait, asks, asked string) error {
 	alias := func(sid string) string {
-		if i := sessions.FindSID(rows, sid); i >= 0 {
+		if i := FindSID(rows, sid); i >= 0 {
 			return rows[i].Alias()
 		}
 		return sid

@@ -10,8 +10,8 @@ import (
 	"c2c/cmd/cli"
 )
 
-// handover moves the alias and the mail of a gone session to another session.
-func handover(c *call, f *cli.Flags) action {
+// takeOver moves the alias and the mail of a gone session to another session.
+func takeOver(c *call, f *cli.Flags) action {
 	force, dry := f.Bool("force"), f.Bool("dry-run")
 	return func(ctx context.Context) error {
 		if len(c.words) != 2 {

@@ -1,0 +1,387 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/inbox"
+	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
+	"c2c/internal/format"
+	"c2c/project"
+	"c2c/sessions"
+)
+
+// A message to amber@shop, if shop is another project of this user, goes through an outbox, like
+// one to another machine. The process that sends it also carries it to the mailbox of amber there.
+// If that process is killed, the one that checks the deadlines of this root carries it. A mailbox
+// takes each id of a sender only once, so a second try stores nothing twice.
+
+// allowPrefix begins the name of a note in a root: agents of the project after it may write here.
+const allowPrefix = "allow-"
+
+// carrySize bounds the messages that are carried together, in bytes.
+const carrySize = 1 << 20
+
+// NotAllowedError says that the project To takes no new messages of agents from the project From.
+type NotAllowedError struct{ From, To, Folder string }
+
+func (e *NotAllowedError) Error() string {
+	return fmt.Sprintf("%s takes no messages from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s", e.To, e.From, e.Folder, e.From)
+}
+
+// projectsCalled returns the other projects of this user that a name may mean.
+func projectsCalled(root, name string) []project.Used {
+	return slices.DeleteFunc(project.Called(project.In(project.StateOf(root)), name), func(u project.Used) bool { return u.Root == root })
+}
+
+// addressee returns the row for a name that is an alias of this root, or an address on another
+// machine or in another project. Otherwise it returns nil. A machine comes before a project.
+func (b *Broker) addressee(rows []sessions.Row, name string) (sessions.Row, error) {
+	if r := b.Receiver(rows, name); r != nil {
+		return r, nil
+	}
+	r := sessions.RemoteRow(name)
+	if r == nil {
+		return nil, nil
+	}
+	alias, where, _ := strings.Cut(r.Alias(), "@")
+	if paired, err := b.cfg.paired(); err != nil || slices.Contains(paired, where) {
+		return r, err
+	}
+	found := projectsCalled(b.Root(), where)
+	switch {
+	case len(found) == 1:
+		return sessions.ProjectRow(project.ID(found[0].Root), r.Alias()), nil
+	case len(found) > 1:
+		var which []string
+		for _, p := range found {
+			which = append(which, alias+"@"+project.ID(p.Root)+" is in "+folderOf(p.Root))
+		}
+		return nil, fmt.Errorf("several projects are called %q: %s", where, strings.Join(which, ", "))
+	case len(project.Called(project.In(project.StateOf(b.Root())), where)) > 0:
+		return nil, fmt.Errorf("%s is this project: write to %s", where, alias)
+	}
+	return r, nil
+}
+
+// folderOf names the place of a project for people.
+func folderOf(root string) string {
+	for _, u := range project.In(project.StateOf(root)) {
+		if n := len(u.Folders); u.Root == root && n > 0 {
+			return u.Folders[n-1].Path
+		}
+	}
+	return root
+}
+
+// labelOf returns the name of the root's project in addresses.
+func (cfg Config) labelOf(root string) string {
+	paired, _ := cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
+	return project.Label(root, paired)
+}
+
+// AddressOf returns the name of the project in addresses, such as shop in amber@shop.
+func AddressOf(b *Broker) string { return b.cfg.labelOf(b.Root()) }
+
+// otherRoot returns the root of another project of the same state directory.
+func otherRoot(root, id string) (string, error) {
+	state := project.StateOf(root)
+	other := project.RootAt(state, filepath.Join(state, project.ReposDir, id, "broker"))
+	if info, err := os.Stat(other); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("find the root of another project: %s is not there any more", id)
+	}
+	return other, nil
+}
+
+// openOther opens the root of another project.
+func openOther(reg *sessions.Registry, id string) (*Broker, error) {
+	root, err := otherRoot(reg.Root(), id)
+	if err != nil {
+		return nil, err
+	}
+	return Open(Config{Root: root, Now: reg.Now, Log: reg.Log, Processes: reg.Processes, Uninstalled: reg.Uninstalled, Getenv: reg.Getenv, Hosts: reg.Paired})
+}
+
+// checkProject returns an error if the message m must not be sent to a session of another project.
+func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to sessions.Row, m mail.Message) error {
+	id, is := sessions.ProjectOf(to.SID())
+	if !is {
+		return nil
+	}
+	own, alias := project.ID(b.Root()), aliasIn(to.Alias())
+	o, err := openOther(b.Registry, id)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	switch ok, err := o.takesFrom(ctx, own, m.InReplyTo); {
+	case from.State == sessions.External:
+		return errors.New("a sender outside writes only to the sessions of one project")
+	case sessions.Fold(alias) == "all":
+		return errors.New("all is everybody in this project: another one gets a message to one session")
+	case err != nil:
+		return err
+	case !ok && !from.IsProvenPerson():
+		return &NotAllowedError{b.cfg.labelOf(b.Root()), o.cfg.labelOf(o.Root()), folderOf(o.Root())}
+	}
+	rows, err := o.Rows(ctx)
+	if err == nil && o.Receiver(rows, alias) == nil {
+		err = unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
+	}
+	return err
+}
+
+// unknownThere completes an error about an alias of another project: place is @ and its name.
+func unknownThere(e *sessions.UnknownAliasError, place string) error {
+	e.Alias += place
+	for i := range e.Closest {
+		e.Closest[i] += place
+	}
+	if e.Now != "" {
+		e.Now += place
+	}
+	return e
+}
+
+// takesFrom reports whether this root takes a message of an agent of another project: a person has
+// allowed that project, or the message answers one that was sent there.
+func (b *Broker) takesFrom(ctx context.Context, id, answers string) (bool, error) {
+	if _, err := b.Dir().ReadNote(allowPrefix + id); err == nil || answers == "" {
+		return err == nil, nil
+	}
+	box, err := b.Mailbox(sessions.ProjectRow(id, "").SID())
+	if err != nil {
+		return false, err
+	}
+	sent, err := box.Find(ctx, answers)
+	return len(sent) > 0, err
+}
+
+// aliasIn returns the alias in an address.
+func aliasIn(address string) string {
+	alias, _, _ := strings.Cut(address, "@")
+	return alias
+}
+
+// carryNow carries a message that was just stored in the outbox, and notes in the receipt what its
+// receiver does, or why the message still waits here.
+func (b *Broker) carryNow(ctx context.Context, to sessions.Row, deferrable bool, r *Receipt) {
+	id, _ := sessions.ProjectOf(to.SID())
+	err := b.carry(ctx, id)
+	if err != nil {
+		r.Note = "it waits here, and c2c tries again: " + err.Error()
+		return
+	}
+	o, err := openOther(b.Registry, id)
+	if err != nil {
+		return
+	}
+	defer o.Close()
+	rows, err := o.Rows(ctx)
+	row := o.Receiver(rows, aliasIn(to.Alias()))
+	if err != nil || row == nil {
+		return
+	}
+	reader, look := o.Session(row), o.Prober()
+	r.Recipient, r.Now = reader.State, look.Now(reader, false)
+	if !r.Held && !r.Duplicate {
+		r.Note = look.Note(reader, r.Now, deferrable)
+	}
+}
+
+// Carry carries all mail that waits in outboxes for other projects. Usually none waits.
+func Carry(ctx context.Context, b *Broker) error {
+	names, err := b.Dir().Names()
+	errs := []error{err}
+	for _, name := range names {
+		sid, isLock := strings.CutSuffix(name, ".inbox.lock")
+		id, is := sessions.ProjectOf(sid)
+		if !isLock || !is {
+			continue
+		}
+		box, err := b.Mailbox(sid)
+		some := false
+		if err == nil {
+			some, err = box.Used()
+		}
+		if some {
+			brief, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold a lock for days
+			err = b.carry(brief, id)
+			end()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// carry carries the mail in the outbox for another project, in its order.
+func (b *Broker) carry(ctx context.Context, id string) error {
+	o, err := openOther(b.Registry, id)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	sid := sessions.ProjectRow(id, "").SID()
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		return err
+	}
+	return b.Locks.With(ctx, sid+".carry.lock", func() error {
+		for more := true; more; {
+			l, err := box.LeaseAll(ctx, inbox.ByRelay, carrySize)
+			if err != nil {
+				return err
+			}
+			stored, refused, err := b.carryLeased(ctx, o, l.Messages)
+			if more = l.More; err != nil || len(l.Messages) == 0 {
+				more = false
+			}
+			if err := errors.Join(err, l.AckAndRemove(ctx, stored, refused)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// carryLeased stores messages in the mailboxes of the other project. It returns the handles of
+// those that are stored there, and of those that are refused for good, of which it tells the
+// senders. It stops at the first one that must be tried again.
+func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message) (stored, refused []string, err error) {
+	own, label := project.ID(b.Root()), b.cfg.labelOf(b.Root())
+	for _, m := range msgs {
+		there := m
+		there.FromSession, there.From, there.ShownAt = mail.ProjectSession(own, m.FromSession, m.From), m.From+"@"+label, 0
+		if m.Held != "" {
+			there.Held = there.FromSession
+		}
+		if m.IsNotice() {
+			there.KnownBy = mail.ByProcess // c2c itself, which runs here
+		}
+		why := ""
+		if m.Expired(mail.Seconds(b.Now())) {
+			why = "it had expired"
+		} else if _, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true); refusesForGood(err) {
+			why = err.Error()
+		}
+		switch {
+		case why != "":
+			if err = TellRefused(ctx, b, m, why); err != nil && !errors.Is(err, ErrBlocked) {
+				return stored, refused, err
+			}
+			err, refused = nil, append(refused, m.Handle())
+		case err != nil:
+			return stored, refused, err
+		default:
+			stored = append(stored, m.Handle())
+		}
+	}
+	return stored, refused, nil
+}
+
+// refusesForGood reports whether Receive would refuse the same message again.
+func refusesForGood(err error) bool {
+	return errors.As(err, new(*sessions.UnknownAliasError)) || errors.As(err, new(*inbox.IDTakenError)) ||
+		errors.Is(err, inbox.ErrFull) || errors.Is(err, ErrBlocked)
+}
+
+// projectStatus finds out how far a message for another project has come.
+func (l *Lister) projectStatus(st *MessageStatus, found inbox.Found, id string) {
+	m := found.Message
+	st.State, st.At, st.By = sessions.Queued, m.Time().UTC(), ""
+	_, st.Project, _ = strings.Cut(m.To, "@")
+	if found.Where != inbox.Archived || found.By != inbox.ByRelay {
+		return
+	}
+	st.StoredThere = found.At.UTC()
+	o, err := openOther(l.reg, id)
+	if err != nil {
+		st.Why = err.Error()
+		return
+	}
+	defer o.Close()
+	there, err := o.statusOfOther(context.Background(), m, project.ID(l.reg.Root()))
+	if err != nil {
+		st.Why = err.Error()
+		return
+	}
+	st.there = &there
+	st.State, st.At, st.HandedAt, st.By, st.Reason = there.State, there.At, there.HandedAt, there.By, there.Reason
+}
+
+// statusOfOther returns the status of a message m that was carried here from another project.
+func (b *Broker) statusOfOther(ctx context.Context, m mail.Message, from string) (MessageStatus, error) {
+	sender := mail.ProjectSession(from, m.FromSession, m.From)
+	rows, err := b.Rows(ctx)
+	if err != nil {
+		return MessageStatus{}, err
+	}
+	if r := b.Receiver(rows, aliasIn(m.To)); r != nil { // usually it is in this mailbox, so no other is read
+		box, err := b.Mailbox(r.SID())
+		if err != nil {
+			return MessageStatus{}, err
+		}
+		found, err := box.Find(ctx, m.ID)
+		if i := slices.IndexFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == sender }); err == nil && i >= 0 {
+			return b.mailOf(ctx, r.SID(), found[i]).Status, nil
+		}
+	}
+	all, err := b.withWay(ctx, m.ID)
+	for _, one := range all {
+		if one.FromSession == sender {
+			return one.Status, nil
+		}
+	}
+	return MessageStatus{}, errors.Join(err, fmt.Errorf("message %q: %w there", mail.ShortID(m.ID), ErrNoMessage))
+}
+
+// tellProject completes the status of a message to another project.
+func tellProject(reg *sessions.Registry, st *MessageStatus) {
+	switch {
+	case st.StoredThere.IsZero():
+		st.Why, st.Do = "it waits here: c2c could not store it in "+st.Project+" yet, and tries again", "c2c send to "+st.To+" says what is wrong"
+	case st.there != nil:
+		st.Way = append(st.Way, "stored in "+st.Project+" at "+format.Clock(st.StoredThere, reg.Now()))
+		st.Way = append(st.Way, st.there.Way[min(1, len(st.there.Way)):]...)
+		st.Why, st.Do, st.Receiver = st.there.Why, st.there.Do, st.there.Receiver
+	}
+}
+
+// Allowed returns the projects whose agents may write to sessions of this root.
+func Allowed(b *Broker) (labels []string, err error) {
+	names, err := b.Dir().Names()
+	for _, name := range names {
+		if id, is := strings.CutPrefix(name, allowPrefix); is {
+			if root, err := otherRoot(b.Root(), id); err == nil {
+				id = b.cfg.labelOf(root)
+			}
+			labels = append(labels, id)
+		}
+	}
+	return labels, err
+}
+
+// AllowProject lets agents of another project write to sessions of this root, or no longer. The
+// other project is named by its root.
+func AllowProject(b *Broker, root string, may bool) error {
+	id := project.ID(root)
+	if id == "" || root == b.Root() {
+		return fmt.Errorf("%s is not another project of this user", root)
+	}
+	var err error
+	if may {
+		err = b.Dir().MakeNote(allowPrefix+id, "a person has allowed it")
+		if errors.Is(err, os.ErrExist) {
+			err = nil
+		}
+	} else {
+		err = atomicfile.UnlessAbsent(b.Dir().Remove(allowPrefix + id))
+	}
+	return errors.Join(err, b.Dir().Sync())
+}

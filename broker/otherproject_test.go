@@ -1,0 +1,293 @@
+package broker_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/inbox/mail"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// two gives two projects of one user, front with birch and shop with amber.
+type two struct {
+	t            *testing.T
+	m            machine
+	front, shop  *broker.Broker
+	birch, amber sessions.Session
+}
+
+func newTwo(t *testing.T) *two {
+	t.Helper()
+	m := newMachine(t)
+	p := &two{t: t, m: m}
+	p.front, p.birch = p.project("front", "birch")
+	p.shop, p.amber = p.project("Shop", "amber")
+	return p
+}
+
+func (p *two) project(name, alias string) (*broker.Broker, sessions.Session) {
+	p.t.Helper()
+	b, err := broker.OpenHere(p.m.getenv, p.m.clone(name, "https://h.org/me/"+name), broker.Config{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { b.Close() })
+	s, err := b.Register(p.t.Context(), callers.Caller{Explicit: alias, Client: "gem"}, alias)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return b, s
+}
+
+// reads has a session take its mail.
+func (p *two) reads(b *broker.Broker, s sessions.Session) []mail.Message {
+	p.t.Helper()
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	l, err := box.Lease(p.t.Context(), "poll_inbox", 1<<20)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := l.Ack(p.t.Context(), inbox.Handles(l.Messages)...); err != nil {
+		p.t.Fatal(err)
+	}
+	return l.Messages
+}
+
+func (p *two) allow() {
+	p.t.Helper()
+	if err := broker.AllowProject(p.shop, p.front.Root(), true); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestAnAgentWritesToAnotherProjectOnlyIfItAllowsThat(t *testing.T) {
+	p := newTwo(t)
+	ctx := t.Context()
+	_, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"})
+	if no := new(broker.NotAllowedError); !errors.As(err, &no) || !strings.Contains(err.Error(), "cd "+filepath.Join(p.m.dir, "Shop")+" && c2c project allow front") {
+		t.Fatalf("without a permission: %v", err)
+	}
+	if all := p.reads(p.shop, p.amber); len(all) > 0 {
+		t.Errorf("stored: %+v", all)
+	}
+	p.allow()
+	r, err := p.front.Send(ctx, p.birch, mail.Message{To: "Amber@Shop", Kind: "question", Content: "hi"})
+	if err != nil || r.Recipient == sessions.Remote {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if st, err := p.front.Status(ctx, r.ID); err != nil || st.State != sessions.Queued || st.Project != "shop" || !strings.Contains(st.Sentence(), "stored in shop at") {
+		t.Errorf("queued there: %+v %v", st, err)
+	}
+	got := p.reads(p.shop, p.amber)
+	if len(got) != 1 || got[0].From != "birch@front" || got[0].ID != r.ID || mail.By(got[0]) != mail.ByClaim {
+		t.Fatalf("%+v", got)
+	}
+	if st, err := p.front.Status(ctx, r.ID); err != nil || st.State != sessions.Handed && st.State != sessions.Read {
+		t.Errorf("handed there: %+v %v", st, err)
+	}
+	// The answer needs no permission, whichever way it is named. A new message does.
+	for _, to := range []string{"", "birch@front"} {
+		m := mail.Message{To: to, Content: "yes", InReplyTo: mail.ShortID(r.ID)}
+		var a broker.Receipt
+		if to == "" {
+			answered, rerr := p.shop.Received(ctx, p.amber, r.ID)
+			if rerr != nil {
+				t.Fatal(rerr)
+			}
+			a, err = p.shop.Reply(ctx, p.amber, answered, m)
+		} else {
+			a, err = p.shop.Send(ctx, p.amber, m)
+		}
+		if back := p.reads(p.front, p.birch); err != nil || len(back) != 1 || back[0].From != "amber@shop" || back[0].InReplyTo != r.ID || back[0].ID != a.ID {
+			t.Errorf("answer to %q: %+v %v", to, back, err)
+		}
+	}
+	if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) != 0 {
+		t.Errorf("the question is still open: %+v %v", open, err)
+	}
+	if _, err = p.shop.Send(ctx, p.amber, mail.Message{To: "birch@front", Content: "new"}); !errors.As(err, new(*broker.NotAllowedError)) {
+		t.Errorf("a new message: %v", err)
+	}
+	if err := broker.AllowProject(p.shop, p.front.Root(), false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"}); !errors.As(err, new(*broker.NotAllowedError)) {
+		t.Errorf("after the permission was taken back: %v", err)
+	}
+}
+
+func TestWhatIsNoSessionOfAnotherProjectIsRefused(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	for to, want := range map[string]string{
+		"all@shop":    "all is everybody in this project",
+		"nobody@shop": `no such alias "nobody@shop"`,
+		"amber@none":  `no host "none"`,
+		"amber@front": "front is this project: write to amber",
+	} {
+		if _, err := p.front.Send(t.Context(), p.birch, mail.Message{To: to, Content: "hi"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("to %s: %v", to, err)
+		}
+	}
+	if err := broker.CheckHost(p.front, "shop"); err == nil || !strings.Contains(err.Error(), "a room is in one project") {
+		t.Errorf("a room: %v", err)
+	}
+}
+
+func TestProjectsOfOneNameAreListed(t *testing.T) {
+	p := newTwo(t)
+	p.project("other/shop", "coral")
+	p.allow()
+	_, err := p.front.Send(t.Context(), p.birch, mail.Message{To: "amber@shop", Content: "hi"})
+	if id := project.ID(p.shop.Root()); err != nil { // Shop and shop differ: the folder that is spelled so is meant
+		if !strings.Contains(err.Error(), "shop takes no messages") {
+			t.Fatal(err)
+		}
+		if _, err = p.front.Send(t.Context(), p.birch, mail.Message{To: "amber@" + id, Content: "hi"}); err != nil {
+			t.Errorf("by its id: %v", err)
+		}
+	}
+	p.project("third/shop", "coral")
+	_, err = p.front.Send(t.Context(), p.birch, mail.Message{To: "amber@shop", Content: "hi"})
+	if err == nil || !strings.Contains(err.Error(), `several projects are called "shop": amber@`) || !strings.Contains(err.Error(), filepath.Join("third", "shop")) {
+		t.Errorf("two folders of one name: %v", err)
+	}
+}
+
+func TestAMachineComesBeforeAProject(t *testing.T) {
+	p := newTwo(t)
+	cfg := broker.ConfigOf(p.m.getenv, p.front.Root(), nil)
+	cfg.Hosts, cfg.WantRelay = func() ([]string, error) { return []string{"shop"}, nil }, func() error { return nil }
+	b, err := broker.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	r, err := b.Send(t.Context(), p.birch, mail.Message{To: "amber@shop", Content: "hi"})
+	if want := "shop is that machine here; the project of this name is amber@" + project.ID(p.shop.Root()); err != nil || r.Host != "shop" || !strings.Contains(r.Note, want) {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// Whenever the sender is killed, its message is carried later, once and in its order.
+func TestMailForAnotherProjectSurvivesAKill(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	lock, err := p.shop.Mailbox(p.amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	err = p.shop.Locks.With(ctx, lock.LockName(), func() error { // the mailbox there is locked: the sender cannot carry
+		for range 2 {
+			brief, end := context.WithTimeout(ctx, 50*time.Millisecond)
+			r, err := p.front.Send(brief, p.birch, mail.Message{To: "amber@shop", Content: "hi"})
+			end()
+			if err != nil || !strings.Contains(r.Note, "it waits here, and c2c tries again") {
+				t.Errorf("%+v %v", r, err)
+			}
+			ids = append(ids, r.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := p.front.Status(ctx, ids[0]); err != nil || st.State != sessions.Queued || !strings.Contains(st.Why, "it waits here") {
+		t.Errorf("%+v %v", st, err)
+	}
+	// A process stores the first one there, and is killed before it has acknowledged it.
+	out, err := p.front.Mailbox("host-p." + project.ID(p.shop.Root()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := out.LeaseAll(ctx, inbox.ByRelay, 1)
+	if err != nil || len(l.Messages) == 0 {
+		t.Fatal(l, err)
+	}
+	there := l.Messages[0]
+	there.From, there.FromSession = "birch@front", mail.ProjectSession(project.ID(p.front.Root()), there.FromSession, "birch")
+	if _, err := broker.Receive(ctx, p.shop, "amber", []mail.Message{there}, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := broker.Carry(ctx, p.front); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := p.reads(p.shop, p.amber)
+	if len(got) != 2 || got[0].ID != ids[0] || got[1].ID != ids[1] {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What c2c has to tell a sender of another project, and a person's order to go on, come through the
+// outbox, too.
+func TestNoticesGoToAnotherProject(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	if _, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := p.shop.Rows(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := owed.TellSender(ctx, p.shop.Registry, rows, owed.News{Message: p.reads(p.shop, p.amber)[0], Reason: owed.Unread}); err != nil {
+			t.Fatal(err)
+		}
+		if err := broker.Carry(ctx, p.shop); err != nil {
+			t.Fatal(err)
+		}
+		got := p.reads(p.front, p.birch)
+		if len(got) != 1 || got[0].From != "c2c-system@shop" || got[0].Kind != mail.KindSystem || mail.By(got[0]) != mail.ByProcess {
+			t.Errorf("%+v", got)
+		}
+		if _, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "again"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := broker.Resume(ctx, p.front.Registry, "birch", "amber@shop"); err != nil {
+		t.Fatal(err)
+	}
+	if err := broker.Carry(ctx, p.front); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.reads(p.shop, p.amber); len(got) != 2 || got[1].Kind != mail.KindSystem {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMailForAProjectThatIsGoneIsNotTaken(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	if _, err := p.front.Send(t.Context(), p.birch, mail.Message{To: "amber@shop", Content: "hi"}); err != nil {
+		t.Fatal(err)
+	}
+	got := p.reads(p.shop, p.amber)
+	if err := os.RemoveAll(p.front.Root()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.shop.Reply(t.Context(), p.amber, got[0], mail.Message{Content: "yes"}); err == nil || !strings.Contains(err.Error(), "is not there any more") {
+		t.Errorf("%v", err)
+	}
+}
