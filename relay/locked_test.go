@@ -240,3 +240,25 @@ func TestALargeOutboxBehindALockedMailboxCostsLittle(t *testing.T) {
 		b.Stop()
 	})
 }
+
+// Where no event tells of a change, a host looks once a second, as on macOS.
+func TestAPacketThatWasNotTakenIsSentAgainHoweverOftenTheHostLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b := pair(t, 1)
+		locked := lockBirch(b)
+		a.Start()
+		b.Start()
+		send(a, "devbox", 0, 0)
+		time.Sleep(10 * time.Second) // then a question comes less often than a look
+		locked.Store(false)
+		for range 60 {
+			a.Relay.Look("devbox")
+			time.Sleep(time.Second)
+		}
+		if !a.Drained("devbox") {
+			t.Error("the mail has not come in a minute")
+		}
+		a.Stop()
+		b.Stop()
+	})
+}

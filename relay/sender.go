@@ -141,6 +141,13 @@ func poke(c chan<- struct{}) {
 func (s *sender) run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
+	runs := time.Duration(0) // the pause that the timer measures; 0: none
+	after := func(pause time.Duration) {
+		if pause != runs { // steps may come more often than the question, once a second on macOS
+			runs = pause
+			timer.Reset(pause)
+		}
+	}
 	defer s.release()
 	for asks, said := false, ""; ; {
 		err := s.step(ctx, asks)
@@ -159,15 +166,17 @@ func (s *sender) run(ctx context.Context) error {
 			}
 			s.restart()
 			s.slower()
-			timer.Reset(s.pause)
+			pause := s.pause
 			if errors.Is(err, atomicfile.ErrLockTimeout) {
-				timer.Reset(min(s.pause, lockedWait))
+				pause = min(s.pause, lockedWait)
 				mail = nil // the step has closed the lock file, and that looks like new mail
 			}
+			after(pause)
 		case s.sent > 0 && now != away && now != barred:
-			timer.Reset(s.pause)
+			after(s.pause)
 		default: // there is nothing to ask for, or nobody to ask, so no timer is needed
 			timer.Stop()
+			runs = 0
 		}
 		if err == nil {
 			said = ""
@@ -179,7 +188,7 @@ func (s *sender) run(ctx context.Context) error {
 		case <-mail:
 		case <-s.news:
 		case <-timer.C:
-			asks = true
+			asks, runs = true, 0
 		}
 	}
 }
