@@ -6,6 +6,7 @@ package proc
 import (
 	"iter"
 	"os"
+	"path/filepath"
 	"time"
 	"unsafe"
 
@@ -168,4 +169,11 @@ func info(call, pid, flavor, arg int, b []byte) int {
 		return 0
 	}
 	return min(int(n), len(b))
+}
+
+func base(path string) string {
+	if path == "" {
+		return ""
+	}
+	return filepath.Base(path)
 }
