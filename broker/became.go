@@ -64,11 +64,12 @@ func StatusOf(reg *sessions.Registry, id, sid string, found inbox.Found) Message
 func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 	reg, m := l.reg, found.Message
 	st := MessageStatus{ID: id, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
-	if id, is := sessions.ProjectOf(sid); is {
+	switch id, isProject := sessions.ProjectOf(sid); {
+	case found.Where == inbox.DeadLetter: // no outbox has it any more
+	case isProject:
 		l.projectStatus(&st, found, id)
 		return st
-	}
-	if sessions.IsHostID(sid) {
+	case sessions.IsHostID(sid):
 		l.remoteStatus(&st, found)
 		return st
 	}

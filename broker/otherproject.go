@@ -238,7 +238,7 @@ func (b *Broker) carry(ctx context.Context, id string) error {
 			if err != nil {
 				return err
 			}
-			stored, refused, err := b.carryLeased(ctx, o, l.Messages)
+			stored, refused, err := b.carryLeased(ctx, o, sid, l.Messages)
 			if more = l.More; err != nil || len(l.Messages) == 0 {
 				more = false
 			}
@@ -250,10 +250,10 @@ func (b *Broker) carry(ctx context.Context, id string) error {
 	})
 }
 
-// carryLeased stores messages in the mailboxes of the other project. It returns the handles of
+// carryLeased stores messages of the outbox sid in the mailboxes of the other project. It returns the handles of
 // those that are stored there, and of those that are refused for good, of which it tells the
 // senders. It stops at the first one that must be tried again.
-func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message) (stored, refused []string, err error) {
+func (b *Broker) carryLeased(ctx context.Context, o *Broker, sid string, msgs []mail.Message) (stored, refused []string, err error) {
 	own, label := project.ID(b.Root()), b.cfg.labelOf(b.Root())
 	for _, m := range msgs {
 		there := m
@@ -272,7 +272,7 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message
 		}
 		switch {
 		case why != "":
-			if err = TellRefused(ctx, b, m, why); err != nil && !errors.Is(err, ErrBlocked) {
+			if err = TellRefused(ctx, b, sid, m, why); err != nil && !errors.Is(err, ErrBlocked) {
 				return stored, refused, err
 			}
 			err, refused = nil, append(refused, m.Handle())

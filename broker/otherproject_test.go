@@ -291,3 +291,38 @@ func TestMailForAProjectThatIsGoneIsNotTaken(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Its receiver has gone meanwhile.
+func TestMailThatAnotherProjectRefusesIsADeadLetter(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	box, err := p.shop.Mailbox(p.amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r broker.Receipt
+	err = p.shop.Locks.With(ctx, box.LockName(), func() (err error) {
+		brief, end := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer end()
+		r, err = p.front.Send(brief, p.birch, mail.Message{To: "amber@shop", Content: "hi"})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(p.shop.Root(), "registry.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := broker.Carry(ctx, p.front); err != nil {
+		t.Fatal(err)
+	}
+	st, err := p.front.Status(ctx, r.ID)
+	if err != nil || st.State != sessions.Dead || st.SessionID != "host-p."+project.ID(p.shop.Root()) {
+		t.Errorf("%+v %v", st, err)
+	}
+	sent, err := p.front.Outbox(ctx, p.birch, 10)
+	if err != nil || len(sent) != 1 || sent[0].Status.State != sessions.Dead {
+		t.Errorf("%+v %v", sent, err)
+	}
+}

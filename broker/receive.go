@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"c2c/broker/moves"
 	"c2c/broker/owed"
@@ -92,16 +91,15 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 	return nil
 }
 
-// TellRefused makes a dead letter of a message that another host refuses permanently, and tells the
-// sender the reason, once. If the error is ErrBlocked, the dead letter was made, but the sender's
+// TellRefused makes a dead letter of a message in the outbox sid that another host refuses
+// permanently, and tells the sender the reason, once. If the error is ErrBlocked, the dead letter was made, but the sender's
 // mailbox cannot take the notice.
-func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) error {
+func TellRefused(ctx context.Context, b *Broker, sid string, m mail.Message, why string) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return err
 	}
-	_, host, _ := strings.Cut(m.To, "@")
-	if err := owed.AddDead(ctx, b.Registry, sessions.HostPrefix+host, owed.DeadLetter{Reason: why, Message: m}); err != nil {
+	if err := owed.AddDead(ctx, b.Registry, sid, owed.DeadLetter{Reason: why, Message: m}); err != nil {
 		return err
 	}
 	from := owed.SenderOf(b.Registry, rows, m)

@@ -302,7 +302,7 @@ func TestAMessageThatAnotherMachineRefusesIsADeadLetter(t *testing.T) {
 	r := w.send(birch, "amber@devbox", "hi")
 	m := w.waiting("host-devbox")[0]
 	for range 2 { // after a kill the relay tells it once more
-		if err := broker.TellRefused(t.Context(), w.Broker, m, "no session there has this alias"); err != nil {
+		if err := broker.TellRefused(t.Context(), w.Broker, "host-devbox", m, "no session there has this alias"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -318,7 +318,7 @@ func TestAMessageThatAnotherMachineRefusesIsADeadLetter(t *testing.T) {
 	if err != nil || st.State != sessions.Dead || st.Reason != "no session there has this alias" || len(st.Told) != 1 {
 		t.Errorf("%+v %v", st, err)
 	}
-	if sent, err := w.Outbox(t.Context(), birch, 10); err != nil || len(sent) != 1 {
+	if sent, err := w.Outbox(t.Context(), birch, 10); err != nil || len(sent) != 1 || sent[0].Status.State != sessions.Dead {
 		t.Errorf("%+v %v", sent, err)
 	}
 }
@@ -424,7 +424,7 @@ func TestASenderIsToldOfMailForAnotherMachineThatHasExpired(t *testing.T) {
 		w.wantNotices(birch.ID, "devbox has not confirmed your message")
 		w.look(k)
 		w.look(owed.NewChecker(w.Registry))
-		if err := broker.TellRefused(t.Context(), w.Broker, m, "it had expired when it arrived"); err != nil {
+		if err := broker.TellRefused(t.Context(), w.Broker, "host-devbox", m, "it had expired when it arrived"); err != nil {
 			t.Fatal(err)
 		}
 		w.wantNotices(birch.ID, "devbox has not confirmed your message")

@@ -430,7 +430,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		}
 		m.Content = words // the notice quotes m.Content, so put the sender's own words there
 	}
-	err := broker.TellRefused(ctx, p.b, m, why.Text())
+	err := broker.TellRefused(ctx, p.b, sessions.HostPrefix+peer, m, why.Text())
 	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter
 	// still exists. So return no error: the relay then goes on with its other messages.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {
