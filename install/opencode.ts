@@ -358,7 +358,7 @@ async function server(input: any) {
         return
       }
       void worked(call.sessionID, "mail")
-      if (!ours || typeof output.args !== "object") return
+      if (!ours || !output.args || typeof output.args !== "object") return
       const id = await root(call.sessionID)
       await meet(id, false)
       output.args[argument] = id
