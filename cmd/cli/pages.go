@@ -6,19 +6,6 @@ import (
 	"strings"
 )
 
-// Pages returns the pages of docs/commands by file name. Command dist makes the man pages from the
-// same parts.
-func Pages() map[string][]byte {
-	const made = "<!-- made by `make docs` from the table in cmd/cli -->\n"
-	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + OverviewPage(inDocs, "[%s](%[1]s.md)"))}
-	for _, v := range Verbs() {
-		all[v.Name+".md"] = []byte(made + "# c2c " + v.Name + "\n\n" + Indented(v.Usage()) + "\n" + v.Page(inDocs))
-	}
-	return all
-}
-
-func inDocs(title string) string { return "## " + title + "\n\n" }
-
 // OverviewPage returns a page with all verbs, and with the topics of the help. The argument link is
 // the format of the link for a verb.
 func OverviewPage(heading func(string) string, link string) string {

@@ -10,10 +10,22 @@ import (
 
 var update = flag.Bool("update", false, "write docs/commands")
 
+// docsPages returns the pages of docs/commands by file name.
+func docsPages() map[string][]byte {
+	const made = "<!-- made by `make docs` from the table in cmd/cli -->\n"
+	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + OverviewPage(inDocs, "[%s](%[1]s.md)"))}
+	for _, v := range Verbs() {
+		all[v.Name+".md"] = []byte(made + "# c2c " + v.Name + "\n\n" + Indented(v.Usage()) + "\n" + v.Page(inDocs))
+	}
+	return all
+}
+
+func inDocs(title string) string { return "## " + title + "\n\n" }
+
 // make docs writes them.
 func TestTheCommandPagesAreThoseOfTheTable(t *testing.T) {
 	dir := filepath.Join("..", "..", "docs", "commands")
-	pages := Pages()
+	pages := docsPages()
 	if *update {
 		for name, text := range pages {
 			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
