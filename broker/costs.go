@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"c2c/broker/owed"
@@ -84,9 +81,6 @@ type Rings struct {
 	Outcome string `json:"outcome"`
 	Count   int    `json:"count"`
 }
-
-// maxSeries bounds the sessions and the pairs in /metrics, because each sender chooses its name.
-const maxSeries = 500
 
 // Costs counts the mail since a time, and the mail that waits.
 func (b *Broker) Costs(ctx context.Context, since time.Time) (c Costs, err error) {
@@ -226,9 +220,6 @@ func (t *tally) handed(batch []inbox.ArchiveRecord) {
 	}
 }
 
-// pollInbox is the tool that hands mail over as JSON, as the archive calls it.
-const pollInbox = "poll_inbox"
-
 // written returns how many bytes of text a reader has written for the message i of msgs into the
 // context of a model: the envelope, and for the first message also the sentence before it. The
 // frame that the client puts around them does not count, and neither does the text of a ring.
@@ -238,7 +229,7 @@ func written(by string, msgs []mail.Message, i int, at time.Time) int {
 		return 0 // the text of an ephemeral message is gone
 	}
 	switch by {
-	case pollInbox:
+	case inbox.ByTool: // as JSON
 		if i == 0 {
 			before = len("[")
 		}
@@ -292,71 +283,4 @@ func sortRings(all []Rings) {
 	slices.SortFunc(all, func(a, b Rings) int {
 		return cmp.Or(cmp.Compare(a.Method, b.Method), cmp.Compare(a.Outcome, b.Outcome))
 	})
-}
-
-// Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4. What is
-// counted since a time would fall as that time goes on, so all metrics are gauges and summaries.
-func Prometheus(w io.Writer, all ...Stats) error {
-	var obligations []owed.Stats
-	for _, s := range all {
-		obligations = append(obligations, s.Stats)
-	}
-	if err := owed.Prometheus(w, obligations...); err != nil {
-		return err
-	}
-	var text strings.Builder
-	metric := func(name, kind, help string, samples func(c Costs, put func(value float64, labels ...string))) {
-		fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind)
-		for _, s := range all {
-			samples(s.Mail, func(value float64, labels ...string) {
-				fmt.Fprintf(&text, "%s{root=%s", name, owed.Label(s.Root))
-				for i := 0; i < len(labels); i += 2 {
-					fmt.Fprintf(&text, ",%s=%s", labels[i], owed.Label(labels[i+1]))
-				}
-				fmt.Fprintf(&text, "} %g\n", value)
-			})
-		}
-	}
-	for _, one := range []struct {
-		name, help string
-		of         func(Flow) (value float64, some bool)
-	}{
-		{"handed", "Messages that were handed over, in the last day.", func(f Flow) (float64, bool) { return float64(f.Handed), true }},
-		{"context_bytes", "Bytes that were written into the contexts of models for these messages.", func(f Flow) (float64, bool) { return float64(f.Context), true }},
-		{"waiting", "Messages that wait now.", func(f Flow) (float64, bool) { return float64(f.Waiting), true }},
-		{"oldest_timestamp_seconds", "When the oldest message that waits was sent.", func(f Flow) (float64, bool) { return mail.Seconds(f.Oldest), !f.Oldest.IsZero() }},
-	} {
-		metric("c2c_mail_"+one.name, "gauge", one.help, func(c Costs, put func(float64, ...string)) {
-			for _, p := range c.Pairs[:min(len(c.Pairs), maxSeries)] {
-				if value, some := one.of(p.Flow); some {
-					put(value, "from", p.From, "to", p.To)
-				}
-			}
-		})
-	}
-	metric("c2c_mail_handed_after_seconds", "summary", "Time from the send of a message until it was handed over, in the last day.", func(c Costs, put func(float64, ...string)) {
-		for _, s := range c.Sessions[:min(len(c.Sessions), maxSeries)] {
-			if s.Handed > 0 {
-				put(s.Took.P50, "to", s.Alias, "quantile", "0.5")
-				put(s.Took.P95, "to", s.Alias, "quantile", "0.95")
-				put(s.Took.Max, "to", s.Alias, "quantile", "1")
-			}
-		}
-	})
-	metric("c2c_session_input_tokens", "gauge", "Tokens of the last request to the model of a session, by its client's own record.", func(c Costs, put func(float64, ...string)) {
-		for _, s := range c.Sessions[:min(len(c.Sessions), maxSeries)] {
-			if s.Tokens.Input > 0 {
-				put(float64(s.Tokens.Input), "alias", s.Alias)
-			}
-		}
-	})
-	metric("c2c_rings", "gauge", "Tries to wake a session, in the last day.", func(c Costs, put func(float64, ...string)) {
-		for _, s := range c.Sessions[:min(len(c.Sessions), maxSeries)] {
-			for _, r := range s.Rings {
-				put(float64(r.Count), "alias", s.Alias, "method", r.Method, "outcome", r.Outcome)
-			}
-		}
-	})
-	_, err := io.WriteString(w, text.String())
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -141,7 +142,7 @@ func TestPrometheusReadsTheStatistics(t *testing.T) {
 	one, other := w.stats(), w.stats()
 	other.Root = "/odd \"root\"\\\nwith lines\xff"
 	var text bytes.Buffer
-	if err := owed.Prometheus(&text, one, other); err != nil {
+	if err := broker.Prometheus(&text, broker.Stats{Stats: one}, broker.Stats{Stats: other}); err != nil {
 		t.Fatal(err)
 	}
 	wantExposition(t, text.String())
@@ -156,7 +157,7 @@ func TestPrometheusReadsTheStatistics(t *testing.T) {
 		}
 	}
 	var same bytes.Buffer
-	if err := owed.Prometheus(&same, one); err != nil || !strings.Contains(text.String(), strings.Split(same.String(), "\n")[2]) {
+	if err := broker.Prometheus(&same, broker.Stats{Stats: one}); err != nil || !strings.Contains(text.String(), strings.Split(same.String(), "\n")[2]) {
 		t.Errorf("%v, %s", err, &same)
 	}
 }
@@ -167,7 +168,7 @@ func TestARootWithoutObligationsHasStatistics(t *testing.T) {
 	w.send(amber, "birch", "x")
 	st := w.stats()
 	var text bytes.Buffer
-	if err := owed.Prometheus(&text, st); err != nil || st.Open != 0 || st.Over == nil || st.Surfaces == nil || !strings.Contains(text.String(), `state="open"} 0`) {
+	if err := broker.Prometheus(&text, broker.Stats{Stats: st}); err != nil || st.Open != 0 || st.Over == nil || st.Surfaces == nil || !strings.Contains(text.String(), `state="open"} 0`) {
 		t.Errorf("stats %+v, %v, %s", st, err, &text)
 	}
 }
@@ -176,7 +177,7 @@ func TestARootWithoutObligationsHasStatistics(t *testing.T) {
 func TestPrometheusHasNoTimeOfWhatWasNotHandedOver(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
-	err := owed.Prometheus(&text, owed.Stats{Surfaces: []owed.SurfaceStats{{Surface: sessions.SurfaceFull, Sent: 1}}})
+	err := broker.Prometheus(&text, broker.Stats{Stats: owed.Stats{Surfaces: []owed.SurfaceStats{{Surface: sessions.SurfaceFull, Sent: 1}}}})
 	if err != nil || strings.Contains(text.String(), "quantile") {
 		t.Errorf("%v, %s", err, &text)
 	}

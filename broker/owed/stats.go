@@ -3,12 +3,8 @@ package owed
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"c2c/inbox/mail"
@@ -124,8 +120,8 @@ func addObserved(ctx context.Context, reg *sessions.Registry, sid string, record
 	}
 }
 
-// LatencyOf summarizes durations, in seconds. A percentile is one of the durations: at least 95 % of them are as
-// long as P95, or shorter.
+// LatencyOf summarizes durations, in seconds. A percentile is one of the durations: at least 95 % of
+// them are as long as P95, or shorter.
 func LatencyOf(all []float64) (l Latency) {
 	if len(all) == 0 {
 		return l
@@ -133,66 +129,4 @@ func LatencyOf(all []float64) (l Latency) {
 	slices.Sort(all)
 	at := func(part float64) float64 { return all[int(math.Ceil(part*float64(len(all))))-1] }
 	return Latency{at(0.5), at(0.95), all[len(all)-1]}
-}
-
-// Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4: each
-// metric once, with the root as a label. A counter of Prometheus must not fall, but c2c forgets
-// closed obligations after some time. So all metrics are gauges and summaries.
-func Prometheus(w io.Writer, all ...Stats) error {
-	var text strings.Builder
-	if len(all) == 0 { // no root is open: write zeros, because a series that is absent can raise no alarm
-		all = []Stats{{Surfaces: []SurfaceStats{{Surface: sessions.SurfaceFull}, {Surface: sessions.SurfaceDegraded}}}}
-	}
-	gauge := func(name, help string, samples func(Stats, func(labels string, value int))) {
-		fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %[1]s gauge\n", name, help)
-		for _, s := range all {
-			samples(s, func(labels string, value int) {
-				fmt.Fprintf(&text, "%s{root=%s%s} %d\n", name, Label(s.Root), labels, value)
-			})
-		}
-	}
-	gauge("c2c_obligations", "Questions, tasks and reviews on record, by state.", func(s Stats, put func(string, int)) {
-		put(`,state="open"`, s.Open-s.Overdue)
-		put(`,state="overdue"`, s.Overdue)
-		for _, how := range slices.Sorted(maps.Keys(s.Over)) {
-			put(`,state=`+Label(how), s.Over[how])
-		}
-	})
-	for _, one := range []struct {
-		name, help string
-		of         func(SurfaceStats) int
-	}{
-		{"sent", "were sent", func(s SurfaceStats) int { return s.Sent }},
-		{"pushed", "were rung for", func(s SurfaceStats) int { return s.Pushed }},
-		{"observed", "were handed over", func(s SurfaceStats) int { return s.Observed }},
-		{"acknowledged", "got a reply of any kind", func(s SurfaceStats) int { return s.Acknowledged }},
-	} {
-		gauge("c2c_obligations_"+one.name, "Obligations that "+one.help+", by surface_support of the session.", func(s Stats, put func(string, int)) {
-			for _, surface := range s.Surfaces {
-				put(`,surface_support=`+Label(surface.Surface), one.of(surface))
-			}
-		})
-	}
-	const name = "c2c_obligation_observe_seconds"
-	fmt.Fprintf(&text, "# HELP %s Time from the send of a message until it was handed over.\n# TYPE %[1]s summary\n", name)
-	for _, s := range all {
-		for _, surface := range s.Surfaces {
-			if surface.Observed == 0 {
-				continue
-			}
-			for _, q := range []struct {
-				part  string
-				value float64
-			}{{"0.5", surface.Observe.P50}, {"0.95", surface.Observe.P95}, {"1", surface.Observe.Max}} {
-				fmt.Fprintf(&text, "%s{root=%s,surface_support=%s,quantile=%q} %g\n", name, Label(s.Root), Label(surface.Surface), q.part, q.value)
-			}
-		}
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
-}
-
-// Label writes the value of a label. The format has only these three escapes.
-func Label(value string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(value, "?")) + `"`
 }
