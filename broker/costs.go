@@ -46,6 +46,9 @@ type Costs struct {
 	Pairs      []PairCosts    `json:"pairs"`    // those with the most messages first
 }
 
+// CostTime is the time for which mail is counted, unless somebody asks for another one.
+const CostTime = 24 * time.Hour
+
 // Flow counts the mail that has gone one way.
 type Flow struct {
 	Handed  int   `json:"handed"`        // messages; one that was put back and handed over again counts twice

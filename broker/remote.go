@@ -155,8 +155,7 @@ func (b *Broker) wantRelay(r *Receipt) {
 		}
 	}
 	if also := projectsCalled(b.Root(), r.Host); len(also) > 0 {
-		alias, _, _ := strings.Cut(r.To, "@")
-		r.Note += fmt.Sprintf("; %s is that machine here; the project of this name is %s@%s", r.Host, alias, project.ID(also[0].Root))
+		r.Note += fmt.Sprintf("; %s is that machine here; the project of this name is %s@%s", r.Host, aliasIn(r.To), project.ID(also[0].Root))
 	}
 	if host.Relayed || b.cfg.WantRelay == nil {
 		return

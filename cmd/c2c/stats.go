@@ -20,7 +20,7 @@ import (
 // stats shows what the mail of the project has cost, and what became of questions.
 func stats(c *call, f *cli.Flags) action {
 	since := f.Duration("since")
-	*since = 24 * time.Hour
+	*since = broker.CostTime
 	return func(ctx context.Context) error {
 		st, err := c.b.ReadStats(ctx, c.b.Now().Add(-*since))
 		return errors.Join(err, c.show(st, func() { c.printStats(st, c.b.Now()) }))

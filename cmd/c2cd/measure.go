@@ -14,9 +14,6 @@ import (
 // that the root is counted even then.
 const lockTime = 3 * time.Second
 
-// costTime is the time for which the mail is counted.
-const costTime = 24 * time.Hour
-
 // measure writes the statistics of the daemon's open roots, which the function stats reads. It
 // skips a root that cannot be read, and logs the error.
 func (h *httpHost) measure(roots func() []string, stats func(context.Context, string) (broker.Stats, error)) func(context.Context, io.Writer) {
@@ -47,5 +44,5 @@ func (h *httpHost) statsOf(ctx context.Context, root string) (broker.Stats, erro
 		return broker.Stats{}, err
 	}
 	defer b.Close()
-	return b.ReadStats(ctx, b.Now().Add(-costTime))
+	return b.ReadStats(ctx, b.Now().Add(-broker.CostTime))
 }

@@ -1,15 +1,9 @@
 package page
 
-import (
-	"time"
+import "c2c/broker"
 
-	"c2c/broker"
-)
-
-const (
-	costTime = 24 * time.Hour // the time for which the page counts mail
-	maxFlows = 100            // how many sessions, and how many pairs of sessions, the page shows
-)
+// maxFlows is how many sessions, and how many pairs of sessions, the page shows.
+const maxFlows = 100
 
 // costList is what the page shows of broker.Costs.
 type costList struct {
@@ -20,7 +14,7 @@ type costList struct {
 
 // costs returns what the mail of the last day has cost.
 func (p *Page) costs(c *call) (any, error) {
-	all, err := c.b().Costs(c, p.now().Add(-costTime))
+	all, err := c.b().Costs(c, p.now().Add(-broker.CostTime))
 	l := costList{Costs: all, More: max(0, len(all.Pairs)-maxFlows)}
 	if err != nil {
 		l.Note = visible(err.Error())
