@@ -35,8 +35,8 @@ func NoStats() Stats {
 }
 
 // Costs is what the mail of a root has cost since a time, and what waits now. The messages are
-// those in the archives, so an ephemeral message is not counted once it was handed over. The rings
-// are those in broker.log.
+// those in the archives, which keep no ephemeral message whose id c2c chose. The rings are those in
+// broker.log.
 type Costs struct {
 	Since      time.Time      `json:"since"`
 	RingsSince time.Time      `json:"rings_since"` // later than Since if broker.log does not go back so far
