@@ -101,8 +101,11 @@ func All(getenv func(string) string) (all []Used) {
 	return all
 }
 
-// In returns the roots of all projects in a state directory.
+// In returns the roots of all projects in a state directory; none if state is "", see StateOf.
 func In(state string) (all []Used) {
+	if state == "" {
+		return nil
+	}
 	of := map[string][]Folder{} // by root
 	folders(state, func(_ string, f Folder) {
 		if root := follow(state, f.root); isDir(f.Path) && !slices.ContainsFunc(of[root], func(o Folder) bool { return o.Path == f.Path }) {

@@ -48,3 +48,14 @@ func TestRootsGoByTheNameOfTheirProject(t *testing.T) {
 		t.Errorf("%v\nwant %v", all, want)
 	}
 }
+
+// The working directory may be somebody else's repository.
+func TestARootThatAVariableNamesKnowsNoProjectsOfTheWorkingDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll(filepath.Join(ReposDir, "0123456789ab", "broker"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if all := In(StateOf("/elsewhere/root")); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
+}
