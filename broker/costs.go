@@ -131,7 +131,7 @@ func (b *Broker) nameOf(rows []sessions.Row, sid string) string {
 	return cmp.Or(b.Facts.Of(sid).Alias, sid)
 }
 
-// ringsOf is the key of a count of rings: those of all sessions, if of is nil.
+// ringsOf is the key of a count of rings. If of is nil, it counts the rings of all sessions.
 type ringsOf struct {
 	of              *SessionCosts
 	method, outcome string

@@ -250,9 +250,9 @@ func (b *Broker) carry(ctx context.Context, id string) error {
 	})
 }
 
-// carryLeased stores messages of the outbox sid in the mailboxes of the other project. It returns the handles of
-// those that are stored there, and of those that are refused for good, of which it tells the
-// senders. It stops at the first one that must be tried again.
+// carryLeased stores messages of the outbox sid in the mailboxes of the other project. The result
+// stored has the handles of those that are there now. The result refused has those that would be
+// refused again; their senders are told. It stops at the first message that must be tried again.
 func (b *Broker) carryLeased(ctx context.Context, o *Broker, sid string, msgs []mail.Message) (stored, refused []string, err error) {
 	own, label := project.ID(b.Root()), b.cfg.labelOf(b.Root())
 	for _, m := range msgs {

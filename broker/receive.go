@@ -92,8 +92,8 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 }
 
 // TellRefused makes a dead letter of a message in the outbox sid that another host refuses
-// permanently, and tells the sender the reason, once. If the error is ErrBlocked, the dead letter was made, but the sender's
-// mailbox cannot take the notice.
+// permanently, and tells the sender the reason, once. If the error is ErrBlocked, the dead letter
+// was made, but the sender's mailbox cannot take the notice.
 func TellRefused(ctx context.Context, b *Broker, sid string, m mail.Message, why string) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {

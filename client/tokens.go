@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -43,12 +44,10 @@ func (p Profile) TokensOf(config, session string) Tokens {
 	}
 	for _, limit := range []int64{64 << 10, LogTail} { // the result of a tool may be long
 		lines := Tail(filepath.Join(path, p.Tokens.File), limit)
-		for rest := lines; len(rest) > 0; {
-			begin := bytes.LastIndexByte(rest[:len(rest)-1], '\n') + 1
-			if t, ok := p.Tokens.read(rest[begin:]); ok {
+		for _, line := range slices.Backward(bytes.Split(lines, []byte("\n"))) {
+			if t, ok := p.Tokens.read(line); ok {
 				return t
 			}
-			rest = rest[:begin]
 		}
 		if int64(len(lines)) < limit {
 			break // this was all of it

@@ -7,7 +7,7 @@ const (
 	ByTool    = "poll_inbox"  // the tool poll_inbox
 	ByResult  = "tool_result" // the result of any other tool
 	ByCommand = "cli_poll"    // c2c poll-inbox
-	ByAsk     = "ask"         // who waits for an answer takes it out of the mailbox
+	ByAsk     = "ask"         // c2c ask or the tool ask, which takes its answer out of the mailbox
 	ByNotify  = "notify"      // c2c notify --wait
 	ByPage    = "page"        // the web page
 	ByWatch   = "watch"       // c2c watch

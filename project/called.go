@@ -16,8 +16,7 @@ func ID(root string) string {
 }
 
 // Called returns the projects that a name may mean: the last part of a folder or of a remote, the
-// whole remote, or the id of the root. Those that are spelled so come before those with the same
-// label.
+// whole remote, or the id of the root. If none is spelled so, it returns those with the same label.
 func Called(all []Used, name string) (found []Used) {
 	for _, as := range []func(string) string{strings.Clone, label} {
 		for _, u := range all {

@@ -32,9 +32,8 @@ func (p Place) Top() string { return p.folder.Path }
 // former root of the repository.
 //
 // All clones of one remote, and all work trees of one repository, share a root, except a clone that
-// a person has split from them (Split). Older programs have
-// one root for each spelling of the remote's URL: repos/<fingerprint of the URL>. Find uses such a
-// root if it exists:
+// a person has split from them (Split). Older programs have one root for each spelling of the
+// remote's URL: repos/<fingerprint of the URL>. Find uses such a root if it exists:
 //
 //   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root,
 //     whichever program made it.

@@ -113,7 +113,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, more string, now time
 	}
 }
 
-// tokensAt is the place of the column with tokens, which only a list has that knows some.
+// tokensAt is the column TOKENS. A list has it only if c2c knows the tokens of some session.
 const (
 	tokensAt  = 6
 	roleTitle = "ROLE"

@@ -53,8 +53,8 @@ var (
 	errEnded = errors.New("it has ended, although it was not stopped")
 )
 
-// Work makes this process the daemon, with only the safe variables of its environment. It returns when ctx ends, when a command stops the daemon, or
-// when no part is on.
+// Work makes this process the daemon, with only the safe variables of its environment. It returns
+// when ctx ends, when a command stops the daemon, or when no part is on.
 func (d Daemon) Work(ctx context.Context, w Work) error {
 	return d.Process.Run(ctx, func(ctx context.Context) error {
 		env := SafeEnv(os.Environ()) // a person may have run the daemon in front

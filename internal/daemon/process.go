@@ -232,7 +232,8 @@ func (d Process) whySince(offset int64) string {
 }
 
 // SafeEnv returns the variables in env that are known to hold no secret, which would stay in the
-// memory of the daemon for weeks. It returns none of a session, because a session may start the daemon.
+// memory of the daemon for weeks. It returns none of a session, because a session may start the
+// daemon.
 func SafeEnv(env []string) []string {
 	names := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK",
 		"C2C_STORM_HOPS", "C2C_ROOM_WAKES"}

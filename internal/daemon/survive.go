@@ -28,9 +28,9 @@ const (
 	longPause  = time.Minute
 )
 
-// Survive calls the function work; the log shows it under the name in what. If work panics, Survive logs
-// the stack and returns ErrPanic. The value of the panic may contain the text of a message, so Survive
-// logs the value only if it comes from the Go runtime.
+// Survive calls the function work; the log shows it under the name in what. If work panics, Survive
+// logs the stack and returns ErrPanic. The value of the panic may contain the text of a message, so
+// Survive logs the value only if it comes from the Go runtime.
 func Survive(log Log, what string, work func() error) (err error) {
 	defer func() {
 		p := recover()
