@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -135,11 +134,4 @@ func pathAt(b []byte, size, offset int) string {
 func text(b []byte) string {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	return string(b)
-}
-
-func base(path string) string {
-	if path == "" {
-		return ""
-	}
-	return filepath.Base(path)
 }
