@@ -90,7 +90,8 @@ func homeFiles(t *testing.T, l *lab.Lab) map[string]string {
 	return files
 }
 
-var spellsC2C = regexp.MustCompile(`(?i)c2c`)
+// spellsC2C finds c2c and c2cd as words, and not within a number in hexadecimal or a UUID.
+var spellsC2C = regexp.MustCompile(`(?:^|[^0-9A-Za-z-])c2cd?(?:[^0-9A-Za-z]|$)`)
 
 // leavesNothing compares the home with what it was before a session. The person's files are there,
 // and byte for byte the same, but for those that the client itself goes on writing. No file names

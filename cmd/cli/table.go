@@ -90,8 +90,8 @@ due. A person at a terminal sees the obligations of all sessions.
 bytes that c2c has written into contexts for them (each envelope, and the
 sentence before) and how long they waited; what waits now; and by which way
 sessions were woken. TOKENS is what the client's own record says of the last
-request to its model. The last line counts questions, tasks and reviews: all of
-which c2c still has a record.
+request to its model. The end counts the questions, tasks and reviews of which
+c2c still has a record.
 `,
 		Options: []Option{
 			{Name: "since", Value: "duration", Default: "24h", Short: "count the mail of this time until now"},

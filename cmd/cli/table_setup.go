@@ -8,11 +8,10 @@ var setup = []Verb{
 plugin. Without a client: in every one found here. It knows
 {clients}.
 It prints what it did, and what you must still do. Run it again after an update.
-Each session of the client then reads up to 4,000 bytes of tools and
-instructions of c2c. Where the client has a rule for it, its model calls c2c's
-own tools without asking you; --ask leaves that out. For any other client,
---print mcp prints what its configuration needs. With --http a client has the
-tools through c2c serve.
+Each session then reads up to 4,000 bytes of tools and instructions of c2c.
+Where the client has a rule for it, its model calls c2c's own tools without
+asking you; --ask leaves that out. For any other client, use --print mcp. With
+--http a client has the tools through c2c serve.
 `,
 		Options: []Option{
 			{Name: "ask", Short: "the client asks before its model calls c2c's tools"},

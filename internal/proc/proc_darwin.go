@@ -170,3 +170,10 @@ func info(call, pid, flavor, arg int, b []byte) int {
 	}
 	return min(int(n), len(b))
 }
+
+func base(path string) string {
+	if path == "" {
+		return ""
+	}
+	return filepath.Base(path)
+}
