@@ -306,7 +306,9 @@ func (l *Lister) projectStatus(st *MessageStatus, found inbox.Found, id string) 
 		return
 	}
 	defer o.Close()
-	there, err := o.statusOfOther(context.Background(), m, project.ID(l.reg.Root()))
+	ctx, end := context.WithTimeout(context.Background(), sessions.KeepWait) // a suspended process may hold a lock for days
+	defer end()
+	there, err := o.statusOfOther(ctx, m, project.ID(l.reg.Root()))
 	if err != nil {
 		st.Why = err.Error()
 		return

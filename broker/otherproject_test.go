@@ -326,3 +326,29 @@ func TestMailThatAnotherProjectRefusesIsADeadLetter(t *testing.T) {
 		t.Errorf("%+v %v", sent, err)
 	}
 }
+
+// A suspended process has the mailbox locked for days.
+func TestTheStatusDoesNotWaitForALockedMailboxOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	r, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := p.shop.Mailbox(p.amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.shop.Locks.With(ctx, box.LockName(), func() error {
+		st, err := p.front.Status(ctx, r.ID)
+		if st.Project != "shop" || st.StoredThere.IsZero() || st.Why == "" {
+			t.Errorf("%+v", st)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
