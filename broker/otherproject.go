@@ -28,13 +28,6 @@ const allowPrefix = "allow-"
 // carrySize bounds the messages that are carried together, in bytes.
 const carrySize = 1 << 20
 
-// NotAllowedError says that the project To takes no new messages of agents from the project From.
-type NotAllowedError struct{ From, To, Folder string }
-
-func (e *NotAllowedError) Error() string {
-	return fmt.Sprintf("%s takes no messages from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s", e.To, e.From, e.Folder, e.From)
-}
-
 // projectsCalled returns the other projects of this user that a name may mean.
 func projectsCalled(root, name string) []project.Used {
 	return slices.DeleteFunc(project.Called(project.In(project.StateOf(root)), name), func(u project.Used) bool { return u.Root == root })
@@ -80,14 +73,11 @@ func folderOf(root string) string {
 	return root
 }
 
-// labelOf returns the name of the root's project in addresses.
-func (cfg Config) labelOf(root string) string {
-	paired, _ := cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
+// LabelOf returns the name of the root's project in addresses, such as shop in amber@shop.
+func (b *Broker) LabelOf(root string) string {
+	paired, _ := b.cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
 	return project.Label(root, paired)
 }
-
-// AddressOf returns the name of the project in addresses, such as shop in amber@shop.
-func AddressOf(b *Broker) string { return b.cfg.labelOf(b.Root()) }
 
 // otherRoot returns the root of another project of the same state directory.
 func otherRoot(root, id string) (string, error) {
@@ -128,7 +118,9 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 	case err != nil:
 		return err
 	case !ok && !from.IsProvenPerson():
-		return &NotAllowedError{b.cfg.labelOf(b.Root()), o.cfg.labelOf(o.Root()), folderOf(o.Root())}
+		label := b.LabelOf(b.Root())
+		return fmt.Errorf("%s takes no messages from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s",
+			o.LabelOf(o.Root()), label, folderOf(o.Root()), label)
 	}
 	rows, err := o.Rows(ctx)
 	if err == nil && o.Receiver(rows, alias) == nil {
@@ -254,7 +246,7 @@ func (b *Broker) carry(ctx context.Context, id string) error {
 // stored has the handles of those that are there now. The result refused has those that would be
 // refused again; their senders are told. It stops at the first message that must be tried again.
 func (b *Broker) carryLeased(ctx context.Context, o *Broker, sid string, msgs []mail.Message) (stored, refused []string, err error) {
-	own, label := project.ID(b.Root()), b.cfg.labelOf(b.Root())
+	own, label := project.ID(b.Root()), b.LabelOf(b.Root())
 	for _, m := range msgs {
 		there := m
 		there.FromSession, there.From, there.ShownAt = mail.ProjectSession(own, m.FromSession, m.From), m.From+"@"+label, 0
@@ -361,7 +353,7 @@ func Allowed(b *Broker) (labels []string, err error) {
 	for _, name := range names {
 		if id, is := strings.CutPrefix(name, allowPrefix); is {
 			if root, err := otherRoot(b.Root(), id); err == nil {
-				id = b.cfg.labelOf(root)
+				id = b.LabelOf(root)
 			}
 			labels = append(labels, id)
 		}

@@ -2,7 +2,6 @@ package broker_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,7 +76,7 @@ func TestAnAgentWritesToAnotherProjectOnlyIfItAllowsThat(t *testing.T) {
 	p := newTwo(t)
 	ctx := t.Context()
 	_, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"})
-	if no := new(broker.NotAllowedError); !errors.As(err, &no) || !strings.Contains(err.Error(), "cd "+filepath.Join(p.m.dir, "Shop")+" && c2c project allow front") {
+	if err == nil || !strings.Contains(err.Error(), "cd "+filepath.Join(p.m.dir, "Shop")+" && c2c project allow front") {
 		t.Fatalf("without a permission: %v", err)
 	}
 	if all := p.reads(p.shop, p.amber); len(all) > 0 {
@@ -118,13 +117,13 @@ func TestAnAgentWritesToAnotherProjectOnlyIfItAllowsThat(t *testing.T) {
 	if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) != 0 {
 		t.Errorf("the question is still open: %+v %v", open, err)
 	}
-	if _, err = p.shop.Send(ctx, p.amber, mail.Message{To: "birch@front", Content: "new"}); !errors.As(err, new(*broker.NotAllowedError)) {
+	if _, err = p.shop.Send(ctx, p.amber, mail.Message{To: "birch@front", Content: "new"}); err == nil || !strings.Contains(err.Error(), "takes no messages") {
 		t.Errorf("a new message: %v", err)
 	}
 	if err := broker.AllowProject(p.shop, p.front.Root(), false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"}); !errors.As(err, new(*broker.NotAllowedError)) {
+	if _, err = p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"}); err == nil || !strings.Contains(err.Error(), "takes no messages") {
 		t.Errorf("after the permission was taken back: %v", err)
 	}
 }
