@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -120,7 +121,12 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 		return err
 	}
 	defer o.Close()
-	switch ok, err := o.takesFrom(ctx, own, m.InReplyTo); {
+	rows, err := o.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	there := o.Receiver(rows, alias)
+	switch ok, err := o.takesFrom(ctx, own, rows, there, m.InReplyTo); {
 	case from.State == sessions.External:
 		return errors.New("a sender outside writes only to the sessions of one project")
 	case sessions.Fold(alias) == "all":
@@ -130,11 +136,10 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 	case !ok && !from.IsProvenPerson():
 		return &NotAllowedError{b.cfg.labelOf(b.Root()), o.cfg.labelOf(o.Root()), folderOf(o.Root())}
 	}
-	rows, err := o.Rows(ctx)
-	if err == nil && o.Receiver(rows, alias) == nil {
-		err = unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
+	if there == nil {
+		return unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
 	}
-	return err
+	return nil
 }
 
 // unknownThere completes an error about an alias of another project: place is @ and its name.
@@ -150,9 +155,9 @@ func unknownThere(e *sessions.UnknownAliasError, place string) error {
 }
 
 // takesFrom reports whether this root takes a message of an agent of another project: a person has
-// allowed that project, or the message answers one that was sent there.
-func (b *Broker) takesFrom(ctx context.Context, id, answers string) (bool, error) {
-	if _, err := b.Dir().ReadNote(allowPrefix + id); err == nil || answers == "" {
+// allowed that project, or the message answers one that its receiver to has sent there.
+func (b *Broker) takesFrom(ctx context.Context, id string, rows []sessions.Row, to sessions.Row, answers string) (bool, error) {
+	if _, err := b.Dir().ReadNote(allowPrefix + id); err == nil || answers == "" || to == nil {
 		return err == nil, nil
 	}
 	box, err := b.Mailbox(sessions.ProjectRow(id, "").SID())
@@ -160,7 +165,10 @@ func (b *Broker) takesFrom(ctx context.Context, id, answers string) (bool, error
 		return false, err
 	}
 	sent, err := box.Find(ctx, answers)
-	return len(sent) > 0, err
+	return slices.ContainsFunc(sent, func(f inbox.Found) bool {
+		asker := owed.SenderOf(b.Registry, rows, f.Message)
+		return asker != nil && asker.SID() == to.SID()
+	}), err
 }
 
 // aliasIn returns the alias in an address.

@@ -129,6 +129,34 @@ func TestAnAgentWritesToAnotherProjectOnlyIfItAllowsThat(t *testing.T) {
 	}
 }
 
+// One question would otherwise let all agents of a project write to all of the other one.
+func TestAnAnswerGoesOnlyToTheSessionThatAsked(t *testing.T) {
+	p := newTwo(t)
+	ctx := t.Context()
+	oak, err := p.front.Register(ctx, callers.Caller{Explicit: "oak", Client: "gem"}, "oak")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.allow()
+	asked, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Kind: "question", Content: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.shop.Send(ctx, p.amber, mail.Message{To: "oak@front", Content: "and you?", InReplyTo: asked.ID})
+	if !errors.As(err, new(*broker.NotAllowedError)) {
+		t.Errorf("to a session that has not asked: %v", err)
+	}
+	if got := p.reads(p.front, oak); len(got) > 0 {
+		t.Errorf("stored: %+v", got)
+	}
+	if _, err := p.front.Register(ctx, callers.Caller{Explicit: "birch", Client: "gem"}, "fern"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.shop.Send(ctx, p.amber, mail.Message{To: "fern@front", Content: "yes", InReplyTo: asked.ID}); err != nil {
+		t.Errorf("to the session that has asked, under its new name: %v", err)
+	}
+}
+
 func TestWhatIsNoSessionOfAnotherProjectIsRefused(t *testing.T) {
 	p := newTwo(t)
 	p.allow()
