@@ -195,6 +195,22 @@ func TestProjectsOfOneNameAreListed(t *testing.T) {
 	}
 }
 
+// Shop and shop, or foo_bar and foo-bar, are spelled alike in an address. It may mean only the
+// folder that is spelled so.
+func TestAnAddressMeansTheProjectThatShowsIt(t *testing.T) {
+	p := newTwo(t)
+	if got := broker.AddressOf(p.shop); got != "shop" {
+		t.Errorf("the only Shop is %q", got)
+	}
+	other, _ := p.project("other/shop", "coral")
+	if got, want := broker.AddressOf(p.shop), project.ID(p.shop.Root()); got != want {
+		t.Errorf("Shop is %q, want %q", got, want)
+	}
+	if got := broker.AddressOf(other); got != "shop" {
+		t.Errorf("shop is %q", got)
+	}
+}
+
 func TestAMachineComesBeforeAProject(t *testing.T) {
 	p := newTwo(t)
 	cfg := broker.ConfigOf(p.m.getenv, p.front.Root(), nil)
