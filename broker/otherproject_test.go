@@ -321,6 +321,36 @@ func TestNoticesGoToAnotherProject(t *testing.T) {
 	}
 }
 
+func TestASenderInAnotherProjectIsToldOnceThatNoAnswerCame(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	now := time.Now()
+	later := func() time.Time { return now.Add(2 * time.Minute) }
+	if _, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Kind: "question", Content: "green?", AnswerBy: mail.Seconds(now.Add(time.Minute))}); err != nil {
+		t.Fatal(err)
+	}
+	p.reads(p.shop, p.amber)
+	for _, root := range []string{p.shop.Root(), p.front.Root()} {
+		cfg := broker.ConfigOf(p.m.getenv, root, nil)
+		cfg.Now = later
+		b, err := broker.Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if _, err := owed.NewChecker(b.Registry).Look(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := broker.Carry(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.reads(p.front, p.birch); len(got) != 1 || !strings.Contains(got[0].Content, "amber@shop has not answered") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestMailForAProjectThatIsGoneIsNotTaken(t *testing.T) {
 	p := newTwo(t)
 	p.allow()
