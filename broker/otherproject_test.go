@@ -91,7 +91,13 @@ func TestAnAgentWritesToAnotherProjectOnlyIfItAllowsThat(t *testing.T) {
 	if st, err := p.front.Status(ctx, r.ID); err != nil || st.State != sessions.Queued || st.Project != "shop" || !strings.Contains(st.Sentence(), "stored in shop at") {
 		t.Errorf("queued there: %+v %v", st, err)
 	}
+	if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) != 1 || !open[0].ObservedAt.IsZero() || !strings.HasPrefix(open[0].Why, "not read yet; amber") {
+		t.Errorf("owed before it is read: %+v %v", open, err)
+	}
 	got := p.reads(p.shop, p.amber)
+	if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) != 1 || open[0].ObservedAt.IsZero() {
+		t.Errorf("owed after it was read: %+v %v", open, err)
+	}
 	if len(got) != 1 || got[0].From != "birch@front" || got[0].ID != r.ID || mail.By(got[0]) != mail.ByClaim {
 		t.Fatalf("%+v", got)
 	}
