@@ -366,10 +366,11 @@ func Allowed(b *Broker) (labels []string, err error) {
 	names, err := b.Dir().Names()
 	for _, name := range names {
 		if id, is := strings.CutPrefix(name, allowPrefix); is {
-			if root, err := otherRoot(b.Root(), id); err == nil {
-				id = b.cfg.labelOf(root)
+			if root, err := otherRoot(b.Root(), id); err != nil {
+				labels = append(labels, id)
+			} else if project.ID(root) == id { // otherwise it was merged into another root, which needs a permission of its own
+				labels = append(labels, b.cfg.labelOf(root))
 			}
-			labels = append(labels, id)
 		}
 	}
 	return labels, err

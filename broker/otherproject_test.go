@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -324,6 +325,26 @@ func TestNoticesGoToAnotherProject(t *testing.T) {
 	}
 	if got := p.reads(p.shop, p.amber); len(got) != 2 || got[1].Kind != mail.KindSystem {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The root of front was merged into another one: that needs a permission of its own, and c2c does
+// not say that it has one.
+func TestAPermissionOfAMergedRootIsNotShown(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	if all, err := broker.Allowed(p.shop); err != nil || !slices.Equal(all, []string{"front"}) {
+		t.Fatalf("%q %v", all, err)
+	}
+	old := filepath.Dir(p.front.Root())
+	if err := os.Rename(old, filepath.Join(filepath.Dir(old), "0123456789ab")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("0123456789ab", old); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := broker.Allowed(p.shop); err != nil || len(all) > 0 {
+		t.Errorf("%q %v", all, err)
 	}
 }
 
