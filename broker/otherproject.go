@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -198,8 +199,8 @@ func (b *Broker) carryNow(ctx context.Context, to sessions.Row, deferrable bool,
 	}
 	reader, look := o.Session(row), o.Prober()
 	r.Recipient, r.Now = reader.State, look.Now(reader, false)
-	if !r.Held && !r.Duplicate {
-		r.Note = look.Note(reader, r.Now, deferrable)
+	if !r.Held {
+		r.Note = cmp.Or(r.Note, look.Note(reader, r.Now, deferrable))
 	}
 }
 

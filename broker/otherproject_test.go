@@ -348,6 +348,26 @@ func TestAPermissionOfAMergedRootIsNotShown(t *testing.T) {
 	}
 }
 
+func TestAMessageToAnotherProjectThatIsSentAgainIsInNoOtherPlace(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	var first broker.Receipt
+	for i := range 2 {
+		r, err := p.front.Send(t.Context(), p.birch, mail.Message{To: "amber@shop", ID: "m-1", Content: "hi"})
+		if err != nil || r.Duplicate != (i == 1) {
+			t.Fatalf("%+v %v", r, err)
+		}
+		if i == 0 {
+			first = r
+		} else if r.Note != first.Note || r.Recipient != first.Recipient {
+			t.Errorf("%+v, want as at first %+v", r, first)
+		}
+	}
+	if got := p.reads(p.shop, p.amber); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestASenderInAnotherProjectIsToldOnceThatNoAnswerCame(t *testing.T) {
 	p := newTwo(t)
 	p.allow()
