@@ -143,7 +143,7 @@ func (s *sender) run(ctx context.Context) error {
 	timer.Stop()
 	runs := time.Duration(0) // the pause that the timer measures; 0: none
 	after := func(pause time.Duration) {
-		if pause != runs { // steps may come more often than the question, once a second on macOS
+		if pause != runs { // steps may come more often than the question: a host looks each minute, on macOS each second
 			runs = pause
 			timer.Reset(pause)
 		}

@@ -96,7 +96,7 @@ func Environ(pid int) []string {
 func Executable(pid int) (path, name string) {
 	b, _ := unix.SysctlRaw("kern.procargs2", pid)
 	path, _, _ = arguments(b)
-	return path, base(path)
+	return path, filepath.Base(path)
 }
 
 // What proc_info is asked for; see <sys/proc_info.h>.
