@@ -91,7 +91,7 @@ func TestARequestThatNothingCouldEndIsRefused(t *testing.T) {
 	amber := w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
 	w.register("shell", callers.Caller{Explicit: "shell"})
 	for alias, want := range map[string]string{
-		"birch@devbox": "is on another machine",
+		"birch@devbox": "is elsewhere",
 		"amber":        "is this session itself",
 		"shell":        "was made in a shell",
 		"nobody":       "no such alias",

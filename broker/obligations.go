@@ -211,7 +211,7 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 		o.Do = "c2c resume " + o.From + " " + o.To + " lets them go on now"
 	case !opens.IsZero():
 		o.Why = "it is not handed over before " + format.Clock(opens, now)
-	case st.State != sessions.Read && (f.Where != inbox.Archived || st.Host != "" && st.State == sessions.Queued):
+	case st.State != sessions.Read && (f.Where != inbox.Archived || st.Host+st.Project != "" && (st.State == sessions.Queued || st.State == sessions.Rung)):
 		o.Why, o.Do = "not read yet; "+st.Why, st.Do
 	default:
 		o.ObservedAt = cmp.Or(st.HandedAt, st.At)

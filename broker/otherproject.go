@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
@@ -110,7 +112,12 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 		return err
 	}
 	defer o.Close()
-	switch ok, err := o.takesFrom(ctx, own, m.InReplyTo); {
+	rows, err := o.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	there := o.Receiver(rows, alias)
+	switch ok, err := o.takesFrom(ctx, own, rows, there, m.InReplyTo); {
 	case from.State == sessions.External:
 		return errors.New("a sender outside writes only to the sessions of one project")
 	case sessions.Fold(alias) == "all":
@@ -122,11 +129,10 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 		return fmt.Errorf("%s takes no messages from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s",
 			o.LabelOf(o.Root()), label, folderOf(o.Root()), label)
 	}
-	rows, err := o.Rows(ctx)
-	if err == nil && o.Receiver(rows, alias) == nil {
-		err = unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
+	if there == nil {
+		return unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
 	}
-	return err
+	return nil
 }
 
 // unknownThere completes an error about an alias of another project: place is @ and its name.
@@ -142,9 +148,9 @@ func unknownThere(e *sessions.UnknownAliasError, place string) error {
 }
 
 // takesFrom reports whether this root takes a message of an agent of another project: a person has
-// allowed that project, or the message answers one that was sent there.
-func (b *Broker) takesFrom(ctx context.Context, id, answers string) (bool, error) {
-	if _, err := b.Dir().ReadNote(allowPrefix + id); err == nil || answers == "" {
+// allowed that project, or the message answers one that its receiver to has sent there.
+func (b *Broker) takesFrom(ctx context.Context, id string, rows []sessions.Row, to sessions.Row, answers string) (bool, error) {
+	if _, err := b.Dir().ReadNote(allowPrefix + id); err == nil || answers == "" || to == nil {
 		return err == nil, nil
 	}
 	box, err := b.Mailbox(sessions.ProjectRow(id, "").SID())
@@ -152,7 +158,10 @@ func (b *Broker) takesFrom(ctx context.Context, id, answers string) (bool, error
 		return false, err
 	}
 	sent, err := box.Find(ctx, answers)
-	return len(sent) > 0, err
+	return slices.ContainsFunc(sent, func(f inbox.Found) bool {
+		asker := owed.SenderOf(b.Registry, rows, f.Message)
+		return asker != nil && asker.SID() == to.SID()
+	}), err
 }
 
 // aliasIn returns the alias in an address.
@@ -182,8 +191,8 @@ func (b *Broker) carryNow(ctx context.Context, to sessions.Row, deferrable bool,
 	}
 	reader, look := o.Session(row), o.Prober()
 	r.Recipient, r.Now = reader.State, look.Now(reader, false)
-	if !r.Held && !r.Duplicate {
-		r.Note = look.Note(reader, r.Now, deferrable)
+	if !r.Held {
+		r.Note = cmp.Or(r.Note, look.Note(reader, r.Now, deferrable))
 	}
 }
 
@@ -352,10 +361,11 @@ func Allowed(b *Broker) (labels []string, err error) {
 	names, err := b.Dir().Names()
 	for _, name := range names {
 		if id, is := strings.CutPrefix(name, allowPrefix); is {
-			if root, err := otherRoot(b.Root(), id); err == nil {
-				id = b.LabelOf(root)
+			if root, err := otherRoot(b.Root(), id); err != nil {
+				labels = append(labels, id)
+			} else if project.ID(root) == id { // otherwise it was merged into another root, which needs a permission of its own
+				labels = append(labels, b.LabelOf(root))
 			}
-			labels = append(labels, id)
 		}
 	}
 	return labels, err

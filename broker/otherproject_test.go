@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,13 @@ func TestAnAgentWritesToAnotherProjectOnlyIfItAllowsThat(t *testing.T) {
 	if st, err := p.front.Status(ctx, r.ID); err != nil || st.State != sessions.Queued || st.Project != "shop" || !strings.Contains(st.Sentence(), "stored in shop at") {
 		t.Errorf("queued there: %+v %v", st, err)
 	}
+	if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) != 1 || !open[0].ObservedAt.IsZero() || !strings.HasPrefix(open[0].Why, "not read yet; amber") {
+		t.Errorf("owed before it is read: %+v %v", open, err)
+	}
 	got := p.reads(p.shop, p.amber)
+	if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) != 1 || open[0].ObservedAt.IsZero() {
+		t.Errorf("owed after it was read: %+v %v", open, err)
+	}
 	if len(got) != 1 || got[0].From != "birch@front" || got[0].ID != r.ID || mail.By(got[0]) != mail.ByClaim {
 		t.Fatalf("%+v", got)
 	}
@@ -125,6 +132,34 @@ func TestAnAgentWritesToAnotherProjectOnlyIfItAllowsThat(t *testing.T) {
 	}
 	if _, err = p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Content: "hi"}); err == nil || !strings.Contains(err.Error(), "takes no messages") {
 		t.Errorf("after the permission was taken back: %v", err)
+	}
+}
+
+// One question would otherwise let all agents of a project write to all of the other one.
+func TestAnAnswerGoesOnlyToTheSessionThatAsked(t *testing.T) {
+	p := newTwo(t)
+	ctx := t.Context()
+	oak, err := p.front.Register(ctx, callers.Caller{Explicit: "oak", Client: "gem"}, "oak")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.allow()
+	asked, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Kind: "question", Content: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.shop.Send(ctx, p.amber, mail.Message{To: "oak@front", Content: "and you?", InReplyTo: asked.ID})
+	if err == nil || !strings.Contains(err.Error(), "takes no messages from agents") {
+		t.Errorf("to a session that has not asked: %v", err)
+	}
+	if got := p.reads(p.front, oak); len(got) > 0 {
+		t.Errorf("stored: %+v", got)
+	}
+	if _, err := p.front.Register(ctx, callers.Caller{Explicit: "birch", Client: "gem"}, "fern"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.shop.Send(ctx, p.amber, mail.Message{To: "fern@front", Content: "yes", InReplyTo: asked.ID}); err != nil {
+		t.Errorf("to the session that has asked, under its new name: %v", err)
 	}
 }
 
@@ -163,6 +198,22 @@ func TestProjectsOfOneNameAreListed(t *testing.T) {
 	_, err = p.front.Send(t.Context(), p.birch, mail.Message{To: "amber@shop", Content: "hi"})
 	if err == nil || !strings.Contains(err.Error(), `several projects are called "shop": amber@`) || !strings.Contains(err.Error(), filepath.Join("third", "shop")) {
 		t.Errorf("two folders of one name: %v", err)
+	}
+}
+
+// Shop and shop, or foo_bar and foo-bar, are spelled alike in an address. It may mean only the
+// folder that is spelled so.
+func TestAnAddressMeansTheProjectThatShowsIt(t *testing.T) {
+	p := newTwo(t)
+	if got := p.shop.LabelOf(p.shop.Root()); got != "shop" {
+		t.Errorf("the only Shop is %q", got)
+	}
+	other, _ := p.project("other/shop", "coral")
+	if got, want := p.shop.LabelOf(p.shop.Root()), project.ID(p.shop.Root()); got != want {
+		t.Errorf("Shop is %q, want %q", got, want)
+	}
+	if got := other.LabelOf(other.Root()); got != "shop" {
+		t.Errorf("shop is %q", got)
 	}
 }
 
@@ -272,6 +323,76 @@ func TestNoticesGoToAnotherProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := p.reads(p.shop, p.amber); len(got) != 2 || got[1].Kind != mail.KindSystem {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The root of front was merged into another one: that needs a permission of its own, and c2c does
+// not say that it has one.
+func TestAPermissionOfAMergedRootIsNotShown(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	if all, err := broker.Allowed(p.shop); err != nil || !slices.Equal(all, []string{"front"}) {
+		t.Fatalf("%q %v", all, err)
+	}
+	old := filepath.Dir(p.front.Root())
+	if err := os.Rename(old, filepath.Join(filepath.Dir(old), "0123456789ab")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("0123456789ab", old); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := broker.Allowed(p.shop); err != nil || len(all) > 0 {
+		t.Errorf("%q %v", all, err)
+	}
+}
+
+func TestAMessageToAnotherProjectThatIsSentAgainIsInNoOtherPlace(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	var first broker.Receipt
+	for i := range 2 {
+		r, err := p.front.Send(t.Context(), p.birch, mail.Message{To: "amber@shop", ID: "m-1", Content: "hi"})
+		if err != nil || r.Duplicate != (i == 1) {
+			t.Fatalf("%+v %v", r, err)
+		}
+		if i == 0 {
+			first = r
+		} else if r.Note != first.Note || r.Recipient != first.Recipient {
+			t.Errorf("%+v, want as at first %+v", r, first)
+		}
+	}
+	if got := p.reads(p.shop, p.amber); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestASenderInAnotherProjectIsToldOnceThatNoAnswerCame(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	now := time.Now()
+	later := func() time.Time { return now.Add(2 * time.Minute) }
+	if _, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", Kind: "question", Content: "green?", AnswerBy: mail.Seconds(now.Add(time.Minute))}); err != nil {
+		t.Fatal(err)
+	}
+	p.reads(p.shop, p.amber)
+	for _, root := range []string{p.shop.Root(), p.front.Root()} {
+		cfg := broker.ConfigOf(p.m.getenv, root, nil)
+		cfg.Now = later
+		b, err := broker.Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if _, err := owed.NewChecker(b.Registry).Look(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := broker.Carry(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.reads(p.front, p.birch); len(got) != 1 || !strings.Contains(got[0].Content, "amber@shop has not answered") {
 		t.Errorf("%+v", got)
 	}
 }

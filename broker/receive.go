@@ -80,7 +80,7 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 		err = fmt.Errorf("%w: %w", ErrBlocked, err)
 	}
 	if err != nil {
-		return fmt.Errorf("store mail of another host for %q: %w", to.Alias(), err)
+		return fmt.Errorf("store mail from elsewhere for %q: %w", to.Alias(), err)
 	}
 	for i, m := range stored.Messages {
 		owed.LookInTime(b.Registry, m)

@@ -76,7 +76,10 @@ func (s *sending) receipt() Receipt {
 	look := s.b.Prober()
 	m, now := s.message, look.Now(s.reader, false)
 	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
-		Duplicate: s.again, Note: look.Note(s.reader, now, m.Deferrable), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
+		Duplicate: s.again, InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
+	if _, isProject := sessions.ProjectOf(s.to.SID()); !isProject { // otherwise carryNow finds out what the receiver does
+		r.Note = look.Note(s.reader, now, m.Deferrable)
+	}
 	switch {
 	case !s.again:
 		r.Held, r.HeldUntil, r.Note = m.Held != "", owed.OpensAt(s.b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)

@@ -40,7 +40,10 @@ func Label(root string, taken []string) string {
 	for _, u := range all {
 		for _, f := range u.Folders {
 			name := label(filepath.Base(f.Path))
-			if u.Root == root && name != "" && len(Called(all, name)) == 1 && !slices.Contains(taken, name) {
+			if u.Root != root || name == "" || slices.Contains(taken, name) {
+				continue
+			}
+			if means := Called(all, name); len(means) == 1 && means[0].Root == root {
 				return name
 			}
 		}

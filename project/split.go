@@ -24,7 +24,7 @@ func Split(getenv func(string) string, cwd string, own bool) error {
 	case p.state == "":
 		return errors.New("C2C_MCP_BROKER_ROOT names the root here: unset it")
 	case p.project.remote == "" && own:
-		return fmt.Errorf("%s has no remote, so it shares its mail with no other clone", cwd)
+		return fmt.Errorf("%s has no remote on a host: only the clones of such a remote can be split", cwd)
 	case p.folder.own == own:
 		return fmt.Errorf("%s %s", p.folder.Path, map[bool]string{true: "is a project of its own already", false: "is not split from its other clones"}[own])
 	}

@@ -197,7 +197,7 @@ func expiredAt(d debt) time.Time {
 }
 
 func unansweredAt(d debt) time.Time {
-	if d.where != inRecord || d.AnswerBy == 0 || d.told {
+	if d.where != inRecord || !awaitedHere(d.Message) || d.told {
 		return time.Time{}
 	}
 	return mail.FromSeconds(d.AnswerBy)

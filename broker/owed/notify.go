@@ -92,8 +92,8 @@ func RequestNotice(ctx context.Context, reg *sessions.Registry, asker sessions.S
 	if !slices.Contains(Whens(), when) {
 		return r, nil, fmt.Errorf("%q is none of %q", when, Whens())
 	}
-	if _, host, ok := mail.SplitAddress(alias); ok {
-		return r, nil, fmt.Errorf("%q is on another machine: run c2c notify on %s, or c2c ask %[1]s", alias, host)
+	if _, _, ok := mail.SplitAddress(alias); ok {
+		return r, nil, fmt.Errorf("%q is elsewhere: run c2c notify there, or c2c ask %[1]s", alias)
 	}
 	row := reg.Receiver(rows, alias)
 	if row == nil {

@@ -202,10 +202,14 @@ func AddRecords(ctx context.Context, reg *sessions.Registry, sid string, repeate
 	})
 }
 
+// awaitedHere reports whether this root tells the sender of m if no answer comes in time. The root of
+// a sender elsewhere has a record of the message, too, and tells it.
+func awaitedHere(m mail.Message) bool { return m.AnswerBy != 0 && sessions.RemoteRow(m.From) == nil }
+
 // AddFor records the answer that a session owes for a message that was sent to it. If the message
 // was sent again after it was answered, the session owes nothing for it.
 func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m mail.Message, repeated bool) error {
-	if m.AnswerBy == 0 && !m.Owes() || !mail.ValidName(to.ID) {
+	if !awaitedHere(m) && !m.Owes() || !mail.ValidName(to.ID) {
 		return nil
 	}
 	d := NewRecord(m)
@@ -402,7 +406,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 	reg.Due.LookBy(reg.Now())
 	var records []Record
 	for _, m := range msgs {
-		if m.AnswerBy != 0 || m.Owes() {
+		if awaitedHere(m) || m.Owes() {
 			records = append(records, NewRecord(m))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
+	"c2c/wake"
 )
 
 // stats shows what the mail of the project has cost, and what became of questions.
@@ -48,7 +49,9 @@ func (c *call) printStats(st broker.Stats, now time.Time) {
 	for _, s := range costs.Sessions {
 		rang, tokens := 0, "-"
 		for _, r := range s.Rings {
-			rang += r.Count
+			if r.Outcome == wake.Rang {
+				rang += r.Count
+			}
 		}
 		if s.Tokens.Input > 0 {
 			tokens = format.Short(s.Tokens.Input)

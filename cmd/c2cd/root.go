@@ -71,7 +71,7 @@ func (c Checkup) checkRoots() (found []format.Finding) {
 	root, _ := c.root() // checkRoot reports the error
 	for _, other := range cli.Former(c.Getenv, c.Cwd) {
 		found = append(found, format.Finding{Status: format.Warning, Part: "second root", Path: other.Path,
-			Detail: "this project has mail here and in " + root + ", and sessions of the two do not see each other: " + other.Advice()})
+			Detail: "this project has mail here and in its root, " + root + ", and sessions of the two do not see each other: " + other.Advice()})
 	}
 	return found
 }

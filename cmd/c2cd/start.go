@@ -104,7 +104,8 @@ func (a *call) ownConversation(ctx context.Context, p client.Profile, begins boo
 	own, word := p.GoesOn(args, s.ClientID(), a.getenv)
 	switch {
 	case own == nil || s.Client != p.Name:
-		return nil, fmt.Errorf("%w: %s has no conversation that %s could go on with, and %s may open that of another session: leave %[4]s out", errUsage, alias, p.Name, word)
+		return nil, cli.WithHint(fmt.Errorf("%w: %s has no conversation that %s could go on with, and %s may open that of another session", errUsage, alias, p.Name, word),
+			"without it: c2c start --alias "+alias+" "+p.Name)
 	case begins:
 		return nil, cli.WithHint(fmt.Errorf("%w: %s may open the conversation of another session", errUsage, word), "that of "+alias+", which keeps its name: "+p.Reopens(alias, s.ClientID(), a.getenv))
 	}

@@ -9,6 +9,7 @@
 package ringer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -199,7 +200,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		Box: box, Lock: lock, Methods: ways.Methods, Busy: ways.Busy, Now: time.Now, Gap: r.Gap,
 		Quiet: func() bool {
 			current, err := now()
-			return err == nil && (current.Quiet || sessions.Uninstalled(r.Getenv, current.Client, current.Process))
+			return err == nil && (current.Quiet || sessions.Uninstalled(r.Getenv, current.Client, cmp.Or(current.Process, r.Scope.process)))
 		},
 		Record: p.Record,
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"c2c/broker"
@@ -35,10 +36,8 @@ type Scope struct {
 	// bell means that this process records that it rings a session, so that senders may count on
 	// it; see sessions.Session.HasBell.
 	bell bool
-	// client is the client that has started this MCP server, and process is the id of the client's
-	// process. The ringer needs them for Peers (see wake.Client), and to notice that c2c was
-	// uninstalled.
-	client  wake.Client
+	// process is started with the client or before it. It stands for the process of a session that
+	// has none of its own, when the ringer asks whether c2c was uninstalled since; 0: none.
 	process int
 }
 
@@ -49,8 +48,8 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	c, ok := wake.FindClient(name)
 	profile, _ := client.Find(name)
 	scope.byProcess = profile.Open == nil
-	scope.client, scope.process, scope.bell = c, pid, profile.Typed // for others, senders see that from the held ring lock
-	registered := map[string]bool{}                                 // open sessions, by the client's id
+	scope.bell = profile.Typed      // for others, senders see that from the held ring lock
+	registered := map[string]bool{} // open sessions, by the client's id
 	scope.ways = func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {
@@ -84,7 +83,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 // runs.
 func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
 	return Scope{
-		lockPerRing: true, bell: true,
+		lockPerRing: true, bell: true, process: pid,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
 			open := openIn(pid)
 			all, err := choose(ctx, b, func(s sessions.Session) bool { return isOpen(open, s) || callers.DescendsFrom(b.Registry, s, pid) })
@@ -109,7 +108,7 @@ func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
 // installed: otherwise its hooks would bring the same mail.
 func Begun(name, id string) Scope {
 	return Scope{
-		lockPerRing: true, bell: true,
+		lockPerRing: true, bell: true, process: os.Getpid(),
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
 			return choose(ctx, b, func(s sessions.Session) bool { return s.Client == name && s.ClientID() == id })
 		},
