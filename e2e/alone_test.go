@@ -183,6 +183,8 @@ func TestACodexIsStartedByNameWithoutInstall(t *testing.T) {
 	t.Parallel()
 	l, model, _ := birchLab(t)
 	l.SeedCodex(model, "")
+	l.Run(c2c(), "install", "codex") // that it was there once does not matter
+	l.Run(c2c(), "uninstall", "codex")
 	before := homeFiles(t, l)
 	model.Answer(func(r *lab.Request) (lab.Reply, bool) { return lab.Say("Woken."), true })
 	p := l.Terminal(l.CodexEnv(), startAlone("codex")...)
