@@ -156,7 +156,7 @@ func codexServer(o Options) tomlEditor {
 		// Codex passes only these variables to the server. They say where the mail is. They do not
 		// identify the session, because a shared daemon has the environment of the terminal that
 		// started the daemon: each call must name its session.
-		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
+		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_ROOM_WAKES", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{codexApproval, `"approve"`},
 		{"startup_timeout_sec", "20"},
 		{"tool_timeout_sec", "120"},
