@@ -28,7 +28,7 @@ func askRows() []row {
 			start := time.Now()
 			win, err := w.screen()
 			return one(since(start), errors.Join(err, win.end()))
-		}, limit: emptyWords, against: empty, aim: 10},
+		}, limit: emptyWords, against: empty, aim: 12},
 		{name: "c2c watch, idle CPU", unit: "ms in 10 s", aim: 20, most: 1, do: func(w *world) ([]float64, error) {
 			win, err := w.screen()
 			if err != nil {

@@ -35,8 +35,8 @@ func mcpRows() []row {
 	poll := call("poll_inbox", "{}")
 	does, keeps := limitOf("noop"), limitOf("keep")
 	return []row{
-		{name: "c2cd mcp, start to first answer", do: start, limit: "empty Go program", against: empty, aim: 5.1},
-		{name: "c2cd mcp, memory", unit: "MB", do: memoryOf, aim: 16, most: 5},
+		{name: "c2cd mcp, start to first answer", do: start, limit: "empty Go program", against: empty, aim: 7},
+		{name: "c2cd mcp, memory", unit: "MB", do: memoryOf, aim: 20, most: 5},
 		{name: "poll_inbox over stdio, empty", do: emptied("dune", poll), limit: "mcp-go tool that does nothing", against: does, aim: 3, with: withServers},
 		{name: "poll_inbox over stdio, 1 message", do: func(w *world) ([]float64, error) {
 			if err := w.read("dune"); err != nil {
