@@ -36,7 +36,7 @@ test: build ## all tests but those of the real clients
 # The tests of e2e are not all here, because many of them count what only Linux tells.
 test-portable: ## on Linux, what c2c does on macOS: the tests, those of three clients that wake and hand over, and processes killed at random for 20s
 	$(GO) vet -tags portable ./...
-	$(GO) test -tags portable -count=1 -timeout 30m $$($(GO) list ./... | grep -v /e2e)
+	GOFLAGS=-tags=portable $(GO) test -count=1 -timeout 30m $$($(GO) list ./... | grep -v /e2e)
 	$(GO) build -trimpath -tags=nethttpomithttp2,portable -o $(BIN)/portable/ ./cmd/...
 	$(GO) run -tags portable ./e2e/torture -t 20s $(BIN)/portable
 	TAGS=portable C2C_E2E_NEEDS='@anthropic-ai/claude-code@ @openai opencode' bash scripts/e2e.sh ./e2e -run '$(PORTABLE)'
