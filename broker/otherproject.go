@@ -49,17 +49,18 @@ func (b *Broker) addressee(rows []sessions.Row, name string) (sessions.Row, erro
 	if paired, err := b.cfg.paired(); err != nil || slices.Contains(paired, where) {
 		return r, err
 	}
-	found := projectsCalled(b.Root(), where)
+	found := project.Called(project.In(project.StateOf(b.Root())), where)
+	others := slices.DeleteFunc(slices.Clone(found), func(u project.Used) bool { return u.Root == b.Root() })
 	switch {
-	case len(found) == 1:
-		return sessions.ProjectRow(project.ID(found[0].Root), r.Alias()), nil
-	case len(found) > 1:
+	case len(others) == 1:
+		return sessions.ProjectRow(project.ID(others[0].Root), r.Alias()), nil
+	case len(others) > 1:
 		var which []string
-		for _, p := range found {
+		for _, p := range others {
 			which = append(which, alias+"@"+project.ID(p.Root)+" is in "+folderOf(p.Root))
 		}
 		return nil, fmt.Errorf("several projects are called %q: %s", where, strings.Join(which, ", "))
-	case len(project.Called(project.In(project.StateOf(b.Root())), where)) > 0:
+	case len(found) > 0:
 		return nil, fmt.Errorf("%s is this project: write to %s", where, alias)
 	}
 	return r, nil

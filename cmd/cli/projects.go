@@ -19,16 +19,19 @@ import (
 
 // Project is a project of this user.
 type Project struct {
-	Root    string // the directory with its mail
-	Name    string // its folder, and its remote in brackets; or what is known of it
-	Folders []project.Folder
+	project.Used
+	Name string // its folder, and its remote in brackets; or what is known of it
 }
 
 // Projects returns all projects of this user. It reads a link for each folder in which c2c was
 // used, so call it only for a person who looks at all projects, or to explain an error.
 func Projects(getenv func(string) string) (all []Project) {
-	for _, u := range project.All(getenv) {
-		p := Project{u.Root, "a project whose folder is not known", u.Folders}
+	return named(getenv, project.All(getenv))
+}
+
+func named(getenv func(string) string, used []project.Used) (all []Project) {
+	for _, u := range used {
+		p := Project{u, "a project whose folder is not known"}
 		if filepath.Base(filepath.Dir(u.Root)) == "default" {
 			p.Name = "outside of all repositories"
 		}
@@ -73,8 +76,9 @@ func FindProject(getenv func(string) string, cwd, name string) (Project, error) 
 		}
 		root, _ = broker.RootHere(getenv, path) // a path that is not there may be the name of a remote
 	}
-	called := project.Called(project.All(getenv), name)
-	for _, p := range Projects(getenv) {
+	used := project.All(getenv)
+	called := project.Called(used, name)
+	for _, p := range named(getenv, used) {
 		if isSame(p.Root, root) || root == "" && slices.ContainsFunc(called, func(u project.Used) bool { return u.Root == p.Root }) {
 			found = append(found, p)
 		}
@@ -124,7 +128,7 @@ func Everywhere(ctx context.Context, getenv func(string) string, cwd string, log
 	projects := Projects(getenv)
 	isOwn := func(p Project) bool { return p.Root == own }
 	if _, err := os.Stat(own); err == nil && !slices.ContainsFunc(projects, isOwn) {
-		projects = append(projects, Project{Root: own, Name: AtHome(getenv, own)})
+		projects = append(projects, Project{project.Used{Root: own}, AtHome(getenv, own)})
 	}
 	all := []ProjectRows{}
 	var broken []error
