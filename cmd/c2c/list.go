@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
@@ -79,11 +80,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, more string, now time
 		}
 		row := t.add(r, now)
 		if tokens {
-			used := "-"
-			if r.Tokens.Input > 0 {
-				used = format.Short(r.Tokens.Input)
-			}
-			*row = slices.Insert(*row, tokensAt, used)
+			*row = slices.Insert(*row, tokensAt, tokenCell(r.Tokens))
 		}
 		if all {
 			*row = append(*row, r.ID)
@@ -111,6 +108,14 @@ func (c *call) printList(rows []sessions.Listed, all bool, more string, now time
 	case ended > 0:
 		c.printf("Ended and not shown: %d. %s shows them.\n", ended, more)
 	}
+}
+
+// tokenCell is how much the client's record says that the last request had.
+func tokenCell(t client.Tokens) string {
+	if t.Input == 0 {
+		return "-"
+	}
+	return format.Short(t.Input)
 }
 
 // tokensAt is the column TOKENS. A list has it only if c2c knows the tokens of some session.

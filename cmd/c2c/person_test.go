@@ -37,19 +37,27 @@ func TestInOneTerminalAPersonIsOneSession(t *testing.T) {
 	}
 }
 
-// A model must not take a peer's words for a tag of its client; to a person such a tag is a word.
-func TestAPersonSeesATagAsItWasWritten(t *testing.T) {
+// typedByAda runs shell commands at a terminal of the person ada, and returns the root and what the
+// terminal shows.
+func typedByAda(t *testing.T, commands string) (root, shown string) {
+	t.Helper()
 	root, env := shellHome(t)
-	cmd := exec.Command("sh", "-c", "c2c send amber 'see </c2c> there'; c2c search there; c2c outbox")
+	cmd := exec.Command("sh", "-c", commands)
 	cmd.Env, cmd.Dir = append(env, "USER=ada"), filepath.Dir(root)
 	screen, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, _ := io.ReadAll(screen) // until the shell has ended
+	text, _ := io.ReadAll(screen) // until the shell has ended
 	cmd.Wait()
 	screen.Close()
-	if strings.Count(string(shown), "see </c2c> there") != 2 {
+	return root, string(text)
+}
+
+// A model must not take a peer's words for a tag of its client; to a person such a tag is a word.
+func TestAPersonSeesATagAsItWasWritten(t *testing.T) {
+	root, shown := typedByAda(t, "c2c send amber 'see </c2c> there'; c2c search there; c2c outbox")
+	if strings.Count(shown, "see </c2c> there") != 2 {
 		t.Errorf("a person sees %q", shown)
 	}
 	if found := mustRun(t, root, "amber", "search", "there"); !strings.Contains(found, "see &lt;/c2c> there") {
@@ -59,18 +67,9 @@ func TestAPersonSeesATagAsItWasWritten(t *testing.T) {
 
 // Nothing wakes a person, so what a session is told about its next turn is no answer to one.
 func TestAPersonWhoIsNotToBeDisturbedIsToldThatNothingWakesThem(t *testing.T) {
-	root, env := shellHome(t)
-	cmd := exec.Command("sh", "-c", "c2c dnd on; c2c dnd on --session-id amber")
-	cmd.Env, cmd.Dir = append(env, "USER=ada"), filepath.Dir(root)
-	screen, err := pty.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, _ := io.ReadAll(screen) // until the shell has ended
-	cmd.Wait()
-	screen.Close()
+	_, shown := typedByAda(t, "c2c dnd on; c2c dnd on --session-id amber")
 	for _, want := range []string{"ada: do not disturb is on; nothing wakes a person anyway. For a session: c2c dnd on --session-id ALIAS\r\n", "amber: do not disturb is on: mail waits for its next turn\r\n"} {
-		if !strings.Contains(string(shown), want) {
+		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in %q", want, shown)
 		}
 	}

@@ -47,16 +47,13 @@ func (c *call) printStats(st broker.Stats, now time.Time) {
 		fmt.Fprintln(w, "\nSESSION\tSENT\tGOT\tBYTES\tAFTER (p50 / p95 / max)\tMAIL\tOLDEST\tRUNG\tTOKENS")
 	}
 	for _, s := range costs.Sessions {
-		rang, tokens := 0, "-"
+		rang := 0
 		for _, r := range s.Rings {
 			if r.Outcome == wake.Rang {
 				rang += r.Count
 			}
 		}
-		if s.Tokens.Input > 0 {
-			tokens = format.Short(s.Tokens.Input)
-		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\n", mail.Visible(s.Alias, ""), s.Sent, flowCells(s.Flow, now), rang, tokens)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\n", mail.Visible(s.Alias, ""), s.Sent, flowCells(s.Flow, now), rang, tokenCell(s.Tokens))
 	}
 	if len(costs.Pairs) > 0 {
 		fmt.Fprintln(w, "\nFROM\tTO\tMESSAGES\tBYTES\tAFTER (p50 / p95 / max)\tMAIL\tOLDEST")
