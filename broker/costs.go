@@ -63,7 +63,7 @@ type Flow struct {
 
 // SessionCosts has the mail to a session, and how it was rung.
 type SessionCosts struct {
-	Alias string `json:"alias"` // or the name of a sender who has no mailbox here
+	Alias string `json:"alias"` // of a sender without a mailbox here, the name under which it writes
 	SID   string `json:"session_id,omitempty"`
 	Sent  int    `json:"sent"` // messages under this name that were handed over, or wait
 	Flow

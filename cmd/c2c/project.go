@@ -19,7 +19,7 @@ type projectShown struct {
 	Allows  []string `json:"allows"` // the projects whose agents may write here
 }
 
-// projectVerb shows the project, or changes who may write to it or what belongs to it.
+// projectVerb shows the project, lets another one write to it or no longer, or splits the clone.
 func projectVerb(c *call, f *cli.Flags) action {
 	undo := f.Bool("undo")
 	return func(ctx context.Context) error {

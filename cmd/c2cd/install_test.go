@@ -379,7 +379,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	if code, out, _ := s.run("doctor", "--verbose"); code != 0 || !strings.Contains(out, "ok       claude c2c: not set up: c2c install claude sets it up\n") || !strings.Contains(out, "warning  clients: c2c is set up in none of claude: run c2c install, or start sessions with c2c start\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
-	// Who has started sessions with c2c start is not told to.
+	// Doctor does not tell somebody to install who has started sessions with c2c start.
 	s.write(".local/state/c2c/install/started/claude/settings.json", "{}")
 	if code, out, _ := s.run("doctor"); code != 0 || strings.Contains(out, "set up in none") {
 		t.Errorf("doctor after c2c start: exit %d, %s", code, out)
