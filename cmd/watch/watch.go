@@ -164,9 +164,11 @@ func (a *app) run(ctx context.Context) (err error) {
 	events, stop := make(chan tcell.Event), make(chan struct{})
 	go a.screen.ChannelEvents(events, stop)
 	defer close(stop)
-	pasting := false
+	// Before tcell tells the size, it takes each click for one on the first cell, so nothing is
+	// drawn that one could click. A paste comes character by character.
+	sized, pasting := false, false
 	for !a.quit && a.failed == nil {
-		if !pasting { // a paste comes character by character
+		if sized && !pasting {
 			a.draw()
 		}
 		select {
@@ -177,6 +179,7 @@ func (a *app) run(ctx context.Context) (err error) {
 		case <-again.C:
 			a.look()
 		case e := <-events:
+			sized = true // its first event
 			if p, ok := e.(*tcell.EventPaste); ok {
 				pasting = p.Start()
 			}
