@@ -9,7 +9,11 @@ const LineRoom = 320
 // per line. If there is a message, each bracket has a line of its own, so a shell script sees from
 // the first line whether mail waits.
 func Array(msgs []Message) []byte {
-	return fields.Array(len(msgs), func(b []byte, i int) []byte {
+	size := 0
+	for i := range msgs {
+		size += len(msgs[i].Content) + LineRoom
+	}
+	return fields.Array(len(msgs), size, func(b []byte, i int) []byte {
 		return append(msgs[i].AppendFields(b, "{"), '}')
 	})
 }
