@@ -1,6 +1,8 @@
 package project
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,11 +18,11 @@ type Root struct {
 }
 
 // RootsIn returns the roots below a state directory. If a project has had several remotes, its root
-// gets the name of the latest remote.
-func RootsIn(state string) (all []Root) {
+// gets the name of the latest remote. After an error roots or names may be missing.
+func RootsIn(state string) (all []Root, err error) {
 	names := map[string]string{} // keyed by the root's directory
 	since := map[string]time.Time{}
-	entries, _ := os.ReadDir(filepath.Join(state, ProjectsDir))
+	entries, perr := os.ReadDir(filepath.Join(state, ProjectsDir))
 	for _, e := range entries {
 		root, _ := linked(state, ProjectsDir, e.Name())
 		info, err := e.Info()
@@ -31,12 +33,27 @@ func RootsIn(state string) (all []Root) {
 			names[root], since[root] = e.Name(), info.ModTime()
 		}
 	}
-	entries, _ = os.ReadDir(filepath.Join(state, ReposDir))
+	entries, rerr := os.ReadDir(filepath.Join(state, ReposDir))
+	err = errors.Join(unlessAbsent(perr), unlessAbsent(rerr))
 	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
 		path := filepath.Join(state, ReposDir, e.Name(), "broker")
-		if info, err := os.Lstat(path); e.IsDir() && err == nil && info.IsDir() {
+		info, lerr := os.Lstat(path)
+		if lerr == nil && info.IsDir() {
 			all = append(all, Root{path, names[e.Name()]})
 		}
+		if !errors.Is(lerr, fs.ErrPermission) { // otherwise it is another user's
+			err = errors.Join(err, unlessAbsent(lerr))
+		}
 	}
-	return all
+	return all, err
+}
+
+func unlessAbsent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

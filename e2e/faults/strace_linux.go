@@ -67,6 +67,9 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	out := p.dir + ".strace"
 	names := append(slices.Clone(changes), looks...)
 	words := []string{"strace", "-f", "-qq", "-s", "160", "-o", out, "-e", "trace=?" + strings.Join(names, ",?")}
+	if s.starts {
+		words = append(words, "-b", "execve") // strace lets such a process go on by itself
+	}
 	if f != nil {
 		words = append(words, "-e", "inject="+f.String())
 	}
