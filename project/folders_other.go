@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -30,23 +30,15 @@ func onDisk(path string) string {
 		return path
 	}
 	above = onDisk(above)
-	names := namesIn(above)
-	if own, err := os.Lstat(path); err == nil && !slices.Contains(names, name) {
-		for _, other := range names {
-			if info, err := os.Lstat(filepath.Join(above, other)); err == nil && os.SameFile(own, info) {
-				name = other
-			}
+	entries, _ := os.ReadDir(above) // if it is private, its names stay as they are
+	real := name
+	for _, e := range entries {
+		if e.Name() == name {
+			return filepath.Join(above, name)
+		}
+		if strings.EqualFold(e.Name(), name) {
+			real = e.Name()
 		}
 	}
-	return filepath.Join(above, name)
-}
-
-func namesIn(path string) []string {
-	dir, err := os.Open(path)
-	if err != nil {
-		return nil // the folder may be private: its names stay as they are
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	return names
+	return filepath.Join(above, real)
 }
