@@ -24,9 +24,9 @@ type layer struct{ name, contract, imports string }
 // layers is the policy, from the programs down. The list in docs/design.md is made of it.
 var layers = []layer{
 	{"cmd/c2c", "the verbs that need no large library, and the hook",
-		"broker broker/moves broker/owed client cmd/cli hooks inbox inbox/mail internal/atomicfile internal/format internal/inotify internal/proc project rooms sessions sessions/callers sessions/claims sessions/permission wake"},
+		"broker broker/moves broker/owed client cmd/cli hooks inbox inbox/mail internal/atomicfile internal/format internal/inotify internal/proc project relay/cache rooms sessions sessions/callers sessions/claims sessions/permission wake"},
 	{"cmd/c2cd", "the verbs that need large libraries: the daemon, servers, installation, diagnosis, start, screens",
-		"broker broker/moves broker/owed client cmd/cli cmd/relay cmd/ringer cmd/watch golang.org/x/sys hooks inbox inbox/mail install internal/atomicfile internal/daemon internal/fields internal/format internal/proc mcp mcp/tools project relay/cache rooms serve serve/live serve/outside serve/page sessions sessions/callers sessions/claims sessions/permission wake wake/plugin wake/terminal wake/watch wake/wire"},
+		"broker broker/moves broker/owed client cmd/cli cmd/relay cmd/ringer cmd/watch golang.org/x/sys hooks inbox inbox/mail install internal/atomicfile internal/daemon internal/fields internal/format internal/proc mcp mcp/tools project rooms serve serve/live serve/outside serve/page sessions sessions/callers sessions/claims sessions/permission wake wake/plugin wake/terminal wake/watch wake/wire"},
 	{"cmd/cli", "the table of all verbs, and what is made from it: options, help, completion, errors, pages",
 		"broker client inbox inbox/mail internal/atomicfile internal/proc project sessions sessions/callers"},
 	{"cmd/relay", "c2c relay: pairs machines, carries the mail of all roots to them and from them",

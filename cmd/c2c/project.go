@@ -29,7 +29,7 @@ func projectVerb(c *call, f *cli.Flags) action {
 		}
 		wants := map[string]int{"": 0, "allow": 1, "deny": 1, "split": 0}
 		if n, known := wants[verb]; !known || len(names) != n || *undo && verb != "split" {
-			return fmt.Errorf("%w: want allow NAME, deny NAME, split or split --undo", errUsage)
+			return fmt.Errorf("%w: want allow NAME, deny NAME, split, split --undo or merge", errUsage)
 		}
 		if verb != "" {
 			s, err := c.b.Attach(ctx, c.caller(""))
