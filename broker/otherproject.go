@@ -77,10 +77,13 @@ func folderOf(root string) string {
 }
 
 // LabelOf returns the name of the root's project in addresses, such as shop in amber@shop.
-func (b *Broker) LabelOf(root string) string {
-	paired, _ := b.cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
+func (cfg Config) LabelOf(root string) string {
+	paired, _ := cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
 	return project.Label(root, paired)
 }
+
+// Label returns the name of this project in addresses.
+func (b *Broker) Label() string { return b.cfg.LabelOf(b.Root()) }
 
 // otherRoot returns the root of another project of the same state directory.
 func otherRoot(root, id string) (string, error) {
@@ -126,9 +129,9 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 	case err != nil:
 		return err
 	case !ok && !from.IsProvenPerson():
-		label := b.LabelOf(b.Root())
+		label := b.Label()
 		return fmt.Errorf("%s takes no messages from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s",
-			o.LabelOf(o.Root()), label, folderOf(o.Root()), label)
+			o.Label(), label, folderOf(o.Root()), label)
 	}
 	if there == nil {
 		return unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
@@ -256,7 +259,7 @@ func (b *Broker) carry(ctx context.Context, id string) error {
 // stored has the handles of those that are there now. The result refused has those that would be
 // refused again; their senders are told. It stops at the first message that must be tried again.
 func (b *Broker) carryLeased(ctx context.Context, o *Broker, sid string, msgs []mail.Message) (stored, refused []string, err error) {
-	own, label := project.ID(b.Root()), b.LabelOf(b.Root())
+	own, label := project.ID(b.Root()), b.Label()
 	for _, m := range msgs {
 		there := m
 		there.FromSession, there.From, there.ShownAt = mail.ProjectSession(own, m.FromSession, m.From), m.From+"@"+label, 0
@@ -269,7 +272,7 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, sid string, msgs []
 		why := ""
 		if m.Expired(mail.Seconds(b.Now())) {
 			why = "it had expired"
-		} else if _, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true); refusesForGood(err) {
+		} else if _, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true); Refusal(err) != "" {
 			why = err.Error()
 		}
 		switch {
@@ -287,10 +290,20 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, sid string, msgs []
 	return stored, refused, nil
 }
 
-// refusesForGood reports whether Receive would refuse the same message again.
-func refusesForGood(err error) bool {
-	return errors.As(err, new(*sessions.UnknownAliasError)) || errors.As(err, new(*inbox.IDTakenError)) ||
-		errors.Is(err, inbox.ErrFull) || errors.Is(err, ErrBlocked)
+// Refusal returns why Receive would refuse the same message again, as a word of relay.Reason; "" if
+// it may take it the next time.
+func Refusal(err error) string {
+	switch {
+	case errors.As(err, new(*sessions.UnknownAliasError)):
+		return "unknown"
+	case errors.Is(err, inbox.ErrFull):
+		return "full"
+	case errors.As(err, new(*inbox.IDTakenError)):
+		return "taken"
+	case errors.Is(err, ErrBlocked):
+		return "blocked"
+	}
+	return ""
 }
 
 // projectStatus finds out how far a message for another project has come.
@@ -365,7 +378,7 @@ func Allowed(b *Broker) (labels []string, err error) {
 			if root, err := otherRoot(b.Root(), id); err != nil {
 				labels = append(labels, id)
 			} else if project.ID(root) == id { // otherwise it was merged into another root, which needs a permission of its own
-				labels = append(labels, b.LabelOf(root))
+				labels = append(labels, b.cfg.LabelOf(root))
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func (c *call) showProject() error {
 	}
 	shown := projectShown{cli.NameOf(c.getenv, c.b.Root()), "", c.b.Root(), append([]string{}, allows...)}
 	if project.ID(c.b.Root()) != "" {
-		shown.Address = c.b.LabelOf(c.b.Root())
+		shown.Address = c.b.Label()
 	}
 	return c.show(shown, func() {
 		c.printf("%s\n", mail.Visible(shown.Project, ""))
