@@ -152,6 +152,9 @@ func TestAnAgentWritesToAnotherProjectOnlyIfItAllowsThat(t *testing.T) {
 	if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) != 0 {
 		t.Errorf("the question is still open: %+v %v", open, err)
 	}
+	if st, err := p.front.ReadStats(ctx, time.Time{}); err != nil || st.Open != 0 || st.Over[owed.Answered] != 1 || st.Total.Acknowledged != 1 {
+		t.Errorf("stats: %+v %v", st.Stats, err)
+	}
 	if _, err = p.shop.Send(ctx, p.amber, mail.Message{To: "birch@front", Content: "new"}); err == nil || !strings.Contains(err.Error(), "takes no messages") {
 		t.Errorf("a new message: %v", err)
 	}

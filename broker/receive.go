@@ -85,7 +85,11 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 	}
 	owed.LookInTime(b.Registry, to.SID(), stored.Messages...)
 	for i, m := range stored.Messages {
-		s := &sending{b: b, from: sessions.Session{ID: m.FromSession, Alias: m.From}, to: to, reader: reader, box: box, message: m, again: stored.Already[i]}
+		from := sessions.Session{Alias: m.From}
+		if r := sessions.Elsewhere(m); r != nil {
+			from.ID = r.SID() // of the outbox, which has what sessions there owe
+		}
+		s := &sending{b: b, from: from, to: to, reader: reader, box: box, message: m, again: stored.Already[i]}
 		s.record(ctx, m.Held != "")
 	}
 	moves.Forward(ctx, b.Registry, to.SID(), to.Alias())

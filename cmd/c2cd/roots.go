@@ -22,6 +22,8 @@ import (
 	"c2c/sessions/callers"
 )
 
+func init() { verbs["migrate-root"] = (*call).migrateRoot }
+
 // migrateRoot merges the other roots of a project into the project's present root.
 func (a *call) migrateRoot(ctx context.Context) error {
 	dry, asJSON := a.Bool("dry-run"), a.Bool("json")

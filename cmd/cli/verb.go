@@ -10,9 +10,9 @@ import (
 	"c2c/sessions"
 )
 
-// Verb is one command, of c2c or of c2cd. A new verb needs three things: a row in the table of its
-// group, a line in the list of its program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with
-// its code.
+// Verb is one command, of c2c or of c2cd. A new verb needs a row in the table of its group, and its
+// function: one of c2cd adds itself in its file, one of c2c has a line in cmd/c2c/commands.go,
+// because a list that is grown at the start would slow each hook.
 //
 // In its texts, {client} stands for the name of a client, {clients} for all names, and {wire} for
 // the command that starts an agent with the Wire protocol.

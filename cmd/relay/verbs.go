@@ -56,10 +56,11 @@ type call struct {
 }
 
 // Run runs c2c relay. The arguments args are the words and options that follow the word relay.
-func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
+func Run(ctx context.Context, p Program, args []string) error {
 	if done, err := p.inside(ctx, args); done {
 		return err
 	}
+	v, _ := cli.Find(Name)
 	own, args := v.Of(args)
 	verb := strings.TrimPrefix(own.Name, v.Name)
 	c := p.bind(own)
