@@ -194,7 +194,7 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	for who := range senders {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				id, to := fmt.Sprintf("s%d-%d", who, n), receivers[n%len(receivers)]
+				id, to := fmt.Sprintf("s%d-%d", who, n), receivers[(who+n)%len(receivers)]
 				if d.home().Send("birch", to.alias, id).Run() == nil && !dark.Load() {
 					mu.Lock()
 					acked = append(acked, to.sender+"/"+id)
