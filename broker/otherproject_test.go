@@ -334,6 +334,9 @@ func TestNoticesGoToAnotherProject(t *testing.T) {
 		if err := owed.TellSender(ctx, p.shop.Registry, rows, owed.News{Message: p.reads(p.shop, p.amber)[0], Reason: owed.Unread}); err != nil {
 			t.Fatal(err)
 		}
+		if !owed.MayBeDue(p.shop.Registry) {
+			t.Error("no command carries the notice")
+		}
 		p.looks(p.shop)
 		got := p.reads(p.front, p.birch)
 		if len(got) != 1 || got[0].From != "c2c-system@shop" || got[0].Kind != mail.KindSystem || mail.By(got[0]) != mail.ByProcess {
