@@ -33,7 +33,7 @@ type Listed struct {
 	Quiet      bool      `json:"dnd,omitempty"`
 	LastRing   wake.Ring `json:"last_ring,omitzero"`
 	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, if it is alive
-	Note       string    `json:"note,omitempty"`            // RingerEnded and what to do, if that is so
+	Note       string    `json:"note,omitempty"`            // RingerEnded or what it lacks, and what to do, if that is so
 	Claims     []string  `json:"claims,omitempty"`          // its claims, see package claims
 	StartedBy  string    `json:"started_by,omitempty"`      // the alias of the session that has started its client
 	KnownBy    string    `json:"known_by,omitempty"`        // only for c2c whoami: the KnownBy of its messages, see mail.Message
@@ -182,6 +182,8 @@ func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look Prober) Liste
 	var why string
 	if row.Surface, why = look.Surface(s); why == RingerEnded {
 		row.Note = RingerEnded + "; c2c doctor says what to do"
+	} else if lacks, do := look.Lacks(s); lacks != "" {
+		row.Note = lacks + "; " + do
 	}
 	mail, err := boxes.Of(s.ID)
 	if err != nil {
