@@ -83,10 +83,13 @@ func folderOf(root string) string {
 }
 
 // LabelOf returns the name of the root's project in addresses, such as shop in amber@shop.
-func (b *Broker) LabelOf(root string) string {
-	paired, _ := b.cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
+func (cfg Config) LabelOf(root string) string {
+	paired, _ := cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
 	return project.Label(root, paired)
 }
+
+// Label returns the name of this project in addresses.
+func (b *Broker) Label() string { return b.cfg.LabelOf(b.Root()) }
 
 var (
 	errGone    = errors.New("the project is not there any more")
@@ -142,9 +145,9 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 	case err != nil:
 		return err
 	case !ok && !from.IsProvenPerson():
-		label := b.LabelOf(b.Root())
+		label := b.Label()
 		return fmt.Errorf("%s takes no messages from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s",
-			o.LabelOf(o.Root()), label, folderOf(o.Root()), label)
+			o.Label(), label, folderOf(o.Root()), label)
 	}
 	if there == nil {
 		return unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
@@ -281,7 +284,7 @@ func (b *Broker) carry(ctx context.Context, id string, refuse func(m mail.Messag
 // gone. The result stored has the handles of those that are there now, the result refused of those
 // that would be refused again. It stops at the first message that must be tried again.
 func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message, refuse func(m mail.Message, why error) error) (stored, refused []string, err error) {
-	own, label := project.ID(b.Root()), b.LabelOf(b.Root())
+	own, label := project.ID(b.Root()), b.Label()
 	for _, m := range msgs {
 		there := m
 		there.FromSession, there.From, there.ShownAt = mail.ProjectSession(own, m.FromSession, m.From), m.From+"@"+label, 0
@@ -303,7 +306,7 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message
 			stored = append(stored, m.Handle())
 			continue
 		}
-		if refusesForGood(err) {
+		if Refusal(err) != "" || errors.Is(err, errGone) || errors.Is(err, errExpired) {
 			err = refuse(m, err)
 		}
 		if err != nil {
@@ -314,10 +317,20 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message
 	return stored, refused, nil
 }
 
-// refusesForGood reports whether Receive would refuse the same message again.
-func refusesForGood(err error) bool {
-	return errors.As(err, new(*sessions.UnknownAliasError)) || errors.As(err, new(*inbox.IDTakenError)) ||
-		errors.Is(err, inbox.ErrFull) || errors.Is(err, ErrBlocked) || errors.Is(err, errGone) || errors.Is(err, errExpired)
+// Refusal returns why Receive would refuse the same message again, as a word of relay.Reason; "" if
+// it may take it the next time.
+func Refusal(err error) string {
+	switch {
+	case errors.As(err, new(*sessions.UnknownAliasError)):
+		return "unknown"
+	case errors.Is(err, inbox.ErrFull):
+		return "full"
+	case errors.As(err, new(*inbox.IDTakenError)):
+		return "taken"
+	case errors.Is(err, ErrBlocked):
+		return "blocked"
+	}
+	return ""
 }
 
 // projectStatus finds out how far a message for another project has come.
@@ -392,7 +405,7 @@ func Allowed(b *Broker) (labels []string, err error) {
 			if root, err := otherRoot(b.Root(), id); err != nil {
 				labels = append(labels, id)
 			} else if project.ID(root) == id { // otherwise it was merged into another root, which needs a permission of its own
-				labels = append(labels, b.LabelOf(root))
+				labels = append(labels, b.cfg.LabelOf(root))
 			}
 		}
 	}

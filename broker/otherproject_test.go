@@ -236,14 +236,14 @@ func TestProjectsOfOneNameAreListed(t *testing.T) {
 // folder that is spelled so.
 func TestAnAddressMeansTheProjectThatShowsIt(t *testing.T) {
 	p := newTwo(t)
-	if got := p.shop.LabelOf(p.shop.Root()); got != "shop" {
+	if got := p.shop.Label(); got != "shop" {
 		t.Errorf("the only Shop is %q", got)
 	}
 	other, _ := p.project("other/shop", "coral")
-	if got, want := p.shop.LabelOf(p.shop.Root()), project.ID(p.shop.Root()); got != want {
+	if got, want := p.shop.Label(), project.ID(p.shop.Root()); got != want {
 		t.Errorf("Shop is %q, want %q", got, want)
 	}
-	if got := other.LabelOf(other.Root()); got != "shop" {
+	if got := other.Label(); got != "shop" {
 		t.Errorf("shop is %q", got)
 	}
 }
@@ -333,6 +333,9 @@ func TestNoticesGoToAnotherProject(t *testing.T) {
 	for range 2 {
 		if err := owed.TellSender(ctx, p.shop.Registry, rows, owed.News{Message: p.reads(p.shop, p.amber)[0], Reason: owed.Unread}); err != nil {
 			t.Fatal(err)
+		}
+		if !owed.MayBeDue(p.shop.Registry) {
+			t.Error("no command carries the notice")
 		}
 		p.looks(p.shop)
 		got := p.reads(p.front, p.birch)

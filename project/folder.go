@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"c2c/internal/atomicfile"
 )
 
 // foldersDir has a link for each repository in which c2c was used. The link leads nowhere: its text
@@ -75,7 +77,7 @@ func folders(state string, do func(name string, f Folder)) error {
 			do(e.Name(), f)
 		}
 	}
-	return unlessAbsent(err)
+	return atomicfile.UnlessAbsent(err)
 }
 
 // FoldersOf returns the folders that were used with a root. They may be gone.

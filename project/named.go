@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"c2c/internal/atomicfile"
 )
 
 // Root is the root of a project below a state directory.
@@ -34,26 +36,17 @@ func RootsIn(state string) (all []Root, err error) {
 		}
 	}
 	entries, rerr := os.ReadDir(filepath.Join(state, ReposDir))
-	err = errors.Join(unlessAbsent(perr), unlessAbsent(rerr))
+	err = errors.Join(atomicfile.UnlessAbsent(perr), atomicfile.UnlessAbsent(rerr))
 	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
 		path := filepath.Join(state, ReposDir, e.Name(), "broker")
 		info, lerr := os.Lstat(path)
-		if lerr == nil && info.IsDir() {
+		switch {
+		case !e.IsDir(), errors.Is(lerr, fs.ErrNotExist), errors.Is(lerr, fs.ErrPermission): // a link, or another user's
+		case lerr != nil:
+			err = errors.Join(err, lerr)
+		case info.IsDir():
 			all = append(all, Root{path, names[e.Name()]})
-		}
-		if !errors.Is(lerr, fs.ErrPermission) { // otherwise it is another user's
-			err = errors.Join(err, unlessAbsent(lerr))
 		}
 	}
 	return all, err
-}
-
-func unlessAbsent(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -120,16 +120,18 @@ func Find(name string) (Verb, bool) {
 }
 
 // otherWords are words that people type for a verb with an option. Some of them are verbs of the
-// OCaml c2c, the others are shorter.
+// OCaml c2c or of earlier versions, the others are shorter.
 var otherWords = [...]struct{ word, verb, with string }{
 	{"send-all", "send", "all"},
 	{"peek-inbox", "poll-inbox", "--peek"},
 	{"outbox", "history", "--sent"},
+	{"dead-letter", "history", "--dead"},
 	{"thread", "status", "--thread"},
 	{"claims", "claim", "--list"},
 	{"release", "claim", "--release"},
 	{"deny", "allow", "--refuse"},
 	{"open", "serve", "open"},
+	{"migrate-root", "project", "merge"},
 }
 
 // Spelled returns the arguments of a command with the verb's own name.

@@ -68,13 +68,13 @@ func (h *Host) Run(ctx context.Context, report func(any)) error {
 		return err
 	}
 	h.carrier = &carriers{list: h.list, ways: map[string]carrier{}, log: h.Log}
-	for kind, open := range openers {
-		way, err := open(h, func() { poke(changed) })
+	for name, kind := range kinds {
+		way, err := kind.open(h, func() { poke(changed) })
 		if err != nil {
 			return err
 		}
 		if way != nil {
-			h.carrier.ways[kind] = way
+			h.carrier.ways[name] = way
 		}
 	}
 	h.Log.Info("relay runs", "process", os.Getpid(), "key", key.Public().Fingerprint())

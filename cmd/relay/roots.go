@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/daemon"
 	"c2c/project"
@@ -395,21 +394,18 @@ func (p *post) deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	ctx, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold the mailbox's lock for days
 	defer end()
 	sid, err := broker.Receive(ctx, p.b, alias, msgs, mayRepeat)
-	switch {
-	case err == nil:
+	if err == nil {
 		p.arrived.add(peer, sid, msgs)
 		p.h.changes.Recheck() // watch the session's mailbox, too
-	case errors.As(err, new(*sessions.UnknownAliasError)):
-		return relay.Unknown, nil
-	case errors.Is(err, inbox.ErrFull):
-		return relay.Full, nil
-	case errors.As(err, new(*inbox.IDTakenError)):
-		return relay.Taken, nil
-	case errors.Is(err, broker.ErrBlocked):
-		p.h.Log.Error("mail of another host is refused", "host", peer, "alias", alias, "err", err)
-		return relay.Blocked, nil
 	}
-	return relay.Stored, err
+	why := relay.Reason(broker.Refusal(err))
+	if why == relay.Blocked {
+		p.h.Log.Error("mail of another host is refused", "host", peer, "alias", alias, "err", err)
+	}
+	if why != relay.Stored {
+		err = nil
+	}
+	return why, err
 }
 
 // Refused implements relay.Post.

@@ -8,20 +8,31 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// A daemon has the lock file of this place, and one part: it wakes the sessions of the root.
-
-// withPart makes the state in which a part of the daemon is on, and the daemon was stopped.
+// withPart makes the state in which one part of the daemon is on, which wakes the sessions of the
+// root, and the daemon was killed.
 func withPart(p *place) error {
 	err := p.pair()
-	for _, words := range [][]string{{"c2cd", "wake", "start"}, {"c2cd", "daemon", "stop"}} {
-		if err == nil {
-			_, err = p.run("", words...)
-		}
+	if err == nil {
+		_, err = p.run("", "c2cd", "wake", "start")
+	}
+	v := &verdict{place: p}
+	if pid := v.daemon(); err == nil && pid > 0 {
+		err = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	return errors.Join(err, p.idle())
+}
+
+// wasStopped is withPart with a daemon that was stopped instead.
+func wasStopped(p *place) error {
+	err := withPart(p)
+	if err == nil {
+		_, err = p.run("", "c2cd", "daemon", "stop")
+	}
+	return err
 }
 
 // running starts the daemon before the command.
@@ -30,22 +41,23 @@ func running(p *place) (func() error, error) {
 	return func() error { return nil }, err
 }
 
-// daemons are scenarios with the daemon. Only in the last one is it the daemon that gets the fault.
+// daemons are scenarios with the daemon. In those with the verb run it is the daemon that gets the
+// fault. In the last one it executes its program anew, and then gets no fault any more.
 func daemons() (all []*scenario) {
-	add := func(verb string, beside func(*place) (func() error, error), acknowledged bool) {
-		s := &scenario{name: "daemon " + verb, command: []string{"c2cd", "daemon", verb}, prepare: withPart, beside: beside, starts: true}
+	add := func(verb, then string, prepare func(*place) error, beside func(*place) (func() error, error), acknowledged bool) {
+		s := &scenario{name: "daemon " + verb + then, command: []string{"c2cd", "daemon", verb}, prepare: prepare, beside: beside, starts: true}
 		s.check = func(v *verdict) {
 			if v.run.beside != nil {
 				v.wrong("the other process: %v", v.run.beside)
 			}
-			if v.run.code == 0 && !v.run.killed && v.daemonRuns() != acknowledged {
+			if v.run.code == 0 && !v.run.killed && (v.daemon() != 0) != acknowledged {
 				v.wrong("acknowledged, and that the daemon runs is %v", !acknowledged)
 			}
 			if verb != "run" {
 				v.must("", s.command...)
 			}
 			v.must("", "c2cd", "daemon", "start")
-			if !v.daemonRuns() {
+			if v.daemon() == 0 {
 				v.wrong("it does not run after a start")
 			}
 			v.must("", "c2cd", "daemon", "stop")
@@ -60,38 +72,47 @@ func daemons() (all []*scenario) {
 		}
 		all = append(all, s)
 	}
-	add("start", nil, true)
-	add("stop", running, false)
-	add("restart", running, true)
-	add("run", stopped, false)
+	add("start", "", wasStopped, nil, true)
+	add("stop", "", withPart, running, false)
+	add("restart", "", withPart, running, true)
+	add("run", ", then stop", withPart, toldTo("stop"), false)
+	add("run", ", then restart", withPart, toldTo("restart", "stop"), false)
 	return all
 }
 
-// stopped stops the daemon that the command is, as soon as it runs.
-func stopped(p *place) (func() error, error) {
-	over, ended := make(chan struct{}), make(chan error, 1)
-	go func() {
-		for {
-			if out, err := p.run("", "c2cd", "daemon", "status"); err == nil && strings.Contains(out, ": runs") {
-				break
+// toldTo runs verbs of c2cd daemon as soon as the daemon runs which the command is.
+func toldTo(verbs ...string) func(p *place) (func() error, error) {
+	return func(p *place) (func() error, error) {
+		over, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			for {
+				if out, err := p.run("", "c2cd", "daemon", "status"); err == nil && strings.Contains(out, ": runs") {
+					break
+				}
+				select {
+				case <-over: // it was killed before
+					ended <- nil
+					return
+				case <-time.After(10 * time.Millisecond):
+				}
 			}
-			select {
-			case <-over: // it was killed before
-				ended <- nil
-				return
-			case <-time.After(10 * time.Millisecond):
+			var err error
+			for _, verb := range verbs {
+				if err == nil {
+					_, err = p.run("", "c2cd", "daemon", verb)
+				}
 			}
-		}
-		_, err := p.run("", "c2cd", "daemon", "stop")
-		ended <- err
-	}()
-	return func() error {
-		close(over)
-		return <-ended
-	}, nil
+			ended <- err
+		}()
+		return func() error {
+			close(over)
+			return <-ended
+		}, nil
+	}
 }
 
-func (v *verdict) daemonRuns() bool {
+// daemon returns the process id of the daemon; 0 if none runs.
+func (v *verdict) daemon() int {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	out, _ := v.command(ctx, "", "", v.program([]string{"c2cd", "daemon", "status", "--json"})...).Output() // it fails if none runs
@@ -99,7 +120,7 @@ func (v *verdict) daemonRuns() bool {
 	if err := json.Unmarshal(out, &status); err != nil {
 		v.wrong("daemon status: %v: %s", err, out)
 	}
-	return status.PID != 0
+	return status.PID
 }
 
 // fresh ends what the command of a scenario has started, and makes the state before the command.

@@ -24,7 +24,7 @@ func inProjects(more ...func(*place) error) func(*place) error {
 	return func(p *place) error {
 		p.roots = map[string]string{"": front, "birch": front, "amber": shop}
 		err := p.steps("birch: c2c register birch", "amber: c2c register amber")
-		if err == nil { // c2c project allow, which needs a person at a terminal
+		if err == nil { // c2c project allow needs a person at a terminal
 			err = os.Symlink("a person has allowed it", p.path(shop+"/allow-aaaaaaaaaaaa"))
 		}
 		for _, f := range more {

@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -25,6 +26,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"c2c/broker"
 	"c2c/e2e/scratch"
 )
 
@@ -183,7 +185,11 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	if err := d.shop().Run("coral", "register", "coral"); err != nil {
 		return nil, err
 	}
-	if err := os.Symlink("a person has allowed it", filepath.Join(d.shop().Root(), "allow-"+front)); err != nil {
+	b, err := broker.Open(broker.Config{Root: d.shop().Root()})
+	if err == nil { // c2c project allow needs a person at a terminal
+		err = errors.Join(broker.AllowProject(b, d.home().Root(), true), b.Close())
+	}
+	if err != nil {
 		return nil, err
 	}
 	receivers := []struct{ alias, sender string }{{"amber", "birch"}, {scratch.Moving, "birch"}, {"coral@" + shop, "birch@" + front}}
@@ -194,7 +200,7 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	for who := range senders {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				id, to := fmt.Sprintf("s%d-%d", who, n), receivers[n%len(receivers)]
+				id, to := fmt.Sprintf("s%d-%d", who, n), receivers[(who+n)%len(receivers)]
 				if d.home().Send("birch", to.alias, id).Run() == nil && !dark.Load() {
 					mu.Lock()
 					acked = append(acked, to.sender+"/"+id)

@@ -248,13 +248,14 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		}
 		if a.process.PID != 0 {
 			if f.PID != a.process.PID || f.StartTime != a.process.Start {
-				f.RingerPID, f.RingerStart = 0, 0
+				f.RingerPID, f.RingerStart, f.Lacks = 0, 0, ""
 				if f.Turn != "" { // the new process is in no turn, and is not idle, longer than it runs
 					f.TurnAt = reg.Now().UTC()
 				}
 			}
 			f.PID, f.StartTime, f.Namespace, f.StartedBy = a.process.PID, a.process.Start, reg.Processes.Namespace(), a.startedBy
 		}
+		f.Lacks = cmp.Or(a.Caller.Lacks, f.Lacks)
 		if sessions.IsPersonID(a.sid) && a.Caller.User != nil && a.Caller.User.looked().Terminal {
 			f.Namespace = reg.Processes.Namespace()
 		}

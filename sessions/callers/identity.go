@@ -24,6 +24,8 @@ type Caller struct {
 	// Start is the alias that was given to c2c start. It means a session that has the alias and
 	// does not run, otherwise a new one.
 	Start string
+	// Lacks is what the client lacks because c2c start could not set c2c up in it.
+	Lacks string
 	// User is the user of this terminal. This person calls, unless an agent calls. nil: the caller
 	// cannot be a person.
 	User *User
