@@ -295,11 +295,8 @@ func (l *EventLog) Sent(id string) (found []mail.Message, err error) {
 // SentLately is like Sent, but reads only the end of broker.log.
 func (l *EventLog) SentLately(id string) ([]mail.Message, error) {
 	f, err := l.root.Open(logFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, atomicfile.UnlessAbsent(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
