@@ -15,7 +15,7 @@ ROUNDS ?= 50
 RINGS ?= 50
 TASKS ?= 1
 CLIENT ?=
-PORTABLE ?= Idle(Claude|Codex|OpenCode)IsWoken|WriteToEachOther|EmbeddedCodex|ThroughItsTerminal|ForAClosedThread|BusyOpenCode|FewRings|WithoutItsSocket|TwoOpenCodes|NoTerminalShows
+PORTABLE ?= Idle(Claude|Codex|OpenCode)IsWoken|WriteToEachOther|EmbeddedCodex|(Client.*|Codex.*)ThroughItsTerminal|ForAClosedThread|BusyOpenCode|FewRings|WithoutItsSocketClaude|TwoOpenCodes|NoTerminalShows
 RACE ?= ./broker ./cmd/... ./hooks ./inbox ./internal/... ./mcp/... ./relay/... ./serve/... ./sessions/... ./wake/...
 FUZZTIME ?= 9s
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"c2c/inbox"
@@ -102,9 +104,22 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	return &Answer{l.Messages[0], l}, nil
 }
 
-// HasWritten reports whether the asked session has written to the asker since the question. A model
-// may answer in a message that names no question.
-func (q *Question) HasWritten(ctx context.Context) bool {
+// Became returns the state of a question without an answer, and the same in words: with the reason
+// why it is not read, and with the word poll if the asked session has written since. A model may
+// answer in a message that names no question. After an error the state is "".
+func (q *Question) Became(ctx context.Context, poll string) (state, text string) {
+	var all []string
+	if st, err := q.b.Status(ctx, q.ID); err == nil {
+		state, all = st.State, []string{"the question is " + st.State, st.Why, st.Do}
+	}
+	if q.hasWritten(ctx) {
+		all = append(all, q.To+" has written to you since: "+poll)
+	}
+	return state, strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
+}
+
+// hasWritten reports whether the asked session has written to the asker since the question.
+func (q *Question) hasWritten(ctx context.Context) bool {
 	rows, err := q.b.ReadRegistry()
 	if err != nil {
 		return false

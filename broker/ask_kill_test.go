@@ -81,6 +81,28 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	}
 }
 
+// The question of amber has no id yet: amber is about to send it.
+func TestOfTwoThatAskEachOtherAtOnceOneIsToldNoIDThatDoesNotExist(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
+	rows, err := w.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait, err := sessions.StartWait(t.Context(), w.Registry, rows, sessions.Wait{Asks: amber.ID, Asked: birch.ID, Alias: "birch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Ask(t.Context(), birch, mail.Message{To: "amber", Content: "x"}, askTime)
+	var circle *sessions.CircleError
+	if !errors.As(err, &circle) || circle.Question != "" || !strings.Contains(err.Error(), "amber waits for your answer to a question that it sends you now") {
+		t.Errorf("%v", err)
+	}
+	if err := wait.End(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A look closes the lock file, and a process that waits for that looks again. So c2c does not look
 // while nothing can come of it.
 func TestAnAnswerInAnothersHandsIsAwaitedAtRest(t *testing.T) {

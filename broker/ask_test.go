@@ -51,12 +51,12 @@ func TestTheAnswerIsForWhoAskedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantAnswer(q, "")
-	if q.HasWritten(t.Context()) {
-		t.Error("birch is said to have written, and has not")
+	if state, text := q.Became(t.Context(), "poll"); state != sessions.Queued || strings.Contains(text, "has written") {
+		t.Errorf("it became %s: %s", state, text)
 	}
 	w.send(birch, "amber", "of birch, and no answer")
-	if !q.HasWritten(t.Context()) {
-		t.Error("birch has written")
+	if _, text := q.Became(t.Context(), "poll"); !strings.HasSuffix(text, "; birch has written to you since: poll") {
+		t.Errorf("it became %s", text)
 	}
 	reply, err := w.answer(birch, q.ID)
 	if err != nil {
@@ -194,4 +194,15 @@ func TestAStrangerOfTheSameNameIsNotTheOneThatWasAsked(t *testing.T) {
 	}
 	w.wantAnswer(q, "")
 	w.wantMail(amber.ID, "of a stranger")
+}
+
+func TestAskSaysOfAnUnansweredQuestionWhatStatusSays(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	w.register("birch", callers.Caller{Client: "copilot", Start: "birch", PID: w.pid(20)})
+	q := w.ask(amber, "birch", "one?")
+	_, text := q.Became(t.Context(), "poll")
+	if want := "the question is queued; birch runs; nothing of c2c has run in its client yet; a dialog may wait in its terminal, such as whether you trust the folder"; !strings.HasPrefix(text, want) {
+		t.Errorf("it became %s", text)
+	}
 }

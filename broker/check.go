@@ -190,7 +190,11 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		f.Detail = fmt.Sprintf("c2c cannot see its process %d, which may be in another container: the session keeps its alias and its mail", s.PID)
 		return f, true
 	default:
-		return f, false
+		lacks, do := look.Lacks(s)
+		if lacks != "" {
+			f.Status, f.Detail = format.Warning, lacks+"; "+do
+		}
+		return f, lacks != ""
 	}
 	switch {
 	case ringFailed && !unread:

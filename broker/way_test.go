@@ -149,6 +149,16 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			}
 		}, want: "birch runs; c2c knows of nothing that rings it: its next turn brings the message", cure: "c2c wake start"},
 		"its client has not begun": {client: "copilot", start: "birch", do: func(w *world, birch sessions.Session, _ mail.Message) {}, want: "birch runs; nothing of c2c has run in its client yet", cure: "a dialog may wait in its terminal"},
+		"c2c start could not set it up": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", PID: w.pid(20), Lacks: "it has no tools"})
+			w.bell(birch.ID)
+			w.turn(birch.ID, sessions.Busy, inbox.ByHook)
+		}, want: "birch is in a turn (0 s); it has no tools", cure: "c2c install kimi"},
+		"a server of c2c runs all the same": {client: "kimi", do: func(w *world, birch sessions.Session, _ mail.Message) {
+			w.attach(callers.Caller{Explicit: birch.ID, Client: "kimi", PID: w.pid(20), Lacks: "it has no tools"})
+			w.bell(birch.ID)
+			w.hold(sessions.ServerLock(birch.ID))
+		}, want: "birch runs; it is about to be rung"},
 		"nobody rings a client over HTTP": {do: func(w *world, _ sessions.Session, _ mail.Message) {
 			w.attach(callers.Caller{Client: "qwen", PID: w.pid(20), Transport: sessions.TransportHTTP})
 		}, want: "birch runs; nothing rings it: its next call of a tool brings the message", cure: "no stream of events"},

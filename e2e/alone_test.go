@@ -177,8 +177,8 @@ export const Own = async () => { writeFileSync(process.env.HOME + "/own-hook", "
 	})
 }
 
-// Codex takes neither a server nor hooks for one session. Mail wakes it all the same, and it is
-// told what is missing.
+// Codex takes neither a server nor hooks for one session. Mail wakes it all the same, and c2c says
+// what is missing, also when Codex has wiped the line of c2c start from the screen.
 func TestACodexIsStartedByNameWithoutInstall(t *testing.T) {
 	t.Parallel()
 	l, model, _ := birchLab(t)
@@ -194,6 +194,10 @@ func TestACodexIsStartedByNameWithoutInstall(t *testing.T) {
 	p.WaitShown("Woken.")
 	wantRead(t, l, "id-meanwhile", "read by server")
 	p.WaitShown("›")
+	eventually(t, func() bool { return regexp.MustCompile(`(?m)^amber +idle `).MatchString(l.Run(c2c(), "list")) })
+	if got := l.Run(c2c(), "list"); !strings.Contains(got, "amber: this codex has no tools of c2c") {
+		t.Errorf("list says\n%s", got)
+	}
 	p.Command("/quit")
 	p.Wait()
 	leavesNothing(t, l, before)

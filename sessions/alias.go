@@ -91,6 +91,16 @@ func RemoteRow(address string) Row {
 	return r
 }
 
+// Elsewhere returns the row of the session on another machine or in another project that has sent a
+// message. It returns nil for a message from here.
+func Elsewhere(m mail.Message) Row {
+	r := RemoteRow(m.From)
+	if id, is := mail.ProjectOfSession(m.FromSession); is && r != nil {
+		return ProjectRow(id, m.From)
+	}
+	return r
+}
+
 // CheckExternal returns an error for the session of a sender outside, and for the mailbox of
 // another machine. No local session may use these ids, because a message with such an id counts as
 // written by that sender or machine.

@@ -34,7 +34,7 @@ const (
 
 // Wait is one wait of a session for an answer.
 type Wait struct {
-	question    string // the id of the question; before the send it is a placeholder
+	question    string // the id of the question; "" before it is sent
 	Asks, Asked string // the ids of the session that asks, and of the asked session
 	Alias       string // the alias of the asked session
 }
@@ -43,7 +43,7 @@ type Wait struct {
 type CircleError struct {
 	Asked    string   // alias of the asked session
 	Through  []string // aliases of the sessions in between
-	Question string   // id of the message that the asker must answer first
+	Question string   // id of the message that the asker must answer first; "" if that is being sent now
 }
 
 func (e *CircleError) Error() string {
@@ -51,8 +51,12 @@ func (e *CircleError) Error() string {
 	for _, alias := range e.Through {
 		chain += alias + ", which waits for "
 	}
+	question := "a question that it sends you now"
+	if e.Question != "" {
+		question = mail.ShortID(e.Question)
+	}
 	return fmt.Sprintf("%syour answer to %s, so both would wait for each other: answer that first, or send your message without waiting",
-		chain, mail.ShortID(e.Question))
+		chain, question)
 }
 
 // awaits reports whether the session sid waits for the message m: m answers the question of sid,
@@ -94,6 +98,9 @@ func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool)
 	until, err := strconv.ParseInt(string(lines[3]), 10, 64)
 	if err == nil && until > 0 && now.Add(-waitGrace).Unix() >= until {
 		return w, false
+	}
+	if until == 0 { // Begins may not have renamed the file yet
+		name = ""
 	}
 	return Wait{name, string(lines[0]), string(lines[1]), string(lines[2])}, true
 }
@@ -189,13 +196,11 @@ func checkCircle(rows []Row, waits []Wait, asks, asked string) error {
 
 // Begins records the id of the question, and the time until which the session waits for its answer.
 func (a *Asking) Begins(question string, until time.Time) error {
-	if _, err := a.File.WriteString(strconv.FormatInt(until.Unix()+1, 10)); err != nil {
+	if err := a.dir.Rename(a.name, question); err != nil {
 		return err
 	}
-	err := a.dir.Rename(a.name, question)
-	if err == nil {
-		a.name = question
-	}
+	a.name = question
+	_, err := a.File.WriteString(strconv.FormatInt(until.Unix()+1, 10))
 	return err
 }
 

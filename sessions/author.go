@@ -62,10 +62,7 @@ func (a Authors) Of(m mail.Message) Row {
 	if m.From == SystemAlias {
 		return nil // c2c itself wrote the message, even if the message names a session: a post on its way to another machine names one
 	}
-	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
-		if id, is := mail.ProjectOfSession(m.FromSession); is {
-			return ProjectRow(id, m.From)
-		}
+	if r := Elsewhere(m); r != nil && len(Holders(a.Rows, m.From)) == 0 {
 		return r // check this before FromSession, because a session here may have the id that the relay gave to the sender on the other machine
 	}
 	if i := FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {

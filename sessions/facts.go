@@ -85,6 +85,9 @@ type Facts struct {
 	// TookOver is the id of the session whose alias and mail this session took over last.
 	TookOver string `json:"took_over,omitempty"`
 
+	// Lacks is what the process PID lacks because c2c start could not set c2c up in it.
+	Lacks string `json:"lacks,omitempty"`
+
 	stored bool // the session has a file
 	others Row  // the fields that only a newer c2c knows; a server of an older one may run for weeks
 }

@@ -116,6 +116,8 @@ func (f *Facts) member(name string) any {
 		return &f.RingerPID
 	case "ringer_start":
 		return &f.RingerStart
+	case "lacks":
+		return &f.Lacks
 	case "unseen":
 		return &f.Unseen
 	case "left":

@@ -18,7 +18,7 @@ func fullFacts(t *testing.T) Facts {
 	t.Helper()
 	at := time.Date(2026, 11, 23, 8, 0, 0, 5, time.UTC)
 	f := Facts{"amber", 1.5, []former{{"old", 2.5}}, "claude", []string{"a", "b\"\n"}, 7, 1 << 60, "1 2 3", true, true, true, 8, 9, "%1",
-		wake.Ring{At: at, Method: "pane", Tries: 3}, "r", true, true, "busy", at, "hook", "server_error", at, "stdio", at, "talk", 9, []string{}, "d", 3.5, []string{"x"}, "w", true, "y", false, nil}
+		wake.Ring{At: at, Method: "pane", Tries: 3}, "r", true, true, "busy", at, "hook", "server_error", at, "stdio", at, "talk", 9, []string{}, "d", 3.5, []string{"x"}, "w", true, "y", "no tools", false, nil}
 	for v, i := reflect.ValueOf(f), 0; i < v.NumField(); i++ {
 		if name := v.Type().Field(i).Name; name != "stored" && name != "others" && v.Field(i).IsZero() {
 			t.Errorf("%s has no value here", name)

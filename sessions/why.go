@@ -122,6 +122,15 @@ func (look Prober) TakenOut(s Session) bool {
 	return s.State == Alive && look.reg.Uninstalled != nil && look.reg.Uninstalled(s.Client, s.Process)
 }
 
+// Lacks returns what a session lacks because c2c start could not set c2c up in its client, and what
+// a person can do; "" if it lacks nothing, or if a server of c2c runs there all the same.
+func (look Prober) Lacks(s Session) (what, do string) {
+	if s.Facts.Lacks == "" || s.State != Alive || look.held(ServerLock(s.ID)) {
+		return "", ""
+	}
+	return s.Facts.Lacks, "for all of c2c run c2c install " + s.Client + ", then start it again"
+}
+
 // UnreadMail is a message that its session has not read.
 type UnreadMail struct {
 	Ring       wake.Ring // the last ring since the message came
@@ -142,12 +151,13 @@ func (look Prober) Why(s Session, n Now, m UnreadMail) (why, do string) {
 func (look Prober) why(s Session, n Now, m UnreadMail) (why, do string) {
 	p, _ := client.Find(s.Client)
 	const waits = "the message waits until it is back"
+	lacks, remedy := look.Lacks(s)
 	switch {
 	case n.Does == Absent:
 		return waits, look.Remedy(s, wake.Ring{Outcome: wake.Failed})
 	case look.TakenOut(s):
 		return "c2c was uninstalled while its client ran, so nothing brings it mail", "run c2c install again"
-	case n.Does == Busy:
+	case n.Does == Busy && lacks == "":
 		return cmp.Or(p.InTurn, "its next call of a tool of c2c tells of the message"), ""
 	case n.Does == External && s.Client == ClientSigned:
 		return "it signs what it sends and has no token to read with, so nobody there gets the message", ""
@@ -167,6 +177,8 @@ func (look Prober) why(s Session, n Now, m UnreadMail) (why, do string) {
 		return "it does not want to be disturbed, so the message waits for its next turn", "c2c dnd off --session-id " + s.Alias + " lets mail wake it"
 	case m.Deferrable:
 		return "the message is deferrable and wakes nobody: the next turn brings it", ""
+	case lacks != "":
+		return lacks, remedy
 	case m.Sent && p.Typed && s.Pane == "" && !s.HasBell() && (n.Does == Idle || n.Does == Alive):
 		return unrung, ""
 	case m.Sent: // it is about to be rung, as far as can be seen

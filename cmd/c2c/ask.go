@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"c2c/broker"
@@ -96,16 +97,10 @@ func (c *call) handAnswer(ctx context.Context, s sessions.Session, a *broker.Ans
 func (c *call) late(ctx context.Context, q *broker.Question, limit time.Duration) error {
 	became := ""
 	c.limited(ctx, func(ctx context.Context) error {
-		st, err := c.b.Status(ctx, q.ID)
-		if err == nil {
-			became = ": the question is " + st.State
-		}
-		if q.HasWritten(ctx) {
-			became += ", and " + q.To + " has written to you since (c2c poll-inbox, c2c history)"
-		}
-		return err
+		_, became = q.Became(ctx, "c2c poll-inbox, c2c history")
+		return nil
 	})
-	return noAnswer(fmt.Sprintf("%s has not answered %s in %v%s", q.To, mail.ShortID(q.ID), limit, became))
+	return noAnswer(strings.TrimSuffix(fmt.Sprintf("%s has not answered %s in %v: %s", q.To, mail.ShortID(q.ID), limit, became), ": "))
 }
 
 func noAnswer(why string) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -24,7 +23,7 @@ import (
 
 func (c *call) printMail(ctx context.Context, msgs []mail.Message) error {
 	if c.json {
-		_, err := c.stdout.Write(mail.Indented(msgs))
+		_, err := c.stdout.Write(mail.Array(msgs))
 		return err
 	}
 	c.printAll(ctx, msgs)
@@ -204,7 +203,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) broker.Reader {
 		}
 		print := func(m mail.Message) string { return m.EnvelopeAt(time.Now()) }
 		if c.json {
-			print = indented
+			print = func(m mail.Message) string { return string(m.AppendFields(nil, "{")) + "},\n" }
 		}
 		text, said := hooks.Shell(room, line, msgs, more, print)
 		r.Shown, r.Announced = text.Shown, text.Announced
@@ -230,15 +229,6 @@ func (c *call) writeMail(notes []string) error {
 		fmt.Fprintf(c.stderr, "c2c: %s\n", note)
 	}
 	return nil
-}
-
-// indented returns a message's JSON as it stands in the list that --json prints.
-func indented(m mail.Message) string {
-	text, err := json.MarshalIndent(m, "  ", "  ")
-	if err != nil {
-		return err.Error()
-	}
-	return "  " + string(text) + ",\n"
 }
 
 // history shows what was handed over to a session, with --sent what the session has sent, or with

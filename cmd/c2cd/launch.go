@@ -28,7 +28,7 @@ const startTime = 10 * time.Second
 // begin makes a client begin a session, and gives the session the alias; id is the client's id of
 // the session. No window shows the session yet: to show it, the caller starts the client with the
 // returned args.
-func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (id string, args []string, err error) {
+func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start, lacks string) (id string, args []string, err error) {
 	b, err := a.open(a.log)
 	if err != nil {
 		return "", nil, err
@@ -48,7 +48,7 @@ func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (id string
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	caller := callers.Caller{Client: c.Name, ClientID: id}
+	caller := callers.Caller{Client: c.Name, ClientID: id, Lacks: lacks}
 	if left == nil {
 		_, err = b.Register(ctx, caller, s.Alias)
 		return id, args, isTaken(err)
@@ -90,13 +90,13 @@ func processWords(pid int) string {
 
 // runClient runs a client until it ends, and returns the client's exit status. If alias is not "",
 // it first registers a session with this alias. begun is the client's id of a session that begin
-// has made and that no server of ours rings, or empty.
-func (a *app) runClient(ctx context.Context, name, alias, begun string, argv, env []string) (status int, err error) {
+// has made and that no server of ours rings, or empty. lacks is as in Caller.Lacks.
+func (a *app) runClient(ctx context.Context, name, alias, begun, lacks string, argv, env []string) (status int, err error) {
 	sid := ""
 	if alias != "" {
 		// Register this process before the client runs: if two processes start with one alias, only
 		// one succeeds.
-		if sid, err = a.register(ctx, callers.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
+		if sid, err = a.register(ctx, callers.Caller{Start: alias, Client: name, PID: os.Getpid(), Lacks: lacks}, alias); err != nil {
 			return 0, err
 		}
 		variable := "C2C_MCP_SESSION_ID"
@@ -120,7 +120,7 @@ func (a *app) runClient(ctx context.Context, name, alias, begun string, argv, en
 		return 0, err
 	}
 	if sid != "" {
-		if _, err := a.register(ctx, callers.Caller{Explicit: sid, Client: name, PID: t.PID()}, ""); err != nil {
+		if _, err := a.register(ctx, callers.Caller{Explicit: sid, Client: name, PID: t.PID(), Lacks: lacks}, ""); err != nil {
 			t.Abandon()
 			return 0, err
 		}

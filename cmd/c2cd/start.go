@@ -72,16 +72,16 @@ func (a *call) start(ctx context.Context) error {
 	if wakes.Begin != nil && *alias != "" {
 		// The client's daemon gives every session the environment of the first terminal, so the
 		// environment cannot name this session.
-		id, args, err := a.begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
+		id, args, err := a.begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias}, alone.Lacks)
 		if err != nil {
 			return err
 		}
 		if alone.Lacks == "" {
 			id = "" // c2c's server in the client rings the session
 		}
-		return exited(a.runClient(ctx, name, "", id, append(argv[:1], args...), env))
+		return exited(a.runClient(ctx, name, "", id, alone.Lacks, append(argv[:1], args...), env))
 	}
-	return exited(a.runClient(ctx, name, *alias, "", argv, env))
+	return exited(a.runClient(ctx, name, *alias, "", alone.Lacks, argv, env))
 }
 
 // exited returns the client's exit status as an error.

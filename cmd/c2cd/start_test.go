@@ -12,7 +12,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// The client runs all the same: c2c may be set up in it in a way that c2c does not know.
+// The client runs all the same: c2c may be set up in it in a way that c2c does not know. The list
+// says it, too, because a client may wipe the line from the screen.
 func TestStartSaysWhatIsMissingInAClientThatIsNotSetUp(t *testing.T) {
 	k := newKeeper(t)
 	bin := filepath.Join(k.home, "bin")
@@ -20,7 +21,7 @@ func TestStartSaysWhatIsMissingInAClientThatIsNotSetUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"claude", "gemini"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho runs\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+filepath.Join(k.bin, "c2c")+" list\necho runs\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -28,7 +29,8 @@ func TestStartSaysWhatIsMissingInAClientThatIsNotSetUp(t *testing.T) {
 		cmd := k.command("start", "--alias", "amber", "gemini")
 		cmd.Env = append(cmd.Env, "PATH="+bin+":"+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
-		if got := strings.Contains(string(out), "run c2c install gemini,"); err != nil || got != told || !strings.HasSuffix(string(out), "runs\n") {
+		said, listed := strings.Contains(string(out), "c2c: gemini takes c2c only from its"), strings.Contains(string(out), "amber: gemini takes c2c only from its")
+		if err != nil || said != told || listed != told || !strings.HasSuffix(string(out), "runs\n") {
 			t.Errorf("%v: %s", err, out)
 		}
 		k.run("install", "gemini")

@@ -135,7 +135,7 @@ func (h *Host) rootsHere() []project.Root {
 }
 
 // rootsOf returns the roots below the state directory, and the roots of named projects. After an
-// error it returns only the roots below the state directory.
+// error it returns those that it could read.
 func (r *Relay) rootsOf(list *relay.HostList) (all []project.Root, err error) {
 	named, err := list.Projects()
 	names := map[string]string{}
@@ -143,10 +143,11 @@ func (r *Relay) rootsOf(list *relay.HostList) (all []project.Root, err error) {
 		names[p.Root] = p.Name
 		all = append(all, project.Root{Path: p.Root, Name: p.Name})
 	}
-	for _, root := range project.RootsIn(r.State) {
+	below, berr := project.RootsIn(r.State)
+	for _, root := range below {
 		if names[root.Path] == "" && root.Name != "" {
 			all = append(all, root)
 		}
 	}
-	return all, err
+	return all, errors.Join(err, berr)
 }

@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/daemon"
 	"c2c/project"
@@ -427,12 +425,5 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		}
 		m.Content = words // the notice quotes m.Content, so put the sender's own words there
 	}
-	err := broker.TellRefused(ctx, p.b, sessions.HostPrefix+peer, m, why.Text())
-	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter
-	// still exists. So return no error: the relay then goes on with its other messages.
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {
-		p.h.Log.Warn("a sender was not told that its message was refused", "message_id", m.ID, "err", err)
-		return nil
-	}
-	return err
+	return broker.TellRefused(ctx, p.b, sessions.HostPrefix+peer, m, why.Text())
 }

@@ -230,10 +230,14 @@ func (c *call) projectHere() (string, error) {
 			return p.Name, nil
 		}
 	}
-	for _, r := range project.RootsIn(c.r.State) {
+	all, err := project.RootsIn(c.r.State)
+	for _, r := range all {
 		if r.Path == path && r.Name != "" {
 			return r.Name, nil
 		}
+	}
+	if err != nil {
+		return "", err
 	}
 	return "", cli.WithHint(errors.New("this project has no name that other machines know"), "run c2c relay project NAME, with the same name on both machines")
 }

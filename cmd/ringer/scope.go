@@ -108,7 +108,7 @@ func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
 // installed: otherwise its hooks would bring the same mail.
 func Begun(name, id string) Scope {
 	return Scope{
-		lockPerRing: true, bell: true, process: os.Getpid(),
+		process: os.Getpid(),
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
 			return choose(ctx, b, func(s sessions.Session) bool { return s.Client == name && s.ClientID() == id })
 		},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -66,7 +67,7 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 // not wait for an absent session.
 func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
 	if q.Recipient == sessions.Absent {
-		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
+		return c.noAnswer(ctx, q, "ask waits for no absent session"), nil
 	}
 	a, err := c.await(ctx, q, wait)
 	switch {
@@ -174,14 +175,13 @@ type outcome struct {
 // noAnswer returns the result of ask when no answer came. The result is never an error: the
 // question was sent, and a model that sees an error would send it again.
 func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
-	var st broker.MessageStatus
-	c.limited(ctx, func(ctx context.Context) (err error) { // on an error the result has no state
-		if q.HasWritten(ctx) {
-			why += ", but " + q.To + " has written to you since: call poll_inbox"
-		}
-		st, err = c.b.Status(ctx, q.ID)
-		return err
+	state := ""
+	c.limited(ctx, func(ctx context.Context) error {
+		became := ""
+		state, became = q.Became(ctx, "call poll_inbox")
+		why = strings.TrimSuffix(why+"; "+became, "; ")
+		return nil
 	})
 	note := why + "; a later answer comes as mail, with in_reply_to " + mail.ShortID(q.ID) + ". Go on with something else, and do not ask again"
-	return outcome{false, q.ID, q.To, st.State, note}
+	return outcome{false, q.ID, q.To, state, note}
 }

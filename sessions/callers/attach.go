@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"c2c/client"
@@ -146,6 +147,9 @@ func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, before 
 		return nil, err
 	}
 	if a.created {
+		if other := likeSID(rows, a.sid); other != "" {
+			return nil, fmt.Errorf("session id %q: another session has the id %q: take one that differs by more than the case", a.sid, other)
+		}
 		alias := a.Alias
 		if alias == "" && before.Alias != "" && len(sessions.Holders(rows, before.Alias)) == 0 {
 			alias = before.Alias
@@ -244,13 +248,14 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		}
 		if a.process.PID != 0 {
 			if f.PID != a.process.PID || f.StartTime != a.process.Start {
-				f.RingerPID, f.RingerStart = 0, 0
+				f.RingerPID, f.RingerStart, f.Lacks = 0, 0, ""
 				if f.Turn != "" { // the new process is in no turn, and is not idle, longer than it runs
 					f.TurnAt = reg.Now().UTC()
 				}
 			}
 			f.PID, f.StartTime, f.Namespace, f.StartedBy = a.process.PID, a.process.Start, reg.Processes.Namespace(), a.startedBy
 		}
+		f.Lacks = cmp.Or(a.Caller.Lacks, f.Lacks)
 		if sessions.IsPersonID(a.sid) && a.Caller.User != nil && a.Caller.User.looked().Terminal {
 			f.Namespace = reg.Processes.Namespace()
 		}
