@@ -15,7 +15,7 @@ ROUNDS ?= 50
 RINGS ?= 50
 TASKS ?= 1
 CLIENT ?=
-PORTABLE ?= Idle(Claude|Codex|OpenCode)IsWoken|WriteToEachOther|EmbeddedCodex|ThroughItsTerminal|ForAClosedThread|BusyOpenCode|FewRings|WithoutItsSocket|TwoOpenCodes|NoTerminalShows
+PORTABLE ?= Idle(Claude|Codex|OpenCode)IsWoken|WriteToEachOther|EmbeddedCodex|(Client.*|Codex.*)ThroughItsTerminal|ForAClosedThread|BusyOpenCode|FewRings|WithoutItsSocketClaude|TwoOpenCodes|NoTerminalShows
 RACE ?= ./broker ./cmd/... ./hooks ./inbox ./internal/... ./mcp/... ./relay/... ./serve/... ./sessions/... ./wake/...
 FUZZTIME ?= 9s
 
@@ -78,10 +78,11 @@ faults: build ## every system call of a command fails once, or is its last (need
 powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message looked for (needs root)
 	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)
 
-docs: build ## docs/clients.md from the guides in client, docs/commands from the table in cmd/cli, the packages, the picture from a run
+docs: build ## docs/clients.md from the guides in client, docs/commands from the table in cmd/cli, the packages, the tools, the picture from a run
 	$(GO) test ./cmd/c2c -run 'TestTheDesignListsTheLayers|TestTheRingerLinksEveryClient' -update
 	$(GO) test ./client -run TestTheClientsPage -update
 	$(GO) test ./cmd/cli -run TestTheCommandPages -update
+	$(GO) test ./mcp -run 'TestCatalogIs|TestAnswersHave' -update
 	$(GO) run ./e2e/picture $(BIN) docs/two-terminals.svg
 
 fuzz: ## every fuzzer for FUZZTIME=9s

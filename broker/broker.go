@@ -55,6 +55,9 @@ func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 // Broker is an open root.
 type Broker struct {
 	*sessions.Registry
+	// Split: OpenFor found the root by a directory in a clone that a person has split from the other
+	// clones of its remote.
+	Split  bool
 	limits owed.LoopLimits
 	cfg    Config
 }

@@ -641,12 +641,12 @@ func TestOneKeepsAtATime(t *testing.T) {
 	w.send(amber, "birch", "x")
 	w.pass(owed.TellAfter)
 	release := w.keeping()
-	if err := owed.CheckOnce(t.Context(), w.Registry, nil); err != nil {
+	if err := owed.NewChecker(w.Registry).LookOnce(t.Context()); err != nil {
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID)
 	release()
-	if err := owed.CheckOnce(t.Context(), w.Registry, nil); err != nil {
+	if err := owed.NewChecker(w.Registry).LookOnce(t.Context()); err != nil {
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID, "has not read")

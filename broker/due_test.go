@@ -162,7 +162,7 @@ func TestASenderThatIsKilledIsNotForgotten(t *testing.T) {
 	w, amber, birch := pair(t)
 	w.looked()
 	m := mail.Message{From: "amber", To: "birch", Content: "x", TellAfter: 60}
-	owed.LookInTime(w.Registry, m) // and is killed behind the next step
+	owed.LookInTime(w.Registry, birch.ID, m) // and is killed behind the next step
 	box, err := w.Mailbox(birch.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +256,7 @@ func TestSomebodyLooksAtMailThatHasMoved(t *testing.T) {
 func (w *world) once() {
 	w.t.Helper()
 	defer unforked()()
-	if err := owed.CheckOnce(w.t.Context(), w.Registry, nil); err != nil {
+	if err := owed.NewChecker(w.Registry).LookOnce(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
 }

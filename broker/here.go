@@ -43,10 +43,12 @@ func OpenFor(c callers.Caller, cwd string, cfg Config) (*Broker, error) {
 	set := ConfigOf(c.Getenv, p.Path, nil)
 	set.Log, set.Now, set.Processes = cfg.Log, cfg.Now, cfg.Processes
 	b, err := Open(set)
-	if err == nil {
-		p.TellRelay()
+	if err != nil {
+		return nil, err
 	}
-	return b, err
+	b.Split = p.IsOwn()
+	p.TellRelay()
+	return b, nil
 }
 
 // RootFor finds the root that OpenFor opens, and what has decided it. It creates nothing.

@@ -173,6 +173,20 @@ func TestWhoIsKnownAttachesWithoutTheLock(t *testing.T) {
 	}
 }
 
+// Most file systems of macOS ignore case: there the two would have one mailbox.
+func TestNoTwoSessionsHaveIDsThatDifferByTheCase(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.register("birch", callers.Caller{Explicit: "amber"})
+	if s, err := w.Register(ctx, callers.Caller{Explicit: "Amber"}, "cedar"); err == nil || !strings.Contains(err.Error(), `another session has the id "amber"`) {
+		t.Errorf("registered as %+v, %v", s, err)
+	}
+	s, err := w.Register(ctx, callers.Caller{Start: "Amber", PID: w.pid(10)}, "Amber")
+	if err != nil || strings.EqualFold(s.ID, "amber") || s.Alias != "Amber" {
+		t.Errorf("started as %+v, %v", s, err)
+	}
+}
+
 // c2c start names a session that was swept: what is lost is only another alias that it had.
 func TestDamagedFactsStopNoStart(t *testing.T) {
 	w := newWorld(t)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +22,9 @@ import (
 
 // A message to amber@shop, if shop is another project of this user, goes through an outbox, like
 // one to another machine. The process that sends it also carries it to the mailbox of amber there.
-// If that process is killed, the one that checks the deadlines of this root carries it. A mailbox
-// takes each id of a sender only once, so a second try stores nothing twice.
+// If that process is killed, the next look at the deadlines of this root carries it: mail in such an
+// outbox makes a look due. A mailbox takes each id of a sender only once, so a second try stores
+// nothing twice.
 
 // allowPrefix begins the name of a note in a root: agents of the project after it may write here.
 const allowPrefix = "allow-"
@@ -30,9 +32,11 @@ const allowPrefix = "allow-"
 // carrySize bounds the messages that are carried together, in bytes.
 const carrySize = 1 << 20
 
-// projectsCalled returns the other projects of this user that a name may mean.
+// projectsCalled returns the other projects of this user that a name may mean, as far as they can be
+// read.
 func projectsCalled(root, name string) []project.Used {
-	return slices.DeleteFunc(project.Called(project.In(project.StateOf(root)), name), func(u project.Used) bool { return u.Root == root })
+	all, _ := project.In(project.StateOf(root))
+	return slices.DeleteFunc(project.Called(all, name), func(u project.Used) bool { return u.Root == root })
 }
 
 // addressee returns the row for a name that is an alias of this root, or an address on another
@@ -49,7 +53,8 @@ func (b *Broker) addressee(rows []sessions.Row, name string) (sessions.Row, erro
 	if paired, err := b.cfg.paired(); err != nil || slices.Contains(paired, where) {
 		return r, err
 	}
-	found := project.Called(project.In(project.StateOf(b.Root())), where)
+	all, err := project.In(project.StateOf(b.Root()))
+	found := project.Called(all, where)
 	others := slices.DeleteFunc(slices.Clone(found), func(u project.Used) bool { return u.Root == b.Root() })
 	switch {
 	case len(others) == 1:
@@ -63,12 +68,13 @@ func (b *Broker) addressee(rows []sessions.Row, name string) (sessions.Row, erro
 	case len(found) > 0:
 		return nil, fmt.Errorf("%s is this project: write to %s", where, alias)
 	}
-	return r, nil
+	return r, err
 }
 
 // folderOf names the place of a project for people.
 func folderOf(root string) string {
-	for _, u := range project.In(project.StateOf(root)) {
+	all, _ := project.In(project.StateOf(root)) // without it, its root says as much
+	for _, u := range all {
 		if n := len(u.Folders); u.Root == root && n > 0 {
 			return u.Folders[n-1].Path
 		}
@@ -77,19 +83,32 @@ func folderOf(root string) string {
 }
 
 // LabelOf returns the name of the root's project in addresses, such as shop in amber@shop.
-func (b *Broker) LabelOf(root string) string {
-	paired, _ := b.cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
+func (cfg Config) LabelOf(root string) string {
+	paired, _ := cfg.paired() // if they cannot be read, the label may be that of a machine, which then comes first
 	return project.Label(root, paired)
 }
 
-// otherRoot returns the root of another project of the same state directory.
+// Label returns the name of this project in addresses.
+func (b *Broker) Label() string { return b.cfg.LabelOf(b.Root()) }
+
+var (
+	errGone    = errors.New("the project is not there any more")
+	errExpired = errors.New("it had expired")
+)
+
+// otherRoot returns the root of another project of the same state directory. It returns errGone if
+// that root was removed.
 func otherRoot(root, id string) (string, error) {
 	state := project.StateOf(root)
 	other := project.RootAt(state, filepath.Join(state, project.ReposDir, id, "broker"))
-	if info, err := os.Stat(other); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("find the root of another project: %s is not there any more", id)
+	_, err := os.Stat(other)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errGone
 	}
-	return other, nil
+	if err != nil {
+		err = fmt.Errorf("find the root %s of another project: %w", id, err)
+	}
+	return other, err
 }
 
 // openOther opens the root of another project.
@@ -126,9 +145,9 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 	case err != nil:
 		return err
 	case !ok && !from.IsProvenPerson():
-		label := b.LabelOf(b.Root())
+		label := b.Label()
 		return fmt.Errorf("%s takes no messages from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s",
-			o.LabelOf(o.Root()), label, folderOf(o.Root()), label)
+			o.Label(), label, folderOf(o.Root()), label)
 	}
 	if there == nil {
 		return unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
@@ -151,8 +170,11 @@ func unknownThere(e *sessions.UnknownAliasError, place string) error {
 // takesFrom reports whether this root takes a message of an agent of another project: a person has
 // allowed that project, or the message answers one that its receiver to has sent there.
 func (b *Broker) takesFrom(ctx context.Context, id string, rows []sessions.Row, to sessions.Row, answers string) (bool, error) {
-	if _, err := b.Dir().ReadNote(allowPrefix + id); err == nil || answers == "" || to == nil {
-		return err == nil, nil
+	if _, err := b.Dir().ReadNote(allowPrefix + id); !errors.Is(err, fs.ErrNotExist) {
+		return err == nil, err
+	}
+	if answers == "" || to == nil {
+		return false, nil
 	}
 	box, err := b.Mailbox(sessions.ProjectRow(id, "").SID())
 	if err != nil {
@@ -172,66 +194,72 @@ func aliasIn(address string) string {
 }
 
 // carryNow carries a message that was just stored in the outbox, and notes in the receipt what its
-// receiver does, or why the message still waits here.
-func (b *Broker) carryNow(ctx context.Context, to sessions.Row, deferrable bool, r *Receipt) {
-	id, _ := sessions.ProjectOf(to.SID())
-	err := b.carry(ctx, id)
-	if err != nil {
+// receiver does, or why the message still waits here. An error means that the message was refused
+// for good, and is in no place any more.
+func (s *sending) carryNow(ctx context.Context, r *Receipt) error {
+	b := s.b
+	id, _ := sessions.ProjectOf(s.to.SID())
+	var refused error
+	err := b.carry(ctx, id, func(m mail.Message, why error) error {
+		if m.ID == s.message.ID && m.SameSender(s.message) {
+			refused = why // the sender gets it as an error
+			return nil
+		}
+		return TellRefused(ctx, b, s.to.SID(), m, why.Error())
+	})
+	switch {
+	case err != nil:
 		r.Note = "it waits here, and c2c tries again: " + err.Error()
-		return
+		return nil
+	case refused != nil:
+		owed.CloseMessages(ctx, b.Registry, s.to.SID(), sessions.Dead, []mail.Message{s.message})
+		return refused
 	}
 	o, err := openOther(b.Registry, id)
 	if err != nil {
-		return
+		return nil
 	}
 	defer o.Close()
 	rows, err := o.Rows(ctx)
-	row := o.Receiver(rows, aliasIn(to.Alias()))
+	row := o.Receiver(rows, aliasIn(s.to.Alias()))
 	if err != nil || row == nil {
-		return
+		return nil
 	}
 	reader, look := o.Session(row), o.Prober()
 	r.Recipient, r.Now = reader.State, look.Now(reader, false)
 	if !r.Held {
-		r.Note = cmp.Or(r.Note, look.Note(reader, r.Now, deferrable))
+		r.Note = cmp.Or(r.Note, look.Note(reader, r.Now, s.message.Deferrable))
 	}
+	return nil
 }
 
-// Carry carries all mail that waits in outboxes for other projects. Usually none waits.
-func Carry(ctx context.Context, b *Broker) error {
-	names, err := b.Dir().Names()
-	errs := []error{err}
-	for _, name := range names {
-		sid, isLock := strings.CutSuffix(name, ".inbox.lock")
-		id, is := sessions.ProjectOf(sid)
-		if !isLock || !is {
-			continue
-		}
-		box, err := b.Mailbox(sid)
-		some := false
-		if err == nil {
-			some, err = box.Used()
-		}
-		if some {
-			brief, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold a lock for days
-			err = b.carry(brief, id)
-			end()
-		}
-		errs = append(errs, err)
+// NewChecker makes a checker for the deadlines of this root, which also carries the mail that waits
+// for other projects. It shows news by means of show, which may be nil.
+func NewChecker(b *Broker, show owed.Show) *owed.Checker {
+	c := owed.NewChecker(b.Registry)
+	c.Show, c.Carry = show, func(ctx context.Context, id string) error {
+		return b.carry(ctx, id, func(m mail.Message, why error) error {
+			return TellRefused(ctx, b, sessions.ProjectRow(id, "").SID(), m, why.Error())
+		})
 	}
-	return errors.Join(errs...)
+	return c
 }
 
-// carry carries the mail in the outbox for another project, in its order.
-func (b *Broker) carry(ctx context.Context, id string) error {
-	o, err := openOther(b.Registry, id)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
+// carry carries the mail in the outbox for another project, in its order. It calls refuse for each
+// message that would be refused again, before it removes the message.
+func (b *Broker) carry(ctx context.Context, id string, refuse func(m mail.Message, why error) error) error {
 	sid := sessions.ProjectRow(id, "").SID()
 	box, err := b.Mailbox(sid)
 	if err != nil {
+		return err
+	}
+	if some, err := box.Used(); err != nil || !some {
+		return err
+	}
+	o, err := openOther(b.Registry, id)
+	if err == nil {
+		defer o.Close()
+	} else if !errors.Is(err, errGone) {
 		return err
 	}
 	return b.Locks.With(ctx, sid+".carry.lock", func() error {
@@ -240,7 +268,7 @@ func (b *Broker) carry(ctx context.Context, id string) error {
 			if err != nil {
 				return err
 			}
-			stored, refused, err := b.carryLeased(ctx, o, sid, l.Messages)
+			stored, refused, err := b.carryLeased(ctx, o, l.Messages, refuse)
 			if more = l.More; err != nil || len(l.Messages) == 0 {
 				more = false
 			}
@@ -252,11 +280,11 @@ func (b *Broker) carry(ctx context.Context, id string) error {
 	})
 }
 
-// carryLeased stores messages of the outbox sid in the mailboxes of the other project. The result
-// stored has the handles of those that are there now. The result refused has those that would be
-// refused again; their senders are told. It stops at the first message that must be tried again.
-func (b *Broker) carryLeased(ctx context.Context, o *Broker, sid string, msgs []mail.Message) (stored, refused []string, err error) {
-	own, label := project.ID(b.Root()), b.LabelOf(b.Root())
+// carryLeased stores leased messages in the mailboxes of the other project o, which is nil if it is
+// gone. The result stored has the handles of those that are there now, the result refused of those
+// that would be refused again. It stops at the first message that must be tried again.
+func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message, refuse func(m mail.Message, why error) error) (stored, refused []string, err error) {
+	own, label := project.ID(b.Root()), b.Label()
 	for _, m := range msgs {
 		there := m
 		there.FromSession, there.From, there.ShownAt = mail.ProjectSession(own, m.FromSession, m.From), m.From+"@"+label, 0
@@ -266,31 +294,43 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, sid string, msgs []
 		if m.IsNotice() {
 			there.KnownBy = mail.ByProcess // c2c itself, which runs here
 		}
-		why := ""
-		if m.Expired(mail.Seconds(b.Now())) {
-			why = "it had expired"
-		} else if _, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true); refusesForGood(err) {
-			why = err.Error()
-		}
 		switch {
-		case why != "":
-			if err = TellRefused(ctx, b, sid, m, why); err != nil && !errors.Is(err, ErrBlocked) {
-				return stored, refused, err
-			}
-			err, refused = nil, append(refused, m.Handle())
-		case err != nil:
-			return stored, refused, err
+		case o == nil:
+			err = errGone
+		case m.Expired(mail.Seconds(b.Now())):
+			err = errExpired
 		default:
-			stored = append(stored, m.Handle())
+			_, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true)
 		}
+		if err == nil {
+			stored = append(stored, m.Handle())
+			continue
+		}
+		if Refusal(err) != "" || errors.Is(err, errGone) || errors.Is(err, errExpired) {
+			err = refuse(m, err)
+		}
+		if err != nil {
+			return stored, refused, err
+		}
+		refused = append(refused, m.Handle())
 	}
 	return stored, refused, nil
 }
 
-// refusesForGood reports whether Receive would refuse the same message again.
-func refusesForGood(err error) bool {
-	return errors.As(err, new(*sessions.UnknownAliasError)) || errors.As(err, new(*inbox.IDTakenError)) ||
-		errors.Is(err, inbox.ErrFull) || errors.Is(err, ErrBlocked)
+// Refusal returns why Receive would refuse the same message again, as a word of relay.Reason; "" if
+// it may take it the next time.
+func Refusal(err error) string {
+	switch {
+	case errors.As(err, new(*sessions.UnknownAliasError)):
+		return "unknown"
+	case errors.Is(err, inbox.ErrFull):
+		return "full"
+	case errors.As(err, new(*inbox.IDTakenError)):
+		return "taken"
+	case errors.Is(err, ErrBlocked):
+		return "blocked"
+	}
+	return ""
 }
 
 // projectStatus finds out how far a message for another project has come.
@@ -365,7 +405,7 @@ func Allowed(b *Broker) (labels []string, err error) {
 			if root, err := otherRoot(b.Root(), id); err != nil {
 				labels = append(labels, id)
 			} else if project.ID(root) == id { // otherwise it was merged into another root, which needs a permission of its own
-				labels = append(labels, b.LabelOf(root))
+				labels = append(labels, b.cfg.LabelOf(root))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,33 @@ func (p *two) reads(b *broker.Broker, s sessions.Session) []mail.Message {
 		p.t.Fatal(err)
 	}
 	return l.Messages
+}
+
+// looks acts on the deadlines of a project, as a process does that was just started.
+func (p *two) looks(b *broker.Broker) {
+	p.t.Helper()
+	if _, err := broker.NewChecker(b, nil).Look(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// stuck sends a message that waits in the outbox, because amber's mailbox is locked.
+func (p *two) stuck(m mail.Message) (r broker.Receipt) {
+	p.t.Helper()
+	box, err := p.shop.Mailbox(p.amber.ID)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	err = p.shop.Locks.With(p.t.Context(), box.LockName(), func() (err error) {
+		brief, end := context.WithTimeout(p.t.Context(), 50*time.Millisecond)
+		defer end()
+		r, err = p.front.Send(brief, p.birch, m)
+		return err
+	})
+	if err != nil || !strings.Contains(r.Note, "it waits here, and c2c tries again") {
+		p.t.Fatalf("%+v %v", r, err)
+	}
+	return r
 }
 
 func (p *two) allow() {
@@ -208,14 +236,14 @@ func TestProjectsOfOneNameAreListed(t *testing.T) {
 // folder that is spelled so.
 func TestAnAddressMeansTheProjectThatShowsIt(t *testing.T) {
 	p := newTwo(t)
-	if got := p.shop.LabelOf(p.shop.Root()); got != "shop" {
+	if got := p.shop.Label(); got != "shop" {
 		t.Errorf("the only Shop is %q", got)
 	}
 	other, _ := p.project("other/shop", "coral")
-	if got, want := p.shop.LabelOf(p.shop.Root()), project.ID(p.shop.Root()); got != want {
+	if got, want := p.shop.Label(), project.ID(p.shop.Root()); got != want {
 		t.Errorf("Shop is %q, want %q", got, want)
 	}
-	if got := other.LabelOf(other.Root()); got != "shop" {
+	if got := other.Label(); got != "shop" {
 		t.Errorf("shop is %q", got)
 	}
 }
@@ -281,9 +309,7 @@ func TestMailForAnotherProjectSurvivesAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := broker.Carry(ctx, p.front); err != nil {
-			t.Fatal(err)
-		}
+		p.looks(p.front)
 	}
 	got := p.reads(p.shop, p.amber)
 	if len(got) != 2 || got[0].ID != ids[0] || got[1].ID != ids[1] {
@@ -308,9 +334,10 @@ func TestNoticesGoToAnotherProject(t *testing.T) {
 		if err := owed.TellSender(ctx, p.shop.Registry, rows, owed.News{Message: p.reads(p.shop, p.amber)[0], Reason: owed.Unread}); err != nil {
 			t.Fatal(err)
 		}
-		if err := broker.Carry(ctx, p.shop); err != nil {
-			t.Fatal(err)
+		if !owed.MayBeDue(p.shop.Registry) {
+			t.Error("no command carries the notice")
 		}
+		p.looks(p.shop)
 		got := p.reads(p.front, p.birch)
 		if len(got) != 1 || got[0].From != "c2c-system@shop" || got[0].Kind != mail.KindSystem || mail.By(got[0]) != mail.ByProcess {
 			t.Errorf("%+v", got)
@@ -322,9 +349,7 @@ func TestNoticesGoToAnotherProject(t *testing.T) {
 	if _, err := broker.Resume(ctx, p.front.Registry, "birch", "amber@shop"); err != nil {
 		t.Fatal(err)
 	}
-	if err := broker.Carry(ctx, p.front); err != nil {
-		t.Fatal(err)
-	}
+	p.looks(p.front)
 	if got := p.reads(p.shop, p.amber); len(got) != 2 || got[1].Kind != mail.KindSystem {
 		t.Errorf("%+v", got)
 	}
@@ -388,12 +413,7 @@ func TestASenderInAnotherProjectIsToldOnceThatNoAnswerCame(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		if _, err := owed.NewChecker(b.Registry).Look(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if err := broker.Carry(ctx, b); err != nil {
-			t.Fatal(err)
-		}
+		p.looks(b)
 	}
 	if got := p.reads(p.front, p.birch); len(got) != 1 || !strings.Contains(got[0].Content, "amber@shop has not answered") {
 		t.Errorf("%+v", got)
@@ -415,8 +435,71 @@ func TestMailForAProjectThatIsGoneIsNotTaken(t *testing.T) {
 	}
 }
 
-// Its receiver has gone meanwhile.
+// Its receiver has gone meanwhile, or the whole project: the sender is told once, and owes nobody an
+// answer.
 func TestMailThatAnotherProjectRefusesIsADeadLetter(t *testing.T) {
+	for what, gone := range map[string]struct{ file, why string }{"session": {"registry.json", "no such alias"}, "project": {"..", "the project is not there any more"}} {
+		t.Run(what, func(t *testing.T) {
+			p := newTwo(t)
+			p.allow()
+			ctx := t.Context()
+			r := p.stuck(mail.Message{To: "amber@shop", Kind: "question", Content: "hi"})
+			id := "host-p." + project.ID(p.shop.Root())
+			if err := os.RemoveAll(filepath.Join(p.shop.Root(), gone.file)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				p.looks(p.front)
+			}
+			st, err := p.front.Status(ctx, r.ID)
+			if err != nil || st.State != sessions.Dead || st.SessionID != id {
+				t.Errorf("%+v %v", st, err)
+			}
+			sent, err := p.front.Outbox(ctx, p.birch, 10)
+			if err != nil || len(sent) != 1 || sent[0].Status.State != sessions.Dead {
+				t.Errorf("%+v %v", sent, err)
+			}
+			if got := p.reads(p.front, p.birch); len(got) != 1 || got[0].From != sessions.SystemAlias || !strings.Contains(got[0].Content, gone.why) {
+				t.Errorf("birch is told %+v", got)
+			}
+			if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) > 0 {
+				t.Errorf("the question is still open: %+v %v", open, err)
+			}
+		})
+	}
+}
+
+// A sender that is killed before the carry, or that cannot carry, makes the next command look at
+// once. While the other mailbox is locked, later commands do not wait for it.
+func TestMailForAnotherProjectIsDueAtOnce(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	p.looks(p.front)
+	if owed.MayBeDue(p.front.Registry) {
+		t.Fatal("it is due without mail")
+	}
+	p.stuck(mail.Message{To: "amber@shop", Content: "hi"})
+	if !owed.MayBeDue(p.front.Registry) {
+		t.Error("no command looks")
+	}
+	box, err := p.shop.Mailbox(p.amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.shop.Locks.With(t.Context(), box.LockName(), func() error {
+		return broker.NewChecker(p.front, nil).LookOnce(t.Context())
+	})
+	if left := p.front.Due.UntilLook(); err != nil || left == 0 || left > time.Minute {
+		t.Errorf("the next command that looks comes after %v, %v", left, err)
+	}
+	p.looks(p.front)
+	if got := p.reads(p.shop, p.amber); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The sender is told at once, and the message is in no place: it may send it again.
+func TestASendToAFullMailboxOfAnotherProjectFails(t *testing.T) {
 	p := newTwo(t)
 	p.allow()
 	ctx := t.Context()
@@ -424,29 +507,32 @@ func TestMailThatAnotherProjectRefusesIsADeadLetter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r broker.Receipt
-	err = p.shop.Locks.With(ctx, box.LockName(), func() (err error) {
-		brief, end := context.WithTimeout(ctx, 50*time.Millisecond)
-		defer end()
-		r, err = p.front.Send(brief, p.birch, mail.Message{To: "amber@shop", Content: "hi"})
-		return err
-	})
-	if err != nil {
+	if _, err := box.Deliver(ctx, slices.Repeat([]mail.Message{{From: "coral", To: "amber", Content: "x"}}, 20_000)...); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(p.shop.Root(), "registry.json")); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		_, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", ID: "m-1", Kind: "question", Content: "hi"})
+		if !errors.Is(err, inbox.ErrFull) {
+			t.Errorf("%v", err)
+		}
 	}
-	if err := broker.Carry(ctx, p.front); err != nil {
-		t.Fatal(err)
+	p.looks(p.front)
+	if _, err := p.front.Status(ctx, "m-1"); !errors.Is(err, broker.ErrNoMessage) {
+		t.Errorf("%v", err)
 	}
-	st, err := p.front.Status(ctx, r.ID)
-	if err != nil || st.State != sessions.Dead || st.SessionID != "host-p."+project.ID(p.shop.Root()) {
-		t.Errorf("%+v %v", st, err)
+	if got := p.reads(p.front, p.birch); len(got) > 0 {
+		t.Errorf("%+v", got)
 	}
-	sent, err := p.front.Outbox(ctx, p.birch, 10)
-	if err != nil || len(sent) != 1 || sent[0].Status.State != sessions.Dead {
-		t.Errorf("%+v %v", sent, err)
+	if open, err := broker.Obligations(ctx, p.front.Registry, p.birch, false); err != nil || len(open) > 0 {
+		t.Errorf("the question is open: %+v %v", open, err)
+	}
+	for len(p.reads(p.shop, p.amber)) > 0 {
+	}
+	if _, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", ID: "m-1", Kind: "question", Content: "hi"}); err != nil {
+		t.Error(err)
+	}
+	if got := p.reads(p.shop, p.amber); len(got) != 1 {
+		t.Errorf("%+v", got)
 	}
 }
 

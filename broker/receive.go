@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"c2c/broker/moves"
@@ -65,11 +66,11 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 			m.KnownBy = mail.ByHost // what the other host says of its own sessions proves nothing here
 		}
 		m.StartedBy = ""
-		owed.LookInTime(b.Registry, *m)
 		if err := ResumeFromHost(b.Registry, to.SID(), *m); err != nil { // a reader of m must find the held mail released
 			b.Log.Warn("two sessions are still held, though a person has let them go on", "message_id", m.ID, "err", err)
 		}
 	}
+	owed.LookInTime(b.Registry, to.SID(), msgs...)
 	var stored inbox.Stored
 	if mayRepeat {
 		stored, err = box.Deliver(ctx, msgs...)
@@ -82,8 +83,8 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 	if err != nil {
 		return fmt.Errorf("store mail from elsewhere for %q: %w", to.Alias(), err)
 	}
+	owed.LookInTime(b.Registry, to.SID(), stored.Messages...)
 	for i, m := range stored.Messages {
-		owed.LookInTime(b.Registry, m)
 		from := sessions.Session{Alias: m.From}
 		if r := sessions.Elsewhere(m); r != nil {
 			from.ID = r.SID() // of the outbox, which has what sessions there owe
@@ -95,9 +96,9 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 	return nil
 }
 
-// TellRefused makes a dead letter of a message in the outbox sid that another host refuses
-// permanently, and tells the sender the reason, once. If the error is ErrBlocked, the dead letter
-// was made, but the sender's mailbox cannot take the notice.
+// TellRefused makes a dead letter of a message in the outbox sid that another machine or project
+// refuses permanently, and tells the sender the reason, once. If the sender's mailbox does not take
+// the notice, the dead letter says it alone.
 func TellRefused(ctx context.Context, b *Broker, sid string, m mail.Message, why string) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -106,6 +107,7 @@ func TellRefused(ctx context.Context, b *Broker, sid string, m mail.Message, why
 	if err := owed.AddDead(ctx, b.Registry, sid, owed.DeadLetter{Reason: why, Message: m}); err != nil {
 		return err
 	}
+	owed.CloseMessages(ctx, b.Registry, sid, sessions.Dead, []mail.Message{m})
 	from := owed.SenderOf(b.Registry, rows, m)
 	if from == nil {
 		return nil // the sender is gone, and no session has its alias
@@ -114,8 +116,9 @@ func TellRefused(ctx context.Context, b *Broker, sid string, m mail.Message, why
 		return nil // the sender was told when the message expired here
 	}
 	err = owed.TellTogether(ctx, b.Registry, from, []owed.News{{Message: m, Reason: owed.NotStored, Why: why}})
-	if inbox.IsBlocked(err) {
-		return fmt.Errorf("%w: %w", ErrBlocked, err)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || inbox.IsBlocked(err) { // otherwise all other mail would wait, too
+		b.Log.Warn("a sender was not told that its message was refused", "message_id", m.ID, "err", err)
+		err = nil
 	}
 	return err
 }

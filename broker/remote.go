@@ -60,8 +60,11 @@ func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 		}
 		names, roots, err := cache.PairedNames(state)
 		isNamed := func(r project.Root) bool { return r.Path == root && r.Name != "" }
-		if err == nil && len(names) > 0 && !slices.Contains(roots, root) && !slices.ContainsFunc(project.RootsIn(state), isNamed) {
-			err = ErrNoProjectName
+		if err == nil && len(names) > 0 && !slices.Contains(roots, root) {
+			var all []project.Root
+			if all, err = project.RootsIn(state); err == nil && !slices.ContainsFunc(all, isNamed) {
+				err = ErrNoProjectName
+			}
 		}
 		return names, err
 	}

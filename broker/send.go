@@ -112,7 +112,7 @@ func CheckSender(from sessions.Session, m mail.Message) error {
 
 // deliver addresses, guards and stores a message. Only after that it writes the log and the records
 // of owed answers, so these have no entry for a message that was not stored. Once the message is
-// stored, deliver does not fail.
+// stored, deliver fails only if another project refuses it.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, room string, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
@@ -129,7 +129,9 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions
 	receipt := s.receipt()
 	s.follow(ctx, receipt.Held)
 	if _, isProject := sessions.ProjectOf(to.SID()); isProject {
-		b.carryNow(ctx, to, s.message.Deferrable, &receipt)
+		if err := s.carryNow(ctx, &receipt); err != nil {
+			return Receipt{}, fmt.Errorf("send to %q: %w", to.Alias(), err)
+		}
 	} else if s.reader.State == sessions.Remote {
 		b.wantRelay(&receipt)
 	}

@@ -58,16 +58,13 @@ func (s *sending) guard(ctx context.Context) (err error) {
 	return err
 }
 
-// store puts the message on disk. It calls owed.LookInTime before the write and again after it.
+// store puts the message on disk.
 func (s *sending) store(ctx context.Context) error {
-	owed.LookInTime(s.b.Registry, s.message)
-	stored, err := s.box.Deliver(ctx, s.message)
-	if err != nil {
-		return err
+	stored, err := owed.Deliver(ctx, s.b.Registry, s.to.SID(), s.box, s.message)
+	if err == nil {
+		s.message, s.again = stored.Messages[0], stored.Already[0]
 	}
-	s.message, s.again = stored.Messages[0], stored.Already[0]
-	owed.LookInTime(s.b.Registry, s.message)
-	return nil
+	return err
 }
 
 // receipt makes the receipt. It says what was stored, and why the receiver will not read it at

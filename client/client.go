@@ -201,9 +201,9 @@ func ProgramOf(name string) string {
 
 // Find returns the profile of a client by its name or one of its aliases.
 func Find(name string) (Profile, bool) {
-	for _, p := range All() {
-		if p.Name == name || slices.Contains(p.Aliases, name) {
-			return p, true
+	for i := range profiles { // without a copy of each: a list of sessions asks several times for each
+		if p := &profiles[i]; p.Name == name || slices.Contains(p.Aliases, name) {
+			return *p, true
 		}
 	}
 	return Profile{}, false
@@ -291,10 +291,8 @@ func find(dir, path string) string {
 // Name returns the name of the client that has this name or alias. It returns an unknown name
 // unchanged.
 func Name(name string) string {
-	if i := slices.IndexFunc(profiles, func(p Profile) bool { return slices.Contains(p.Aliases, name) }); i >= 0 {
-		return profiles[i].Name
-	}
-	return name
+	p, _ := Find(name)
+	return cmp.Or(p.Name, name)
 }
 
 // Wire returns the command that starts an agent with the Wire protocol.

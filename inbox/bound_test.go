@@ -26,7 +26,7 @@ func TestTheLastFileNumberHidesNoMail(t *testing.T) {
 	for _, size := range []int{61_400, 100_000} { // in the inbox, or in a file of its own
 		m, root := newBox(t)
 		last := mailFile{number: maxField, count: 1, bytes: 50}
-		plant(t, root, "amber.lease", last.name(), encode([]mail.Message{{From: "birch", To: "amber", Content: "a", ID: "m-0", TS: 1}}))
+		plant(t, root, "amber.lease", last.name(), mail.Array([]mail.Message{{From: "birch", To: "amber", Content: "a", ID: "m-0", TS: 1}}))
 		deliver(t, m, letter("b"))
 		if _, err := m.Deliver(t.Context(), body("c", size)); err == nil {
 			t.Errorf("a message of %d bytes is stored, and seen is %q", size, peeked(t, m))

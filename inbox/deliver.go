@@ -152,7 +152,7 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 			return err
 		}
 	}
-	if next = encode(msgs); len(next) <= maxInbox {
+	if next = mail.Array(msgs); len(next) <= maxInbox {
 		return m.root.Replace(m.inboxName(), next) // Replace syncs the root, too
 	}
 	if err := m.root.Sync(); err != nil {
@@ -188,6 +188,6 @@ func (r *row) repair(file []byte) ([]byte, int, error) {
 			return nil, 0, err
 		}
 	}
-	file = encode(msgs)
+	file = mail.Array(msgs)
 	return file, len(msgs), r.root.Replace(r.inboxName(), file)
 }

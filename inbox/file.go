@@ -13,22 +13,14 @@ import (
 	"c2c/internal/fields"
 )
 
-// encode formats a mailbox file: one message per line. If there is a message, each bracket has a
-// line of its own, so a shell script sees from the first line whether mail waits.
-func encode(msgs []mail.Message) []byte {
-	return fields.Array(len(msgs), func(b []byte, i int) []byte {
-		return append(msgs[i].AppendFields(b, "{"), '}')
-	})
-}
-
 // splice adds messages to the content of a mailbox file, without parsing the messages in it.
 func splice(file []byte, msgs []mail.Message) []byte {
 	body := bytes.TrimRight(file, " \t\r\n")
 	body = bytes.TrimRight(bytes.TrimSuffix(body, []byte("]")), " \t\r\n")
 	if len(bytes.TrimSpace(body)) <= 1 {
-		return encode(msgs)
+		return mail.Array(msgs)
 	}
-	return append(append(bytes.Clone(body), ',', '\n'), encode(msgs)[2:]...)
+	return append(append(bytes.Clone(body), ',', '\n'), mail.Array(msgs)[2:]...)
 }
 
 // count returns how many messages a mailbox file has, and whether messages can be appended. It does

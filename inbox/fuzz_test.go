@@ -36,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, before, behind []byte) {
 		msgs, _ := decode(before)
-		again, damaged := decode(encode(msgs))
+		again, damaged := decode(mail.Array(msgs))
 		if damaged || len(again) != len(msgs) {
 			t.Fatalf("wrote %d messages and read %d back", len(msgs), len(again))
 		}
@@ -86,7 +86,7 @@ func FuzzSplice(f *testing.F) {
 		had, ok := count(file)
 		if !ok {
 			msgs, _ := decode(file)
-			file, had = encode(msgs), len(msgs)
+			file, had = mail.Array(msgs), len(msgs)
 		}
 		next := splice(file, []mail.Message{m})
 		if n, ok := count(next); !ok || n != had+1 {
@@ -100,7 +100,7 @@ func FuzzSplice(f *testing.F) {
 
 // Whatever a hostile process queues, what is stored of it can be read again.
 func FuzzQueued(f *testing.F) {
-	whole := string(encode([]mail.Message{{From: "birch", To: "amber", Content: "x", TS: 1.5, ID: "x-1"}}))
+	whole := string(mail.Array([]mail.Message{{From: "birch", To: "amber", Content: "x", TS: 1.5, ID: "x-1"}}))
 	for _, s := range []string{"", whole, whole[:20], "null", "[null]", "[]", "[{}]", "+" + whole[1:], "[" + good + "," + good + "]", "[" + good + "]x"} {
 		f.Add([]byte(s))
 	}
@@ -110,7 +110,7 @@ func FuzzQueued(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		msgs := readQueued(bytes.NewReader(data), m.limits.Body)
-		again, damaged := decode(encode(msgs))
+		again, damaged := decode(mail.Array(msgs))
 		if damaged || len(again) != len(msgs) {
 			t.Fatalf("%q: stored %d messages and read %d back", data, len(msgs), len(again))
 		}

@@ -289,7 +289,7 @@ func TestAFileThatCouldNotBeWrittenAnewCountsItsBytes(t *testing.T) {
 		l := lease(t, m)
 		mf, read := l.files[0], func(m mail.Message) bool { return m.Held == "" && (!begun || m.Content != "two") }
 		rest := slices.DeleteFunc(slices.Clone(mf.msgs), read)
-		next := mailFile{number: mf.number, count: len(rest), bytes: int64(len(encode(rest))), archived: mf.archived, at: mf.at, by: mf.by}
+		next := mailFile{number: mf.number, count: len(rest), bytes: int64(len(mail.Array(rest))), archived: mf.archived, at: mf.at, by: mf.by}
 		if err := os.Mkdir(filepath.Join(root, "amber.lease", next.name()+".tmp.c2c"), 0o700); err != nil { // in the way of the new content
 			t.Fatal(err)
 		}

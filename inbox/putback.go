@@ -43,7 +43,7 @@ func (m *Mailbox) PutBack(ctx context.Context, read []ArchiveRecord) error {
 		return err
 	}
 	waiting, damaged := decode(file)
-	if next := encode(append(back, waiting...)); !damaged && len(next) <= maxInbox {
+	if next := mail.Array(append(back, waiting...)); !damaged && len(next) <= maxInbox {
 		err = m.root.Replace(m.inboxName(), next)
 	} else { // behind the others
 		lease, lerr := m.root.Sub(m.LeaseName(), true)

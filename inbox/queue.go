@@ -63,7 +63,7 @@ type queued struct {
 // enqueue queues the messages. It returns nil if this fails, or if the messages must not be queued,
 // for example ephemeral messages, or moved messages, which are compared in another way.
 func (m *Mailbox) enqueue(d *delivery) *queued {
-	data := encode(d.Messages)
+	data := mail.Array(d.Messages)
 	if len(data) > maxBatch || d.moved {
 		return nil
 	}

@@ -219,7 +219,7 @@ func claimAndDie(m *Mailbox, point string) error {
 
 // What a dead sender, a power cut or a hostile process left is not stored.
 func TestWhatNobodyWaitsForIsDropped(t *testing.T) {
-	whole := string(encode([]mail.Message{{From: "birch", To: "amber", Content: "x", ID: "x-1", TS: 1.5}}))
+	whole := string(mail.Array([]mail.Message{{From: "birch", To: "amber", Content: "x", ID: "x-1", TS: 1.5}}))
 	for _, byReader := range []bool{false, true} {
 		for _, content := range []string{whole, whole[:30], "", "[]\n", strings.Repeat("[", 2*maxBatch)} {
 			m, root := newBox(t)

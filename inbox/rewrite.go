@@ -30,7 +30,7 @@ func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.M
 			return err
 		}
 	}
-	file, before := encode(rest), *mf
+	file, before := mail.Array(rest), *mf
 	err := mf.rename(func(next *mailFile) { next.count, next.bytes, next.acked = len(rest), int64(len(file)), 0 })
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func Called(all []Used, name string) (found []Used) {
 // Label returns the name of a project in addresses such as amber@shop: a name that means no other
 // project and is not in taken, or else the id of its root.
 func Label(root string, taken []string) string {
-	all := In(StateOf(root))
+	all, _ := In(StateOf(root)) // without all of them, the id is a name, too
 	for _, u := range all {
 		for _, f := range u.Folders {
 			name := label(filepath.Base(f.Path))

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"c2c/internal/atomicfile"
 )
 
 // foldersDir has a link for each repository in which c2c was used. The link leads nowhere: its text
@@ -68,13 +70,14 @@ func folderAt(state, name string) (f Folder, err error) {
 }
 
 // folders calls do with each folder in a state directory, sorted by the names of the links.
-func folders(state string, do func(name string, f Folder)) {
-	entries, _ := os.ReadDir(filepath.Join(state, foldersDir))
+func folders(state string, do func(name string, f Folder)) error {
+	entries, err := os.ReadDir(filepath.Join(state, foldersDir))
 	for _, e := range entries[:min(len(entries), maxFolders)] {
 		if f, err := folderAt(state, e.Name()); err == nil && f.root != "" {
 			do(e.Name(), f)
 		}
 	}
+	return atomicfile.UnlessAbsent(err)
 }
 
 // FoldersOf returns the folders that were used with a root. They may be gone.
@@ -93,29 +96,32 @@ type Used struct {
 	Folders []Folder
 }
 
-// All returns the roots of all projects of this user.
+// All returns the roots of all projects of this user that can be read.
 func All(getenv func(string) string) (all []Used) {
 	for _, state := range States(getenv) {
-		all = append(all, In(state)...)
+		some, _ := In(state)
+		all = append(all, some...)
 	}
 	return all
 }
 
-// In returns the roots of all projects in a state directory; none if state is "", see StateOf.
-func In(state string) (all []Used) {
+// In returns the roots of all projects in a state directory; none if state is "", see StateOf. After
+// an error some roots or folders may be missing.
+func In(state string) (all []Used, err error) {
 	if state == "" {
-		return nil
+		return nil, nil
 	}
 	of := map[string][]Folder{} // by root
-	folders(state, func(_ string, f Folder) {
+	err = folders(state, func(_ string, f Folder) {
 		if root := follow(state, f.root); isDir(f.Path) && !slices.ContainsFunc(of[root], func(o Folder) bool { return o.Path == f.Path }) {
 			of[root] = append(of[root], f)
 		}
 	})
-	for _, r := range RootsIn(state) {
+	roots, rerr := RootsIn(state)
+	for _, r := range roots {
 		all = append(all, Used{r.Path, of[filepath.Base(filepath.Dir(r.Path))]})
 	}
-	return all
+	return all, errors.Join(err, rerr)
 }
 
 // Strangers returns the folders of other projects than that around cwd which have a root now, by

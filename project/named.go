@@ -1,9 +1,13 @@
 package project
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"c2c/internal/atomicfile"
 )
 
 // Root is the root of a project below a state directory.
@@ -16,11 +20,11 @@ type Root struct {
 }
 
 // RootsIn returns the roots below a state directory. If a project has had several remotes, its root
-// gets the name of the latest remote.
-func RootsIn(state string) (all []Root) {
+// gets the name of the latest remote. After an error roots or names may be missing.
+func RootsIn(state string) (all []Root, err error) {
 	names := map[string]string{} // keyed by the root's directory
 	since := map[string]time.Time{}
-	entries, _ := os.ReadDir(filepath.Join(state, ProjectsDir))
+	entries, perr := os.ReadDir(filepath.Join(state, ProjectsDir))
 	for _, e := range entries {
 		root, _ := linked(state, ProjectsDir, e.Name())
 		info, err := e.Info()
@@ -31,12 +35,18 @@ func RootsIn(state string) (all []Root) {
 			names[root], since[root] = e.Name(), info.ModTime()
 		}
 	}
-	entries, _ = os.ReadDir(filepath.Join(state, ReposDir))
+	entries, rerr := os.ReadDir(filepath.Join(state, ReposDir))
+	err = errors.Join(atomicfile.UnlessAbsent(perr), atomicfile.UnlessAbsent(rerr))
 	for _, e := range entries {
 		path := filepath.Join(state, ReposDir, e.Name(), "broker")
-		if info, err := os.Lstat(path); e.IsDir() && err == nil && info.IsDir() {
+		info, lerr := os.Lstat(path)
+		switch {
+		case !e.IsDir(), errors.Is(lerr, fs.ErrNotExist), errors.Is(lerr, fs.ErrPermission): // a link, or another user's
+		case lerr != nil:
+			err = errors.Join(err, lerr)
+		case info.IsDir():
 			all = append(all, Root{path, names[e.Name()]})
 		}
 	}
-	return all
+	return all, err
 }

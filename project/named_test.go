@@ -29,8 +29,8 @@ func TestRootsGoByTheNameOfTheirProject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if all := RootsIn(state); len(all) > 0 {
-		t.Errorf("without a root: %v", all)
+	if all, err := RootsIn(state); len(all) > 0 || err != nil {
+		t.Errorf("without a root: %v, %v", all, err)
 	}
 	const a, b, merged, old, now, own = "aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc", "111111111111", "222222222222", "333333333333"
 	want := []Root{{root(a), now}, {root(b), own}, {root("default"), ""}}
@@ -44,8 +44,8 @@ func TestRootsGoByTheNameOfTheirProject(t *testing.T) {
 	if err := unix.Lutimes(filepath.Join(state, ProjectsDir, old), []unix.Timeval{unix.NsecToTimeval(long.UnixNano()), unix.NsecToTimeval(long.UnixNano())}); err != nil {
 		t.Fatal(err)
 	}
-	if all := RootsIn(state); !slices.Equal(all, want) {
-		t.Errorf("%v\nwant %v", all, want)
+	if all, err := RootsIn(state); !slices.Equal(all, want) || err != nil {
+		t.Errorf("%v, %v\nwant %v", all, err, want)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestARootThatAVariableNamesKnowsNoProjectsOfTheWorkingDirectory(t *testing.
 	if err := os.MkdirAll(filepath.Join(ReposDir, "0123456789ab", "broker"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if all := In(StateOf("/elsewhere/root")); len(all) > 0 {
-		t.Errorf("%+v", all)
+	if all, err := In(StateOf("/elsewhere/root")); len(all) > 0 || err != nil {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -68,7 +68,7 @@ func Find(getenv func(string) string, cwd string) (Place, error) {
 	if !filepath.IsAbs(state) { // with a relative path, each directory would have a root of its own
 		return Place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
-	p := Place{Source: source, state: state, project: findProject(real)}
+	p := Place{Source: source, state: state, project: findProject(onDisk(real))}
 	name, last := p.project.own, p.lastUsed()
 	switch {
 	case p.folder.own:

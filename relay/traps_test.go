@@ -462,7 +462,7 @@ func TestWhatNoMailboxKeepsBlocksNothing(t *testing.T) {
 		large.Content = strings.Repeat("x", 2<<20) // more than a packet has
 		strange := message("ash", "birch", 2)
 		strange.Kind = strings.Repeat("k", 200)
-		file := mail.Indented([]mail.Message{message("ash", "birch", 0), large, strange, message("ash", "birch", 1)})
+		file := mail.Array([]mail.Message{message("ash", "birch", 0), large, strange, message("ash", "birch", 1)})
 		if err := a.Root().Replace("host-devbox.inbox.json", file); err != nil {
 			t.Fatal(err)
 		}

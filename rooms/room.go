@@ -172,11 +172,12 @@ func (st Store) Open(name string) (*Room, error) {
 	}
 	if parent != nil {
 		defer parent.Close()
-		dir, err := parent.Sub(name, false)
-		if err == nil {
+		switch dir, err := parent.Sub(name, false); {
+		case err == nil && parent.HasName(name):
 			return &Room{name, st, dir}, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		case err == nil: // under a second name, members would get each post twice
+			dir.Close()
+		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("open room %q: %w", name, err)
 		}
 	}

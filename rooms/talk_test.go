@@ -437,6 +437,7 @@ func TestWhoMayPostWhat(t *testing.T) {
 	w.refused(amber, Draft{Room: "review", Reason: "why", Message: mail.Message{Content: "x"}}, "does not name all")
 	w.refused(amber, Draft{Room: "review", To: "cedar", Message: mail.Message{Content: "x"}}, "post to cedar#review: cedar is not in the room (c2c rooms invite review cedar)")
 	w.refused(amber, Draft{Room: "reviews", Message: mail.Message{Content: "x"}}, `did you mean "review"`)
+	w.refused(amber, Draft{Room: "REVIEW", Message: mail.Message{Content: "x"}}, `did you mean "review"`)
 	w.refused(amber, Draft{Room: "../x", Message: mail.Message{Content: "x"}}, "A-Z")
 	if posts := w.news(birch); posts != nil {
 		t.Errorf("%q is stored", posts)

@@ -58,8 +58,7 @@ func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := reg.listProber(there)
-	sessions, err := reg.sessions(ctx, look)
+	all, err := reg.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,17 +73,19 @@ func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 			reg.Log.Warn("claims are not listed", "err", err)
 		}
 	}
-	aliases := make(map[string]string, len(sessions)) // by session id
-	for _, s := range sessions {
-		aliases[s.ID] = s.Alias
-	}
-	rows := make([]Listed, len(sessions))
-	for i, s := range sessions {
-		rows[i] = reg.listed(s, boxes, look)
-		rows[i].StartedBy = aliases[s.Facts.StartedBy]
+	look, held := reg.listProber(there), reg.Facts.Hold()
+	defer held.Release()
+	rows, aliases := make([]Listed, len(all)), make(map[string]string, len(all)) // by session id
+	for i, r := range all {
+		s := look.sessionWith(r, held.Of(r.SID()))
+		rows[i], aliases[s.ID] = reg.listed(s, boxes, look), s.Alias
+		rows[i].StartedBy = s.Facts.StartedBy // the id; its alias may come later
 		if s.State != Absent {
 			rows[i].Claims = claims[s.ID]
 		}
+	}
+	for i := range rows {
+		rows[i].StartedBy = aliases[rows[i].StartedBy]
 	}
 	return rows, nil
 }
@@ -131,10 +132,14 @@ func (reg *Registry) Look(s Session) (Listed, error) {
 // AddTokens sets Tokens in the rows of a list, for sessions whose client runs. It reads the clients'
 // own records.
 func (reg *Registry) AddTokens(rows []Listed) {
-	for i, row := range rows {
-		if p, _ := client.Find(row.Client); p.Tokens.Input != nil && row.process != 0 {
+	for i := range rows {
+		row := &rows[i]
+		if row.process == 0 {
+			continue
+		}
+		if p, _ := client.Find(row.Client); p.Tokens.Input != nil {
 			config, _ := p.Config(EnvironmentOf(reg.Processes.Environ(row.process)))
-			rows[i].Tokens = p.TokensOf(config, row.clientID)
+			row.Tokens = p.TokensOf(config, row.clientID)
 		}
 	}
 }

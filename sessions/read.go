@@ -14,15 +14,11 @@ func (reg *Registry) Sessions(ctx context.Context) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reg.sessions(ctx, reg.listProber(there))
-}
-
-func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	held := reg.Facts.Hold()
+	look, held := reg.listProber(there), reg.Facts.Hold()
 	defer held.Release()
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {

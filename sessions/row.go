@@ -202,5 +202,5 @@ func (r Row) isWhole() bool {
 
 // FormatRegistry writes one row on each line, for people and for splitRegistry.
 func FormatRegistry(rows []Row) []byte {
-	return fields.Array(len(rows), func(b []byte, i int) []byte { return append(b, rows[i]...) })
+	return fields.Array(len(rows), 0, func(b []byte, i int) []byte { return append(b, rows[i]...) })
 }

@@ -43,6 +43,8 @@ type Checker struct {
 	waiting []Request // the requests for a notice that wait
 	Once    bool      // set in a command, which looks only once
 	Show    Show      // shows news on the desktop; may be nil
+	// Carry carries the mail in the outbox for another project. If it is nil, that mail waits.
+	Carry func(ctx context.Context, project string) error
 }
 
 // boxMemory is what a Checker remembers about one mailbox, so that it need not read a mailbox that
@@ -72,25 +74,24 @@ func OpenLock(reg *sessions.Registry) (*atomicfile.Lock, error) {
 	return atomicfile.OpenLocked(reg.Dir(), LockName)
 }
 
-// onceLimit bounds how long CheckOnce works, because a person waits for the command.
+// onceLimit bounds how long LookOnce works, because a person waits for the command.
 const onceLimit = time.Second
 
-// MayBeDue reports whether CheckOnce may have work, which is rare. It costs one system call.
+// MayBeDue reports whether LookOnce may have work, which is rare. It costs one system call.
 func MayBeDue(reg *sessions.Registry) bool { return reg.Due.UntilLook() == 0 }
 
-// CheckOnce acts on passed deadlines, unless a long-lived process of the root does this. Usually no
-// deadline has passed, and CheckOnce costs one system call. If it cannot finish in time, a command
+// LookOnce acts on passed deadlines, unless a long-lived process of the root does this. Usually no
+// deadline has passed, and LookOnce costs one system call. If it cannot finish in time, a command
 // does the rest a minute later, or a long-lived process does.
-func CheckOnce(ctx context.Context, reg *sessions.Registry, show Show) error {
-	if !MayBeDue(reg) {
+func (c *Checker) LookOnce(ctx context.Context) error {
+	if !MayBeDue(c.reg) {
 		return nil
 	}
-	release, ok, err := sessions.TryLock(OpenLock(reg))
+	release, ok, err := sessions.TryLock(OpenLock(c.reg))
 	if err != nil || !ok {
 		return err
 	}
-	c := NewChecker(reg)
-	c.Once, c.Show = true, show
+	c.Once = true
 	brief, cancel := context.WithTimeout(ctx, onceLimit)
 	defer cancel()
 	if _, err = c.Look(brief); ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
@@ -176,8 +177,8 @@ func (c *Checker) try(ctx context.Context, what, warning string, f func() error)
 	return c.reg.Now().Add(retryAfter)
 }
 
-// lookIntoMailboxes checks the mailboxes of all sessions, and the outboxes. It returns when to
-// check the next one.
+// lookIntoMailboxes checks the mailboxes of all sessions, and the outboxes, and carries the mail for
+// other projects. It returns when to check the next one.
 func (c *Checker) lookIntoMailboxes(ctx context.Context, rows []sessions.Row) (next time.Time) {
 	first := 0
 	if c.Once && len(c.all) > 0 { // a command may have no time for all, so each begins with another one
@@ -204,6 +205,13 @@ func (c *Checker) lookIntoMailboxes(ctx context.Context, rows []sessions.Row) (n
 			*mem = boxMemory{gone: mem.gone, next: again}
 		}
 		next = sessions.Earlier(next, mem.next)
+		if id, is := sessions.ProjectOf(sid); is && c.Carry != nil {
+			next = sessions.Earlier(next, c.try(ctx, "carry "+sid, "mail for another project waits", func() error {
+				ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold a lock for days
+				defer cancel()
+				return c.Carry(ctx, id)
+			}))
+		}
 	}
 	maps.DeleteFunc(c.boxes, func(sid string, _ *boxMemory) bool { return !there[sid] })
 	return next

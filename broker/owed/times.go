@@ -1,8 +1,10 @@
 package owed
 
 import (
+	"context"
 	"time"
 
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
@@ -53,20 +55,36 @@ func DueOf(m mail.Message, now time.Time) float64 {
 	return mail.Seconds(now.Add(within))
 }
 
-// LookInTime makes sure that some process looks at a message's deadlines in time. Call it before
-// the message is stored, because the sender may be killed right after the write. Call it again
-// after the write, because a process may have looked between the first call and the write. It costs
-// nothing if all deadlines of the message are sessions.LookEvery or more after the send.
-func LookInTime(reg *sessions.Registry, m mail.Message) {
+// Deliver puts messages into the mailbox of the session sid, and calls LookInTime for them.
+func Deliver(ctx context.Context, reg *sessions.Registry, sid string, box *inbox.Mailbox, msgs ...mail.Message) (inbox.Stored, error) {
+	LookInTime(reg, sid, msgs...)
+	stored, err := box.Deliver(ctx, msgs...)
+	if err == nil {
+		LookInTime(reg, sid, stored.Messages...)
+	}
+	return stored, err
+}
+
+// LookInTime makes sure that some process looks in time at the deadlines of messages to the session
+// sid. Call it before the messages are stored, because the sender may be killed right after the
+// write. Call it again after the write, because a process may have looked between the first call and
+// the write. It costs nothing if all deadlines are sessions.LookEvery or more after the send. Mail in
+// an outbox for another project is due at once: a look carries it.
+func LookInTime(reg *sessions.Registry, sid string, msgs ...mail.Message) {
 	now := reg.Now()
 	var first time.Time
-	for _, at := range [...]float64{m.ExpiresAt, m.AnswerBy, m.Due} {
-		if at > 0 {
-			first = sessions.Earlier(first, mail.FromSeconds(at))
-		}
+	if _, is := sessions.ProjectOf(sid); is {
+		first = now
 	}
-	if m.TellAfter > 0 {
-		first = sessions.Earlier(first, now.Add(TellAfterOf(m)))
+	for _, m := range msgs {
+		for _, at := range [...]float64{m.ExpiresAt, m.AnswerBy, m.Due} {
+			if at > 0 {
+				first = sessions.Earlier(first, mail.FromSeconds(at))
+			}
+		}
+		if m.TellAfter > 0 {
+			first = sessions.Earlier(first, now.Add(TellAfterOf(m)))
+		}
 	}
 	if !first.IsZero() && first.Before(now.Add(sessions.LookEvery-time.Second)) { // a second less: the send was a moment ago
 		reg.Due.LookBy(first)

@@ -176,7 +176,7 @@ func TestACloneIsSplitFromTheOthers(t *testing.T) {
 		{".", "mv shop2 shop3; cd shop3; c2c list", "birch ", "amber "},
 		{"shop3", "c2c project split --undo; c2c list", "amber ", "birch "},
 		{"shop3", "mkdir -p ../moved && mv ../shop3 ../moved/ && cd ../moved/shop3 && c2c list", "amber ", "birch "},
-		{"moved/shop3", "c2c send birch hi", "another root of this project has birch: c2c migrate-root brings its mail here", ""},
+		{"moved/shop3", "c2c send birch hi", "another root of this project has birch: c2c project merge brings its mail here", ""},
 		{"moved/shop3", "c2c project split; c2c list", "birch ", "amber "},
 	} {
 		out := shows(step.folder, step.command)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,13 +25,13 @@ type layer struct{ name, contract, imports string }
 // layers is the policy, from the programs down. The list in docs/design.md is made of it.
 var layers = []layer{
 	{"cmd/c2c", "the verbs that need no large library, and the hook",
-		"broker broker/moves broker/owed client cmd/cli hooks inbox inbox/mail internal/atomicfile internal/format internal/inotify internal/proc project rooms sessions sessions/callers sessions/claims sessions/permission wake"},
+		"broker broker/moves broker/owed client cmd/cli hooks inbox inbox/mail internal/atomicfile internal/format internal/inotify internal/proc project relay/cache rooms sessions sessions/callers sessions/claims sessions/permission wake"},
 	{"cmd/c2cd", "the verbs that need large libraries: the daemon, servers, installation, diagnosis, start, screens",
-		"broker broker/moves broker/owed client cmd/cli cmd/relay cmd/ringer cmd/watch golang.org/x/sys hooks inbox inbox/mail install internal/atomicfile internal/daemon internal/fields internal/format internal/proc mcp mcp/tools project relay/cache rooms serve serve/live serve/outside serve/page sessions sessions/callers sessions/claims sessions/permission wake wake/plugin wake/terminal wake/watch wake/wire"},
+		"broker broker/moves broker/owed client cmd/cli cmd/relay cmd/ringer cmd/watch golang.org/x/sys hooks inbox inbox/mail install internal/atomicfile internal/daemon internal/fields internal/format internal/proc mcp mcp/tools project rooms serve serve/live serve/outside serve/page sessions sessions/callers sessions/claims sessions/permission wake wake/plugin wake/terminal wake/watch wake/wire"},
 	{"cmd/cli", "the table of all verbs, and what is made from it: options, help, completion, errors, pages",
 		"broker client inbox inbox/mail internal/atomicfile internal/proc project sessions sessions/callers"},
 	{"cmd/relay", "c2c relay: pairs machines, carries the mail of all roots to them and from them",
-		"broker broker/owed cmd/cli inbox inbox/mail internal/atomicfile internal/daemon internal/format project relay relay/cache relay/nats relay/ssh rooms sessions sessions/callers wake/watch"},
+		"broker broker/owed cmd/cli inbox inbox/mail internal/atomicfile internal/daemon internal/format project relay relay/<carrier> relay/cache rooms sessions sessions/callers wake/watch"},
 	{"cmd/watch", "c2c watch: the screen",
 		"broker github.com/gdamore/tcell/v2 github.com/rivo/uniseg inbox inbox/mail internal/format rooms serve/live sessions wake"},
 	{"mcp", "serves the tools over stdio and HTTP",
@@ -49,16 +50,14 @@ var layers = []layer{
 		"broker broker/owed inbox inbox/mail internal/daemon rooms sessions sessions/permission wake wake/watch"},
 	{"relay/relaytest", "hosts and a pipe that loses, repeats and reorders, for tests of the relay and of its carriers; no program imports it",
 		"inbox inbox/mail internal/atomicfile relay"},
-	{"relay/ssh", "carries packets between hosts through ssh, both ways over one link",
-		"internal/daemon relay"},
-	{"relay/nats", "carries packets between hosts through a hub with NATS JetStream; writes what a hub is configured by",
+	{"relay/<carrier>", "carries packets between hosts in one way: ssh, or nats, a hub with NATS JetStream",
 		"github.com/nats-io/nats.go github.com/nats-io/nkeys internal/daemon relay"},
 	{"relay", "mail to other machines: outboxes, numbered frames, receipts; the paired machines, and what was heard of them",
 		"filippo.io/age inbox inbox/mail internal/atomicfile internal/daemon relay/cache"},
 	{"relay/cache", "what was last heard of other machines, for c2c list and c2c status",
 		"inbox/mail internal/atomicfile"},
 	{"cmd/ringer", "wakes the sessions of a root while its process lives; chooses the way for each",
-		"broker broker/moves broker/owed client inbox inbox/mail internal/atomicfile internal/daemon internal/proc sessions sessions/callers wake wake/<client> wake/plugin wake/terminal wake/watch"},
+		"broker broker/moves broker/owed client inbox inbox/mail internal/atomicfile internal/daemon internal/proc sessions sessions/callers wake wake/<way> wake/plugin wake/terminal wake/watch"},
 	{"install", "plans, shows, applies, undoes and checks edits of the clients' configuration",
 		"client github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff github.com/tailscale/hujson install/confedit internal/atomicfile internal/format internal/proc"},
 	{"install/confedit", "edits the text of other programs' JSON and TOML files, and keeps every other byte",
@@ -83,7 +82,7 @@ var layers = []layer{
 		"client inbox/mail internal/format internal/proc"},
 	{"wake", "decides when to ring; defines rings, notices and ways to a client (every hook links it)",
 		"inbox inbox/mail"},
-	{"wake/<client>", "wakes the sessions of one client by a protocol of its own (Profile.Protocol)",
+	{"wake/<way>", "wakes sessions in one way, such as the protocol of one client (Profile.Protocol)",
 		"client github.com/coder/websocket golang.org/x/sys inbox inbox/mail internal/atomicfile internal/daemon internal/proc wake wake/socket wake/watch"},
 	{"wake/terminal", "types into a client's prompt: in a terminal of its own, or in a tmux pane",
 		"github.com/charmbracelet/x/ansi github.com/creack/pty golang.org/x/sys golang.org/x/term inbox/mail internal/proc wake wake/socket"},
@@ -119,26 +118,26 @@ var layers = []layer{
 		"golang.org/x/sys"},
 }
 
-// layerOf gives the row of a package, nil when it has none. The package wake/NAME of a client with
-// a protocol of its own has the row wake/<client>.
+// others are the rows of packages without one of their own: each way to wake sessions, and each
+// carrier of the relay, is a package.
+var others = map[string]string{"wake": "wake/<way>", "relay": "relay/<carrier>"}
+
+// layerOf gives the row of a package, nil when it has none.
 func layerOf(pkg string) *layer {
-	name, isBelow := strings.CutPrefix(pkg, "wake/")
-	if p, known := client.Find(name); isBelow && known && p.Protocol {
-		pkg = "wake/<client>"
-	}
-	for i := range layers {
-		if layers[i].name == pkg {
+	for _, name := range []string{pkg, others[path.Dir(pkg)]} {
+		if i := slices.IndexFunc(layers, func(l layer) bool { return l.name == name }); i >= 0 {
 			return &layers[i]
 		}
 	}
 	return nil
 }
 
-// adapters know one client or one terminal each, and nothing of each other.
-var adapters = []string{"wake/<client>", "wake/plugin", "wake/terminal", "wake/wire"}
-
-// besideAdapters are the other packages below wake: they serve several adapters.
-var besideAdapters = []string{"wake/socket", "wake/watch"}
+// adapters know one client or one terminal each, and nothing of each other; besideAdapters serve
+// several of them.
+var (
+	adapters       = []string{"wake/<way>", "wake/plugin", "wake/terminal", "wake/wire"}
+	besideAdapters = []string{"wake/socket", "wake/watch"}
+)
 
 func TestEveryPackageBelowWakeIsAnAdapterOrServesThem(t *testing.T) {
 	for _, row := range layers {

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/format"
-	"c2c/project"
 	"c2c/sessions"
 )
 
@@ -53,7 +53,7 @@ func list(c *call, f *cli.Flags) action {
 		}
 		err = c.show(rows, func() {
 			c.printList(rows, *all, more, time.Now())
-			if p, err := project.Find(c.getenv, c.cwd); err == nil && p.IsOwn() && p.Path == c.b.Root() {
+			if c.b.Split {
 				c.printf("This clone was split from the others of its remote.\n")
 			}
 		})
@@ -221,6 +221,9 @@ func columns(line string) (n int) {
 var wide = [...][2]rune{{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}}
 
 func width(r rune) int {
+	if r < utf8.RuneSelf {
+		return 1
+	}
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) { // combined with the letter before it, or invisible
 		return 0
 	}

@@ -122,6 +122,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 }
 
 func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error) {
+	verb, args = verb.Of(args)
 	cmd, f, c := commandOf(verb.Name), cli.NewFlags(verb), &call{app: a, args: args}
 	do := cmd.setup(c, f)
 	if f.Has("json") {

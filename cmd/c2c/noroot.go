@@ -29,7 +29,7 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot boo
 	switch verb {
 	case "stats":
 		return broker.NoStats(), true
-	case "obligations", "list", "history", "search", "dead-letter":
+	case "obligations", "list", "history", "search":
 		return []struct{}{}, true
 	case "status":
 		return broker.ErrNoMessage, true

@@ -18,20 +18,16 @@ import (
 // meetDeadlines acts on due deadlines of the root, unless a lasting process such as a server does
 // that. Usually no deadline is due. An error is only printed, so that the command continues.
 func (c *call) meetDeadlines(ctx context.Context) {
-	reg := c.b.Registry
-	if !owed.MayBeDue(reg) {
+	if !owed.MayBeDue(c.b.Registry) {
 		return
 	}
-	err := owed.CheckOnce(ctx, reg, c.showOnDesktop)
+	err := broker.NewChecker(c.b, c.showOnDesktop).LookOnce(ctx)
 	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
 		return // a sandbox may forbid it; another process does it
 	}
 	if err != nil {
 		fmt.Fprintf(c.stderr, "c2c: check deadlines: %v\n", err)
 		return
-	}
-	if err := broker.Carry(ctx, c.b); err != nil {
-		fmt.Fprintf(c.stderr, "c2c: mail for other projects waits: %v\n", err)
 	}
 	if err := broker.StartRelay(c.b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
 		fmt.Fprintf(c.stderr, "c2c: the relay is not started; c2c relay status says why: %v\n", err)

@@ -29,7 +29,7 @@ func projectVerb(c *call, f *cli.Flags) action {
 		}
 		wants := map[string]int{"": 0, "allow": 1, "deny": 1, "split": 0}
 		if n, known := wants[verb]; !known || len(names) != n || *undo && verb != "split" {
-			return fmt.Errorf("%w: want allow NAME, deny NAME, split or split --undo", errUsage)
+			return fmt.Errorf("%w: want allow NAME, deny NAME, split, split --undo or merge", errUsage)
 		}
 		if verb != "" {
 			s, err := c.b.Attach(ctx, c.caller(""))
@@ -84,7 +84,7 @@ func (c *call) showProject() error {
 	}
 	shown := projectShown{cli.NameOf(c.getenv, c.b.Root()), "", c.b.Root(), append([]string{}, allows...)}
 	if project.ID(c.b.Root()) != "" {
-		shown.Address = c.b.LabelOf(c.b.Root())
+		shown.Address = c.b.Label()
 	}
 	return c.show(shown, func() {
 		c.printf("%s\n", mail.Visible(shown.Project, ""))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +10,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
+	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/hooks"
@@ -23,7 +23,7 @@ import (
 
 func (c *call) printMail(ctx context.Context, msgs []mail.Message) error {
 	if c.json {
-		_, err := c.stdout.Write(mail.Indented(msgs))
+		_, err := c.stdout.Write(mail.Array(msgs))
 		return err
 	}
 	c.printAll(ctx, msgs)
@@ -203,7 +203,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) broker.Reader {
 		}
 		print := func(m mail.Message) string { return m.EnvelopeAt(time.Now()) }
 		if c.json {
-			print = indented
+			print = func(m mail.Message) string { return string(m.AppendFields(nil, "{")) + "},\n" }
 		}
 		text, said := hooks.Shell(room, line, msgs, more, print)
 		r.Shown, r.Announced = text.Shown, text.Announced
@@ -231,24 +231,20 @@ func (c *call) writeMail(notes []string) error {
 	return nil
 }
 
-// indented returns a message's JSON as it stands in the list that --json prints.
-func indented(m mail.Message) string {
-	text, err := json.MarshalIndent(m, "  ", "  ")
-	if err != nil {
-		return err.Error()
-	}
-	return "  " + string(text) + ",\n"
-}
-
-// history shows what was handed over to a session, or with --sent what the session has sent.
+// history shows what was handed over to a session, with --sent what the session has sent, or with
+// --dead the dead letters of all sessions.
 func history(c *call, f *cli.Flags) action {
-	limit, sent := f.Int("limit"), f.Bool("sent")
+	limit, sent, dead := f.Int("limit"), f.Bool("sent"), f.Bool("dead")
 	return func(ctx context.Context) error {
 		most, err := newest(*limit)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if *sent {
+		case *dead && (*sent || c.session != ""):
+			return fmt.Errorf("%w: --dead shows the dead letters of all sessions: leave out --sent and --session-id", errUsage)
+		case *dead:
+			return c.limited(ctx, func(ctx context.Context) error { return c.showDead(ctx, *limit) })
+		case *sent:
 			return c.limited(ctx, func(ctx context.Context) error { return c.showSent(ctx, most) })
 		}
 		_, m, err := c.mailbox(ctx)
@@ -272,4 +268,24 @@ func history(c *call, f *cli.Flags) action {
 			c.printAll(ctx, msgs)
 		})
 	}
+}
+
+func (c *call) showDead(ctx context.Context, limit int) error {
+	dead, err := owed.DeadLetters(ctx, c.b.Registry, limit)
+	if err != nil {
+		return err
+	}
+	return c.show(append([]owed.DeadLetter{}, dead...), func() {
+		if len(dead) == 0 {
+			c.printf("(no dead letters)\n")
+		}
+		for _, d := range dead {
+			why := ""
+			if d.Reason != "" {
+				why = ": " + d.Reason
+			}
+			c.printf("# session %s%s\n", d.SessionID, why)
+			fmt.Fprintln(c.stdout, d.Message.EnvelopeAt(time.Now()))
+		}
+	})
 }

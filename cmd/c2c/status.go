@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"c2c/broker"
-	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -98,30 +96,4 @@ func newest(limit int) (int, error) {
 		return math.MaxInt, nil
 	}
 	return limit, checkLimit(limit)
-}
-
-func deadLetter(c *call, f *cli.Flags) action {
-	limit := f.Int("limit")
-	return func(ctx context.Context) error {
-		if err := checkLimit(*limit); err != nil {
-			return err
-		}
-		dead, err := owed.DeadLetters(ctx, c.b.Registry, *limit)
-		if err != nil {
-			return err
-		}
-		return c.show(append([]owed.DeadLetter{}, dead...), func() {
-			if len(dead) == 0 {
-				c.printf("(no dead letters)\n")
-			}
-			for _, d := range dead {
-				why := ""
-				if d.Reason != "" {
-					why = ": " + d.Reason
-				}
-				c.printf("# session %s%s\n", d.SessionID, why)
-				fmt.Fprintln(c.stdout, d.Message.EnvelopeAt(time.Now()))
-			}
-		})
-	}
 }

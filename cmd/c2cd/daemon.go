@@ -111,6 +111,8 @@ func (a *app) work(ctx context.Context, d daemon.Daemon) error {
 	})
 }
 
+func init() { verbs["daemon"] = (*call).daemonVerbs }
+
 // daemonVerbs runs the verbs of c2c daemon.
 func (a *call) daemonVerbs(ctx context.Context) error {
 	if slices.Equal(a.args, []string{"want"}) { // only c2c itself calls this

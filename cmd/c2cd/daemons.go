@@ -39,9 +39,8 @@ func backgroundVerb(ctx context.Context, d background, verb string) error {
 
 type printer interface{ Print(io.Writer) }
 
-// errDown means that something does not run, or does not answer. c2cd does not print it, because the
-// status shows it already.
-var errDown = errors.New("it does not run")
+// errDown means that something does not run, or does not answer. The status shows that already.
+var errDown error = exitStatus(cli.Nothing)
 
 // printStatus prints a status. It returns errDown unless up is true, so that a script can test the
 // exit status.

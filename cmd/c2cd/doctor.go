@@ -8,6 +8,8 @@ import (
 	"c2c/internal/format"
 )
 
+func init() { verbs["doctor"] = (*call).doctor }
+
 func (a *call) doctor(ctx context.Context) error {
 	roundtrip, verbose, asJSON := a.Bool("roundtrip"), a.Bool("verbose"), a.Bool("json")
 	if _, err := a.words(); err != nil {

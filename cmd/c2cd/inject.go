@@ -15,6 +15,8 @@ import (
 	"c2c/wake"
 )
 
+func init() { verbs["inject"] = (*call).inject }
+
 func (a *call) inject(ctx context.Context) error {
 	from := a.Text("session-id")
 	words, err := a.words()

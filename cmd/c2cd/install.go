@@ -14,6 +14,8 @@ func (a *app) setup() Setup {
 // options describes this machine for package install.
 func (a *app) options() (install.Options, error) { return a.setup().Options() }
 
+func init() { verbs["install"] = (*call).install }
+
 func (a *call) install(ctx context.Context) error {
 	overHTTP := a.Bool("http")
 	project, plugin, ask, channel := a.Bool("project"), a.Bool("install-global-plugin"), a.Bool("ask"), a.Bool("channel")
@@ -35,6 +37,8 @@ func (a *call) install(ctx context.Context) error {
 	}
 	return a.setup().Install(ctx, o, SetupRequest{Clients: named, HTTP: *overHTTP, Channel: *channel, DryRun: *dry, Verbose: *verbose})
 }
+
+func init() { verbs["uninstall"] = (*call).uninstall }
 
 func (a *call) uninstall(ctx context.Context) error {
 	dry, verbose := a.Bool("dry-run"), a.Bool("verbose")

@@ -84,84 +84,49 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	err := fmt.Errorf("%w: c2cd <verb>; people type c2c, which runs it", errUsage)
 	if len(args) > 0 {
-		var status int
-		if status, err = a.run(ctx, args[0], args[1:]); err == nil && status != 0 {
-			return status
+		err = a.run(ctx, args[0], args[1:])
+	}
+	var status exitStatus
+	if err == nil || errors.As(err, &status) {
+		if out.Err == nil {
+			return int(status)
 		}
-	}
-	if (err == nil || errors.Is(err, errDown)) && out.Err != nil {
 		err = fmt.Errorf("write answer: %w", out.Err)
-	}
-	if errors.Is(err, errDown) {
-		return cli.Nothing
-	}
-	if err == nil {
-		return 0
 	}
 	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), cli.WithExample(err, args)).Elsewhere(err, a.getenv, a.cwd)
 	cli.Report(a.stderr, f, args)
 	return f.Exit
 }
 
-// run runs a verb. If the verb runs a client, status is the client's exit status.
-func (a *app) run(ctx context.Context, name string, args []string) (status int, err error) {
+// verbs has the function of each verb. The file of a verb adds it in its init, under the name of the
+// verb's row in package cli. A verb below another one that is not here is run by that one.
+var verbs = map[string]func(*call, context.Context) error{}
+
+// exitStatus ends c2cd with this status, and prints nothing more.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+func (a *app) run(ctx context.Context, name string, args []string) error {
 	v, known := cli.Find(name)
 	if !known || !v.C2cd {
-		return 0, fmt.Errorf("%w: c2cd has no verb %q", errUsage, name)
+		return fmt.Errorf("%w: c2cd has no verb %q", errUsage, name)
 	}
-	c := &call{app: a, Flags: cli.NewFlags(v), args: args}
-	status, err = c.verb(ctx, v)
+	own, rest := v.Of(args)
+	c := &call{app: a, Flags: cli.NewFlags(own), args: rest}
+	do := verbs[own.Name]
+	if do == nil {
+		c.Flags, c.args, do = cli.NewFlags(v), args, verbs[name]
+	}
+	if do == nil {
+		return fmt.Errorf("no file of cmd/c2cd adds the verb %q", name)
+	}
+	err := do(c, ctx)
 	if errors.Is(err, cli.ErrHelp) {
-		v, _ = v.Of(args)
-		v.Help(a.stdout)
-		err = nil
+		own.Help(a.stdout)
+		return nil
 	}
-	return status, err
-}
-
-// verb runs one verb of c2cd.
-func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
-	switch v.Name {
-	case "watch":
-		err = c.watch(ctx)
-	case "monitor":
-		err = c.monitor(ctx)
-	case "mcp":
-		err = c.mcp(ctx)
-	case "plugin":
-		err = c.plugin(ctx)
-	case "start":
-		status, err = c.start(ctx)
-	case "daemon":
-		err = c.daemonVerbs(ctx)
-	case "wake":
-		err = c.wake(ctx)
-	case "serve":
-		if own, args := v.Of(c.args); own.Name != v.Name {
-			err = (&call{app: c.app, Flags: cli.NewFlags(own), args: args}).openPage(ctx)
-		} else {
-			err = c.serve(ctx)
-		}
-	case "senders":
-		err = c.senders(ctx)
-	case "relay":
-		err = c.relay(ctx, v)
-	case "wire-daemon":
-		err = c.wireDaemon(ctx)
-	case "inject":
-		err = c.inject(ctx)
-	case "install":
-		err = c.install(ctx)
-	case "uninstall":
-		err = c.uninstall(ctx)
-	case "doctor":
-		err = c.doctor(ctx)
-	case "migrate-root":
-		err = c.migrateRoot(ctx)
-	default:
-		err = fmt.Errorf("%w: c2cd has no code for the verb %q", errUsage, v.Name)
-	}
-	return status, err
+	return err
 }
 
 // call is one run of a verb.

@@ -38,6 +38,8 @@ func channelMode(value string) (string, error) {
 	return "", fmt.Errorf("%s is %q: want doorbell, content or 0", client.ChannelEnv, value)
 }
 
+func init() { verbs["mcp"] = (*call).mcp }
+
 // mcp serves one client on standard input and output, until the input ends.
 func (a *call) mcp(ctx context.Context) error {
 	plugin := a.Bool("plugin")

@@ -18,6 +18,8 @@ import (
 // errGone means that no program reads the lines any longer.
 var errGone = errors.New("nobody reads any more")
 
+func init() { verbs["monitor"] = (*call).monitor }
+
 func (c *call) monitor(ctx context.Context) error {
 	m := MonitorLines{Out: &mail.VisibleWriter{W: c.stdout}}
 	c.TextVar(&m.Alias, "alias")

@@ -17,6 +17,8 @@ import (
 	"c2c/sessions/callers"
 )
 
+func init() { verbs["serve open"] = (*call).openPage }
+
 // openPage makes a link that opens this project's page once, and gives the link to the browser.
 func (c *call) openPage(ctx context.Context) error {
 	onlyPrint := c.Bool("print")

@@ -19,6 +19,8 @@ import (
 	"c2c/wake/watch"
 )
 
+func init() { verbs["plugin"] = (*call).plugin }
+
 // plugin delivers mail to sessions of one client process. c2c's plugin in the client names these
 // sessions.
 func (a *call) plugin(ctx context.Context) error {

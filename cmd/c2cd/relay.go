@@ -12,12 +12,14 @@ import (
 	"c2c/sessions/callers"
 )
 
+func init() { verbs["relay"] = (*call).relay }
+
 // relay runs c2c relay.
-func (c *call) relay(ctx context.Context, v cli.Verb) error {
+func (c *call) relay(ctx context.Context) error {
 	err := relay.Run(ctx, relay.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd,
 		C2C: c.c2c, Log: c.log, Person: c.personAnywhere, Switch: func(d daemon.Daemon, verb string) error {
 			return backgroundVerb(ctx, c.verbsOf(d, relay.Name, ""), verb)
-		}}, v, c.args)
+		}}, c.args)
 	if errors.Is(err, relay.ErrDown) {
 		return errDown
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ import (
 
 // A project with two roots of older versions: doctor tells, and the command that it names cures it.
 // There is no client, which is a problem of its own.
-func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
+func TestDoctorTellsOfASecondRootAndProjectMergeMergesIt(t *testing.T) {
 	t.Parallel()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -67,13 +68,13 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 	}
 	b.Close()
 	for _, clone := range []string{"ssh", "web"} {
-		if out := run(clone, 1, "doctor"); !strings.Contains(out, "second root") || !strings.Contains(out, "c2c migrate-root") || !strings.Contains(out, roots["web"].Root()) {
+		if out := run(clone, 1, "doctor"); !strings.Contains(out, "second root") || !strings.Contains(out, "c2c project merge") || !strings.Contains(out, roots["web"].Root()) {
 			t.Errorf("doctor in %s:\n%s", clone, out)
 		}
 	}
 	k := &keeper{t, programs(t), home}
 	person := func(words string) string {
-		return k.types("cd web; unset C2C_MCP_BROKER_ROOT; HOME=" + home + " c2c migrate-root " + words)
+		return k.types("cd web; unset C2C_MCP_BROKER_ROOT; HOME=" + home + " c2c project merge " + words)
 	}
 	if r, err := rooms.StoreOf(roots["web"].Registry).Create(t.Context(), "review", "amber", false); err != nil || r.Close() != nil {
 		t.Fatal(err)
@@ -83,9 +84,18 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 		t.Errorf("with a room: %s", out)
 	}
 	k.types(archive)
-	dry := run("web", 0, "migrate-root", "--dry-run")
-	if out := run("web", 1, "migrate-root"); !strings.Contains(out, "only a person merges roots, and ") {
-		t.Errorf("no person: %s", out)
+	merge := func(words ...string) (string, error) {
+		cmd := exec.Command(filepath.Join(programs(t), "c2c"), append([]string{"project", "merge"}, words...)...)
+		cmd.Dir, cmd.Env = filepath.Join(home, "web"), []string{"HOME=" + home}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	dry, err := merge("--dry-run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := merge(); err == nil || !strings.Contains(out, "only a person merges roots, and ") {
+		t.Errorf("no person: %v, %s", err, out)
 	}
 	done := person("")
 	if strings.Replace(dry, "would move", "moved", 1) != done || !strings.Contains(done, "amber-2          was amber, a name that another session has there; 1 message waits\n") {
@@ -172,21 +182,21 @@ func TestAProjectKeepsItsRootWhileSessionsRun(t *testing.T) {
 				t.Errorf("while it runs: %s", out)
 			}
 			in := "unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID; cd " + strings.TrimSpace(map[string]string{"remote": "shop", "rename": "store"}[name]) + "; "
-			const says = "coral: c2c migrate-root brings its mail here"
+			const says = "coral: c2c project merge brings its mail here"
 			out = s.want(in + "c2c list; c2c list --json; c2c status m-1 || true")
 			if strings.Count(out, says) != 3 || strings.Count(out, "nobody has used this root of the project of "+s.home) != 3 {
 				t.Errorf("it has ended: %s", out)
 			}
 			out = s.want(in + "c2c register --session-id other other; c2c send coral hi --from other || c2c doctor || true")
-			if !strings.Contains(out, "has coral: c2c migrate-root brings") || !strings.Contains(out, "warning  second root") {
+			if !strings.Contains(out, "has coral: c2c project merge brings") || !strings.Contains(out, "warning  second root") {
 				t.Errorf("another session is here: %s", out)
 			}
 			agent := in + "export CLAUDE_CODE_SESSION_ID=u1; "
-			if out := s.want(agent + "c2c send coral hi --from other || true"); strings.Contains(out, "migrate-root") || !strings.Contains(out, "has coral: tell your user") {
+			if out := s.want(agent + "c2c send coral hi --from other || true"); strings.Contains(out, "project merge") || !strings.Contains(out, "has coral: tell your user") {
 				t.Errorf("an agent is told: %s", out)
 			}
-			s.refused(agent+"c2c migrate-root", "only a person merges roots, and ")
-			if out, err := s.atTerminal(in + "c2c migrate-root; c2c status m-1"); err != nil || !strings.Contains(out, "m-1: queued") {
+			s.refused(agent+"c2c project merge", "only a person merges roots, and ")
+			if out, err := s.atTerminal(in + "c2c project merge; c2c status m-1"); err != nil || !strings.Contains(out, "m-1: queued") {
 				t.Errorf("merged: %s", out)
 			}
 		})
@@ -206,8 +216,8 @@ func TestAProjectKeepsAllItsFormerRoots(t *testing.T) {
 			for _, remote := range []string{"one", "two", "three"} {
 				s.want(in + "git remote set-url origin https://h.invalid/" + remote + "; c2c register --session-id " + remote + " " + remote + kill)
 			}
-			out := s.want(in + "c2c migrate-root --dry-run; c2c send two hi --from three || true")
-			if strings.Count(out, "would move from") != 2 || !strings.Contains(out, "has two: c2c migrate-root brings") {
+			out := s.want(in + "c2c project merge --dry-run; c2c send two hi --from three || true")
+			if strings.Count(out, "would move from") != 2 || !strings.Contains(out, "has two: c2c project merge brings") {
 				t.Errorf("three: %s", out)
 			}
 			out = s.want(in + `git remote set-url origin https://h.invalid/two; c2c start --alias coral sh -- -c '
@@ -228,7 +238,7 @@ func TestARepositoryInThePlaceOfAnotherGetsNothingOfIt(t *testing.T) {
 		return in + "rm -rf shop; mkdir shop; cd shop; git init -q; git remote add origin https://h.invalid/" + remote + "; c2c register --session-id " + remote + " " + remote + "; "
 	}
 	s.want(make("one"))
-	out := s.want(make("two") + "c2c migrate-root --dry-run; c2c list --all")
+	out := s.want(make("two") + "c2c project merge --dry-run; c2c list --all")
 	if strings.Contains(out, "would move") || strings.Contains(out, "\none ") {
 		t.Errorf("%s", out)
 	}
@@ -242,19 +252,19 @@ func TestTheRootOfAnotherProjectIsNotMerged(t *testing.T) {
 	s.want(in + `for p in shop docs; do mkdir $p; git init -q $p; git -C $p remote add origin https://h.org/$p; done
 		(cd docs; c2c register --session-id d d); cd shop; c2c register --session-id s s`)
 	const docs = "$(dirname $(grep -l '\"d\"' ~/.c2c/repos/*/broker/registry.json))"
-	if out := s.want(in + "cd shop; c2c send d hi --from s || true"); strings.Contains(out, "migrate-root") || !strings.Contains(out, "d was in ~/docs (h.org/docs), and c2c does not see it run") {
+	if out := s.want(in + "cd shop; c2c send d hi --from s || true"); strings.Contains(out, "project merge") || !strings.Contains(out, "d was in ~/docs (h.org/docs), and c2c does not see it run") {
 		t.Errorf("the hint: %s", out)
 	}
 	refused := func(says string) {
 		t.Helper()
-		if out, err := s.atTerminal(in + "cd shop; c2c migrate-root </dev/null " + docs); err == nil || !strings.Contains(strings.Join(strings.Fields(out), " "), says) {
+		if out, err := s.atTerminal(in + "cd shop; c2c project merge </dev/null " + docs); err == nil || !strings.Contains(strings.Join(strings.Fields(out), " "), says) {
 			t.Errorf("%v: %s; want %q", err, out, says)
 		}
 	}
 	refused("is the root of another project, " + s.home + "/docs (h.org/docs): nothing is merged")
 	s.want("rm -rf docs")
 	refused("was the root of " + s.home + "/docs (h.org/docs): run this in a terminal")
-	if out := s.want(in + "cd shop; c2c migrate-root --dry-run " + docs); !strings.Contains(out, "would move from") {
+	if out := s.want(in + "cd shop; c2c project merge --dry-run " + docs); !strings.Contains(out, "would move from") {
 		t.Error(out)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"c2c/sessions"
 )
 
+func init() { verbs["senders"] = (*call).senders }
+
 // senders runs the verbs that manage senders outside: programs and people that may write over HTTP.
 func (c *call) senders(ctx context.Context) error {
 	err := c.sendersVerb(ctx)

@@ -34,6 +34,8 @@ type httpSettings struct {
 	Root string `json:"root"` // C2C_MCP_BROKER_ROOT of the shell that has switched the part on
 }
 
+func init() { verbs["serve"] = (*call).serve }
+
 // serve runs the verbs of c2c serve.
 func (a *call) serve(ctx context.Context) error {
 	asJSON, port := a.Bool("json"), a.Text("port")

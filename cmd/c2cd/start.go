@@ -17,9 +17,11 @@ import (
 	"c2c/wake"
 )
 
+func init() { verbs["start"] = (*call).start }
+
 // start runs a client as a session. With --alias, the session has this name, and the same mailbox
 // each time.
-func (a *call) start(ctx context.Context) (status int, err error) {
+func (a *call) start(ctx context.Context) error {
 	alias, channel := a.Text("alias"), a.Bool("channel")
 	var theirs []string
 	dashes := slices.Index(a.args, "--")
@@ -28,39 +30,39 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	}
 	names, err := a.words()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if len(names) != 1 {
 		err := fmt.Errorf("%w: which client? give one, and its own arguments after --", errUsage)
-		return 0, cli.WithHint(err, "c2c start --alias amber "+cli.Here())
+		return cli.WithHint(err, "c2c start --alias amber "+cli.Here())
 	}
 	name := names[0]
 	a.owner.Start = name // the client begins in this directory, whoever starts it
 	profile, known := client.Find(name)
 	if !known && dashes < 0 && !strings.ContainsRune(name, os.PathSeparator) {
-		return 0, cli.WithHint(fmt.Errorf("%w: no such client %q", errUsage, name), strings.TrimSpace(fmt.Sprintf(
+		return cli.WithHint(fmt.Errorf("%w: no such client %q", errUsage, name), strings.TrimSpace(fmt.Sprintf(
 			"%s c2c start knows %s\nto start another program: c2c start %s --", cli.DidYouMean(name, client.Names()), strings.Join(client.Names(), ", "), name)))
 	}
 	if *alias != "" {
 		if err := sessions.CheckAlias(*alias); err != nil {
-			return 0, fmt.Errorf("%w: %w", errUsage, err)
+			return fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
 	path, err := a.programOf(name)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	alone := a.setUpAlone(profile.Name, theirs)
 	wakes, _ := wake.FindClient(name)
 	if *alias != "" {
 		if theirs, err = a.ownConversation(ctx, profile, wakes.Begin != nil, *alias, theirs); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	argv, env := slices.Concat([]string{path}, alone.Args, theirs), with(client.Clean(os.Environ()), alone.Env)
 	if *channel {
 		if profile.Channel == "" {
-			return 0, fmt.Errorf("%w: %s has no channel", errUsage, name)
+			return fmt.Errorf("%w: %s has no channel", errUsage, name)
 		}
 		argv = append(argv, profile.ChannelArgs...)
 		if a.getenv(client.ChannelEnv) == "" {
@@ -72,14 +74,22 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		// environment cannot name this session.
 		id, args, err := a.begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias}, alone.Lacks)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if alone.Lacks == "" {
 			id = "" // c2c's server in the client rings the session
 		}
-		return a.runClient(ctx, name, "", id, alone.Lacks, append(argv[:1], args...), env)
+		return exited(a.runClient(ctx, name, "", id, alone.Lacks, append(argv[:1], args...), env))
 	}
-	return a.runClient(ctx, name, *alias, "", alone.Lacks, argv, env)
+	return exited(a.runClient(ctx, name, *alias, "", alone.Lacks, argv, env))
+}
+
+// exited returns the client's exit status as an error.
+func exited(status int, err error) error {
+	if err == nil && status != 0 {
+		return exitStatus(status)
+	}
+	return err
 }
 
 // ownConversation returns the client's arguments. If they open a conversation without naming it

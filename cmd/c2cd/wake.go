@@ -27,6 +27,8 @@ const attachHow = `run it inside the client, at a prompt that runs commands:
 or name the session and its pane:
   TMUX_PANE=%3 c2c wake attach --session-id amber`
 
+func init() { verbs["wake"] = (*call).wake }
+
 // wake runs the verbs of c2c wake.
 func (a *call) wake(ctx context.Context) error {
 	gap, sid, asJSON := a.Duration("min-inject-gap"), a.Text("session-id"), a.Bool("json")

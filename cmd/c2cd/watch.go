@@ -27,6 +27,8 @@ func isTerminal(out io.Writer) bool {
 	return is && terminal.IsTerminal(file)
 }
 
+func init() { verbs["watch"] = (*call).watch }
+
 // watch shows the root on the whole screen.
 func (c *call) watch(ctx context.Context) error {
 	session := c.Text("session-id")

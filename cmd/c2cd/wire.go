@@ -13,6 +13,8 @@ import (
 	"c2c/sessions"
 )
 
+func init() { verbs["wire-daemon"] = (*call).wireDaemon }
+
 // wireDaemon runs the verbs of c2c wire-daemon.
 func (a *call) wireDaemon(ctx context.Context) error {
 	alias, approve, pidFile, once, asJSON := a.Text("alias"), a.Bool("approve"), a.Text("pidfile"), a.Bool("once"), a.Bool("json")

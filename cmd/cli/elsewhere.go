@@ -32,7 +32,7 @@ func Elsewhere(getenv func(string) string, cwd, alias string) string {
 	if alias == "" {
 		return ""
 	}
-	w := whereabouts{alias: alias}
+	w := whereabouts{getenv: getenv, alias: alias}
 	for _, p := range Projects(getenv) {
 		if !isSame(p.Root, root) {
 			w.look(p)
@@ -75,9 +75,10 @@ func isNamed(r sessions.Row, alias string) bool {
 
 // whereabouts is one search for an alias in other projects.
 type whereabouts struct {
-	alias string
-	where *Project // a project that has the alias
-	runs  bool     // its session runs
+	getenv func(string) string
+	alias  string
+	where  *Project // a project that has the alias
+	runs   bool     // its session runs
 }
 
 // look searches a project. A session that runs counts more than one that has ended.
@@ -98,7 +99,7 @@ func (w *whereabouts) sentence(agent bool) string {
 	case !w.runs:
 		return fmt.Sprintf("%s was in %s, and c2c does not see it run; c2c list shows the sessions of this project", alias, where)
 	case agent:
-		return fmt.Sprintf("%s is in %s, another project: write to %s@%s if your user has allowed that there", alias, where, alias, project.Label(w.where.Root, nil))
+		return fmt.Sprintf("%s is in %s, another project: write to %s@%s if your user has allowed that there", alias, where, alias, broker.ConfigOf(w.getenv, w.where.Root, nil).LabelOf(w.where.Root))
 	case len(w.where.Folders) == 0:
 		return fmt.Sprintf("%s is in %s", alias, where)
 	}

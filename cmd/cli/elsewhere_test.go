@@ -59,7 +59,7 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 		"nobody":         "",
 		"../../../amber": "",
 	} {
-		w := whereabouts{alias: alias}
+		w := whereabouts{getenv: getenv, alias: alias}
 		for _, p := range Projects(getenv) {
 			w.look(p)
 		}
@@ -104,5 +104,20 @@ func TestAProjectHasSeveralNames(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+	shop, err := FindProject(getenv, home, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := whereabouts{getenv: getenv, alias: "amber", where: &shop, runs: true}
+	if got := there.sentence(true); !strings.Contains(got, "write to amber@shop if") {
+		t.Error(got)
+	}
+	relay := filepath.Join(state, "relay")
+	if err := errors.Join(os.Mkdir(relay, 0o700), os.WriteFile(filepath.Join(relay, "hosts.json"), []byte(`{"hosts":[{"name":"shop"}]}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := there.sentence(true); !strings.Contains(got, "write to amber@aaaaaaaaaaaa if") {
+		t.Errorf("a machine is called shop: %s", got)
 	}
 }

@@ -22,7 +22,7 @@ type FormerRoot struct {
 	rows           []sessions.Row
 }
 
-// Former returns the other roots of the project around cwd: those that c2c migrate-root merges. A
+// Former returns the other roots of the project around cwd: those that c2c project merge merges. A
 // root that another project has is not among them.
 func Former(getenv func(string) string, cwd string) (all []*FormerRoot) {
 	recorded, others, err := project.Roots(getenv, cwd)
@@ -31,7 +31,7 @@ func Former(getenv func(string) string, cwd string) (all []*FormerRoot) {
 		return nil
 	}
 	for _, other := range append(others, recorded) {
-		// The root of this folder need not be the recorded one, into which c2c migrate-root merges.
+		// The root of this folder need not be the recorded one, into which c2c project merge merges.
 		if _, err := os.Stat(other); other == root || err != nil || len(project.Strangers(getenv, cwd, other)) > 0 {
 			continue
 		}
@@ -79,7 +79,7 @@ func (f *FormerRoot) sentence(alias string, agent bool) string {
 // Advice says what a person does about this root.
 func (f *FormerRoot) Advice() string {
 	if len(f.alive) == 0 {
-		return "c2c migrate-root brings its mail here"
+		return "c2c project merge brings its mail here"
 	}
-	return fmt.Sprintf("end %s, then c2c migrate-root brings its mail here", broker.Few(f.alive))
+	return fmt.Sprintf("end %s, then c2c project merge brings its mail here", broker.Few(f.alive))
 }

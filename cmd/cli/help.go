@@ -45,7 +45,7 @@ func All(w io.Writer) {
 			fmt.Fprintf(w, "  %-13s %s\n", v.Name, v.Short)
 		}
 	}
-	fmt.Fprint(w, "\nShorter:\n")
+	fmt.Fprint(w, "\nOther words:\n")
 	for _, o := range otherWords {
 		fmt.Fprintf(w, "  %-13s is %s %s\n", o.word, o.verb, o.with)
 	}

@@ -60,9 +60,10 @@ var reading = []Verb{
 		},
 		Examples: []string{"c2c poll-inbox --wait 5m"}},
 	{Name: "history", Everyday: true, Short: "show what was handed over, or sent, newest first",
-		Long: "What was sent does not include ephemeral messages that were read, and what\nc2c prune removed.\n",
+		Long: "What was sent does not include ephemeral messages that were read, and what\nc2c prune removed. Dead letters are mail that c2c no longer hands over: it has\nexpired, or c2c sweep has found that its session is long gone.\n",
 		Options: []Option{
 			{Name: "sent", Short: "what this session has sent, and what became of it"},
+			{Name: "dead", Short: "the dead letters of all sessions, oldest first"},
 			limit, asSession, inProject, asJSON,
 		},
 		Examples: []string{"c2c history --limit 5", "c2c history --sent"}},
@@ -126,9 +127,6 @@ each message changes.
 			{Name: "json", Short: "print a line of JSON for each event, errors too"},
 		},
 		Examples: []string{"c2c monitor --json | head -n 1"}},
-	{Name: "dead-letter", Short: "show the dead letters, oldest first",
-		Long:    "Mail that c2c no longer hands over: it has expired, or c2c sweep has found that\nits session is long gone.\n",
-		Options: []Option{limit, asJSON}, Examples: []string{"c2c dead-letter --limit 5"}},
 }
 
 var sessionList = []Verb{
@@ -248,7 +246,7 @@ var keeping = []Verb{
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
-	{Name: "project", Args: "[verb] [project]", First: "allow deny split", Short: "which other projects may write here; split a clone",
+	{Name: "project", Args: "[verb] [project]", First: "allow deny split merge", Short: "show or change what this project shares with others",
 		Long: `An agent writes to amber@shop, a session of the project shop, if a person has
 allowed that there; answers go back without. A person needs no permission.
 
@@ -256,21 +254,22 @@ allowed that there; answers go back without. A person needs no permission.
   split              this clone shares no mail any more with the other clones
                      of its remote; its sessions must have ended. With --undo
                      it does again
+  merge              bring the mail of other roots of this project here; see
+                     c2c project merge --help
 
 Without a verb it shows the project. NAME is as for --project.
 `,
 		Options:  []Option{{Name: "undo", Short: "split: the clone is one of the others again"}, asJSON},
-		Examples: []string{"c2c project"}},
-	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
-		Long: `Clones of one remote share a root. Older programs made
-a root for each spelling of the remote's URL; c2c doctor says if a project has
-several roots. This moves all mail, archives and sessions into the project's
-root. Ids stay. A session gets a new alias if its alias is in use there. All
-sessions of the other root must have ended, and its rooms must be archived.
-Without a directory it moves every other known root of this project. Nothing
-takes the roots apart again: only a person at a terminal can run this, and the
-root of another project is refused.
+		Examples: []string{"c2c project"},
+		Verbs: []Verb{{Name: "project merge", Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
+			Long: `Clones of one remote share a root. A project has several if its remote or its
+folder has changed; c2c doctor says so. This moves all mail, archives and
+sessions into the project's root. Ids stay. A session gets a new alias if its
+alias is in use there. All sessions of the other root must have ended, and its
+rooms must be archived. Without a directory it moves every other known root of
+this project. Nothing takes the roots apart again: only a person at a terminal
+can run this, and the root of another project is refused.
 `,
-		Options:  []Option{dryRun, asJSON},
-		Examples: []string{"c2c migrate-root --dry-run"}},
+			Options:  []Option{dryRun, asJSON},
+			Examples: []string{"c2c project merge --dry-run"}}}},
 }

@@ -10,9 +10,9 @@ import (
 	"c2c/sessions"
 )
 
-// Verb is one command, of c2c or of c2cd. A new verb needs three things: a row in the table of its
-// group, a line in the list of its program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with
-// its code.
+// Verb is one command, of c2c or of c2cd. A new verb needs a row in the table of its group, and its
+// function: one of c2cd adds itself in its file, one of c2c has a line in cmd/c2c/commands.go,
+// because a list that is grown at the start would slow each hook.
 //
 // In its texts, {client} stands for the name of a client, {clients} for all names, and {wire} for
 // the command that starts an agent with the Wire protocol.
@@ -120,16 +120,18 @@ func Find(name string) (Verb, bool) {
 }
 
 // otherWords are words that people type for a verb with an option. Some of them are verbs of the
-// OCaml c2c, the others are shorter.
+// OCaml c2c or of earlier versions, the others are shorter.
 var otherWords = [...]struct{ word, verb, with string }{
 	{"send-all", "send", "all"},
 	{"peek-inbox", "poll-inbox", "--peek"},
 	{"outbox", "history", "--sent"},
+	{"dead-letter", "history", "--dead"},
 	{"thread", "status", "--thread"},
 	{"claims", "claim", "--list"},
 	{"release", "claim", "--release"},
 	{"deny", "allow", "--refuse"},
 	{"open", "serve", "open"},
+	{"migrate-root", "project", "merge"},
 }
 
 // Spelled returns the arguments of a command with the verb's own name.

@@ -234,7 +234,8 @@ func (c *call) isToken(text string) bool {
 		return c.hosts().Unattended(a)
 	}
 	all, err := c.hosts().All()
-	return *c.yes && text != "" && err == nil && len(all) == 0 && len(project.RootsIn(c.r.State)) == 0
+	roots, rerr := project.RootsIn(c.r.State)
+	return *c.yes && text != "" && err == nil && rerr == nil && len(all) == 0 && len(roots) == 0
 }
 
 // readPasted reads lines until they form an invitation or an answer, or the input ends.

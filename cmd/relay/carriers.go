@@ -17,9 +17,16 @@ type carrier interface {
 	Status() []relay.LinkStatus // the links to hosts
 }
 
-// openers open the carrier of each kind. An opener returns nil if this host does not have what the
-// carrier needs. It must call changed when a link changes.
-var openers = map[string]func(h *Host, changed func()) (carrier, error){relay.SSH: openSSH, relay.NATS: openHub}
+// kind is what c2c relay has to know of a kind of carrier.
+type kind struct {
+	// open returns nil if this host does not have what the carrier needs. The carrier must call
+	// changed when a link changes.
+	open func(h *Host, changed func()) (carrier, error)
+	hub  bool // see relay.Way
+}
+
+// kinds has each of relay.Kinds. The file of a carrier adds it in its init.
+var kinds = map[string]kind{}
 
 // Link is the state of the link to one host, for c2c relay status.
 type Link struct {
@@ -59,7 +66,7 @@ func (c *carriers) kind(peer string) string {
 // way implements the field Way of relay.Config.
 func (c *carriers) way(peer string) relay.Way {
 	h, err := c.list.ByName(peer)
-	return relay.Way{Hub: err == nil && h.Carrier == relay.NATS, Dials: err == nil && h.Dest != ""}
+	return relay.Way{Hub: err == nil && kinds[h.Carrier].hub, Dials: err == nil && h.Dest != ""}
 }
 
 // Send implements relay.Carrier.

@@ -87,7 +87,7 @@ func (r *Relay) checkRuns(f format.Finding, all []relay.Host) format.Finding {
 		f.Detail = fmt.Sprintf("runs, process %d", pid)
 	case s.Stopped(Name):
 		f.Status, f.Detail = format.Warning, "was stopped, so mail for other machines waits, and no mail comes from them: c2c relay start"
-	case slices.ContainsFunc(all, func(h relay.Host) bool { return h.Revoked == 0 && (h.Dest != "" || h.Carrier == relay.NATS) }): // this machine connects
+	case slices.ContainsFunc(all, func(h relay.Host) bool { return h.Revoked == 0 && (h.Dest != "" || kinds[h.Carrier].hub) }): // this machine connects
 		f.Status, f.Detail = format.Warning, "does not run, so no mail comes from other machines: c2c relay start; if it does not start, the end of "+r.Log()+" says why"
 	default:
 		f.Detail = "does not run; it starts with the next session or c2c list, and when a machine connects"

@@ -68,13 +68,13 @@ func (h *Host) Run(ctx context.Context, report func(any)) error {
 		return err
 	}
 	h.carrier = &carriers{list: h.list, ways: map[string]carrier{}, log: h.Log}
-	for kind, open := range openers {
-		way, err := open(h, func() { poke(changed) })
+	for name, kind := range kinds {
+		way, err := kind.open(h, func() { poke(changed) })
 		if err != nil {
 			return err
 		}
 		if way != nil {
-			h.carrier.ways[kind] = way
+			h.carrier.ways[name] = way
 		}
 	}
 	h.Log.Info("relay runs", "process", os.Getpid(), "key", key.Public().Fingerprint())
@@ -135,7 +135,7 @@ func (h *Host) rootsHere() []project.Root {
 }
 
 // rootsOf returns the roots below the state directory, and the roots of named projects. After an
-// error it returns only the roots below the state directory.
+// error it returns those that it could read.
 func (r *Relay) rootsOf(list *relay.HostList) (all []project.Root, err error) {
 	named, err := list.Projects()
 	names := map[string]string{}
@@ -143,10 +143,11 @@ func (r *Relay) rootsOf(list *relay.HostList) (all []project.Root, err error) {
 		names[p.Root] = p.Name
 		all = append(all, project.Root{Path: p.Root, Name: p.Name})
 	}
-	for _, root := range project.RootsIn(r.State) {
+	below, berr := project.RootsIn(r.State)
+	for _, root := range below {
 		if names[root.Path] == "" && root.Name != "" {
 			all = append(all, root)
 		}
 	}
-	return all, err
+	return all, errors.Join(err, berr)
 }

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"c2c/cmd/cli"
 	"c2c/relay"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
@@ -78,11 +77,10 @@ func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 func person(t *testing.T, home string, args ...string) (string, error) {
 	t.Helper()
 	t.Setenv("HOME", home) // of a daemon that it starts
-	verb, _ := cli.Find("relay")
 	var out bytes.Buffer
 	p := Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Cwd: home, Log: slog.New(slog.DiscardHandler),
 		Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Person: func(context.Context, string) error { return nil }}
-	err := Run(t.Context(), p, verb, args)
+	err := Run(t.Context(), p, args)
 	return out.String(), err
 }
 

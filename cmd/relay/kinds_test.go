@@ -2,27 +2,41 @@ package relay
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"c2c/relay"
 )
 
-// Without an opener the mail of a carrier would wait, and no error would say so.
+// Otherwise the mail of a carrier would wait, and no error would say so.
 func TestEveryCarrierIsRunAndCanBePaired(t *testing.T) {
-	pairs, err := os.ReadFile("add.go")
+	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range relay.Kinds() {
-		if openers[kind] == nil {
-			t.Errorf("nothing runs the carrier %s: openers (carriers.go) has no row for it", kind)
+	var code strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(string(pairs), "relay."+strings.ToUpper(kind)) {
-			t.Errorf("add.go does not pair hosts for relay.%s", strings.ToUpper(kind))
+		if !strings.HasSuffix(file, "_test.go") {
+			code.Write(text)
 		}
 	}
-	if len(openers) != len(relay.Kinds()) {
-		t.Error("openers has a carrier that relay.Kinds (relay/hosts.go) does not have")
+	for _, name := range relay.Kinds() {
+		if kinds[name].open == nil {
+			t.Errorf("nothing runs the carrier %s: no file of cmd/relay adds it to kinds", name)
+		}
+		if !strings.Contains(code.String(), "Carrier: relay."+strings.ToUpper(name)) {
+			t.Errorf("no file of cmd/relay pairs a host by relay.%s", strings.ToUpper(name))
+		}
+	}
+	for name := range kinds {
+		if !slices.Contains(relay.Kinds(), name) {
+			t.Errorf("relay.Kinds (relay/hosts.go) does not have the carrier %s", name)
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"c2c/relay/nats"
 )
 
+func init() { kinds[relay.NATS] = kind{open: openHub, hub: true} }
+
 // hubFile is a file with a nats.Access: the address of this host's hub, and the key to use it.
 const hubFile = "hub.json"
 

@@ -7,6 +7,8 @@ import (
 	"c2c/relay/ssh"
 )
 
+func init() { kinds[relay.SSH] = kind{open: openSSH} }
+
 // openSSH opens the carrier that connects with ssh, and to which other machines connect.
 func openSSH(h *Host, changed func()) (carrier, error) {
 	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Env: h.Env, Log: h.Log, Now: h.Now, Changed: changed}

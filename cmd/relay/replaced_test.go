@@ -107,7 +107,7 @@ func TestARootIsMergedOnlyWhenNoRelayHasItOpen(t *testing.T) {
 	devbox.run()
 	laptop.send(here, "amber", "birch@devbox", "before", mail.Message{})
 	devbox.arrives(from, "birch", 1)
-	if relayed, err := cache.IsRelayed(from.Dir()); err != nil || !relayed { // c2c migrate-root refuses such a root
+	if relayed, err := cache.IsRelayed(from.Dir()); err != nil || !relayed { // c2c project merge refuses such a root
 		t.Fatal(relayed, err)
 	}
 	devbox.end()

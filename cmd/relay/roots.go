@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/internal/daemon"
 	"c2c/project"
@@ -396,21 +394,18 @@ func (p *post) deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	ctx, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold the mailbox's lock for days
 	defer end()
 	sid, err := broker.Receive(ctx, p.b, alias, msgs, mayRepeat)
-	switch {
-	case err == nil:
+	if err == nil {
 		p.arrived.add(peer, sid, msgs)
 		p.h.changes.Recheck() // watch the session's mailbox, too
-	case errors.As(err, new(*sessions.UnknownAliasError)):
-		return relay.Unknown, nil
-	case errors.Is(err, inbox.ErrFull):
-		return relay.Full, nil
-	case errors.As(err, new(*inbox.IDTakenError)):
-		return relay.Taken, nil
-	case errors.Is(err, broker.ErrBlocked):
-		p.h.Log.Error("mail of another host is refused", "host", peer, "alias", alias, "err", err)
-		return relay.Blocked, nil
 	}
-	return relay.Stored, err
+	why := relay.Reason(broker.Refusal(err))
+	if why == relay.Blocked {
+		p.h.Log.Error("mail of another host is refused", "host", peer, "alias", alias, "err", err)
+	}
+	if why != relay.Stored {
+		err = nil
+	}
+	return why, err
 }
 
 // Refused implements relay.Post.
@@ -430,12 +425,5 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		}
 		m.Content = words // the notice quotes m.Content, so put the sender's own words there
 	}
-	err := broker.TellRefused(ctx, p.b, sessions.HostPrefix+peer, m, why.Text())
-	// If the sender is gone or does not read, or if its mailbox cannot be written, the dead letter
-	// still exists. So return no error: the relay then goes on with its other messages.
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {
-		p.h.Log.Warn("a sender was not told that its message was refused", "message_id", m.ID, "err", err)
-		return nil
-	}
-	return err
+	return broker.TellRefused(ctx, p.b, sessions.HostPrefix+peer, m, why.Text())
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/relay"
 	"c2c/relay/ssh"
@@ -39,9 +38,8 @@ func TestMain(m *testing.M) {
 	}
 	to := os.Args[slices.Index(os.Args, "--")+1]
 	if os.Getenv(asSSH) == "exchange" {
-		verb, _ := cli.Find("relay")
 		getenv := func(name string) string { return map[string]string{"HOME": to}[name] }
-		if err := Run(context.Background(), Program{Stdin: os.Stdin, Stdout: os.Stdout, Getenv: getenv, Cwd: to}, verb, []string{"exchange"}); err != nil {
+		if err := Run(context.Background(), Program{Stdin: os.Stdin, Stdout: os.Stdout, Getenv: getenv, Cwd: to}, []string{"exchange"}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

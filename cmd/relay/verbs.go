@@ -56,10 +56,11 @@ type call struct {
 }
 
 // Run runs c2c relay. The arguments args are the words and options that follow the word relay.
-func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
+func Run(ctx context.Context, p Program, args []string) error {
 	if done, err := p.inside(ctx, args); done {
 		return err
 	}
+	v, _ := cli.Find(Name)
 	own, args := v.Of(args)
 	verb := strings.TrimPrefix(own.Name, v.Name)
 	c := p.bind(own)
@@ -229,10 +230,14 @@ func (c *call) projectHere() (string, error) {
 			return p.Name, nil
 		}
 	}
-	for _, r := range project.RootsIn(c.r.State) {
+	all, err := project.RootsIn(c.r.State)
+	for _, r := range all {
 		if r.Path == path && r.Name != "" {
 			return r.Name, nil
 		}
+	}
+	if err != nil {
+		return "", err
 	}
 	return "", cli.WithHint(errors.New("this project has no name that other machines know"), "run c2c relay project NAME, with the same name on both machines")
 }

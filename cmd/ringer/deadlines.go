@@ -24,8 +24,6 @@ const (
 	// tryLockAgain is the pause between two tries to take the lock, in a process that does not
 	// ring.
 	tryLockAgain = 30 * time.Second
-	// carryAgain is the pause after mail for another project could not be carried.
-	carryAgain = time.Minute
 )
 
 // checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls
@@ -54,11 +52,8 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 
 // check acts on each deadline until ctx ends or the root is gone. The caller holds the lock.
 func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
-	checker := owed.NewChecker(b.Registry)
-	checker.Show = func(ctx context.Context, text string) error { return proc.ShowOnDesktop(ctx, getenv, text) }
-	// When to start the daemon again if it does not run, to tidy the root, and to try again to carry
-	// mail to other projects.
-	var daemonAt, tidyAt, carryAt time.Time
+	checker := broker.NewChecker(b, func(ctx context.Context, text string) error { return proc.ShowOnDesktop(ctx, getenv, text) })
+	var daemonAt, tidyAt time.Time // when to start the daemon again if it does not run, and to tidy the root
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
 			return nil, 0, errRootGone
@@ -76,15 +71,6 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 			if err := broker.StartDaemon(b); err != nil && !errors.Is(err, broker.ErrRelayStopped) {
 				log.Warn("the daemon is not started", "err", err)
 			}
-		}
-		if now := b.Now(); !now.Before(carryAt) {
-			if err := broker.Carry(ctx, b); err != nil {
-				log.Warn("mail for other projects waits", "err", err)
-				carryAt = now.Add(carryAgain)
-			}
-		}
-		if again := carryAt.Sub(b.Now()); again > 0 && (wait == 0 || again < wait) {
-			wait = again
 		}
 		return checker.Files(), wait, err
 	})

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -120,9 +121,6 @@ func (t *suite) scenario(s *scenario, dir string) (row, error) {
 	if err != nil {
 		return w, err
 	}
-	if p.edited, err = p.read("home", "project"); err != nil {
-		return w, err
-	}
 	if s.syncs && !slices.ContainsFunc(all, fault.isSync) {
 		w.findings = append(w.findings, fmt.Sprintf("%s: it syncs nothing", s.name))
 	}
@@ -137,7 +135,7 @@ func (t *suite) scenario(s *scenario, dir string) (row, error) {
 		}
 	}
 	w.calls = len(at)
-	return w, os.RemoveAll(dir)
+	return w, errors.Join(p.fresh(s), os.RemoveAll(dir))
 }
 
 // tries is how often a run is tried. Sometimes Go's runtime moves c2c to another thread in the
@@ -148,7 +146,7 @@ const tries = 5
 // faults runs the command without a fault, and returns the faults that are possible in it.
 func (p *place) faults(s *scenario) (all []fault, err error) {
 	for range tries {
-		if err := p.restore(p.before); err != nil {
+		if err := p.fresh(s); err != nil {
 			return nil, err
 		}
 		clean, err := p.trace(s, nil)
@@ -161,14 +159,17 @@ func (p *place) faults(s *scenario) (all []fault, err error) {
 		if found := faults(clean.calls); len(found) > len(all) {
 			all = found
 		}
+		if p.edited, err = p.read("home", "project"); err != nil && !s.starts { // otherwise its files may just change
+			return nil, err
+		}
 	}
-	return all, nil
+	return all, p.fresh(s)
 }
 
 func (t *suite) inject(p *place, s *scenario, f fault, w *row) error {
 	r := &result{}
 	for range tries {
-		if err := p.restore(p.before); err != nil {
+		if err := p.fresh(s); err != nil {
 			return err
 		}
 		var err error

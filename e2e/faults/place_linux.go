@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,12 @@ import (
 // place is a scratch home, root and project. Only one goroutine may use it.
 type place struct {
 	bin, dir string
-	mail     []letter // the mail that waited before the command, for the session of the scenario
-	gone     []letter // the mail that this session had read before the command
-	person   files    // the person's files before c2c was installed
-	before   files    // all files before the command
-	edited   files    // the person's files after a run without a fault
+	roots    map[string]string // the roots of sessions that are not in the root named root
+	mail     []letter          // the mail that waited before the command, for the session of the scenario
+	gone     []letter          // the mail that this session had read before the command
+	person   files             // the person's files before c2c was installed
+	before   files             // all files before the command
+	edited   files             // the person's files after a run without a fault
 }
 
 func newPlace(bin, dir string) (*place, error) {
@@ -34,6 +36,9 @@ func newPlace(bin, dir string) (*place, error) {
 
 func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
 
+// root returns the name of the root in which a session is.
+func (p *place) root(as string) string { return cmp.Or(p.roots[as], "root") }
+
 // patience is much longer than any command takes. A command that takes longer counts as hung.
 const patience = 30 * time.Second
 
@@ -42,7 +47,7 @@ func (p *place) command(ctx context.Context, as, stdin string, words ...string) 
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = p.path("project")
 	cmd.Stdin = strings.NewReader(stdin)
-	cmd.Env = []string{"HOME=" + p.path("home"), "PATH=" + p.bin + ":/usr/bin:/bin", "C2C_MCP_BROKER_ROOT=" + p.path("root")}
+	cmd.Env = []string{"HOME=" + p.path("home"), "PATH=" + p.bin + ":/usr/bin:/bin", "C2C_MCP_BROKER_ROOT=" + p.path(p.root(as))}
 	if as != "" {
 		cmd.Env = append(cmd.Env, "C2C_MCP_SESSION_ID="+as)
 	}

@@ -19,6 +19,7 @@ type scenario struct {
 	command []string
 	stdin   string
 	damaged bool // c2c may set a copy of a damaged file aside
+	starts  bool // the command starts a process that outlives it, which gets no fault
 	syncs   bool // the command may succeed only after a sync, whatever it finds on the disk
 	prepare func(*place) error
 	beside  func(*place) (wait func() error, err error) // starts another process that works at the same time; nil: none
@@ -33,7 +34,7 @@ var newBody = strings.Repeat("new ", 1500)
 
 func scenarios() []*scenario {
 	// The scenario that takes longest comes first.
-	return slices.Concat(crowds(), sends(), polls(), hooks(), registers(), sweeps(), rooms(), installs())
+	return slices.Concat(daemons(), crowds(), sends(), polls(), hooks(), registers(), sweeps(), rooms(), projects(), installs())
 }
 
 // pair registers the two sessions that most scenarios use.

@@ -67,6 +67,9 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	out := p.dir + ".strace"
 	names := append(slices.Clone(changes), looks...)
 	words := []string{"strace", "-f", "-qq", "-s", "160", "-o", out, "-e", "trace=?" + strings.Join(names, ",?")}
+	if s.starts {
+		words = append(words, "-b", "execve") // strace lets such a process go on by itself
+	}
 	if f != nil {
 		words = append(words, "-e", "inject="+f.String())
 	}
@@ -90,7 +93,7 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 		}
 	}
 	err := cmd.Run()
-	r := &result{beside: wait(), hung: ctx.Err() != nil, stdout: stdout.String(), stderr: stderr.String()}
+	r := &result{beside: wait(), stdout: stdout.String(), stderr: stderr.String()}
 	if ended := new(exec.ExitError); errors.As(err, &ended) {
 		r.code, r.killed = ended.ExitCode(), ended.Sys().(syscall.WaitStatus).Signaled()
 	} else if err != nil {
@@ -101,9 +104,11 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 		return nil, fmt.Errorf("strace wrote no trace: %w: %s", err, r.stderr)
 	}
 	r.calls = parse(string(data))
+	late, foreign := ctx.Err() != nil, f != nil && f.metForeign(r.calls)
+	r.hung = late && !foreign
 	// Two threads may both make their n-th call: then the fault came twice, and the run does not
 	// count.
-	r.hit = r.killed || bytes.Count(data, []byte("(INJECTED)")) == 1 && !f.metForeign(r.calls)
+	r.hit = r.killed && !late || bytes.Count(data, []byte("(INJECTED)")) == 1 && !foreign
 	return r, nil
 }
 
@@ -141,9 +146,10 @@ func faults(calls []call) (all []fault) {
 // kernel never lets that write fail, and the runtime ends the program if it does.
 const wake = `"\1\0\0\0\0\0\0\0", 8`
 
-// foreign reports whether only the Go runtime makes this call.
+// foreign reports whether only the Go runtime makes this call. It reads 8 bytes from a pipe to learn
+// whether a process that it starts has begun its program, which the kernel never lets fail.
 func (c call) foreign() bool {
-	return slices.ContainsFunc([]string{`"/sys/`, `"/proc/self`, "F_GETFD", wake}, func(part string) bool { return strings.Contains(c.args, part) })
+	return c.name == "read" && strings.Contains(c.args, ", 8) ") || slices.ContainsFunc([]string{`"/sys/`, `"/proc/self`, "F_GETFD", wake}, func(part string) bool { return strings.Contains(c.args, part) })
 }
 
 // metForeign reports whether the fault may have hit the runtime's own call. The runtime wakes

@@ -10,8 +10,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -24,6 +26,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"c2c/broker"
 	"c2c/e2e/scratch"
 )
 
@@ -153,10 +156,23 @@ func (d disk) round() (acked, lost, broken int, err error) {
 	return len(ids), lost, broken, err
 }
 
-func (d disk) home() scratch.Home { return scratch.Home{C2C: d.c2c, Dir: d.Dir} }
+// The disk has two projects of one user.
+const (
+	front = "aaaaaaaaaaaa"
+	shop  = "bbbbbbbbbbbb"
+)
 
-// sendUntilCut returns the acknowledged messages, as "sender/id". Half of the messages go to an
-// alias that one client takes over from the other.
+func (d disk) home() scratch.Home {
+	return scratch.Home{C2C: d.c2c, Dir: d.Dir, Project: front}
+}
+
+func (d disk) shop() scratch.Home {
+	return scratch.Home{C2C: d.c2c, Dir: d.Dir, Project: shop}
+}
+
+// sendUntilCut returns the acknowledged messages, as "sender/id" in the mailbox of the receiver. One
+// third of the messages go to an alias that one client takes over from the other, one third to the
+// other project.
 func (d disk) sendUntilCut() (acked []string, err error) {
 	for _, name := range []string{"amber", "birch"} {
 		if err := d.home().Run(name, "register", name); err != nil {
@@ -166,6 +182,17 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	if err := d.home().FirstClient(); err != nil {
 		return nil, err
 	}
+	if err := d.shop().Run("coral", "register", "coral"); err != nil {
+		return nil, err
+	}
+	b, err := broker.Open(broker.Config{Root: d.shop().Root()})
+	if err == nil { // c2c project allow needs a person at a terminal
+		err = errors.Join(broker.AllowProject(b, d.home().Root(), true), b.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	receivers := []struct{ alias, sender string }{{"amber", "birch"}, {scratch.Moving, "birch"}, {"coral@" + shop, "birch@" + front}}
 	ctx, cut := context.WithCancel(context.Background())
 	var dark atomic.Bool
 	var mu sync.Mutex
@@ -173,20 +200,22 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	for who := range senders {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				id := fmt.Sprintf("s%d-%d", who, n)
-				if d.home().Send("birch", []string{"amber", scratch.Moving}[n%2], id).Run() == nil && !dark.Load() {
+				id, to := fmt.Sprintf("s%d-%d", who, n), receivers[(who+n)%len(receivers)]
+				if d.home().Send("birch", to.alias, id).Run() == nil && !dark.Load() {
 					mu.Lock()
-					acked = append(acked, "birch/"+id)
+					acked = append(acked, to.sender+"/"+id)
 					mu.Unlock()
 				}
 			}
 		})
 	}
-	all.Go(func() {
-		for ctx.Err() == nil {
-			d.home().Command(ctx, "amber", "poll-inbox", "--wait=20ms").Run()
-		}
-	})
+	for name, home := range map[string]scratch.Home{"amber": d.home(), "coral": d.shop()} {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				home.Command(ctx, name, "poll-inbox", "--wait=20ms").Run()
+			}
+		})
+	}
 	all.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			d.home().Client(fmt.Sprintf("client-%d", n), rand.N(lifetime))
@@ -208,20 +237,35 @@ func (d disk) check(ids []string) (lost, broken int, err error) {
 	if err := d.home().ReadAll("amber"); err != nil {
 		return 0, 0, err
 	}
-	found, _, err := d.home().Archived() // the cut may tear the end of a line that was not acknowledged
-	if err != nil {
+	// One more message carries those that wait for the other project.
+	if err := d.home().Run("birch", "send", "coral@"+shop, "last"); err != nil {
 		return 0, 0, err
+	}
+	if err := d.shop().Run("coral", "poll-inbox"); err != nil {
+		return 0, 0, err
+	}
+	found := map[string]int{}
+	for _, home := range []scratch.Home{d.home(), d.shop()} {
+		some, _, err := home.Archived() // the cut may tear the end of a line that was not acknowledged
+		if err != nil {
+			return 0, 0, err
+		}
+		maps.Copy(found, some) // one has the messages of birch, the other those of birch@front
+		aside, err := filepath.Glob(home.Root() + "/*.corrupt-*")
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, path := range aside {
+			fmt.Printf("powercut: %s: unreadable %s\n", d.System, path)
+		}
+		broken += len(aside)
 	}
 	for _, id := range ids {
 		if found[id] == 0 {
 			_, name, _ := strings.Cut(id, "/")
-			fmt.Printf("powercut: %s: lost %s, it stands in %q\n", d.System, id, d.home().Where(name))
+			fmt.Printf("powercut: %s: lost %s, it stands in %q and %q\n", d.System, id, d.home().Where(name), d.shop().Where(name))
 			lost++
 		}
 	}
-	aside, err := filepath.Glob(d.Dir + "/root/*.corrupt-*")
-	for _, path := range aside {
-		fmt.Printf("powercut: %s: unreadable %s\n", d.System, filepath.Base(path))
-	}
-	return lost, len(aside), err
+	return lost, broken, nil
 }

@@ -18,11 +18,17 @@ import (
 )
 
 // Home is a home directory with a root. C2C is the program under test. Older, if set, is the same
-// program in another version; about half of the processes run it.
-type Home struct{ C2C, Dir, Older string }
+// program in another version; about half of the processes run it. Project is the id of the root's
+// project; if it is empty, the root belongs to no project, and has no mail with others.
+type Home struct{ C2C, Dir, Older, Project string }
 
 // Root returns the directory with the mail.
-func (h Home) Root() string { return filepath.Join(h.Dir, "root") }
+func (h Home) Root() string {
+	if h.Project != "" {
+		return filepath.Join(h.Dir, ".c2c", "repos", h.Project, "broker")
+	}
+	return filepath.Join(h.Dir, "root")
+}
 
 // Command returns a command of c2c, run as a session.
 func (h Home) Command(ctx context.Context, as string, args ...string) *exec.Cmd {

@@ -19,9 +19,9 @@ type Finder struct {
 	rare    int // the index in Text of the byte that is rarest in mail
 }
 
-// often has the bytes that are frequent in the files of mail, the most frequent ones first: those
-// of JSON, of ids and times, and of words.
-const often = `"0123456789e ,:atdoinrs_-fbchlm.upgwyvkxjqz`
+// often has the bytes that are frequent in an archive, the most frequent ones first, as counted in
+// one with paragraphs of c2c's documentation as bodies.
+const often = ` "easontirdc,:-hbl0123456789f_mu.ypwkgvqxjz`
 
 // NewFinder makes a Finder for exactly this text.
 func NewFinder(text string) *Finder { return newFinder(text, false) }

@@ -175,7 +175,7 @@ func (d *Dir) sub(name string) (*Dir, error) {
 		return nil, d.fail("open directory", name, err)
 	}
 	path := filepath.Join(d.path, name)
-	return (&Dir{beneath: beneath{newHandle(fd, path), path}, uid: d.uid}).private()
+	return (&Dir{beneath: beneath{newHandle(fd, path, ""), path}, uid: d.uid}).private()
 }
 
 // mkdir makes a directory. If the directory exists, that is no error, because another process may

@@ -210,7 +210,7 @@ func (d *Dir) openHandle(name string, flag int) (h *Handle, st unix.Stat_t, err 
 		unix.Close(fd)
 		return nil, st, d.fail("open", name, err)
 	}
-	h = newHandle(fd, filepath.Join(d.path, name))
+	h = newHandle(fd, d.path, name)
 	h.was = Version{st.Ino, st.Size, st.Mtim.Nano()}
 	return h, st, nil
 }

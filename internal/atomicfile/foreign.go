@@ -80,7 +80,7 @@ func openDir(dir string) (*Dir, error) {
 		case err != nil:
 			return nil, fmt.Errorf("open directory %q: %w", dir, err)
 		}
-		return &Dir{beneath: beneath{newHandle(fd, dir), dir}, uid: os.Geteuid()}, nil
+		return &Dir{beneath: beneath{newHandle(fd, dir, ""), dir}, uid: os.Geteuid()}, nil
 	}
 }
 

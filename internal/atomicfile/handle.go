@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"io"
 	"io/fs"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -14,13 +15,13 @@ import (
 // dozen files, each for a moment. A Handle has no finalizer, so if nobody closes it, it stays open
 // until the process ends. After Close every call fails.
 type Handle struct {
-	fd   atomic.Int64 // -1: closed
-	name string
-	was  Version // the version when the file was opened
+	fd        atomic.Int64 // -1: closed
+	dir, name string
+	was       Version // the version when the file was opened
 }
 
-func newHandle(fd int, name string) *Handle {
-	h := &Handle{name: name}
+func newHandle(fd int, dir, name string) *Handle {
+	h := &Handle{dir: dir, name: name}
 	h.fd.Store(int64(fd))
 	return h
 }
@@ -29,7 +30,7 @@ func newHandle(fd int, name string) *Handle {
 func (h *Handle) Fd() uintptr { return uintptr(h.fd.Load()) }
 
 // Name returns the path with which the file was opened.
-func (h *Handle) Name() string { return h.name }
+func (h *Handle) Name() string { return filepath.Join(h.dir, h.name) }
 
 // Version returns the version that the file had when it was opened.
 func (h *Handle) Version() Version { return h.was }
@@ -60,7 +61,7 @@ func (h *Handle) fail(verb string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: verb, Path: h.name, Err: err}
+	return &fs.PathError{Op: verb, Path: h.Name(), Err: err}
 }
 
 // mostAtOnce is the most bytes that one system call reads or writes, because macOS refuses 2 GB.

@@ -55,7 +55,7 @@ func Passed(d *Dir, name, fd string) (*Lock, error) {
 	if err != nil {
 		return OpenLocked(d, name)
 	}
-	l := &Lock{newHandle(n, filepath.Join(d.Path(), name)), d, name}
+	l := &Lock{newHandle(n, d.Path(), name), d, name}
 	same, err := d.IsFile(name, l.f)
 	if err == nil && same {
 		_, err = unix.FcntlInt(l.f.Fd(), unix.F_SETFD, unix.FD_CLOEXEC)

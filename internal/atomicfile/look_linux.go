@@ -15,6 +15,9 @@ const lookOnly = unix.O_PATH
 // describe is for files that lookOnly cannot open; there are none.
 func (*Dir) describe(string, error) fs.FileInfo { return nil }
 
+// HasName reports whether an existing entry has exactly this name; on Linux, nothing else finds it.
+func (*Dir) HasName(string) bool { return true }
+
 // namesIn lists an open directory, from its current read position.
 func namesIn(fd int) (names []string, err error) {
 	buf := make([]byte, 8<<10)

@@ -45,6 +45,13 @@ func (f described) ModTime() time.Time { return time.Unix(f.st.Mtim.Unix()) }
 func (f described) IsDir() bool        { return f.mode.IsDir() }
 func (f described) Sys() any           { return &f.st }
 
+// HasName reports whether an entry has exactly this name. Most file systems of macOS also find the
+// entry by a name in another case.
+func (d *Dir) HasName(name string) bool {
+	names, err := d.Names()
+	return err != nil || slices.Contains(names, name)
+}
+
 // namesIn lists an open directory. It uses package os, because on macOS unix.ReadDirent
 // rereads the directory for each block.
 func namesIn(fd int) ([]string, error) {

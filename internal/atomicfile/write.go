@@ -105,7 +105,7 @@ func (d *Dir) put(name, tmp string, data []byte, finish func(*Handle) error) err
 		if err != nil {
 			return err
 		}
-		f := newHandle(fd, tmp)
+		f := newHandle(fd, d.path, tmp)
 		_, err = f.Write(data)
 		if err == nil {
 			err = finish(f)

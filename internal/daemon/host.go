@@ -48,6 +48,9 @@ type active struct {
 	end context.CancelFunc
 }
 
+// tellAgain is the pause after running.json could not be written.
+const tellAgain = 5 * time.Second
+
 var (
 	errIdle  = errors.New("no part is on")
 	errEnded = errors.New("it has ended, although it was not stopped")
@@ -161,9 +164,12 @@ func (h *host) tell() {
 	}
 	text, err := json.MarshalIndent(h.about, "", " ")
 	if err == nil && !bytes.Equal(text, h.told) {
-		h.told, err = text, h.Dir.WriteUnsynced(runningFile, append(text, '\n'))
+		if err = h.Dir.WriteUnsynced(runningFile, append(text, '\n')); err == nil {
+			h.told = text
+		}
 	}
-	if err != nil {
+	if err != nil { // a start waits for the record
 		h.Log.Warn("what the daemon does was not recorded", "err", err)
+		time.AfterFunc(tellAgain, h.changes.Recheck)
 	}
 }

@@ -261,6 +261,28 @@ func TestADaemonThatWasStoppedStartsOnlyForAPerson(t *testing.T) {
 	until(t, "not both are back", func() bool { s := states(t, d); return s["a"] == Runs && s["b"] == Runs })
 }
 
+// The disk was full for a moment. Otherwise a start would wait in vain for what it has caused.
+func TestWhatTheDaemonDoesIsRecordedAgainAfterAFailure(t *testing.T) {
+	t.Parallel()
+	d := daemonIn(t, t.TempDir())
+	part(d, "a").begin(t, "")
+	obstacle := filepath.Join(d.Dir.Path(), runningFile)
+	if err := errors.Join(os.Remove(obstacle), os.Mkdir(obstacle, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.change(t.Context(), func(s Switches) (Switches, error) { return s.put("b", Switch{Part: "b", Run: "1"}), nil }); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the part does not begin", func() bool { // both records of it have failed
+		log, _ := os.ReadFile(d.Log())
+		return strings.Count(string(log), "was not recorded") >= 2
+	})
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it is not recorded", func() bool { return states(t, d)["b"] == Runs })
+}
+
 func TestOfManyStartsOneDaemonRuns(t *testing.T) {
 	t.Parallel()
 	d := daemonIn(t, t.TempDir())

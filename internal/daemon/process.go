@@ -269,11 +269,17 @@ func (d Process) Restart(ctx context.Context) (ran bool, err error) {
 	}
 	if err == nil {
 		err = d.await(ctx, stopTime, d.What, "end", func(context.Context) (bool, error) {
-			pid, err := d.PID()
-			if err == nil && pid == 0 {
-				ran, err = d.Runs()
+			if pid, err := d.PID(); err != nil || pid != 0 {
+				return true, err
 			}
-			return pid != 0 || !ran, err
+			if ran, err = d.Runs(); err != nil || !ran {
+				return true, err
+			}
+			f, err := d.Dir.Open(d.lockFile(), os.O_WRONLY) // perhaps the process could not read it: let it look again
+			if err == nil {
+				err = f.Close()
+			}
+			return false, err
 		})
 	}
 	return ran, err

@@ -3,12 +3,12 @@ package fields
 import "bytes"
 
 // Array formats a file with an array of n objects: one object per line, and each bracket on a line
-// of its own. The function add appends object number i to b.
-func Array(n int, add func(b []byte, i int) []byte) []byte {
+// of its own. The function add appends object number i to b, which has room for size bytes.
+func Array(n, size int, add func(b []byte, i int) []byte) []byte {
 	if n == 0 {
 		return []byte("[]\n")
 	}
-	b := []byte("[\n")
+	b := append(make([]byte, 0, size), "[\n"...)
 	for i := range n {
 		if i > 0 {
 			b = append(b, ",\n"...)

@@ -28,6 +28,15 @@ const (
 	progressEvery = 5 * time.Second
 )
 
+func init() {
+	add(patiently(entry(ToolAsk, (*toolCall).ask,
+		"Ask a session and wait for its answer; only if you cannot go on without it.",
+		str("to", "").must().or("to_alias"),
+		str("content", "").must().filled(),
+		integer("wait_seconds").atLeast(1).atMost(askMost),
+	)))
+}
+
 // ask sends a question and waits for the answer. Meanwhile the server answers other calls.
 func (c *toolCall) ask(ctx context.Context) (any, error) {
 	m := c.message()

@@ -10,6 +10,22 @@ import (
 	"c2c/sessions/claims"
 )
 
+func init() {
+	claim := entry("claim", changeClaims,
+		"Tell others what you work on; c2c warns those who edit it.",
+		list("paths", "Absolute."),
+		str("task", ""),
+		str("why", ""),
+		boolean("release", "Give up; alone: all."),
+	)
+	add(claim, claim.old("release", map[string]any{"release": true}))
+	add(entry("notify_when", notifyWhen,
+		"Be told once.",
+		str("alias", "").must(),
+		str("when", "").must().oneOf(owed.Whens()),
+	))
+}
+
 // changeClaims makes or releases claims. The model must give absolute paths, because a server does
 // not always know the folder of its client.
 func changeClaims(c *toolCall, ctx context.Context) (any, error) {

@@ -59,6 +59,8 @@ func (p *Peer) reached() Connection {
 	return c
 }
 
+func init() { add(hidden("runtime_diagnostics", (*toolCall).runtimeDiagnostics)) }
+
 func (c *toolCall) runtimeDiagnostics(ctx context.Context) (any, error) {
 	d := diagnostics{Connection: c.reached(), Client: c.caller.Client, Surface: sessions.SurfaceDegraded}
 	d.Root, d.Version, d.PID = c.b.Root(), broker.Version, os.Getpid()

@@ -6,9 +6,8 @@
 // and change. Making the tools and listing them touches no file, because clients start throw-away
 // copies of a server to see which tools it offers.
 //
-// A new tool is an entry in catalog.go. Choose its effect with care: Codex runs Reads and Writes
-// without asking. A tool that waits for something other than a lock is wrapped in patiently; a tool
-// that hands over mail itself sets handsMail. Every model reads the tool's words, so e2e/budget and
-// e2e/bench bound their bytes. A call without arguments that fails, or whose answer is no JSON,
-// needs a line in mcp/piggyback_test.go; mcp/conn_test.go calls every tool once.
+// A new tool is a file with an entry, which its init adds. Choose its effect with care: Codex runs
+// Reads and Writes without asking. A tool that waits for something other than a lock is wrapped in
+// patiently; a tool that hands over mail itself sets handsMail. Every model reads the tool's words,
+// so e2e/budget and e2e/bench bound their bytes. The tests of package mcp call every tool.
 package tools

@@ -19,8 +19,36 @@ import (
 
 const (
 	toolPollInbox = inbox.ByTool
-	toolPeekInbox = "peek_inbox"
+	// tagDone marks the message by which an agent says that its task is done. It is no tag of the
+	// message.
+	tagDone  = "done"
+	toAll    = "all" // every session that is alive
+	maxFiles = 10    // how many files an answer may name
 )
+
+func init() {
+	send := entry("send", (*toolCall).send,
+		"Write to a session, #room or (rarely) all, or answer: in_reply_to without to. A post wakes only members that it names (@alias, not in code). More: look help.",
+		str("to", "").or("to_alias", "alias"),
+		str("content", "").must().or("text").filled(),
+		str("in_reply_to", "Message id."),
+		str("kind", "").oneOf(broker.Kinds()),
+		str("tag", "").oneOf(append(broker.Tags(), tagDone)),
+		str("answer_by", "20m: you are told if no answer came."),
+		str("reason", "Why @all."),
+		boolean("deferrable", "Wake nobody."),
+		str("ttl", "").quiet(), str("tell_after", "").quiet(), boolean("ephemeral", "").quiet(), str("message_id", "").quiet(),
+		str("chat_id", "").quiet(), list("files", "").atMost(maxFiles).quiet(), str("edits", "").quiet(),
+		list("exclude_aliases", "").quiet(), boolean("done", "").quiet(), str("room_id", "").filled().quiet(), str("from_alias", "").quiet(),
+	)
+	add(send, send.old("reply", nil), send.old("send_all", map[string]any{"to": toAll}), send.old("send_room", nil))
+	poll := entry(toolPollInbox, (*toolCall).pollInbox,
+		"Take your waiting mail and the news of your rooms. Call again while more waits.",
+		boolean("keep", "Only look."),
+		sessionID(),
+	)
+	add(poll, poll.old("peek_inbox", map[string]any{"keep": true}))
+}
 
 // ackTime is how long an acknowledgement may wait for a lock.
 const ackTime = 10 * time.Second
@@ -37,11 +65,6 @@ func (c *toolCall) message() mail.Message {
 var (
 	errNoReceiver = errors.New("send: it needs to, or in_reply_to for an answer; call list to see who is there")
 	errCannotTell = errors.New("this transport does not report whether an answer was written, so it cannot hand over mail: run c2c poll-inbox")
-)
-
-const (
-	toAll    = "all" // every session that is alive
-	maxFiles = 10    // how many files an answer may name
 )
 
 // send writes to a session, to a room or to all. Without a receiver it answers a message; that may
@@ -318,72 +341,4 @@ func (c *toolCall) peekInbox(ctx context.Context) (any, error) {
 	}
 	return listing(c, msgs, 0, "messages were left out: call poll_inbox, which hands over all in turn.",
 		func(m mail.Message) mail.Message { return m }, "A message that is marked as part 1 is cut: poll_inbox hands over the whole message.")
-}
-
-func (c *toolCall) history(ctx context.Context) (any, error) {
-	_, box, err := c.mailbox(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := box.Archive().History(ctx, c.limit())
-	if err != nil {
-		return nil, err
-	}
-	return listing(c, found, 0, "messages were left out: the command c2c history shows all.",
-		func(h inbox.ArchiveRecord) mail.Message { return h.Message }, "A message that is marked as part 1 is cut: the command c2c history shows the whole message.")
-}
-
-// thread shows the newest messages of a conversation, as many as fit into an answer.
-func (c *toolCall) thread(ctx context.Context) (any, error) {
-	all, more, err := c.b.Thread(ctx, c.req.GetString("of", ""))
-	if len(all) == 0 {
-		return nil, err
-	}
-	if err != nil {
-		c.Warn("a part of c2c's mail cannot be read: " + err.Error())
-	}
-	first := c.lastThatFit(len(all), func(i int) int {
-		one, _ := ToJSON(all[i])
-		return min(len(one), c.room()/2) // listing cuts a longer message
-	})
-	left := "older messages were left out: the command c2c thread shows all."
-	if more {
-		left = "or more messages were left out: the conversation is very long."
-	}
-	return listing(c, all[first:], first, left, func(m broker.Mail) mail.Message { return m.Message },
-		"A message that is marked as part 1 is cut: the command c2c thread shows the whole message.")
-}
-
-// look shows what a model may want to know of others, of rooms and of messages.
-func (c *toolCall) look(ctx context.Context) (any, error) {
-	at, of := c.req.GetString("at", ""), c.req.GetString("of", "")
-	switch at {
-	case "help":
-		return help, nil
-	case "claims":
-		return listClaims(c, ctx)
-	case "history":
-		return c.history(ctx)
-	}
-	if of == "" && at != "rooms" {
-		what := "the id of the message"
-		if at == "posts" {
-			what = "the name of the room"
-		}
-		return nil, fmt.Errorf("look: at %s it needs of: %s", at, what)
-	}
-	switch at {
-	case "thread":
-		return c.thread(ctx)
-	case "status":
-		return c.b.Status(ctx, of)
-	}
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if at == "posts" {
-		return roomPosts(c, s, withoutHash(of))
-	}
-	return listRooms(c, ctx, s, withoutHash(of), c.req.GetBool("mine", false))
 }

@@ -96,6 +96,19 @@ type roomSaid struct {
 	History []json.RawMessage `json:"history,omitempty"`
 }
 
+func init() {
+	room := entry("room", changeRoom,
+		"Join a room (made if missing), leave it, or choose: posts come with your next turn (quiet), also within a turn (open), never (muted).",
+		str("name", "").must().or("room_id").filled(),
+		str("do", "").must().oneOf(append([]string{doJoin, doLeave}, rooms.Levels()...)),
+		integer("history").atLeast(0).atMost(200).or("history_limit"),
+		str("invite", "").or("invitee_alias").quiet(),
+		str("level", "").oneOf(rooms.Levels()).quiet(), str("alias", "").quiet(),
+	)
+	do := func(name, what string) Tool { return room.old(name, map[string]any{"do": what}) }
+	add(room, do("join_room", doJoin), do("send_room_invite", doInvite), do("leave_room", doLeave))
+}
+
 func changeRoom(c *toolCall, ctx context.Context) (any, error) {
 	s, err := c.attach(ctx)
 	if err != nil {

@@ -17,6 +17,21 @@ import (
 // sweepGrace is the time from the end of a session until the tool may sweep it.
 const sweepGrace = 7 * 24 * time.Hour
 
+func init() {
+	me := entry("me", (*toolCall).me,
+		"Your alias. Choose another, or say what you do (role).",
+		str("alias", ""),
+		str("role", ""),
+		boolean("unattended", "").quiet(), sessionID(),
+	)
+	add(me, me.old("whoami", nil), me.old("register", nil))
+	add(onlyReads(entry("list", (*toolCall).listSessions,
+		"List the sessions that you can write to.",
+		boolean("alive_only", "").quiet(),
+	)))
+	add(hidden("sweep", (*toolCall).sweep), hidden("server_info", (*toolCall).serverInfo), hidden("tail_log", (*toolCall).tailLog, limit()))
+}
+
 // me makes the caller's session if necessary, changes what the call says, and shows the session.
 func (c *toolCall) me(ctx context.Context) (any, error) {
 	if c.req.GetString("session_id", "") != "" {

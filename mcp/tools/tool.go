@@ -109,6 +109,12 @@ func list(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "array", Description: description, Items: &shown{Type: "string"}}}
 }
 
+// sessionID is the argument session_id. The tools find the session without it, but older prompts
+// give it. The value must be the id of the caller's session.
+func sessionID() argument { return str("session_id", "").quiet() }
+
+func limit() argument { return integer("limit").atLeast(0) }
+
 func (a argument) must() argument                { a.required = true; return a }
 func (a argument) or(names ...string) argument   { a.names = names; return a }
 func (a argument) quiet() argument               { a.unlisted = true; return a }

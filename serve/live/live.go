@@ -196,10 +196,14 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	}
 	posts, newRooms := v.changedRooms(changed)
 	boxes, answers, list, dead := v.sort(changed)
-	if all {
+	// A message may come to one mailbox later than to another, but the order is in the files: look
+	// into all mailboxes, unless the events tell all that has happened.
+	if all || !v.files.Sure() && (len(boxes) > 0 || len(v.pending) > 0) {
 		if boxes, err = v.mailboxes(); err != nil {
 			return u, err
 		}
+	}
+	if all {
 		list, dead, v.soon = true, true, false
 		answers = slices.Collect(maps.Keys(v.awaits))
 	}

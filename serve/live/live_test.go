@@ -19,6 +19,7 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
+	"c2c/wake/watch"
 )
 
 // world is a root with somebody who watches it.
@@ -244,6 +245,48 @@ func TestEachMessageIsToldOnceInTheOrderOfItsSender(t *testing.T) {
 		}
 	}
 	draining.Wait()
+}
+
+// Without events, as with late ones, only the files tell the order.
+func TestTheOrderOfASenderNeedsNoEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	v := New(Config{Broker: w.b})
+	v.files = watch.NewFiles()
+	defer v.files.Close()
+	v.files.Poll()
+	if _, err := v.look(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	deliver := func(id, to string, at time.Time) {
+		t.Helper()
+		box, err := w.b.Mailbox(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := box.Deliver(t.Context(), mail.Message{From: "amber", To: to, ID: id, Content: "hi", TS: mail.Seconds(at)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var told []string
+	look := func(all bool) {
+		t.Helper()
+		u, err := v.look(t.Context(), all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range u.Events {
+			told = append(told, e.What+" "+e.Message.ID)
+		}
+	}
+	now := time.Now()
+	deliver("m-2", "cedar", now.Add(time.Hour)) // sent after the look has begun
+	look(true)
+	deliver("m-1", "birch", now) // the look was in this mailbox before
+	look(false)
+	if want := []string{"stored m-1", "stored m-2"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
 }
 
 func TestMailThatIsMovedIsNotToldAgain(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"c2c/client"
@@ -146,6 +147,9 @@ func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, before 
 		return nil, err
 	}
 	if a.created {
+		if other := likeSID(rows, a.sid); other != "" {
+			return nil, fmt.Errorf("session id %q: another session has the id %q: take one that differs by more than the case", a.sid, other)
+		}
 		alias := a.Alias
 		if alias == "" && before.Alias != "" && len(sessions.Holders(rows, before.Alias)) == 0 {
 			alias = before.Alias

@@ -350,13 +350,24 @@ func sidToStart(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, 
 		}
 		return s.ID, nil
 	}
-	if sessions.FindSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || sessions.CheckExternal(c.Start) != nil {
+	if likeSID(rows, c.Start) != "" || checkSID(c.Start) != nil || sessions.CheckExternal(c.Start) != nil {
 		return "", nil
 	}
 	if f := reg.Facts.Of(c.Start); f.Alias != "" && sessions.Fold(f.Alias) != sessions.Fold(c.Start) {
 		return "", nil // a session with this id was swept when it had another alias
 	}
 	return c.Start, nil
+}
+
+// likeSID returns the id of a session that equals sid but perhaps for the case; "" if there is none.
+// On most file systems of macOS the two would have the same files.
+func likeSID(rows []sessions.Row, sid string) string {
+	for _, r := range rows {
+		if strings.EqualFold(r.SID(), sid) {
+			return r.SID()
+		}
+	}
+	return ""
 }
 
 func checkSID(sid string) error {

@@ -51,6 +51,10 @@ func (f *Files) Every() time.Duration { return f.every }
 // Poll makes Every return a short time. Callers use it if the system cannot watch all files.
 func (f *Files) Poll() { f.every = pollEvery }
 
+// Sure reports whether Take returns every change that was made before the call. If not, an event
+// may come late, or not at all.
+func (f *Files) Sure() bool { return f.every > pollEvery }
+
 // The channel Told gets a value when Take has files to return.
 func (f *Files) Told() <-chan struct{} { return f.told }
 

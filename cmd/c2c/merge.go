@@ -22,49 +22,49 @@ import (
 	"c2c/sessions/callers"
 )
 
-// migrateRoot merges the other roots of a project into the project's present root.
-func (a *call) migrateRoot(ctx context.Context) error {
-	dry, asJSON := a.Bool("dry-run"), a.Bool("json")
-	words, err := a.words()
+// mergeRoots moves the other roots of a project into the project's present root.
+func mergeRoots(c *call, f *cli.Flags) action {
+	dry := f.Bool("dry-run")
+	return func(ctx context.Context) error { return c.merge(ctx, *dry) }
+}
+
+func (c *call) merge(ctx context.Context, dry bool) error {
+	root, others, err := project.Roots(c.getenv, c.cwd)
 	if err != nil {
 		return err
 	}
-	root, others, err := project.Roots(a.getenv, a.cwd)
-	if err != nil {
-		return err
-	}
-	if a.getenv("C2C_MCP_BROKER_ROOT") != "" {
+	if c.getenv("C2C_MCP_BROKER_ROOT") != "" {
 		return errors.New("C2C_MCP_BROKER_ROOT names the root: run this command without that variable")
 	}
-	if !*dry { // nothing takes them apart again
-		if err := a.checkPerson("merges roots"); err != nil {
-			return err
+	if !dry { // nothing takes them apart again
+		if err := callers.CheckPerson(c.caller(""), new(sessions.SystemProcesses)); err != nil {
+			return cli.OnlyPerson("merges roots", sessions.Session{}, err)
 		}
 	}
 	known := others
-	if len(words) > 0 {
-		others = words
+	if len(c.words) > 0 {
+		others = c.words
 	}
 	taken := []moves.TakenRoot{}
 	for _, other := range others {
-		other = a.rootOf(other)
-		if merr := a.mayMerge(root, other, *dry || slices.Contains(known, other)); merr != nil {
+		other = c.rootOf(other)
+		if merr := c.mayMerge(root, other, dry || slices.Contains(known, other)); merr != nil {
 			err = errors.Join(err, merr)
 			continue
 		}
-		t, terr := a.takeRoot(ctx, root, other, *dry)
-		if err = errors.Join(err, terr); terr == nil || *asJSON {
+		t, terr := c.takeRoot(ctx, root, other, dry)
+		if err = errors.Join(err, terr); terr == nil || c.json {
 			taken = append(taken, t)
 		}
 	}
-	if *asJSON {
-		return errors.Join(err, cli.JSON(a.stdout, taken))
+	if c.json {
+		return errors.Join(err, cli.JSON(c.stdout, taken))
 	}
 	for _, t := range taken {
-		a.printTaken(t, *dry)
+		c.printTaken(t, dry)
 	}
 	if len(others) == 0 {
-		fmt.Fprintf(a.stdout, "this project has one root: %s\n", root)
+		c.printf("this project has one root: %s\n", root)
 	}
 	if errors.Is(err, moves.ErrRuns) {
 		return cli.WithHint(err, "end them, and run this again")
@@ -73,20 +73,20 @@ func (a *call) migrateRoot(ctx context.Context) error {
 }
 
 // rootOf returns the path of the root that a word names.
-func (a *call) rootOf(word string) string {
+func (c *call) rootOf(word string) string {
 	if filepath.Base(word) != "broker" { // the word names the directory above the root
 		word = filepath.Join(word, "broker")
 	}
 	if !filepath.IsAbs(word) {
-		word = filepath.Join(a.cwd, word)
+		word = filepath.Join(c.cwd, word)
 	}
 	return word
 }
 
 // mayMerge returns an error if another project has the root other. A merge cannot be undone, so for
 // a root that is not known to be one of this project, it asks the person.
-func (a *call) mayMerge(root, other string, known bool) error {
-	if strangers := project.Strangers(a.getenv, a.cwd, other); len(strangers) > 0 {
+func (c *call) mayMerge(root, other string, known bool) error {
+	if strangers := project.Strangers(c.getenv, c.cwd, other); len(strangers) > 0 {
 		return fmt.Errorf("%s is the root of another project, %s: nothing is merged", other, strangers[0])
 	}
 	if known {
@@ -99,27 +99,27 @@ func (a *call) mayMerge(root, other string, known bool) error {
 	if folders := project.FoldersOf(other); len(folders) > 0 {
 		was = folders[0].String()
 	}
-	if !callers.UserHere(a.getenv, a.stdin).IsTyping() {
+	if !callers.UserHere(c.getenv, c.stdin).IsTyping() {
 		return fmt.Errorf("%s was the root of %s: run this in a terminal, where c2c asks whether to merge it", other, was)
 	}
-	fmt.Fprintf(a.stderr, "%s was the root of %s.\nMove all its mail and sessions to this project? Nothing takes them apart again. [y/N] ", other, was)
-	if line, _ := bufio.NewReader(a.stdin).ReadString('\n'); strings.ToLower(strings.TrimSpace(line)) != "y" {
+	fmt.Fprintf(c.stderr, "%s was the root of %s.\nMove all its mail and sessions to this project? Nothing takes them apart again. [y/N] ", other, was)
+	if line, _ := bufio.NewReader(c.stdin).ReadString('\n'); strings.ToLower(strings.TrimSpace(line)) != "y" {
 		return errors.New("nothing is merged")
 	}
 	return nil
 }
 
-func (a *call) takeRoot(ctx context.Context, root, other string, dry bool) (t moves.TakenRoot, err error) {
+func (c *call) takeRoot(ctx context.Context, root, other string, dry bool) (t moves.TakenRoot, err error) {
 	t.From, t.Into = other, root
 	if _, err := os.Stat(filepath.Dir(other)); err != nil { // a mistyped path must not make a root
 		return t, cli.WithHint(err, "c2c doctor shows the other roots of a project")
 	}
-	b, err := broker.Open(broker.Config{Root: root, Log: a.log})
+	b, err := broker.Open(broker.Config{Root: root, Log: c.log()})
 	if err != nil {
 		return t, err
 	}
 	defer b.Close()
-	from, err := broker.Open(broker.Config{Root: other, Log: a.log})
+	from, err := broker.Open(broker.Config{Root: other, Log: c.log()})
 	if err != nil {
 		return t, err
 	}
@@ -150,12 +150,12 @@ func isUsed(reg *sessions.Registry) error {
 	return err
 }
 
-func (a *call) printTaken(t moves.TakenRoot, dry bool) {
+func (c *call) printTaken(t moves.TakenRoot, dry bool) {
 	verb := "moved"
 	if dry {
 		verb = "would move"
 	}
-	fmt.Fprintf(a.stdout, "%s from %s\n  to %s:\n", verb, t.From, t.Into)
+	c.printf("%s from %s\n  to %s:\n", verb, t.From, t.Into)
 	for _, s := range t.Sessions {
 		var words []string
 		if s.Former != "" {
@@ -165,7 +165,7 @@ func (a *call) printTaken(t moves.TakenRoot, dry bool) {
 			words = append(words, "joins the same session there")
 		}
 		words = append(words, format.Count(s.Messages, "message waits", "messages wait"))
-		fmt.Fprintf(a.stdout, "  %-16s %s\n", cmp.Or(s.Alias, s.ID), strings.Join(words, "; "))
+		c.printf("  %-16s %s\n", cmp.Or(s.Alias, s.ID), strings.Join(words, "; "))
 	}
-	fmt.Fprintf(a.stdout, "  other files are kept in %s\n", t.Kept)
+	c.printf("  other files are kept in %s\n", t.Kept)
 }
