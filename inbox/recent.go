@@ -80,7 +80,7 @@ func recentIn(dir *atomicfile.Dir, name string, f func(ArchiveRecord) bool) (mor
 		}
 		first := end // the offset of the oldest complete line so far
 		stopped := false
-		eachBackwards(lines, func(line []byte) bool {
+		atomicfile.EachBackwards(lines, func(line []byte) bool {
 			at := end - int64(len(line))
 			if at == begin && begin > 0 {
 				return false // perhaps only the end of a line
