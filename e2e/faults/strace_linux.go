@@ -66,7 +66,7 @@ type call struct {
 func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	out := p.dir + ".strace"
 	names := append(slices.Clone(changes), looks...)
-	words := []string{"strace", "-f", "-qq", "-s", "160", "-o", out, "-e", "trace=?" + strings.Join(names, ",?")}
+	words := []string{"strace", "-f", "-y", "-qq", "-s", "160", "-o", out, "-e", "trace=?" + strings.Join(names, ",?")}
 	if s.starts {
 		words = append(words, "-b", "execve") // strace lets such a process go on by itself
 	}
@@ -142,14 +142,12 @@ func faults(calls []call) (all []fault) {
 	return all
 }
 
-// wake is the text that the Go runtime writes into its eventfd to wake one of its threads. The
-// kernel never lets that write fail, and the runtime ends the program if it does.
-const wake = `"\1\0\0\0\0\0\0\0", 8`
-
-// foreign reports whether only the Go runtime makes this call. It reads 8 bytes from a pipe to learn
-// whether a process that it starts has begun its program, which the kernel never lets fail.
+// foreign reports whether only the Go runtime makes this call, or whether the kernel never lets it
+// fail. The runtime wakes a thread through its eventfd, and ends the program if it cannot. It reads
+// 8 bytes from a pipe to learn whether a process that it starts has begun its program.
 func (c call) foreign() bool {
-	return c.name == "read" && strings.Contains(c.args, ", 8) ") || slices.ContainsFunc([]string{`"/sys/`, `"/proc/self`, "F_GETFD", wake}, func(part string) bool { return strings.Contains(c.args, part) })
+	return c.name == "read" && strings.Contains(c.args, ", 8) ") ||
+		slices.ContainsFunc([]string{`"/sys/`, `"/proc/self`, "F_GETFD", "<anon_inode:"}, func(part string) bool { return strings.Contains(c.args, part) })
 }
 
 // metForeign reports whether the fault may have hit the runtime's own call. The runtime wakes
