@@ -1,5 +1,3 @@
-//go:build !portable
-
 package project
 
 import (
@@ -17,6 +15,3 @@ func identity(path string) string {
 	}
 	return fmt.Sprintf("%d.%d:%d:%d.%d", st.Dev_major, st.Dev_minor, st.Ino, st.Btime.Sec, st.Btime.Nsec)
 }
-
-// onDisk returns the path: on Linux, a folder has one name.
-func onDisk(path string) string { return path }
