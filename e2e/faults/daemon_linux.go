@@ -141,17 +141,18 @@ func (p *place) idle() error {
 	mark := "\x00HOME=" + p.path("home") + "\x00"
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		environs, err := filepath.Glob("/proc/[0-9]*/environ")
-		left := 0
+		var left []string
 		for _, path := range environs {
 			if data, err := os.ReadFile(path); err == nil && strings.Contains("\x00"+string(data), mark) {
-				left++
+				words, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+				left = append(left, filepath.Dir(path)+" "+strings.ReplaceAll(string(words), "\x00", " "))
 			}
 		}
-		if err != nil || left == 0 {
+		if err != nil || len(left) == 0 {
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%d processes go on", left)
+			return fmt.Errorf("these processes go on: %q", left)
 		}
 	}
 }
