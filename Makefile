@@ -37,6 +37,7 @@ test: build ## all tests but those of the real clients
 test-portable: ## on Linux, what c2c does on macOS: the tests, those of three clients that wake and hand over, and processes killed at random for 20s
 	$(GO) vet -tags portable ./...
 	GOFLAGS=-tags=portable $(GO) test -count=1 -timeout 30m $$($(GO) list ./... | grep -v /e2e)
+	GO="$(GO)" GOFLAGS=-tags=portable bash scripts/ignorecase.sh
 	$(GO) build -trimpath -tags=nethttpomithttp2,portable -o $(BIN)/portable/ ./cmd/...
 	$(GO) run -tags portable ./e2e/torture -t 20s $(BIN)/portable
 	TAGS=portable C2C_E2E_NEEDS='@anthropic-ai/claude-code@ @openai opencode' bash scripts/e2e.sh ./e2e -run '$(PORTABLE)'

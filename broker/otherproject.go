@@ -94,6 +94,7 @@ func (b *Broker) Label() string { return b.cfg.LabelOf(b.Root()) }
 var (
 	errGone    = errors.New("the project is not there any more")
 	errExpired = errors.New("it had expired")
+	errKept    = errors.New("carried mail is still in the outbox")
 )
 
 // otherRoot returns the root of another project of the same state directory. It returns errGone if
@@ -208,12 +209,12 @@ func (s *sending) carryNow(ctx context.Context, r *Receipt) error {
 		return TellRefused(ctx, b, s.to.SID(), m, why.Error())
 	})
 	switch {
+	case refused != nil && !errors.Is(err, errKept): // another error is about other mail
+		owed.CloseMessages(ctx, b.Registry, s.to.SID(), sessions.Dead, []mail.Message{s.message})
+		return refused
 	case err != nil:
 		r.Note = "it waits here, and c2c tries again: " + err.Error()
 		return nil
-	case refused != nil:
-		owed.CloseMessages(ctx, b.Registry, s.to.SID(), sessions.Dead, []mail.Message{s.message})
-		return refused
 	}
 	o, err := openOther(b.Registry, id)
 	if err != nil {
@@ -246,7 +247,8 @@ func NewChecker(b *Broker, show owed.Show) *owed.Checker {
 }
 
 // carry carries the mail in the outbox for another project, in its order. It calls refuse for each
-// message that would be refused again, before it removes the message.
+// message that would be refused again, before it removes the message. The error is errKept if it
+// cannot remove what it has carried.
 func (b *Broker) carry(ctx context.Context, id string, refuse func(m mail.Message, why error) error) error {
 	sid := sessions.ProjectRow(id, "").SID()
 	box, err := b.Mailbox(sid)
@@ -272,7 +274,10 @@ func (b *Broker) carry(ctx context.Context, id string, refuse func(m mail.Messag
 			if more = l.More; err != nil || len(l.Messages) == 0 {
 				more = false
 			}
-			if err := errors.Join(err, l.AckAndRemove(ctx, stored, refused)); err != nil {
+			if aerr := l.AckAndRemove(ctx, stored, refused); aerr != nil {
+				return errors.Join(err, fmt.Errorf("%w: %w", errKept, aerr))
+			}
+			if err != nil {
 				return err
 			}
 		}

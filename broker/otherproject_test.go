@@ -561,3 +561,43 @@ func TestTheStatusDoesNotWaitForALockedMailboxOfAnotherProject(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Another message that is carried with it has to wait, but this one is gone.
+func TestARefusedSendFailsThoughOtherMailOfTheOutboxWaits(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	coral, err := p.shop.Register(ctx, callers.Caller{Explicit: "coral", Client: "gem"}, "coral")
+	if err != nil {
+		t.Fatal(err)
+	}
+	amber, err := p.shop.Mailbox(p.amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := p.shop.Mailbox(coral.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stuck(mail.Message{To: "amber@shop", ID: "m-1", Content: "hi"})
+	p.stuck(mail.Message{To: "coral@shop", ID: "m-2", Content: "hi"})
+	if _, err := amber.Deliver(ctx, slices.Repeat([]mail.Message{{From: "coral", To: "amber", Content: "x"}}, 20_000)...); err != nil {
+		t.Fatal(err)
+	}
+	err = p.shop.Locks.With(ctx, there.LockName(), func() error {
+		brief, end := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer end()
+		r, err := p.front.Send(brief, p.birch, mail.Message{To: "amber@shop", ID: "m-1", Content: "hi"})
+		if !errors.Is(err, inbox.ErrFull) {
+			t.Errorf("%+v %v", r, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.looks(p.front)
+	if got := p.reads(p.shop, coral); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}

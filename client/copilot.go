@@ -49,7 +49,7 @@ func copilotGuide() Guide {
 			"A hook (`PermissionRequest`) allows c2c's own tools, so Copilot does not ask before its model calls one, unless you install with `--ask`. " +
 				"It allows nothing if Copilot runs with an option `--deny-tool`.",
 			"New posts of rooms come with mail that begins a turn. With a prompt a hook only says that there are some: `poll_inbox` shows them.",
-			"The flag applies to all extensions: Copilot then runs every extension that it finds.",
+			"The flag applies to all extensions: Copilot then runs every extension that it finds. `c2c start` without `c2c install` sets it for that session (`COPILOT_CLI_ENABLED_FEATURE_FLAGS`), and gives the rest with `--plugin-dir` and `--additional-mcp-config`.",
 			"If the flag is `false`, it stays so. Then hooks show mail after a tool call and at the end of a turn, and announce it with a prompt. " +
 				"An idle session is then woken only by `c2c poll-inbox --wait --check`, if its agent runs that in the background.",
 			"Without the extension `c2c list` shows only that the session is alive.",

@@ -73,8 +73,8 @@ The last column names the proof of that answer. In every client, a call of a too
 
 In tmux c2c types a line only under ` + "`c2c start`" + `, or into a pane in which the person lets c2c type: run ` + "`c2c wake attach`" + `
 in that pane, from the client's own shell, and ` + "`c2c wake start`" + ` once. Kimi Code and Gemini CLI are woken only by such a line: if they
-were started without ` + "`c2c start`" + `, mail comes with their next turn. ` + "`c2c start`" + ` sets up Claude Code, Qwen Code and OpenCode for one
-session, and changes none of their files; without ` + "`c2c install`" + ` a Codex of ` + "`c2c start`" + ` has only c2c in its shell, and gets mail between
+were started without ` + "`c2c start`" + `, mail comes with their next turn. ` + "`c2c start`" + ` sets up Claude Code, Copilot, Qwen Code and OpenCode
+for one session, and changes none of their files; without ` + "`c2c install`" + ` a Codex of ` + "`c2c start`" + ` has only c2c in its shell, and gets mail between
 its turns. A subagent has no mailbox in any client. It gets no mail if
 c2c can distinguish it from its session.
 

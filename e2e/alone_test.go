@@ -59,6 +59,10 @@ var namesC2C = []struct{ files, why string }{
 	{".codex/thread_history_*.sqlite*", "the conversations"},
 	{".codex/state_*.sqlite*", "the list of the conversations, each with the program that began it"},
 	{".codex/packages/*", "Codex's own programs: these bytes are in them by chance"},
+	{".copilot/session-state/*", "the conversation"},
+	{".copilot/session-store.db*", "the conversations"},
+	{".copilot/logs/*", "Copilot's log, with the programs that it starts"},
+	{".cache/copilot/mcp-tools/*", "what the servers' tools take"},
 	{"probe.jsonl", "what the test's server was told"},
 }
 
@@ -99,7 +103,7 @@ var spellsC2C = regexp.MustCompile(`(?:^|[^0-9A-Za-z-])c2cd?(?:[^0-9A-Za-z]|$)`)
 func leavesNothing(t *testing.T, l *lab.Lab, before map[string]string) {
 	t.Helper()
 	// Each of these adds to a person's file by itself: counters, a version, a schema, what it has shown.
-	byClient := []string{".claude.json", ".codex/config.toml", ".qwen/settings.json", ".config/opencode/opencode.json"}
+	byClient := []string{".claude.json", ".codex/config.toml", ".copilot/config.json", ".qwen/settings.json", ".config/opencode/opencode.json"}
 	after := homeFiles(t, l)
 	for name, was := range before {
 		if is, there := after[name]; !there || is != was && !slices.Contains(byClient, name) {
@@ -173,6 +177,22 @@ export const Own = async () => { writeFileSync(process.env.HOME + "/own-hook", "
 		p.WaitShown("Ask anything")
 		return p
 	}, lab.OpenCode, func() { hooksSayIdle(l, "amber") }, "plugin", func(command string) lab.Reply {
+		return lab.Call("bash", map[string]any{"command": command, "description": "run it"})
+	})
+}
+
+func TestACopilotIsStartedByNameWithoutInstall(t *testing.T) {
+	t.Parallel()
+	l, model, servers := birchLab(t)
+	l.SeedCopilot(map[string]any{"defaultPermissionMode": "manual"})
+	l.Write(".copilot/hooks/own.json", jsonText(map[string]any{"version": 1, "hooks": map[string]any{"postToolUse": []any{map[string]any{"type": "command", "bash": "touch ~/own-hook"}}}}))
+	probe := servers["probe"].(map[string]any)
+	l.Write(".copilot/mcp-config.json", jsonText(map[string]any{"mcpServers": map[string]any{"probe": map[string]any{"type": "local", "command": probe["command"], "args": probe["args"], "tools": []string{"*"}}}}))
+	aloneWorks(t, l, model, func() *lab.Proc {
+		p := l.Terminal(l.CopilotEnv(model), startAlone("copilot", "--allow-all-paths", "--allow-tool", "probe", "--allow-tool", "shell")...)
+		p.WaitShown("? help")
+		return p
+	}, lab.Copilot, func() { hooksSayIdle(l, "amber") }, "plugin", func(command string) lab.Reply {
 		return lab.Call("bash", map[string]any{"command": command, "description": "run it"})
 	})
 }

@@ -101,9 +101,9 @@ func (s *Archive) WithIDs(ids map[string]bool, more func() bool, f func(ArchiveR
 		return err
 	}
 	defer a.close()
-	var r backReader
+	var r atomicfile.BackReader
 	scan := func(file *atomicfile.Handle) error {
-		_, err := r.read(file, 0, func(lines []byte) bool {
+		_, err := r.Read(file, 0, func(lines []byte) bool {
 			eachWithID(lines, ids, f)
 			return true
 		})

@@ -140,11 +140,8 @@ func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 		return nil, err
 	}
 	dir, err := root.Sub(Dir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return sids, nil
-	}
 	if err != nil {
-		return nil, err
+		return sids, atomicfile.UnlessAbsent(err)
 	}
 	defer dir.Close()
 	return sids, AddSessions(sids, dir, ".jsonl", ".old", ".lock")

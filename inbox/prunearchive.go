@@ -22,11 +22,8 @@ func (p *Pruned) Add(bytes int64) { p.Count, p.Bytes = p.Count+1, p.Bytes+bytes 
 // it only counts.
 func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	info, err := dir.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err)
 	}
 	if !info.IsDir() {
 		if p.Add(info.Size()); dry {

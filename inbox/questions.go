@@ -44,11 +44,8 @@ func (r *row) TakenBy(reader string) (bool, error) {
 // inboxWaits reports whether anything is in the inbox.
 func (r *row) inboxWaits() (bool, error) {
 	f, err := r.root.OpenHandle(r.inboxName(), os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
 	if err != nil {
-		return false, err
+		return false, atomicfile.UnlessAbsent(err)
 	}
 	return f.Size() > int64(len("[]\n")), f.Close()
 }

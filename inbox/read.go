@@ -1,12 +1,12 @@
 package inbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 // End returns the place after the last record. Places count all bytes since the first message was
@@ -46,17 +46,6 @@ func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	return found, err
 }
 
-// eachBackwards calls f for the lines, last one first, until f returns false.
-func eachBackwards(lines []byte, f func(line []byte) (more bool)) {
-	for {
-		end := bytes.LastIndexByte(lines, '\n')
-		if !f(lines[end+1:]) || end < 0 {
-			return
-		}
-		lines = lines[:end]
-	}
-}
-
 // History returns at most limit records, newest first.
 func (s *Archive) History(ctx context.Context, limit int) (found []ArchiveRecord, err error) {
 	if limit <= 0 {
@@ -84,7 +73,7 @@ func (s *Archive) Newest(ctx context.Context, since Mark, mayHold, mayBe func(li
 	err = a.newestFirst(int64(since), func(lines []byte) bool {
 		more := true
 		if mayHold(lines) {
-			eachBackwards(lines, func(line []byte) bool {
+			atomicfile.EachBackwards(lines, func(line []byte) bool {
 				var record ArchiveRecord
 				if mayBe(line) && json.Unmarshal(line, &record) == nil {
 					more = f(record)

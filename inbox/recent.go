@@ -22,11 +22,8 @@ const (
 // ends of the two newest files, takes no lock, and skips lines that it cannot read.
 func (s *Archive) Recent(f func(ArchiveRecord) (more bool)) error {
 	dir, err := s.root.Sub(Dir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err)
 	}
 	defer dir.Close()
 	more, err := recentIn(dir, s.Name(), f)
@@ -34,11 +31,8 @@ func (s *Archive) Recent(f func(ArchiveRecord) (more bool)) error {
 		return err
 	}
 	old, err := dir.Sub(s.OldName(), false) // the newest file is still short
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err)
 	}
 	defer old.Close()
 	names, err := old.Names()
@@ -86,7 +80,7 @@ func recentIn(dir *atomicfile.Dir, name string, f func(ArchiveRecord) bool) (mor
 		}
 		first := end // the offset of the oldest complete line so far
 		stopped := false
-		eachBackwards(lines, func(line []byte) bool {
+		atomicfile.EachBackwards(lines, func(line []byte) bool {
 			at := end - int64(len(line))
 			if at == begin && begin > 0 {
 				return false // perhaps only the end of a line

@@ -3,7 +3,6 @@ package inbox
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"syscall"
 	"time"
 
@@ -63,11 +62,8 @@ func (r *row) setAside(dir *atomicfile.Dir, name string) error {
 // inLease runs f with the lease directory if there is one.
 func (r *row) inLease(f func(*atomicfile.Dir) error) error {
 	dir, err := r.root.Sub(r.LeaseName(), false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err)
 	}
 	defer dir.Close()
 	return f(dir)

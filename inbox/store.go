@@ -168,11 +168,8 @@ func (s *Archive) list(dir *atomicfile.Dir, a *snapshot) (err error) {
 		return err
 	}
 	a.old, err = dir.Sub(s.OldName(), false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err)
 	}
 	names, err := a.old.Names()
 	a.ids = map[string]bool{}

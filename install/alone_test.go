@@ -18,6 +18,7 @@ func TestASessionAloneGetsTheSamePartsInFilesOfC2C(t *testing.T) {
 	for client, want := range map[string][]string{
 		Claude:   {"--mcp-config", "--settings"},
 		Qwen:     {"QWEN_CODE_SYSTEM_DEFAULTS_PATH="},
+		Copilot:  {"--plugin-dir", "--additional-mcp-config @", "COPILOT_CLI_ENABLED_FEATURE_FLAGS=EXTENSIONS"},
 		OpenCode: {"OPENCODE_CONFIG_CONTENT=", `"theme":"dark"`, "./mine.ts", `"/opt/c2c"`},
 	} {
 		for range 2 { // the second time the files are there
@@ -40,6 +41,17 @@ func TestASessionAloneGetsTheSamePartsInFilesOfC2C(t *testing.T) {
 	}
 	if _, err := SetUpAlone(Claude, o, []string{"--settings", "mine.json"}); err == nil || !strings.Contains(err.Error(), "leave it out") {
 		t.Errorf("a second --settings would drop the first: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, "off"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "off", "settings.json"), []byte(`{"enabledFeatureFlags": {"EXTENSIONS": false}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	off := o
+	off.Getenv = func(name string) string { return map[string]string{"COPILOT_HOME": filepath.Join(home, "off")}[name] }
+	if how, err := SetUpAlone(Copilot, off, nil); err != nil || len(how.Env) > 0 {
+		t.Errorf("extensions that a person has turned off: %q, %v", how.Env, err)
 	}
 	if names, _ := filepath.Glob(filepath.Join(home, ".*")); len(names) > 0 {
 		t.Errorf("it has written %q", names)

@@ -18,20 +18,17 @@ func register(client string, s setup) {
 	registered[client] = s
 }
 
-// Clients returns the name of every client that PlanInstall knows.
-func Clients() []string { return client.Names() }
-
 // HooksByVariable returns the clients whose hook at PostToolUse answers with the mail of the session
 // that a variable of the environment names.
 func HooksByVariable() []string {
-	return slices.DeleteFunc(Clients(), func(name string) bool { return !registered[name].byVariable })
+	return slices.DeleteFunc(client.Names(), func(name string) bool { return !registered[name].byVariable })
 }
 
 // findSetup returns the setup of a client, and all files that it may edit under o.
 func findSetup(name string, o Options) (s setup, targets []target, err error) {
 	s, known := registered[name]
 	if !known {
-		return s, nil, fmt.Errorf("plan %q: unknown client, known are %s", name, strings.Join(Clients(), ", "))
+		return s, nil, fmt.Errorf("plan %q: unknown client, known are %s", name, strings.Join(client.Names(), ", "))
 	}
 	for what, path := range map[string]string{"home": o.Home, "binary": o.Binary, "state directory": o.StateDir} {
 		if !filepath.IsAbs(path) {

@@ -3,6 +3,7 @@ package install
 import (
 	_ "embed"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"c2c/install/confedit"
@@ -18,7 +19,7 @@ func init() { register(Copilot, copilot()) }
 // flag. If the person has turned the flag off, only the hooks bring mail, and only while Copilot
 // works.
 func copilot() setup {
-	return setup{files: copilotFiles, notes: copilotNotes, allows: copilotAllows}
+	return setup{files: copilotFiles, notes: copilotNotes, allows: copilotAllows, alone: copilotAlone}
 }
 
 func copilotNotes(o Options) []string {
@@ -43,14 +44,39 @@ var copilotExtension []byte
 
 func copilotFiles(o Options) []target {
 	dir, _ := configDir(Copilot, o)
+	files := copilotParts(o, dir, "c2c.json")
+	return slices.Insert(files, 2, target{path: copilotSettings(o), editor: copilotFlag})
+}
+
+// copilotParts returns the files of c2c below dir: the extension, the hooks in the file with this
+// name, and the server.
+func copilotParts(o Options, dir, hooks string) []target {
 	return []target{
 		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{part: "extension", content: runs(copilotExtension, o.Binary)}},
-		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: copilotHooks{commandHooks(Copilot, o, append(at("UserPromptSubmit", "PostToolUse", "Stop", "Notification"),
+		{path: filepath.Join(dir, "hooks", hooks), editor: copilotHooks{commandHooks(Copilot, o, append(at("UserPromptSubmit", "PostToolUse", "Stop", "Notification"),
 			hookEvent{name: "PreToolUse", matcher: "Write|Edit"})), copilotAllow(o), o.Ask}},
-		{path: copilotSettings(o), editor: copilotFlag},
 		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{key: serversKey, entry: copilotEntry{
 			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, command: o.Binary}},
 	}
+}
+
+// copilotFlags is a variable with names of experimental features, separated by commas.
+const copilotFlags = "COPILOT_CLI_ENABLED_FEATURE_FLAGS"
+
+// copilotAlone: the folder of --plugin-dir has the extension and the hooks (1.0.102). The server is
+// not in it, because a plugin's server may have another name. A person who has turned extensions
+// off gets none.
+func copilotAlone(o Options, dir string, _ []string) (Alone, error) {
+	files := append(copilotParts(o, dir, "hooks.json"),
+		target{path: filepath.Join(dir, "plugin.json"), editor: scriptEditor{part: "plugin", content: []byte(`{"name": "c2c", "version": "1.0.0"}` + "\n")}})
+	for i := range files {
+		files[i].mode = 0o600
+	}
+	how := Alone{Args: []string{"--plugin-dir", dir, "--additional-mcp-config", "@" + filepath.Join(dir, "mcp-config.json")}, files: files}
+	if !confedit.Off(Content(copilotSettings(o)), copilotFlag.names...) {
+		how.Env = []string{copilotFlags + "=" + strings.Trim(o.Getenv(copilotFlags)+",EXTENSIONS", ",")}
+	}
+	return how, nil
 }
 
 // copilotHooks edits our hooks, and the one that allows our tools.

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"c2c/client"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,7 +43,7 @@ func shared(t *testing.T) *box {
 }
 
 func TestACrashBetweenAnyTwoStepsCanBeUndone(t *testing.T) {
-	for _, client := range Clients() {
+	for _, client := range client.Names() {
 		for _, again := range []bool{false, true} {
 			for count, more := 0, true; more; count++ {
 				more = t.Run(fmt.Sprintf("%s %d %v", client, count, again), func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestACrashBetweenAnyTwoStepsCanBeUndone(t *testing.T) {
 }
 
 func TestACrashOfAnUninstallIsCompletedByTheNext(t *testing.T) {
-	for _, client := range Clients() {
+	for _, client := range client.Names() {
 		for count, more := 0, true; more; count++ {
 			more = t.Run(fmt.Sprintf("%s %d", client, count), func(t *testing.T) {
 				b := shared(t)

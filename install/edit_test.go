@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/client"
 	"c2c/e2e/need"
 	"c2c/internal/format"
 )
@@ -124,7 +125,7 @@ func TestABrokenJournalIsOneFinding(t *testing.T) {
 		if found := InspectJournal(b.o); len(found) != 1 || found[0].Status != format.Problem {
 			t.Errorf("%s: %v", text, found)
 		}
-		for _, client := range Clients() {
+		for _, client := range client.Names() {
 			if _, err := Inspect(client, b.o); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}

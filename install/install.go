@@ -31,7 +31,7 @@ import (
 // Detect returns the clients that have a configuration directory here, or a program on the PATH.
 func Detect(o Options) []string {
 	var found []string
-	for _, name := range Clients() {
+	for _, name := range client.Names() {
 		dir, _ := configDir(name, o)
 		if _, err := proc.LookPath(client.ProgramOf(name), o.Getenv); err == nil || IsDir(dir) {
 			found = append(found, name)

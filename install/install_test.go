@@ -189,7 +189,7 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no golden files", err)
 	}
-	for _, client := range Clients() {
+	for _, client := range client.Names() {
 		if !slices.ContainsFunc(files, func(name string) bool { return strings.HasPrefix(filepath.Base(name), client+"-") }) {
 			t.Errorf("%s has no golden file: write testdata/golden/%s-nothing.txtar, and run this test with -update", client, client)
 		}
@@ -381,7 +381,7 @@ func TestUpgradeAfterAnEditGoesBackToTheUsersVersion(t *testing.T) {
 }
 
 func TestUpgradeWithoutAnEditGoesBackToTheOriginal(t *testing.T) {
-	for _, client := range Clients() {
+	for _, client := range client.Names() {
 		b := newBox(t)
 		b.write("opt with space/c2c", "", 0o755)
 		before := b.tree()
@@ -409,7 +409,7 @@ func TestAFlagOfOursGoesFromAFileThatOthersEdited(t *testing.T) {
 }
 
 func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
-	for _, client := range Clients() {
+	for _, client := range client.Names() {
 		b := newBox(t)
 		b.write("home/.claude/settings.json", "{\"a\": 1}\n", 0o600)
 		b.write("home/.codex/config.toml", "a = 1\n", 0o600)
@@ -751,7 +751,7 @@ func TestInspect(t *testing.T) {
 		}
 	}
 	b := newBox(t)
-	for _, client := range Clients() {
+	for _, client := range client.Names() {
 		check(problems(b, client), "c2c")
 	}
 	b.install(Copilot)

@@ -1,13 +1,14 @@
 package install
 
 import (
+	"c2c/client"
 	"errors"
 	"slices"
 )
 
 // OverHTTP returns the names of the clients that reach c2c's tools over HTTP.
 func OverHTTP(o Options) (names []string) {
-	for _, name := range Clients() {
+	for _, name := range client.Names() {
 		_, targets, err := findSetup(name, o)
 		if err == nil && slices.ContainsFunc(targets, target.overHTTP) {
 			names = append(names, name)

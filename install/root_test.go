@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/client"
 	"c2c/internal/atomicfile"
 )
 
@@ -15,7 +16,7 @@ func TestRootMakesNothingInAUsersHome(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // only root can give files away
 	}
-	for _, client := range Clients() {
+	for _, client := range client.Names() {
 		b := newBox(t)
 		for _, name := range []string{"home", "project"} {
 			if err := os.Chown(b.path(name), 65534, -1); err != nil {

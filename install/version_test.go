@@ -60,7 +60,7 @@ func TestTheInstalledVersionIsComparedWithTheTestedOne(t *testing.T) {
 // A client that has no package could not be run, and doctor says so without starting it.
 func TestEveryClientHasATestedVersionOrIsSaidToHaveNone(t *testing.T) {
 	b := newBox(t)
-	for _, name := range Clients() {
+	for _, name := range client.Names() {
 		g := client.FindGuide(name)
 		said := strings.Contains(Program(t.Context(), name, b.o).Detail, "could not be tested")
 		if (g.Tested == "") != (g.Package == "") || said != (g.Package == "") {

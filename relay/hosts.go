@@ -83,9 +83,6 @@ func (h Host) MayReachProject(project string) bool {
 // maxName is the limit of a DNS label.
 const maxName = 63
 
-// CheckName returns an error if name is not a valid name of a host.
-func CheckName(name string) error { return mail.CheckHost(name) }
-
 // NameOf makes a name for a host from a machine's own name: it is the part before the first dot, in
 // lower case. The result is "" if no valid name is left.
 func HostNameOf(machine string) string {
@@ -112,7 +109,7 @@ func CheckDest(dest string) error {
 
 // check returns an error if h cannot be a row of the list.
 func (h Host) check() error {
-	if err := CheckName(h.Name); err != nil {
+	if err := mail.CheckHost(h.Name); err != nil {
 		return err
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 )
 
@@ -410,12 +411,12 @@ func TestAProjectHasOneNameAndOneRoot(t *testing.T) {
 
 func TestNamesOfHosts(t *testing.T) {
 	for machine, want := range map[string]string{"Devbox.example.org": "devbox", "my_mac": "my-mac", "-": "", "büro": "b-ro", strings.Repeat("a", 80): strings.Repeat("a", 63)} {
-		if got := HostNameOf(machine); got != want || got != "" && CheckName(got) != nil {
+		if got := HostNameOf(machine); got != want || got != "" && mail.CheckHost(got) != nil {
 			t.Errorf("%q: %q", machine, got)
 		}
 	}
 	for _, bad := range []string{"", "-a", "A", "a.b", "a@b", strings.Repeat("a", 64), "a\n"} {
-		if CheckName(bad) == nil {
+		if mail.CheckHost(bad) == nil {
 			t.Errorf("name %q is taken", bad)
 		}
 	}

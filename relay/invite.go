@@ -94,8 +94,8 @@ func (l *HostList) Invite(ctx context.Context, key *Key, name, address string, h
 
 func (i Invitation) check() error {
 	switch {
-	case CheckName(i.Name) != nil:
-		return CheckName(i.Name)
+	case mail.CheckHost(i.Name) != nil:
+		return mail.CheckHost(i.Name)
 	case len(i.Secret) != invitationBytes || CheckProjectName(i.Number) != nil || i.Key.id == "":
 		return errors.New("the invitation is incomplete: copy all of it")
 	case i.Carrier == SSH && i.Address != "":
@@ -137,7 +137,7 @@ func (a InvitationAnswer) prove(secret []byte, inviter Public) []byte {
 }
 
 func (a InvitationAnswer) check() error {
-	if err := CheckName(a.Name); err != nil {
+	if err := mail.CheckHost(a.Name); err != nil {
 		return err
 	}
 	if len(a.Proof) != sha256.Size || CheckProjectName(a.Number) != nil || a.Key.id == "" {

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -241,33 +240,55 @@ type RingRecord struct {
 // RungSince calls f for each try to ring a session since a time. The result back is the time from
 // which on broker.log has all of them: later than since if older lines are gone.
 func (l *EventLog) RungSince(since time.Time, f func(RingRecord)) (back time.Time, err error) {
-	event, from := []byte(`"event":"`+ringEvent+`"`), mail.Seconds(since)
-	for n := 0; n <= logKeep; n++ {
-		data, err := l.root.ReadIf(logName(n))
-		if err != nil {
-			return since, err
-		}
-		begins := 0.0
-		for line := range bytes.Lines(data) {
+	event, from, first := []byte(`"event":"`+ringEvent+`"`), mail.Seconds(since), 0.0
+	more, err := l.newestFirst(0, func(lines []byte) (more bool) {
+		atomicfile.EachBackwards(lines, func(line []byte) bool {
+			at := timeOf(line)
+			if more = at == 0 || at >= from; !more {
+				return false
+			}
+			first = cmp.Or(at, first)
 			var one RingRecord
-			if begins > 0 && !bytes.Contains(line, event) || json.Unmarshal(line, &one) != nil {
-				continue
-			}
-			if begins == 0 {
-				begins = one.At
-			}
-			if one.Event == ringEvent && one.At >= from {
+			if bytes.Contains(line, event) && json.Unmarshal(line, &one) == nil && one.Event == ringEvent && one.At >= from {
 				f(one)
 			}
+			return true
+		})
+		return more
+	})
+	if _, last := l.root.Version(logName(logKeep)); last == nil && more && first > 0 { // older lines are gone
+		since = mail.FromSeconds(first)
+	}
+	return since, err
+}
+
+// timeOf returns the time of a line that Write has written, and 0 for any other line.
+func timeOf(line []byte) float64 {
+	rest, _ := bytes.CutPrefix(line, []byte(`{"ts":`))
+	number, _, _ := bytes.Cut(rest, []byte(","))
+	at, _ := strconv.ParseFloat(string(number), 64)
+	return at
+}
+
+// newestFirst calls f with the lines of broker.log and of its older files, in blocks of a size,
+// newest first, until f returns false. The lines are valid only during the call.
+func (l *EventLog) newestFirst(block int, f func(lines []byte) (more bool)) (more bool, err error) {
+	r := atomicfile.BackReader{Block: block}
+	for n := 0; n <= logKeep; n++ {
+		file, err := l.root.OpenHandle(logName(n), os.O_RDONLY)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-		if begins > 0 && begins < from {
-			break
+		if err != nil {
+			return false, err
 		}
-		if begins > 0 && n == logKeep {
-			return mail.FromSeconds(begins), nil
+		more, err = r.Read(file, 0, f)
+		file.Close()
+		if err != nil || !more {
+			return false, err
 		}
 	}
-	return since, nil
+	return true, nil
 }
 
 // logName returns the name of the newest file of the log, 0, or of an older one.
@@ -293,25 +314,12 @@ func (l *EventLog) Sent(id string) (found []mail.Message, err error) {
 }
 
 // SentLately is like Sent, but reads only the end of broker.log.
-func (l *EventLog) SentLately(id string) ([]mail.Message, error) {
-	f, err := l.root.Open(logFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	data := make([]byte, min(info.Size(), logLately))
-	n, err := f.ReadAt(data, info.Size()-int64(len(data)))
-	if err == io.EOF {
-		err = nil // the log was rotated or truncated just now
-	}
-	return sentIn(data[:n], id), err
+func (l *EventLog) SentLately(id string) (found []mail.Message, err error) {
+	_, err = l.newestFirst(logLately, func(lines []byte) (more bool) {
+		found = sentIn(lines, id)
+		return false
+	})
+	return found, err
 }
 
 // sentIn finds, in lines of the log, the messages whose ids end with id.

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -100,11 +99,8 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 		l.rows = nil
 	}
 	data, version, settled, err := root.ReadVersion(RegistryFileName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, atomicfile.UnlessAbsent(err)
 	}
 	rows, ok := splitRegistry(data)
 	if !ok {

@@ -148,11 +148,8 @@ func (p *pruning) isGone(sid string) bool {
 // the directory. pruneNames holds the registry's lock, because a session is registered before a
 // file points to it.
 func (p *pruning) pruneNames(ctx context.Context, count *inbox.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
-	if errors.Is(openErr, fs.ErrNotExist) {
-		return nil
-	}
 	if openErr != nil {
-		return openErr
+		return atomicfile.UnlessAbsent(openErr)
 	}
 	defer dir.Close()
 	return p.locked(ctx, sessions.RegistryLock, func() error {

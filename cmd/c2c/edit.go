@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"strings"
 
 	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/hooks"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/claims"
@@ -61,11 +61,8 @@ func (c *call) warnOfClaims(ctx context.Context, name string) error {
 	}
 	editor := callers.Caller{Client: name, ClientID: edit.SessionID, Getenv: c.getenv}
 	b, err := broker.OpenFor(editor, c.cwd, broker.Config{Log: c.log(), Existing: true})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err)
 	}
 	defer b.Close()
 	if !claims.There(b.Registry) {

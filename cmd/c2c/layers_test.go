@@ -51,7 +51,7 @@ var layers = []layer{
 	{"relay/relaytest", "hosts and a pipe that loses, repeats and reorders, for tests of the relay and of its carriers; no program imports it",
 		"inbox inbox/mail internal/atomicfile relay"},
 	{"relay/<carrier>", "carries packets between hosts in one way: ssh, or nats, a hub with NATS JetStream",
-		"github.com/nats-io/nats.go github.com/nats-io/nkeys internal/daemon relay"},
+		"github.com/nats-io/nats.go github.com/nats-io/nkeys inbox/mail internal/daemon relay"},
 	{"relay", "mail to other machines: outboxes, numbered frames, receipts; the paired machines, and what was heard of them",
 		"filippo.io/age inbox inbox/mail internal/atomicfile internal/daemon relay/cache"},
 	{"relay/cache", "what was last heard of other machines, for c2c list and c2c status",

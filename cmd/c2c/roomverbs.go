@@ -30,37 +30,26 @@ type roomCall struct {
 
 // roomVerb is a verb below c2c rooms.
 type roomVerb struct {
+	name  string
 	takes string // the words that it needs
 	most  int    // the greatest number of words
+	reads bool   // it works without a session
 	do    func(*roomCall, context.Context, sessions.Session) error
 }
 
-// roomVerbOf returns a verb below c2c rooms; its do is nil if there is no such verb.
-func roomVerbOf(name string) roomVerb {
-	const many = 1 << 10
-	switch name {
-	case "create":
-		return roomVerb{"ROOM", 1, (*roomCall).create}
-	case "join":
-		return roomVerb{"ROOM", 1, (*roomCall).join}
-	case "leave":
-		return roomVerb{"ROOM", 1, (*roomCall).leave}
-	case "members":
-		return roomVerb{"ROOM", 1, (*roomCall).members}
-	case "list":
-		return roomVerb{"", 0, (*roomCall).list}
-	case "history":
-		return roomVerb{"ROOM", 1, (*roomCall).history}
-	case "invite":
-		return roomVerb{"ROOM ALIAS ...", many, (*roomCall).invite}
-	case "level":
-		return roomVerb{"ROOM LEVEL", 2, (*roomCall).level}
-	case "archive":
-		return roomVerb{"ROOM", 1, (*roomCall).archive}
-	case "send":
-		return roomVerb{"ROOM", many, (*roomCall).send}
-	}
-	return roomVerb{}
+const many = 1 << 10
+
+var roomVerbs = [...]roomVerb{
+	{"create", "ROOM", 1, false, (*roomCall).create},
+	{"join", "ROOM", 1, false, (*roomCall).join},
+	{"leave", "ROOM", 1, false, (*roomCall).leave},
+	{"members", "ROOM", 1, true, (*roomCall).members},
+	{"list", "", 0, true, (*roomCall).list},
+	{"history", "ROOM", 1, true, (*roomCall).history},
+	{"invite", "ROOM ALIAS ...", many, false, (*roomCall).invite},
+	{"level", "ROOM LEVEL", 2, false, (*roomCall).level},
+	{"archive", "ROOM", 1, false, (*roomCall).archive},
+	{"send", "ROOM", many, false, (*roomCall).send},
 }
 
 // roomsVerb runs c2c rooms.
@@ -80,7 +69,11 @@ func roomsVerb(c *call, f *cli.Flags) action {
 
 // run runs a verb below c2c rooms.
 func (c *roomCall) run(ctx context.Context, name string) error {
-	verb := roomVerbOf(name)
+	i := slices.IndexFunc(roomVerbs[:], func(v roomVerb) bool { return v.name == name })
+	if i < 0 {
+		return fmt.Errorf("%w: rooms has no verb %q", errUsage, name)
+	}
+	verb := roomVerbs[i]
 	takes := strings.Fields(strings.TrimSuffix(verb.takes, " ..."))
 	if len(c.words) > 0 {
 		c.words[0] = strings.TrimPrefix(c.words[0], "#")
@@ -92,8 +85,6 @@ func (c *roomCall) run(ctx context.Context, name string) error {
 		return cli.WithHint(err, "such as: c2c rooms "+sample.Replace(as)+"; c2c help rooms shows how")
 	}
 	switch {
-	case verb.do == nil:
-		return fmt.Errorf("%w: rooms has no verb %q", errUsage, name)
 	case len(c.words) < len(takes):
 		return usage("which " + strings.ToLower(takes[len(c.words)]) + "?")
 	case len(c.words) > verb.most:
@@ -108,8 +99,7 @@ func (c *roomCall) run(ctx context.Context, name string) error {
 	}
 	c.st = rooms.StoreOf(c.b.Registry)
 	s, err := c.attach(ctx, c.session)
-	reads := slices.Contains([]string{"list", "members", "history"}, name) // these work without a session
-	if err != nil && !(reads && errors.Is(err, sessions.ErrNoCaller)) {
+	if err != nil && !(verb.reads && errors.Is(err, sessions.ErrNoCaller)) {
 		return err
 	}
 	err = verb.do(c, ctx, s)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -73,20 +72,8 @@ func (c Checkup) checkRunning(ctx context.Context, present []string) (report []f
 
 // hasSessions reports whether the root has sessions of a client; with an empty name, of any client.
 func (c Checkup) hasSessions(ctx context.Context, name string) bool {
-	root, err := c.root()
-	if err != nil {
-		return false
-	}
-	if _, err := os.Stat(root); err != nil {
-		return false
-	}
-	b, err := broker.Open(broker.Config{Root: root})
-	if err != nil {
-		return false
-	}
-	defer b.Close()
-	all, err := b.Sessions(ctx)
-	return err == nil && slices.ContainsFunc(all, func(s sessions.Session) bool {
+	root, _ := c.root()
+	return slices.ContainsFunc(sessionsIn(ctx, root), func(s sessions.Session) bool {
 		return s.Client != "" && (name == "" || s.Client == name) && s.State != sessions.Person && s.State != sessions.External
 	})
 }
@@ -94,7 +81,7 @@ func (c Checkup) hasSessions(ctx context.Context, name string) bool {
 // NoClient returns a sentence that says that there is no client, and where c2c has searched.
 func NoClient(o install.Options) string {
 	var programs, dirs []string
-	for _, name := range install.Clients() {
+	for _, name := range client.Names() {
 		p, _ := client.Find(name)
 		dir, _ := p.Config(o.Getenv)
 		if rest, below := strings.CutPrefix(dir, o.Home+"/"); below {

@@ -12,10 +12,7 @@ func init() { verbs["doctor"] = (*call).doctor }
 
 func (a *call) doctor(ctx context.Context) error {
 	roundtrip, verbose, asJSON := a.Bool("roundtrip"), a.Bool("verbose"), a.Bool("json")
-	if _, err := a.words(); err != nil {
-		return err
-	}
-	o, err := a.options()
+	_, o, err := a.wordsAndOptions()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/install"
 	"c2c/serve"
@@ -19,7 +20,7 @@ import (
 // forHTTP calls OverHTTP for c2c install --http. It returns an error if no client is named, or if
 // c2c cannot set up a named client over HTTP.
 func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
-	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
+	can := slices.DeleteFunc(client.Names(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
 		return nil, fmt.Errorf("%w: --http is for %s; docs/any-client.md shows how to set up another client over HTTP by hand", cli.ErrUsage, strings.Join(can, ", "))
 	}

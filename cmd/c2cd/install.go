@@ -14,17 +14,21 @@ func (a *app) setup() Setup {
 // options describes this machine for package install.
 func (a *app) options() (install.Options, error) { return a.setup().Options() }
 
+// wordsAndOptions returns the clients that the command line names, and what install has to know.
+func (a *call) wordsAndOptions() (named []string, o install.Options, err error) {
+	if named, err = a.words(); err == nil {
+		o, err = a.options()
+	}
+	return named, o, err
+}
+
 func init() { verbs["install"] = (*call).install }
 
 func (a *call) install(ctx context.Context) error {
 	overHTTP := a.Bool("http")
 	project, plugin, ask, channel := a.Bool("project"), a.Bool("install-global-plugin"), a.Bool("ask"), a.Bool("channel")
 	entry, dry, verbose := a.Text("print"), a.Bool("dry-run"), a.Bool("verbose")
-	named, err := a.words()
-	if err != nil {
-		return err
-	}
-	o, err := a.options()
+	named, o, err := a.wordsAndOptions()
 	if err != nil {
 		return err
 	}
@@ -42,11 +46,7 @@ func init() { verbs["uninstall"] = (*call).uninstall }
 
 func (a *call) uninstall(ctx context.Context) error {
 	dry, verbose := a.Bool("dry-run"), a.Bool("verbose")
-	named, err := a.words()
-	if err != nil {
-		return err
-	}
-	o, err := a.options()
+	named, o, err := a.wordsAndOptions()
 	if err != nil {
 		return err
 	}

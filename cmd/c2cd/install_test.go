@@ -18,7 +18,6 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/install"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -389,7 +388,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 // Whichever part of a set-up is gone: doctor names the install that repairs it, and that install
 // does.
 func TestWhatDoctorFindsMissingIsPutRightByTheInstallThatItNames(t *testing.T) {
-	for _, name := range install.Clients() {
+	for _, name := range client.Names() {
 		s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
 		s.program(name)
 		s.program("c2c")

@@ -91,10 +91,12 @@ func runs(t proc.Terminal, program string) bool {
 // sessions returns all sessions in the root of the client's session; without a session, in that of
 // its folder.
 func (c RunningClient) sessions(ctx context.Context, getenv func(string) string) []sessions.Session {
-	root, _, err := broker.RootFor(callers.Caller{Client: c.Client, PID: c.PID, Getenv: getenv}, c.Folder)
-	if err != nil {
-		return nil
-	}
+	root, _, _ := broker.RootFor(callers.Caller{Client: c.Client, PID: c.PID, Getenv: getenv}, c.Folder)
+	return sessionsIn(ctx, root)
+}
+
+// sessionsIn returns the sessions in a root; none if they cannot be read.
+func sessionsIn(ctx context.Context, root string) []sessions.Session {
 	if _, err := os.Stat(root); err != nil {
 		return nil
 	}

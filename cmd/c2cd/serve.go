@@ -39,14 +39,10 @@ func init() { verbs["serve"] = (*call).serve }
 // serve runs the verbs of c2c serve.
 func (a *call) serve(ctx context.Context) error {
 	asJSON, port := a.Bool("json"), a.Text("port")
-	verbs, err := a.words()
+	verb, err := a.OneWord(a.args)
 	if err != nil {
 		return err
 	}
-	if len(verbs) != 1 {
-		return fmt.Errorf("%w: one of start, stop, restart, run, status, open and rotate-token", errUsage)
-	}
-	verb := verbs[0]
 	at, err := a.httpPort(*port)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func (s Setup) Uninstall(ctx context.Context, o install.Options, r SetupRequest)
 	named := r.Clients
 	clients := named
 	if len(named) == 0 {
-		clients = install.Clients() // c2c may still be in the projects of a client that was removed
+		clients = client.Names() // c2c may still be in the projects of a client that was removed
 	}
 	clients, err := chosen(clients, o)
 	if err != nil {
@@ -190,13 +190,13 @@ func (s Setup) PrintEntry(what string, clients []string, o install.Options) erro
 func chosen(clients []string, o install.Options) ([]string, error) {
 	if len(clients) == 0 {
 		if clients = install.Detect(o); len(clients) == 0 {
-			return nil, cli.WithHint(errors.New(NoClient(o)), "c2c install "+install.Clients()[0]+" sets it up all the same")
+			return nil, cli.WithHint(errors.New(NoClient(o)), "c2c install "+client.Names()[0]+" sets it up all the same")
 		}
 	}
 	for _, c := range clients {
-		if !slices.Contains(install.Clients(), c) {
-			err := fmt.Errorf("%w: no such client %q; there are %s", cli.ErrUsage, c, strings.Join(install.Clients(), ", "))
-			return nil, cli.WithHint(err, cli.DidYouMean(c, install.Clients()))
+		if !slices.Contains(client.Names(), c) {
+			err := fmt.Errorf("%w: no such client %q; there are %s", cli.ErrUsage, c, strings.Join(client.Names(), ", "))
+			return nil, cli.WithHint(err, cli.DidYouMean(c, client.Names()))
 		}
 	}
 	return clients, nil

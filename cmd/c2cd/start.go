@@ -133,7 +133,7 @@ func with(env, more []string) []string {
 // setUpAlone sets c2c up for one session of a client in which it is not installed. It says what
 // such a session lacks.
 func (a *app) setUpAlone(name string, theirs []string) (alone install.Alone) {
-	if !slices.Contains(install.Clients(), name) {
+	if !slices.Contains(client.Names(), name) {
 		return alone
 	}
 	o, err := a.options()

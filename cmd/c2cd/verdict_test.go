@@ -322,21 +322,30 @@ func TestAnOrphanedHookKeepsNoPersonOut(t *testing.T) {
 // environment.
 func (k *keeper) forges(line string) string {
 	k.t.Helper()
-	shown := filepath.Join(k.t.TempDir(), "shown")
+	dir := k.t.TempDir()
+	shown, begin := filepath.Join(dir, "shown"), filepath.Join(dir, "begin")
+	if err := syscall.Mkfifo(begin, 0o600); err != nil {
+		k.t.Fatal(err)
+	}
 	cmd := k.command()
 	env := append(slices.Clone(cmd.Env), "USER=ada", "TERM=xterm")
 	cmd.Path, cmd.Env = "/bin/sh", nil
 	cmd.Args = append([]string{"sh", "-c", `out=$1; shift; exec setsid -f env -i "$@" script -qec "$LINE; echo exit \$?; mv $out.part $out" $out.part >/dev/null 2>&1 </dev/null`, "sh", shown}, env...)
-	cmd.Env = append(os.Environ(), "LINE="+line)
+	cmd.Env = append(os.Environ(), "LINE=: <"+begin+"; "+line)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		k.t.Fatalf("%v: %s", err, out)
 	}
+	begun, err := os.OpenFile(begin, os.O_RDWR, 0) // setsid has ended: nothing is above the terminal any more
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer begun.Close()
 	changes := watch.NewChanges()
 	defer changes.Close()
 	ctx, cancel := context.WithTimeout(k.t.Context(), time.Minute)
 	defer cancel()
 	var text []byte
-	err := changes.Until(ctx, shown, func() (bool, error) {
+	err = changes.Until(ctx, shown, func() (bool, error) {
 		var err error
 		text, err = os.ReadFile(shown)
 		return err == nil && strings.Contains(string(text), "Script done"), nil

@@ -32,17 +32,14 @@ func init() { verbs["wake"] = (*call).wake }
 // wake runs the verbs of c2c wake.
 func (a *call) wake(ctx context.Context) error {
 	gap, sid, asJSON := a.Duration("min-inject-gap"), a.Text("session-id"), a.Bool("json")
-	verbs, err := a.words()
+	verb, err := a.OneWord(a.args)
 	if err != nil {
 		return err
-	}
-	if len(verbs) != 1 {
-		return fmt.Errorf("%w: one of start, stop, restart, status, run, attach and detach", errUsage)
 	}
 	if *gap <= 0 {
 		return fmt.Errorf("%w: --min-inject-gap %s: want more than 0s", errUsage, *gap)
 	}
-	b, err := a.openFor(verbs[0])
+	b, err := a.openFor(verb)
 	if err != nil {
 		return err
 	}
@@ -53,14 +50,14 @@ func (a *call) wake(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	all, err := openDaemon(a.getenv, createsRoot(verbs[0]))
+	all, err := openDaemon(a.getenv, createsRoot(verb))
 	if err != nil {
 		return err
 	}
 	defer all.Close()
 	d := &wakeDaemon{a.verbsOf(all, wakePart, root), b}
 	d.how = gap.String()
-	switch verbs[0] {
+	switch verb {
 	case "attach":
 		pane, err := terminal.PaneHere(a.getenv)
 		if err != nil {
@@ -73,7 +70,7 @@ func (a *call) wake(ctx context.Context) error {
 		st, err := d.status(ctx)
 		return a.printStatus(st, st.PID != 0, err, *asJSON)
 	}
-	return backgroundVerb(ctx, d, verbs[0])
+	return backgroundVerb(ctx, d, verb)
 }
 
 // wakeDaemon has what the verbs of c2c wake need to handle the daemon of one root.

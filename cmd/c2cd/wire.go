@@ -22,33 +22,30 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	if i := slices.Index(a.args, "--"); i >= 0 {
 		a.args, agent = a.args[:i], a.args[i+1:]
 	}
-	verbs, err := a.words()
+	verb, err := a.OneWord(a.args)
 	if err != nil {
 		return err
 	}
-	if len(verbs) != 1 {
-		return fmt.Errorf("%w: one of start, stop, restart, status, run and list", errUsage)
-	}
-	if verbs[0] != "list" {
+	if verb != "list" {
 		if err := checkWireAlias(*alias); err != nil {
 			return err
 		}
 	}
-	b, err := a.openFor(verbs[0])
+	b, err := a.openFor(verb)
 	if err != nil {
 		return err
 	}
 	var dir *atomicfile.Dir
 	if b != nil {
 		defer b.Close()
-		if dir, err = openWire(b, createsRoot(verbs[0])); err != nil {
+		if dir, err = openWire(b, createsRoot(verb)); err != nil {
 			return err
 		}
 	}
 	if dir != nil {
 		defer dir.Close()
 	}
-	if verbs[0] == "list" {
+	if verb == "list" {
 		return a.listWire(ctx, b, dir, *asJSON)
 	}
 	d := newWireDaemon(b, dir, *alias)
@@ -59,11 +56,11 @@ func (a *call) wireDaemon(ctx context.Context) error {
 			return err
 		}
 	}
-	if verbs[0] == "status" {
+	if verb == "status" {
 		st, err := d.Look(ctx)
 		return a.printStatus(st, st.PID != 0, err, *asJSON)
 	}
-	return backgroundVerb(ctx, d, verbs[0])
+	return backgroundVerb(ctx, d, verb)
 }
 
 func (d *wireDaemon) start(ctx context.Context) error {

@@ -91,6 +91,24 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 	return words, f.verb.check(words)
 }
 
+// OneWord is Parse for a verb that needs one of the words in its row.
+func (f *Flags) OneWord(args []string) (string, error) {
+	words, err := f.Parse(args)
+	if err == nil && len(words) != 1 {
+		err = fmt.Errorf("%w: one of %s", ErrUsage, anyOf(strings.Fields(f.verb.First)))
+	}
+	if err != nil {
+		return "", err
+	}
+	return words[0], nil
+}
+
+// anyOf joins two or more words to a phrase.
+func anyOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 // several returns the end of a hint, which says how to give an option several values; "" if the
 // option takes only one.
 func (o Option) several() string {
@@ -120,11 +138,10 @@ func (v Verb) check(words []string) error {
 // takes the word.
 func oneOf(name, word, possible string) error {
 	known := strings.Fields(possible)
-	last := len(known) - 1
-	if last < 1 || slices.Contains(known, word) {
+	if len(known) < 2 || slices.Contains(known, word) {
 		return nil
 	}
-	err := fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, name, word, strings.Join(known[:last], ", "), known[last])
+	err := fmt.Errorf("%w: %s %q: want %s", ErrUsage, name, word, anyOf(known))
 	return WithHint(err, DidYouMean(word, slices.DeleteFunc(known, func(k string) bool { return !strings.HasPrefix(k, word[:min(len(word), 1)]) })))
 }
 

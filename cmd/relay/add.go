@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/inbox/mail"
 	"c2c/internal/daemon"
 	"c2c/project"
 	"c2c/relay"
@@ -50,7 +51,7 @@ func (c *call) add(ctx context.Context, dest string) error {
 	}
 	public := key.Public()
 	e := Exchange{Name: cmp.Or(*c.name, machineName()), Key: &public}
-	if err := relay.CheckName(e.Name); err != nil {
+	if err := mail.CheckHost(e.Name); err != nil {
 		return fmt.Errorf("%w: --name: %w", cli.ErrUsage, err)
 	}
 	if e.SSHKey, err = c.r.SSHKey(ctx); err != nil {
@@ -66,7 +67,7 @@ func (c *call) add(ctx context.Context, dest string) error {
 	} else if err != nil && there.Known == "" && h.Name == e.Name {
 		return sameName(e.Name, "c2c relay add "+dest)
 	}
-	if err := relay.CheckName(h.Name); err != nil {
+	if err := mail.CheckHost(h.Name); err != nil {
 		return cli.WithHint(err, "give the host another name here: c2c relay add --as NAME")
 	}
 	c.showPlan(h, e, there)
@@ -185,7 +186,7 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 	if i := strings.LastIndex(strings.TrimSpace(text), "\n"); i >= 0 { // the shell may have printed something first
 		text = text[i+1:]
 	}
-	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Key == nil || relay.CheckName(a.Name) != nil || checkLine(a.Line) != nil {
+	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Key == nil || mail.CheckHost(a.Name) != nil || checkLine(a.Line) != nil {
 		return a, cli.WithHint(fmt.Errorf("pair through ssh %s: the answer is not from c2c of this version: %.200q", dest, text), "install the same version of c2c on both machines")
 	}
 	return a, nil

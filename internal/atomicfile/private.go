@@ -7,7 +7,6 @@ package atomicfile
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -44,11 +43,8 @@ func (f *PrivateFile[T]) Look() (T, error) {
 		return f.cached, nil
 	}
 	f.seen, f.cached = nil, none
-	if errors.Is(err, fs.ErrNotExist) {
-		return none, nil
-	}
 	if err != nil {
-		return none, err
+		return none, UnlessAbsent(err)
 	}
 	if f.cached, err = f.Read(); err == nil {
 		f.seen = info
@@ -59,11 +55,8 @@ func (f *PrivateFile[T]) Look() (T, error) {
 // Read returns the content. Unlike Look, it always reads the file.
 func (f *PrivateFile[T]) Read() (content T, err error) {
 	data, err := ReadPrivate(f.Dir, f.Name, f.Most, f.Damaged)
-	if errors.Is(err, fs.ErrNotExist) {
-		return content, nil
-	}
 	if err != nil {
-		return content, err
+		return content, UnlessAbsent(err)
 	}
 	content, err = f.Parse(data)
 	if err != nil {

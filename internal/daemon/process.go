@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,11 +136,8 @@ func (d Process) Runs() (bool, error) {
 		return false, nil
 	}
 	lock, err := d.Dir.Open(d.lockFile(), os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
 	if err != nil {
-		return false, err
+		return false, atomicfile.UnlessAbsent(err)
 	}
 	defer lock.Close()
 	free, err := atomicfile.FreeFile(lock)

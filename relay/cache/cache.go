@@ -62,11 +62,8 @@ const directory = "relay"
 // set only while a relay of this root runs.
 func HeardFrom(root *atomicfile.Dir, peer string) (HeardHost, error) {
 	dir, err := root.Sub(directory, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return HeardHost{Name: peer}, nil
-	}
 	if err != nil {
-		return HeardHost{}, err
+		return HeardHost{Name: peer}, atomicfile.UnlessAbsent(err)
 	}
 	defer dir.Close()
 	h, err := get(dir, peer)
@@ -83,11 +80,8 @@ const maxHosts = 2 << 20
 // the hosts' keys: a name alone gives no rights.
 func PairedNames(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, atomicfile.UnlessAbsent(err)
 	}
 	defer dir.Close()
 	data, err := dir.ReadMost("hosts.json", maxHosts)
@@ -248,11 +242,8 @@ type HeardReports [][]byte // the content of the two files, the older file first
 // is rotated.
 func ReadHeardReports(root *atomicfile.Dir, peer string) (all HeardReports, err error) {
 	dir, err := root.Sub(directory, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, atomicfile.UnlessAbsent(err)
 	}
 	defer dir.Close()
 	for _, name := range []string{peer + ".states.old", peer + ".states.log"} {

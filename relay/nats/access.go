@@ -2,6 +2,7 @@ package nats
 
 import (
 	"bytes"
+	"c2c/inbox/mail"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -13,8 +14,6 @@ import (
 
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
-
-	"c2c/relay"
 )
 
 // Access has all that one host needs to use a hub. It is secret.
@@ -41,7 +40,7 @@ func ParseAccess(data []byte) (a Access, err error) {
 
 func (a Access) check() error {
 	for _, name := range slices.Concat([]string{a.Fleet}, a.Hosts) {
-		if err := relay.CheckName(name); err != nil {
+		if err := mail.CheckHost(name); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"c2c/inbox/mail"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -16,8 +17,6 @@ import (
 
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
-
-	"c2c/relay"
 )
 
 // consumer is the name of the consumer with which a host reads its stream.
@@ -44,7 +43,7 @@ type Member struct {
 
 // Check returns an error if no hub can run with these values.
 func (h Hub) Check() error {
-	if err := relay.CheckName(h.Fleet); err != nil {
+	if err := mail.CheckHost(h.Fleet); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
 	_, port, _ := net.SplitHostPort(h.Listen)
@@ -58,7 +57,7 @@ func (h Hub) Check() error {
 		return fmt.Errorf("ca: not a certificate in PEM of at most %d bytes", MaxAccess/4)
 	}
 	for _, m := range h.Hosts {
-		if err := relay.CheckName(m.Name); err != nil {
+		if err := mail.CheckHost(m.Name); err != nil {
 			return err
 		}
 		if !nkeys.IsValidPublicUserKey(m.Key) {

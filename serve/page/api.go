@@ -59,6 +59,14 @@ func (c *call) body(into any) error {
 	return nil
 }
 
+// asks parses the request's JSON body, and finds the person's session.
+func (c *call) asks(into any) (me sessions.Session, err error) {
+	if err = c.body(into); err == nil {
+		me, err = c.me()
+	}
+	return me, err
+}
+
 // api makes a handler that answers with the result of the function f, in JSON.
 func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

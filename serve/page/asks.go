@@ -67,15 +67,12 @@ func (p *Page) decide(c *call) (any, error) {
 		Allow   *bool  `json:"allow"`
 		Partial bool   `json:"partial"` // the person decides although a part of the input is not shown
 	}
-	if err := c.body(&asked); err != nil {
+	me, err := c.asks(&asked)
+	if err != nil {
 		return nil, err
 	}
 	if asked.Allow == nil || asked.Session == "" || asked.ID == "" {
 		return nil, wrong("want id, session and allow of a permission request")
-	}
-	me, err := c.me()
-	if err != nil {
-		return nil, err
 	}
 	v := permission.Verdict{Allow: *asked.Allow, Partial: asked.Partial, By: cmp.Or(me.Alias, me.ID), Via: "page", Proof: "login", Sessions: []string{asked.Session}}
 	r, err := c.open.Permission.Decide(c, asked.ID, v)

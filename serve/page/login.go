@@ -154,11 +154,8 @@ func EndLogins(files *atomicfile.Dir) (err error) {
 
 func removeAll(files *atomicfile.Dir, of string) (err error) {
 	dir, err := files.Sub(of, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err)
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	names, err := dir.Names()
@@ -266,11 +263,8 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 // the code's file succeeds.
 func (p *Page) take(code string) (who Who, ok bool, err error) {
 	dir, err := p.files.Sub(codesDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return who, false, nil
-	}
 	if err != nil {
-		return who, false, err
+		return who, false, atomicfile.UnlessAbsent(err)
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	g, ok := read(dir, code, p.now())

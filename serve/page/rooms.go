@@ -160,10 +160,7 @@ func (p *Page) seen(c *call) (any, error) {
 		Room  string `json:"room"`
 		Place int64  `json:"place"`
 	}
-	if err := c.body(&asked); err != nil {
-		return nil, err
-	}
-	me, err := c.me()
+	me, err := c.asks(&asked)
 	if err != nil {
 		return nil, err
 	}
@@ -181,10 +178,7 @@ func (p *Page) member(c *call) (any, error) {
 		Room string `json:"room"`
 		Do   string `json:"do"` // join, leave, or a level
 	}
-	if err := c.body(&asked); err != nil {
-		return nil, err
-	}
-	me, err := c.me()
+	me, err := c.asks(&asked)
 	if err != nil {
 		return nil, err
 	}

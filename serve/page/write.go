@@ -37,16 +37,14 @@ type receipt struct {
 
 // draft parses the person's message, and returns the person's session.
 func (c *call) draft() (d draft, me sessions.Session, err error) {
-	if err := c.body(&d); err != nil {
-		return d, me, err
+	me, err = c.asks(&d)
+	switch {
+	case err != nil:
+	case strings.TrimSpace(d.Text) == "":
+		err = wrong("there is nothing to send")
+	case !mail.IsUUID(d.ID):
+		err = wrong("id: want a UUID")
 	}
-	if strings.TrimSpace(d.Text) == "" {
-		return d, me, wrong("there is nothing to send")
-	}
-	if !mail.IsUUID(d.ID) {
-		return d, me, wrong("id: want a UUID")
-	}
-	me, err = c.me()
 	return d, me, err
 }
 
@@ -109,10 +107,7 @@ func (p *Page) notify(c *call) (any, error) {
 		Alias string `json:"alias"`
 		When  string `json:"when"`
 	}
-	if err := c.body(&asked); err != nil {
-		return nil, err
-	}
-	me, err := c.me()
+	me, err := c.asks(&asked)
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +124,7 @@ func (p *Page) read(c *call) (any, error) {
 	var asked struct {
 		Keys []string `json:"keys"`
 	}
-	if err := c.body(&asked); err != nil {
-		return nil, err
-	}
-	me, err := c.me()
+	me, err := c.asks(&asked)
 	if err != nil {
 		return nil, err
 	}

@@ -213,9 +213,7 @@ func (l *Link) report(s fromPlugin) (begun string, seen func()) {
 
 // recorded calls Worked or Answered for a report about a session that the plugin has named.
 func (l *Link) recorded(ctx context.Context, s fromPlugin) {
-	l.mu.Lock()
-	known := l.sessions[s.Session]
-	l.mu.Unlock()
+	known := l.known(s.Session)
 	switch {
 	case known == nil:
 	case s.Works != "" && l.Worked != nil:
@@ -229,9 +227,7 @@ func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 // session, the answer allows the change.
 func (l *Link) edited(ctx context.Context, s fromPlugin) toPlugin {
 	answer := toPlugin{Session: s.Session, Call: s.Call}
-	l.mu.Lock()
-	known := l.sessions[s.Session]
-	l.mu.Unlock()
+	known := l.known(s.Session)
 	if known == nil || l.Edits == nil {
 		return answer
 	}
@@ -246,9 +242,7 @@ func (l *Link) edited(ctx context.Context, s fromPlugin) toPlugin {
 // newsFor answers a question for the new posts of a session's rooms.
 func (l *Link) newsFor(ctx context.Context, s fromPlugin) toPlugin {
 	answer := toPlugin{Session: s.Session, Call: s.Call}
-	l.mu.Lock()
-	known := l.sessions[s.Session]
-	l.mu.Unlock()
+	known := l.known(s.Session)
 	if known == nil || l.News == nil {
 		return answer
 	}
@@ -320,10 +314,12 @@ func (l *Link) tell(ctx context.Context, t toPlugin) error {
 }
 
 // Knows reports whether the plugin has named a session.
-func (l *Link) Knows(id string) bool {
+func (l *Link) Knows(id string) bool { return l.known(id) != nil }
+
+func (l *Link) known(id string) *session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.sessions[id] != nil
+	return l.sessions[id]
 }
 
 // Shows reports whether the client shows this session now.

@@ -579,6 +579,8 @@ const parts = {
     });
     same('each message is in its place', seen, [true, true, []]);
     // New mail, while one is at the end.
+    await wish('send', { from: 'birch', to: 'dana', text: 'Shall I?' });
+    await shown(page, 'Shall I?').waitFor();
     await browser.startTracing(page, { categories: ['toplevel'] });
     await wish('burst');
     await shown(page, 'number ' + (count + 499)).waitFor();
@@ -589,6 +591,12 @@ const parts = {
     const above = (all) => Math.max(0, ...all).toFixed(0) + ' ms, ' + all.filter((ms) => ms > 50).length + ' above 50 ms';
     say({ told: 'to the beginning of ' + count + ' messages in ' + took + ' ms; longest task of the page: ' + above(busy) + ' of CPU; by the clock ' + above(long) + '; at most ' + most + ' messages drawn; longest task when 500 come at once: ' + above(atOnce) + ' of CPU' });
     await page.end('many');
+    // What waits for the person is told, though the page does not have it yet.
+    const later = await loggedIn();
+    await later.locator('#mine', { hasText: '1 message for you waits' }).getByRole('button', { name: 'Show' }).click();
+    await later.locator('#mine button:enabled', { hasText: 'Mark as read' }).click();
+    await later.waitForSelector('#mine', { state: 'hidden' });
+    await later.end('an old message for the person');
   },
 };
 

@@ -742,6 +742,7 @@
         flowMore = l.more;
       }
       list.prepend(items);
+      drawMine();
       note(l.note);
       again = l.more && list.scroller.scrollTop < 1200;
     } catch (e) {
@@ -866,7 +867,7 @@
     const names = others.map((s) => s.alias + '\n' + s.state).concat(mine).join('\n');
     if (to.names === names) return;
     to.names = names;
-    to.replaceChildren(make('option', { value: '' }, mine.length ? 'choose a session or a room' : 'choose a session'), ...others.map((s) => make('option', { value: s.alias }, s.state === 'absent' ? s.alias + ' (ended)' : s.alias)), ...mine.map((r) => make('option', { value: r }, r)));
+    to.replaceChildren(make('option', { value: '' }, 'choose'), ...others.map((s) => make('option', { value: s.alias }, s.state === 'absent' ? s.alias + ' (ended)' : s.alias)), ...mine.map((r) => make('option', { value: r }, r)));
     to.value = others.some((s) => s.alias === chosen) || mine.includes(chosen) ? chosen : '';
     if (to.value !== chosen) costSoon();
   }
@@ -1119,19 +1120,20 @@
 
   // --- For the person ---------------------------------------------------------------------------------------------
 
-  const myMail = () => flowMails.filter((m) => me.id && m.session === me.id && ['queued', 'rung', 'handed'].includes(m.state));
+  // myMail has what waits of the mail that the page has: older mail comes with Show.
+  const myMail = () => [...mails.values()].filter((m) => me.id && m.session === me.id && ['queued', 'rung', 'handed'].includes(m.state));
+  const myself = () => sessions.find((s) => s.id === me.id);
+  const mineWait = () => myself()?.waiting || 0;
 
   function drawMine() {
-    const box = $('mine');
-    const waits = myMail();
-    const total = (sessions.find((s) => s.id === me.id) || {}).waiting || 0;
-    box.hidden = !waits.length;
-    if (waits.length) {
+    const box = $('mine'), waits = myMail(), n = mineWait();
+    box.hidden = !n;
+    if (n) {
       const had = box.contains(document.activeElement);
-      const b = make('button', { type: 'button', onclick: readMine }, 'Mark as read');
-      box.replaceChildren(make('h3', {}, count(Math.max(total, waits.length), 'message for you waits', 'messages for you wait')),
-        make('p', { class: 'soft' }, 'From ' + [...new Set(waits.map((m) => m.from))].slice(0, 6).join(', ') + '. It stays unread until you mark it.'),
-        make('div', { class: 'row' }, b, make('button', { type: 'button', onclick: () => { const s = sessions.find((o) => o.id === me.id); if (s) openSession(s); } }, 'Show')));
+      const b = make('button', { type: 'button', disabled: !waits.length, onclick: readMine }, 'Mark as read');
+      box.replaceChildren(make('h3', {}, count(n, 'message for you waits', 'messages for you wait')),
+        make('p', { class: 'soft' }, (waits.length ? 'From ' + [...new Set(waits.map((m) => m.from))].slice(0, 6).join(', ') + '. ' : '') + 'It stays unread until you mark it.'),
+        make('div', { class: 'row' }, b, make('button', { type: 'button', onclick: () => myself() && openSession(myself()) }, 'Show')));
       if (had) b.focus();
     }
     counts();
@@ -1147,7 +1149,7 @@
 
   function counts() {
     drawDialogs();
-    const n = myMail().length + $('dialogs').children.length + asks.size + owes.mine.filter((o) => o.late).length;
+    const n = mineWait() + $('dialogs').children.length + asks.size + owes.mine.filter((o) => o.late).length;
     $('todo-count').hidden = n === 0;
     $('todo-count').textContent = n;
     $('todo-empty').hidden = n > 0 || owes.mine.length > 0;
@@ -1155,9 +1157,10 @@
   }
 
   async function readMine() {
-    const keys = myMail().map((m) => m.key);
+    const waits = myMail();
     try {
-      const r = await ask('/api/read', { keys });
+      const r = await ask('/api/read', { keys: waits.map((m) => m.key) });
+      for (const m of waits) m.state = 'read'; // of old mail the stream tells nothing
       aloud(count(r.read, 'message', 'messages') + ' marked as read');
     } catch (e) {
       note(e.message);

@@ -1,4 +1,4 @@
-package inbox
+package atomicfile
 
 import (
 	"os"
@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"c2c/internal/atomicfile"
 )
 
-// openedAt opens a file as an archive does.
-func openedAt(path string) (*atomicfile.Handle, error) {
-	dir, err := atomicfile.Open(filepath.Dir(path))
+// openedAt opens a file in a directory of ours.
+func openedAt(path string) (*Handle, error) {
+	dir, err := Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
@@ -21,11 +19,11 @@ func openedAt(path string) (*atomicfile.Handle, error) {
 }
 
 // backwards gives the lines of a file as they are read in blocks of a size.
-func backwards(t *testing.T, file *atomicfile.Handle, from int64, size int) (lines []string) {
+func backwards(t *testing.T, file *Handle, from int64, size int) (lines []string) {
 	t.Helper()
-	r := backReader{size: size}
-	more, err := r.read(file, from, func(block []byte) bool {
-		eachBackwards(block, func(line []byte) bool {
+	r := BackReader{Block: size}
+	more, err := r.Read(file, from, func(block []byte) bool {
+		EachBackwards(block, func(line []byte) bool {
 			lines = append(lines, string(line))
 			return true
 		})
@@ -78,8 +76,8 @@ func TestAFileThatIsCutWhileItIsReadGivesWhatItStillHas(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		r, all := backReader{size: 8}, ""
-		if _, err := r.read(file, 0, func(block []byte) bool {
+		r, all := BackReader{Block: 8}, ""
+		if _, err := r.Read(file, 0, func(block []byte) bool {
 			all = string(block) + "|" + all
 			if err := os.Truncate(path, left); err != nil {
 				t.Fatal(err)
