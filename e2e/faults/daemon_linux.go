@@ -8,31 +8,33 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
-// withPart makes the state in which one part of the daemon is on, which wakes the sessions of the
-// root, and the daemon was killed.
-func withPart(p *place) error {
+// wasStopped makes the state in which one part of the daemon is on, which wakes the sessions of the
+// root, and a person has stopped the daemon.
+func wasStopped(p *place) error {
 	err := p.pair()
-	if err == nil {
-		_, err = p.run("", "c2cd", "wake", "start")
-	}
-	v := &verdict{place: p}
-	if pid := v.daemon(); err == nil && pid > 0 {
-		err = syscall.Kill(pid, syscall.SIGKILL)
+	for _, words := range [][]string{{"c2cd", "wake", "start"}, {"c2cd", "daemon", "stop"}} {
+		if err == nil {
+			_, err = p.run("", words...)
+		}
 	}
 	return errors.Join(err, p.idle())
 }
 
-// wasStopped is withPart with a daemon that was stopped instead.
-func wasStopped(p *place) error {
-	err := withPart(p)
-	if err == nil {
-		_, err = p.run("", "c2cd", "daemon", "stop")
+// mayRun is wasStopped without the record that a person has stopped the daemon, as after a boot.
+func mayRun(p *place) error {
+	err := wasStopped(p)
+	parts := p.path("home/.c2c/daemon/parts.json")
+	data, rerr := os.ReadFile(parts)
+	before, _, found := strings.Cut(string(data), `,
+  {
+    "part": "daemon"`)
+	if !found {
+		rerr = errors.Join(rerr, fmt.Errorf("the daemon was not stopped: %s", data))
 	}
-	return err
+	return errors.Join(err, rerr, os.WriteFile(parts, []byte(before+"\n]\n"), 0o600))
 }
 
 // running starts the daemon before the command.
@@ -73,10 +75,10 @@ func daemons() (all []*scenario) {
 		all = append(all, s)
 	}
 	add("start", "", wasStopped, nil, true)
-	add("stop", "", withPart, running, false)
-	add("restart", "", withPart, running, true)
-	add("run", ", then stop", withPart, toldTo("stop"), false)
-	add("run", ", then restart", withPart, toldTo("restart", "stop"), false)
+	add("stop", "", wasStopped, running, false)
+	add("restart", "", wasStopped, running, true)
+	add("run", ", then stop", mayRun, toldTo("stop"), false)
+	add("run", ", then restart", mayRun, toldTo("restart", "stop"), false)
 	return all
 }
 
@@ -141,17 +143,18 @@ func (p *place) idle() error {
 	mark := "\x00HOME=" + p.path("home") + "\x00"
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		environs, err := filepath.Glob("/proc/[0-9]*/environ")
-		left := 0
+		var left []string
 		for _, path := range environs {
 			if data, err := os.ReadFile(path); err == nil && strings.Contains("\x00"+string(data), mark) {
-				left++
+				words, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+				left = append(left, filepath.Dir(path)+" "+strings.ReplaceAll(string(words), "\x00", " "))
 			}
 		}
-		if err != nil || left == 0 {
+		if err != nil || len(left) == 0 {
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%d processes go on", left)
+			return fmt.Errorf("these processes go on: %q", left)
 		}
 	}
 }
