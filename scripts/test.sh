@@ -12,7 +12,7 @@ fi
 skipped=$(mktemp)
 trap 'rm -f "$skipped"' EXIT
 status=0
-C2C_TEST_SKIPPED=$skipped "${GO:-go}" test -count=1 ./... || status=$?
+C2C_TEST_SKIPPED=$skipped "${GO:-go}" test -count=1 -timeout 30m ./... || status=$?
 # Each line of the list is "TestName/part: what to do about it"; several tests need the same.
 sed 's|/[^:]*:|:|' "$skipped" | sort -u | awk '
 	{ i = index($0, ": "); why = substr($0, i + 2); names[why] = names[why] " " substr($0, 1, i - 1) }

@@ -30,7 +30,7 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	s.KnownBy = KnownBy(reg, rows, s, c)
 	same := (c.PID == 0 || s.Process == c.PID) && (c.Client == "" || s.Client == c.Client) &&
 		(c.ClientID == "" || s.ClientID() == c.ClientID || c.Follows && s.Facts.HasLeft(c.ClientID)) && (c.Alias == "" || s.Facts.Named) &&
-		(c.Transport == "" || s.Facts.Transport == c.Transport)
+		(c.Transport == "" || s.Facts.Transport == c.Transport) && (c.Lacks == "" || s.Facts.Lacks == c.Lacks)
 	return s, same && s.Facts.OnDisk() && !s.HasMailToMove()
 }
 
