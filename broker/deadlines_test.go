@@ -241,7 +241,7 @@ func TestASenderIsToldOfADeadLetter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.wantNotices(amber.ID, "c2c dead-letter shows")
+	w.wantNotices(amber.ID, "c2c history --dead shows")
 }
 
 func TestANoticeIsAnsweredByNoNotice(t *testing.T) {

@@ -73,7 +73,7 @@ func CompleteStatus(reg *sessions.Registry, st *MessageStatus, m mail.Message, s
 		st.Way = append(st.Way, "expired"+at(st.At)+" unread")
 	case sessions.Dead:
 		st.Way = append(st.Way, "a dead letter since "+format.Clock(st.At, now))
-		st.Do = "c2c dead-letter shows it"
+		st.Do = "c2c history --dead shows it"
 	default:
 		tellWhy(reg, st, m, s)
 	}

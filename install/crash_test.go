@@ -1,7 +1,6 @@
 package install
 
 import (
-	"c2c/client"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"c2c/client"
 )
 
 // crash carries out the first halves of steps of a plan, and says whether there are more.

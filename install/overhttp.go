@@ -1,9 +1,10 @@
 package install
 
 import (
-	"c2c/client"
 	"errors"
 	"slices"
+
+	"c2c/client"
 )
 
 // OverHTTP returns the names of the clients that reach c2c's tools over HTTP.

@@ -72,11 +72,11 @@ var kinds = [...]kind{
 		"{to} has not answered your messages {what} in time; c2c status ID tells whether one was read.",
 	}},
 	{reason: sessions.Dead, status: sessions.Dead, atOnce: true, text: texts{
-		"Nobody has read your message {what} to {to}, and that session is long gone. c2c dead-letter shows the message.",
-		"Nobody has read your messages {what} to {to}, and that session is long gone. c2c dead-letter shows the messages.",
+		"Nobody has read your message {what} to {to}, and that session is long gone. c2c history --dead shows the message.",
+		"Nobody has read your messages {what} to {to}, and that session is long gone. c2c history --dead shows the messages.",
 	}, why: texts{
-		"Your message {what} to {to} cannot be handed over: {why}. c2c dead-letter shows it.",
-		"Your messages {what} to {to} cannot be handed over: {why}. c2c dead-letter shows them.",
+		"Your message {what} to {to} cannot be handed over: {why}. c2c history --dead shows it.",
+		"Your messages {what} to {to} cannot be handed over: {why}. c2c history --dead shows them.",
 	}},
 	{reason: NotStored, status: NotStored, atOnce: true, text: texts{
 		"{host} has not stored {what}: {why}. It is not sent again.",

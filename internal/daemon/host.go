@@ -70,7 +70,8 @@ func (d Daemon) Work(ctx context.Context, w Work) error {
 			Version: w.Version, Build: w.Build, Namespace: Namespace(), Started: time.Now().UTC().Truncate(time.Second)}}
 		defer h.changes.Close()
 		h.changes.Each(ctx, 0, func() ([]string, time.Duration, error) {
-			return []string{filepath.Join(d.Dir.Path(), partsLock)}, 0, h.look(ctx)
+			wait, err := h.look(ctx)
+			return []string{filepath.Join(d.Dir.Path(), partsLock)}, wait, err
 		})
 		h.mu.Lock()
 		for _, a := range h.parts {
@@ -82,8 +83,9 @@ func (d Daemon) Work(ctx context.Context, w Work) error {
 	})
 }
 
-// look begins and ends parts, so that those run that are on. It returns errIdle if none is.
-func (h *host) look(ctx context.Context) error {
+// look begins and ends parts, so that those run that are on. It returns errIdle if none is, and when
+// to look again if what runs could not be recorded.
+func (h *host) look(ctx context.Context) (again time.Duration, err error) {
 	s, err := h.Switches()
 	unneeded := func(one Switch) bool { return !one.Stopped && !h.Needed(one.Part, one.How) }
 	if err == nil && slices.ContainsFunc(s, unneeded) {
@@ -108,12 +110,14 @@ func (h *host) look(ctx context.Context) error {
 			h.begin(ctx, one)
 		}
 	}
-	h.tell()
+	if !h.tell() {
+		again = tellAgain
+	}
 	if len(h.parts) == 0 {
 		h.Log.Info("no part is on, so the daemon ends")
-		return errIdle
+		return 0, errIdle
 	}
-	return nil
+	return again, nil
 }
 
 // begin runs a part, again and again, until it is ended. The caller holds mu.
@@ -153,11 +157,13 @@ func (h *host) set(a *active, to State, why string, about any) {
 	if a.Error, a.About = why, text; a.State != to {
 		a.State, a.Since = to, time.Now().UTC()
 	}
-	h.tell()
+	if !h.tell() {
+		h.changes.Recheck() // look tries again: a start waits for the record
+	}
 }
 
-// tell writes what the daemon does. The caller holds mu.
-func (h *host) tell() {
+// tell writes what the daemon does. It returns false if that failed. The caller holds mu.
+func (h *host) tell() bool {
 	h.about.Parts = map[string]Active{}
 	for name, a := range h.parts {
 		h.about.Parts[name] = a.Active
@@ -168,8 +174,8 @@ func (h *host) tell() {
 			h.told = text
 		}
 	}
-	if err != nil { // a start waits for the record
+	if err != nil {
 		h.Log.Warn("what the daemon does was not recorded", "err", err)
-		time.AfterFunc(tellAgain, h.changes.Recheck)
 	}
+	return err == nil
 }

@@ -2,7 +2,6 @@ package nats
 
 import (
 	"bytes"
-	"c2c/inbox/mail"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -14,6 +13,8 @@ import (
 
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"c2c/inbox/mail"
 )
 
 // Access has all that one host needs to use a hub. It is secret.

@@ -1,7 +1,6 @@
 package nats
 
 import (
-	"c2c/inbox/mail"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -17,6 +16,8 @@ import (
 
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"c2c/inbox/mail"
 )
 
 // consumer is the name of the consumer with which a host reads its stream.
