@@ -41,17 +41,14 @@ type TakenSession struct {
 // dead letters. Ids stay. A session that both roots have becomes one. A session whose alias is
 // taken here gets another alias. All other files stay as files, in Kept, and a link to this root
 // replaces the other root. If a session may run in the other root, TakeRoot moves nothing, and the
-// error is ErrRuns. If dry is set, it only lists what it would move.
+// error is ErrRuns. If dry is set, it only lists what it would move. Each root must be of a project,
+// as in project.StateOf.
 //
 // Sessions move one at a time, each step with the same ids and in an order in which a kill loses
 // and doubles nothing: the next call does the missing steps.
 func TakeRoot(ctx context.Context, reg, other *sessions.Registry, dry bool) (TakenRoot, error) {
-	own := filepath.Dir(other.Root()) // has the root as its only file
 	t := &takingRoot{to: reg, from: other, TakenRoot: TakenRoot{From: other.Root(), Into: reg.Root(), Sessions: []TakenSession{},
-		Kept: filepath.Join(reg.Root(), "from-"+filepath.Base(own))}}
-	if filepath.Base(other.Root()) != "broker" || filepath.Base(filepath.Dir(own)) != project.ReposDir {
-		return t.TakenRoot, fmt.Errorf("%s is not a root that c2c has made: its path does not end in %s/<fingerprint>/broker", t.From, project.ReposDir)
-	}
+		Kept: filepath.Join(reg.Root(), "from-"+project.ID(other.Root()))}}
 	same, err := sameFile(t.From, t.Into)
 	if err == nil && same {
 		err = fmt.Errorf("%s is the project's root already", t.From)

@@ -72,6 +72,8 @@ func (c *call) merge(ctx context.Context, dry bool) error {
 	return err
 }
 
+const seeRoots = "c2c doctor shows the other roots of a project"
+
 // rootOf returns the path of the root that a word names.
 func (c *call) rootOf(word string) string {
 	if filepath.Base(word) != "broker" { // the word names the directory above the root
@@ -86,6 +88,9 @@ func (c *call) rootOf(word string) string {
 // mayMerge returns an error if another project has the root other. A merge cannot be undone, so for
 // a root that is not known to be one of this project, it asks the person.
 func (c *call) mayMerge(root, other string, known bool) error {
+	if project.StateOf(other) == "" { // opening it would make a root there
+		return cli.WithHint(fmt.Errorf("%s is not a root that c2c has made: its path does not end in %s/<fingerprint>/broker", other, project.ReposDir), seeRoots)
+	}
 	if strangers := project.Strangers(c.getenv, c.cwd, other); len(strangers) > 0 {
 		return fmt.Errorf("%s is the root of another project, %s: nothing is merged", other, strangers[0])
 	}
@@ -112,7 +117,7 @@ func (c *call) mayMerge(root, other string, known bool) error {
 func (c *call) takeRoot(ctx context.Context, root, other string, dry bool) (t moves.TakenRoot, err error) {
 	t.From, t.Into = other, root
 	if _, err := os.Stat(filepath.Dir(other)); err != nil { // a mistyped path must not make a root
-		return t, cli.WithHint(err, "c2c doctor shows the other roots of a project")
+		return t, cli.WithHint(err, seeRoots)
 	}
 	b, err := broker.Open(broker.Config{Root: root, Log: c.log()})
 	if err != nil {

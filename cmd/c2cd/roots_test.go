@@ -261,6 +261,10 @@ func TestTheRootOfAnotherProjectIsNotMerged(t *testing.T) {
 			t.Errorf("%v: %s; want %q", err, out, says)
 		}
 	}
+	if out := s.want(in + "cd shop; c2c project merge --dry-run ../docs 2>&1 || true; find ../docs -name broker"); !strings.Contains(out, "is not a root that c2c has made") ||
+		!strings.HasSuffix(strings.TrimSpace(out), "c2c doctor shows the other roots of a project") {
+		t.Errorf("a folder: %s", out)
+	}
 	refused("is the root of another project, " + s.home + "/docs (h.org/docs): nothing is merged")
 	s.want("rm -rf docs")
 	refused("was the root of " + s.home + "/docs (h.org/docs): run this in a terminal")
