@@ -57,6 +57,8 @@ func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 		"reply ":                     "q-2",
 		"send birch --reply-to ":     "q-2",
 		"reply q-2 ":                 "",
+		"migrate-root --d":           "--dry-run",
+		"send-all ":                  "",
 	} {
 		out := mustRun(t, root, "amber", append([]string{completeVerb}, strings.Split(line, " ")...)...)
 		var words []string

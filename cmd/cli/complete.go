@@ -18,6 +18,9 @@ func Complete(words []string, find func(kind string) []Choice) (choices []Choice
 		words = []string{""}
 	}
 	words = joined(words)
+	if len(words) > 1 { // the last word may yet become a longer one
+		words = Spelled(words)
+	}
 	last := words[len(words)-1]
 	kind, kept := expected(words)
 	switch kind {
