@@ -229,12 +229,12 @@ func (st daemonStatus) Print(w io.Writer) {
 	switch {
 	case st.PID != 0:
 		fmt.Fprintf(w, "daemon runs, process %d, version %s\n", st.PID, st.Version)
+	case len(st.Parts) == 0:
+		fmt.Fprintln(w, "no daemon runs, because no part of it is on")
 	case st.Stopped:
 		fmt.Fprintln(w, "no daemon runs: it was stopped; c2c daemon start starts it")
-	case len(st.Parts) > 0:
-		fmt.Fprintln(w, "no daemon runs; the next session starts it, and so does c2c daemon start")
 	default:
-		fmt.Fprintln(w, "no daemon runs, because no part of it is on")
+		fmt.Fprintln(w, "no daemon runs; the next session starts it, and so does c2c daemon start")
 	}
 	if warn := st.warning(); warn != "" {
 		fmt.Fprintln(w, warn)

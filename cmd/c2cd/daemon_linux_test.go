@@ -55,6 +55,10 @@ func TestADaemonThatAPersonHasStoppedStaysStopped(t *testing.T) {
 	if out, err := h.try("daemon", "start"); err == nil || !strings.Contains(out, "c2c serve start") {
 		t.Errorf("with nothing to do: %v, %s", err, out)
 	}
+	h.run("daemon", "stop")
+	if out, err := h.try("daemon", "status"); exitOf(err) != cli.Nothing || out != "no daemon runs, because no part of it is on\n" {
+		t.Errorf("with nothing to do, and stopped: %v, %s", err, out)
+	}
 	h.run("serve", "start", "--port", h.port)
 	if out := h.run("daemon", "stop"); out != "daemon ended\n" {
 		t.Errorf("stop: %s", out)
