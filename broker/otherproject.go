@@ -421,7 +421,10 @@ func Allowed(b *Broker) (labels []string, err error) {
 // other project is named by its root.
 func AllowProject(b *Broker, root string, may bool) error {
 	id := project.ID(root)
-	if id == "" || root == b.Root() {
+	if root == b.Root() {
+		return fmt.Errorf("this is %s itself: name the project whose agents may write here", b.Label())
+	}
+	if id == "" {
 		return fmt.Errorf("%s is not another project of this user", root)
 	}
 	var err error

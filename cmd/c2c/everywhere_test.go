@@ -130,7 +130,7 @@ func TestAnAgentWritesIntoAProjectThatAllowsIt(t *testing.T) {
 		{"api", "c2c send amber@shop hi", birch, "shop takes no messages from agents of api, except answers; to allow it, a person runs: cd "},
 		{"shop", "c2c project allow api", amber, "only a person decides what a project shares"},
 		{"shop", "c2c project allow nothing", "", "no project is called"},
-		{"shop", "c2c project allow shop", "", "is not another project of this user"},
+		{"shop", "c2c project allow shop", "", "this is shop itself: name the project whose agents may write here"},
 		{"shop", "c2c project allow api", "", "~/shop (h.org/me/store)\nOther projects write to its sessions as NAME@shop.\nAgents of these may: api.\n"},
 		{"api", "c2c send amber@shop hi --kind question", birch, "queued for amber@shop as "},
 		{"api", "c2c history --sent", birch, "amber@shop"},
@@ -143,6 +143,8 @@ func TestAnAgentWritesIntoAProjectThatAllowsIt(t *testing.T) {
 		{"shop", "c2c project deny api", "", "Agents may not"},
 		{"api", "c2c send amber@shop hi", birch, "shop takes no messages"},
 		{"api", "c2c send amber@shop 'from the person'", "", "queued for amber@shop as "},
+		{"api", "c2c send ambr@shop hi", "", "did you mean \"amber@shop\"? c2c list --everywhere shows the sessions of all projects to a person"},
+		{"api", "c2c send amber@shpo hi", "", "c2c list --everywhere shows the sessions of all projects to a person; c2c relay add user@shpo pairs"},
 		{"shop", "c2c poll-inbox", amber, "ada@api"},
 		{"shop", "c2c project allow", "", "want allow NAME"},
 	} {

@@ -65,7 +65,7 @@ func noTopic(word string) error {
 
 // likely adds a hint to an error: the verb or other word that the person may have meant.
 func likely(err error, word string, others []string) error {
-	hint := cli.DidYouMean(word, slices.Concat(cli.VerbNames(), others))
+	hint := cli.DidYouMean(word, slices.Concat(others, cli.VerbNames()))
 	if hint != "" {
 		hint += " "
 	}

@@ -48,7 +48,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err
 	}
 	if !set && !install.HasAlone(o) {
 		none.Status = format.Warning
-		none.Detail = "c2c is set up in none of " + strings.Join(present, ", ") + ": run c2c install, or start sessions with c2c start"
+		none.Detail = "c2c is set up in none of " + strings.Join(present, ", ") + ": run c2c install, or start sessions with c2c start, which says what its client then lacks"
 		report = append(report, none)
 	}
 	return append(report, c.checkRunning(ctx, present)...), nil

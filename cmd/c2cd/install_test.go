@@ -375,7 +375,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 		t.Errorf("start: %s", errs)
 	}
 	s.write(".claude/settings.json", "{}")
-	if code, out, _ := s.run("doctor", "--verbose"); code != 0 || !strings.Contains(out, "ok       claude c2c: not set up: c2c install claude sets it up\n") || !strings.Contains(out, "warning  clients: c2c is set up in none of claude: run c2c install, or start sessions with c2c start\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
+	if code, out, _ := s.run("doctor", "--verbose"); code != 0 || !strings.Contains(out, "ok       claude c2c: not set up: c2c install claude sets it up\n") || !strings.Contains(out, "warning  clients: c2c is set up in none of claude: run c2c install, or start sessions with c2c start, which says what its client then lacks\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	// Doctor does not tell somebody to install who has started sessions with c2c start.

@@ -35,6 +35,7 @@ var wrongUses = []wrongUse{
 	{"c2c kill amber", 2, "a session ends when its client ends", "c2c list"},
 	{"c2c stop", 2, "a session ends when its client ends", "c2c list"},
 	{"c2c sned amber hi", 2, "did you mean send?", ""},
+	{"c2c hepl", 2, "did you mean help?", "c2c help all"},
 	{"c2c histroy", 2, "did you mean history?", "c2c history"},
 	{"c2c SEND amber hi", 2, "did you mean send?", ""},
 	{"c2c amber hi", 2, "to write to a session", "c2c send amber 'text'"},

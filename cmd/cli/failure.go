@@ -60,6 +60,8 @@ type Failure struct {
 	Exit    int    `json:"exit"`
 }
 
+const everywhere = "c2c list --everywhere shows the sessions of all projects to a person"
+
 // FailureOf turns an error of a verb into a Failure. It adds a hint if it knows one for this error.
 func FailureOf(verb string, err error) Failure {
 	f := Failure{Message: strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), Exit: Failed}
@@ -70,13 +72,16 @@ func FailureOf(verb string, err error) Failure {
 		f.Exit, f.Hint = Usage, example(verb)+"c2c help "+verb+" shows how"
 	case errors.As(err, &unknown):
 		f.Exit, f.Hint = NoAlias, "c2c list shows all of this project"
+		if strings.Index(unknown.Alias, "@") > 0 {
+			f.Hint = everywhere
+		}
 		if len(unknown.Closest) > 0 {
 			f.Hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], f.Hint)
 		}
 	case errors.As(err, &noHost):
 		f.Exit = NoAlias
 		if !noHost.Project {
-			f.Hint = "c2c relay add user@" + noHost.Host + " pairs with it, if ssh reaches it"
+			f.Hint = everywhere + "; c2c relay add user@" + noHost.Host + " pairs with it, if ssh reaches it"
 		}
 	case errors.Is(err, broker.ErrNoProjectName):
 		f.Hint = "c2c relay project NAME gives the project a name; give it the same name on the other machine"
