@@ -149,7 +149,7 @@ func TestCostsSayHowFarBackTheRingsAreKnown(t *testing.T) {
 	w, _, _ := pair(t)
 	began := w.clock.Add(-time.Hour)
 	text := `{"ts":` + seconds(began) + `,"event":"dm_enqueue"}` + "\n" +
-		`{"ts":` + seconds(began.Add(time.Minute)) + `,"event":"ring","session_id":"gone","method":"socket","outcome":"rang"}` + "\n" + "no line\n"
+		`{"ts":` + seconds(began.Add(time.Minute)) + `,"event":"ring","session_id":"gone","method":"socket","outcome":"rang"}` + "\n" + "no line\n" + `{"ts":1` // the disk was full
 	if err := os.WriteFile(filepath.Join(w.Root(), "broker.log.5"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

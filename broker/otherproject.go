@@ -202,7 +202,7 @@ func (s *sending) carryNow(ctx context.Context, r *Receipt) error {
 	id, _ := sessions.ProjectOf(s.to.SID())
 	var refused error
 	err := b.carry(ctx, id, func(m mail.Message, why error) error {
-		if m.ID == s.message.ID && m.SameSender(s.message) {
+		if m.ID == s.message.ID && m.SameSender(s.message) && mail.SameReceiver(m, s.message) {
 			refused = why // the sender gets it as an error
 			return nil
 		}

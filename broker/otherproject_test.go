@@ -536,6 +536,30 @@ func TestASendToAFullMailboxOfAnotherProjectFails(t *testing.T) {
 	}
 }
 
+// One outbox may have two messages with one id of their sender, for two receivers.
+func TestARefusedMessageIsNotTakenForAnotherOneWithItsID(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	ctx := t.Context()
+	coral, err := p.shop.Register(ctx, callers.Caller{Explicit: "coral", Client: "gem"}, "coral")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stuck(mail.Message{To: "amber@shop", ID: "m-1", Content: "hi"})
+	if err := os.Mkdir(filepath.Join(p.shop.Root(), p.amber.ID+".inbox.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.front.Send(ctx, p.birch, mail.Message{To: "coral@shop", ID: "m-1", Content: "hi"}); err != nil {
+		t.Error(err)
+	}
+	if got := p.reads(p.shop, coral); len(got) != 1 {
+		t.Errorf("coral has %+v", got)
+	}
+	if got := p.reads(p.front, p.birch); len(got) != 1 || !strings.Contains(got[0].Content, "blocked") {
+		t.Errorf("birch is told %+v", got)
+	}
+}
+
 // A suspended process has the mailbox locked for days.
 func TestTheStatusDoesNotWaitForALockedMailboxOfAnotherProject(t *testing.T) {
 	t.Parallel()

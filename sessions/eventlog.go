@@ -262,11 +262,15 @@ func (l *EventLog) RungSince(since time.Time, f func(RingRecord)) (back time.Tim
 	return since, err
 }
 
-// timeOf returns the time of a line that Write has written, and 0 for any other line.
+// timeOf returns the time of a line that Write has written, and 0 for any other line, such as the
+// half line that a full disk left.
 func timeOf(line []byte) float64 {
 	rest, _ := bytes.CutPrefix(line, []byte(`{"ts":`))
-	number, _, _ := bytes.Cut(rest, []byte(","))
-	at, _ := strconv.ParseFloat(string(number), 64)
+	number, _, whole := bytes.Cut(rest, []byte(","))
+	at, err := strconv.ParseFloat(string(number), 64)
+	if err != nil || !whole {
+		return 0
+	}
 	return at
 }
 
