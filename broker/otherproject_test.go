@@ -555,6 +555,29 @@ func TestMailThatWaitsWhileAPersonDeniesItDoesNotArrive(t *testing.T) {
 	}
 }
 
+func TestMailForAnotherProjectThatExpiresWhileItWaitsIsToldOnce(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	now := time.Now()
+	p.stuck(mail.Message{To: "amber@shop", Content: "hi", ExpiresAt: mail.Seconds(now.Add(time.Minute))})
+	cfg := broker.ConfigOf(p.m.getenv, p.front.Root(), nil)
+	cfg.Now = func() time.Time { return now.Add(2 * time.Minute) }
+	later, err := broker.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close()
+	for range 2 {
+		p.looks(later)
+	}
+	if got := p.reads(p.front, p.birch); len(got) != 1 || !strings.Contains(got[0].Content, "it had expired") {
+		t.Errorf("birch is told %+v", got)
+	}
+	if got := p.reads(p.shop, p.amber); len(got) > 0 {
+		t.Errorf("amber has %+v", got)
+	}
+}
+
 // One outbox may have two messages with one id of their sender, for two receivers.
 func TestARefusedMessageIsNotTakenForAnotherOneWithItsID(t *testing.T) {
 	p := newTwo(t)
