@@ -156,7 +156,9 @@ func TestAWireDaemonCarriesMailUntilItIsStopped(t *testing.T) {
 	if st := p.status(); !strings.HasSuffix(st.State.Approval, ": reject") || st.Waiting != 0 {
 		t.Errorf("status %+v", st)
 	}
+	before := p.status().State.At
 	p.run(p.words("restart")...)
+	p.until("the second one has recorded its agent's state", func() bool { return p.status().State.At.After(before) })
 	second := p.status()
 	if second.PID == 0 || second.PID == first || second.PIDFile != pidFile {
 		t.Errorf("after restart: %+v", second)
