@@ -94,6 +94,7 @@ func (b *Broker) Label() string { return b.cfg.LabelOf(b.Root()) }
 var (
 	errGone    = errors.New("the project is not there any more")
 	errExpired = errors.New("it had expired")
+	errDenied  = errors.New("takes no messages")
 	errKept    = errors.New("carried mail is still in the outbox")
 )
 
@@ -127,7 +128,8 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 	if !is {
 		return nil
 	}
-	own, alias := project.ID(b.Root()), aliasIn(to.Alias())
+	m.From, m.FromPerson = from.Alias, from.IsProvenPerson()
+	alias := aliasIn(to.Alias())
 	o, err := openOther(b.Registry, id)
 	if err != nil {
 		return err
@@ -138,22 +140,46 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 		return err
 	}
 	there := o.Receiver(rows, alias)
-	switch ok, err := o.takesFrom(ctx, own, rows, there, m.InReplyTo); {
+	switch {
 	case from.State == sessions.External:
 		return errors.New("a sender outside writes only to the sessions of one project")
 	case sessions.Fold(alias) == "all":
 		return errors.New("all is everybody in this project: another one gets a message to one session")
-	case err != nil:
+	}
+	if err := b.checkAllowed(ctx, o, rows, there, m); err != nil {
 		return err
-	case !ok && !from.IsProvenPerson():
-		label := b.Label()
-		return fmt.Errorf("%s takes no messages from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s",
-			o.Label(), label, folderOf(o.Root()), label)
 	}
 	if there == nil {
 		return unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
 	}
 	return nil
+}
+
+// checkAllowed returns an error, errDenied, if the message m of an agent must not go to the session
+// to of the other project o.
+func (b *Broker) checkAllowed(ctx context.Context, o *Broker, rows []sessions.Row, to sessions.Row, m mail.Message) error {
+	if m.FromPerson || m.IsNotice() {
+		return nil
+	}
+	if ok, err := o.takesFrom(ctx, project.ID(b.Root()), rows, to, m.InReplyTo); ok || err != nil {
+		return err
+	}
+	label := b.Label()
+	return fmt.Errorf("%s %w from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s",
+		o.Label(), errDenied, label, folderOf(o.Root()), label)
+}
+
+// checkStillAllowed is checkAllowed for a message that has waited: a person may have taken the
+// permission back meanwhile, or merged the other project into one that has not given it.
+func (b *Broker) checkStillAllowed(ctx context.Context, o *Broker, m mail.Message) error {
+	rows, err := o.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	if to := o.Receiver(rows, aliasIn(m.To)); to != nil { // otherwise Receive says that it is unknown
+		err = b.checkAllowed(ctx, o, rows, to, m)
+	}
+	return err
 }
 
 // unknownThere completes an error about an alias of another project: place is @ and its name.
@@ -305,13 +331,15 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message
 		case m.Expired(mail.Seconds(b.Now())):
 			err = errExpired
 		default:
-			_, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true)
+			if err = b.checkStillAllowed(ctx, o, m); err == nil {
+				_, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true)
+			}
 		}
 		if err == nil {
 			stored = append(stored, m.Handle())
 			continue
 		}
-		if Refusal(err) != "" || errors.Is(err, errGone) || errors.Is(err, errExpired) {
+		if Refusal(err) != "" || errors.Is(err, errGone) || errors.Is(err, errExpired) || errors.Is(err, errDenied) {
 			err = refuse(m, err)
 		}
 		if err != nil {

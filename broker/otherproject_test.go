@@ -536,6 +536,48 @@ func TestASendToAFullMailboxOfAnotherProjectFails(t *testing.T) {
 	}
 }
 
+func TestMailThatWaitsWhileAPersonDeniesItDoesNotArrive(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	r := p.stuck(mail.Message{To: "amber@shop", Kind: "question", Content: "hi"})
+	if err := broker.AllowProject(p.shop, p.front.Root(), false); err != nil {
+		t.Fatal(err)
+	}
+	p.looks(p.front)
+	if got := p.reads(p.shop, p.amber); len(got) > 0 {
+		t.Errorf("amber has %+v", got)
+	}
+	if st, err := p.front.Status(t.Context(), r.ID); err != nil || st.State != sessions.Dead {
+		t.Errorf("%+v %v", st, err)
+	}
+	if got := p.reads(p.front, p.birch); len(got) != 1 || !strings.Contains(got[0].Content, "takes no messages from agents of front") {
+		t.Errorf("birch is told %+v", got)
+	}
+}
+
+func TestMailForAnotherProjectThatExpiresWhileItWaitsIsToldOnce(t *testing.T) {
+	p := newTwo(t)
+	p.allow()
+	now := time.Now()
+	p.stuck(mail.Message{To: "amber@shop", Content: "hi", ExpiresAt: mail.Seconds(now.Add(time.Minute))})
+	cfg := broker.ConfigOf(p.m.getenv, p.front.Root(), nil)
+	cfg.Now = func() time.Time { return now.Add(2 * time.Minute) }
+	later, err := broker.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close()
+	for range 2 {
+		p.looks(later)
+	}
+	if got := p.reads(p.front, p.birch); len(got) != 1 || !strings.Contains(got[0].Content, "it had expired") {
+		t.Errorf("birch is told %+v", got)
+	}
+	if got := p.reads(p.shop, p.amber); len(got) > 0 {
+		t.Errorf("amber has %+v", got)
+	}
+}
+
 // One outbox may have two messages with one id of their sender, for two receivers.
 func TestARefusedMessageIsNotTakenForAnotherOneWithItsID(t *testing.T) {
 	p := newTwo(t)

@@ -200,18 +200,18 @@ func (c *Checker) lookIntoMailboxes(ctx context.Context, rows []sessions.Row) (n
 			mem = &boxMemory{}
 			c.boxes[sid] = mem
 		}
-		again := c.try(ctx, sid, "deadlines of a mailbox could not be checked", func() error { return c.lookInto(ctx, rows, r, mem) })
-		if !again.IsZero() {
-			*mem = boxMemory{gone: mem.gone, next: again}
-		}
-		next = sessions.Earlier(next, mem.next)
-		if id, is := sessions.ProjectOf(sid); is && c.Carry != nil {
+		if id, is := sessions.ProjectOf(sid); is && c.Carry != nil { // first, so that the sender of mail that has expired gets one notice
 			next = sessions.Earlier(next, c.try(ctx, "carry "+sid, "mail for another project waits", func() error {
 				ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold a lock for days
 				defer cancel()
 				return c.Carry(ctx, id)
 			}))
 		}
+		again := c.try(ctx, sid, "deadlines of a mailbox could not be checked", func() error { return c.lookInto(ctx, rows, r, mem) })
+		if !again.IsZero() {
+			*mem = boxMemory{gone: mem.gone, next: again}
+		}
+		next = sessions.Earlier(next, mem.next)
 	}
 	maps.DeleteFunc(c.boxes, func(sid string, _ *boxMemory) bool { return !there[sid] })
 	return next
