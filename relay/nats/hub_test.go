@@ -163,7 +163,7 @@ func TestOnlyMailShowsThatMailIsTakenAgain(t *testing.T) {
 		now := began
 		a := Access{Fleet: "team", Host: "laptop", Hosts: []string{"laptop", "devbox"}}
 		carrier := New(Config{Access: a, Peers: func() []string { return []string{"devbox"} }, Now: func() time.Time { return now }})
-		carrier.linked("")
+		carrier.linked(0, "")
 		carrier.tell(silent{})
 		for _, one := range c.answers {
 			now = began.Add(time.Duration(one.at) * time.Second)
@@ -181,5 +181,17 @@ func TestOnlyMailShowsThatMailIsTakenAgain(t *testing.T) {
 		if st.Up != (c.err == "") || !strings.Contains(st.Error, c.err) || c.err == "" && st.Error != "" || !st.Since.Equal(began.Add(time.Duration(c.since)*time.Second)) {
 			t.Errorf("%s: %+v, want the error %q since second %d", what, st, c.err, c.since)
 		}
+	}
+}
+
+// The NATS client may tell the end of a connection late, when the carrier runs again.
+func TestTheEndOfAFormerConnectionIsNotTheEndOfThisOne(t *testing.T) {
+	carrier := New(Config{Access: Access{Fleet: "team", Host: "laptop"}, Peers: func() []string { return []string{"devbox"} }, Now: time.Now})
+	carrier.runs = 2
+	carrier.linked(2, "")
+	carrier.linked(1, "closed")
+	carrier.tell(silent{})
+	if st := carrier.Status()[0]; !st.Up {
+		t.Errorf("%+v", st)
 	}
 }

@@ -62,6 +62,7 @@ type Carrier struct {
 	changed chan struct{} // tells the method keep that a field below has changed
 
 	mu     sync.Mutex
+	runs   int          // how often Run was called
 	conn   *client.Conn // nil while Run does not run
 	up     bool
 	serial int    // the number of the connection that is up
@@ -174,9 +175,13 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 		return err
 	}
 	r := &receiver{Carrier: c, handler: h, fresh: make(chan struct{}, 1), msgs: make(chan *client.Msg, mostQueued)}
-	up := func(*client.Conn) { c.linked(""); poke(r.fresh) }
+	c.mu.Lock()
+	c.runs++
+	run := c.runs
+	c.mu.Unlock()
+	up := func(*client.Conn) { c.linked(run, ""); poke(r.fresh) }
 	lost := func(_ *client.Conn, err error) {
-		c.linked(cmp.Or(err, errors.New("the link to the hub was lost")).Error())
+		c.linked(run, cmp.Or(err, errors.New("the link to the hub was lost")).Error())
 	}
 	opts = append(opts, client.PingInterval(pingEvery), client.MaxPingsOutstanding(1), client.MaxReconnects(-1), client.ReconnectBufSize(-1),
 		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(connectTime),
@@ -217,9 +222,14 @@ func (c *Carrier) pauseOf(attempts int) time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
-// linked records that the hub can be reached (err is ""), or the reason why it cannot.
-func (c *Carrier) linked(err string) {
+// linked records that the hub can be reached (err is ""), or the reason why it cannot. The NATS
+// client may tell the end of a connection only when the next call of Run has a new one.
+func (c *Carrier) linked(run int, err string) {
 	c.mu.Lock()
+	if run != c.runs {
+		c.mu.Unlock()
+		return
+	}
 	c.up, c.err = err == "", err
 	if c.up {
 		c.serial++
