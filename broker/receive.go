@@ -70,20 +70,19 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 			b.Log.Warn("two sessions are still held, though a person has let them go on", "message_id", m.ID, "err", err)
 		}
 	}
-	owed.LookInTime(b.Registry, to.SID(), msgs...)
-	var stored inbox.Stored
-	if mayRepeat {
-		stored, err = box.Deliver(ctx, msgs...)
-	} else {
-		stored, err = inbox.DeliverNew(ctx, box, msgs...)
+	put := box.Deliver
+	if !mayRepeat {
+		put = func(ctx context.Context, msgs ...mail.Message) (inbox.Stored, error) {
+			return inbox.DeliverNew(ctx, box, msgs...)
+		}
 	}
+	stored, err := owed.Deliver(ctx, b.Registry, to.SID(), put, msgs...)
 	if inbox.IsBlocked(err) {
 		err = fmt.Errorf("%w: %w", ErrBlocked, err)
 	}
 	if err != nil {
 		return fmt.Errorf("store mail from elsewhere for %q: %w", to.Alias(), err)
 	}
-	owed.LookInTime(b.Registry, to.SID(), stored.Messages...)
 	for i, m := range stored.Messages {
 		from := sessions.Session{Alias: m.From}
 		if r := sessions.Elsewhere(m); r != nil {

@@ -85,7 +85,7 @@ func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) erro
 	if !sessions.IsHostID(s.sid) {
 		return sessions.SawWork(reg, s.sid, false)
 	}
-	_, err := owed.Deliver(ctx, reg, s.sid, s.box, mail.Message{From: sessions.SystemAlias, FromSession: other.sid, To: s.alias, ID: mail.NewID(reg.Now()), TS: mail.Seconds(reg.Now()),
+	_, err := owed.Deliver(ctx, reg, s.sid, s.box.Deliver, mail.Message{From: sessions.SystemAlias, FromSession: other.sid, To: s.alias, ID: mail.NewID(reg.Now()), TS: mail.Seconds(reg.Now()),
 		Kind: mail.KindSystem, FromPerson: true, Content: fmt.Sprintf("The person of %s lets the two of you go on.", other.alias)})
 	return err
 }

@@ -60,7 +60,7 @@ func (s *sending) guard(ctx context.Context) (err error) {
 
 // store puts the message on disk.
 func (s *sending) store(ctx context.Context) error {
-	stored, err := owed.Deliver(ctx, s.b.Registry, s.to.SID(), s.box, s.message)
+	stored, err := owed.Deliver(ctx, s.b.Registry, s.to.SID(), s.box.Deliver, s.message)
 	if err == nil {
 		s.message, s.again = stored.Messages[0], stored.Already[0]
 	}

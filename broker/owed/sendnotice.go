@@ -87,7 +87,7 @@ func SendNotice(ctx context.Context, reg *sessions.Registry, sid string, m mail.
 		return err
 	}
 	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, mail.KindSystem, !kindOf(reason).rings
-	stored, err := Deliver(ctx, reg, sid, box, m)
+	stored, err := Deliver(ctx, reg, sid, box.Deliver, m)
 	if taken := new(inbox.IDTakenError); errors.As(err, &taken) {
 		return nil // the notice was sent before, with other words
 	}

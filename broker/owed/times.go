@@ -55,10 +55,11 @@ func DueOf(m mail.Message, now time.Time) float64 {
 	return mail.Seconds(now.Add(within))
 }
 
-// Deliver puts messages into the mailbox of the session sid, and calls LookInTime for them.
-func Deliver(ctx context.Context, reg *sessions.Registry, sid string, box *inbox.Mailbox, msgs ...mail.Message) (inbox.Stored, error) {
+// Deliver puts messages into the mailbox of the session sid by means of put, such as the method
+// Deliver of the mailbox, and calls LookInTime for them.
+func Deliver(ctx context.Context, reg *sessions.Registry, sid string, put func(context.Context, ...mail.Message) (inbox.Stored, error), msgs ...mail.Message) (inbox.Stored, error) {
 	LookInTime(reg, sid, msgs...)
-	stored, err := box.Deliver(ctx, msgs...)
+	stored, err := put(ctx, msgs...)
 	if err == nil {
 		LookInTime(reg, sid, stored.Messages...)
 	}
