@@ -128,7 +128,12 @@ func (look Prober) Lacks(s Session) (what, do string) {
 	if s.Facts.Lacks == "" || s.State != Alive || look.held(ServerLock(s.ID)) {
 		return "", ""
 	}
-	return s.Facts.Lacks, "for all of c2c run c2c install " + s.Client + ", then start it again"
+	return s.Facts.Lacks, RemedyOfLacks(s.Client)
+}
+
+// RemedyOfLacks says what a person can do if c2c start could not set c2c up in a client.
+func RemedyOfLacks(client string) string {
+	return "for all of c2c run c2c install " + client + ", then start it again"
 }
 
 // UnreadMail is a message that its session has not read.

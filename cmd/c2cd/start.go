@@ -147,7 +147,7 @@ func (a *app) setUpAlone(name string, theirs []string) (alone install.Alone) {
 		alone.Lacks = fmt.Sprintf("%v; so its model has no tools of c2c, and mail may not reach it", err)
 	}
 	if alone.Lacks != "" {
-		fmt.Fprintf(a.stderr, "c2c: %s; for all of c2c run c2c install %s, then start it again\n", alone.Lacks, name)
+		fmt.Fprintf(a.stderr, "c2c: %s; %s\n", alone.Lacks, sessions.RemedyOfLacks(name))
 	}
 	return alone
 }
