@@ -144,7 +144,11 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 		ran, err := d.Halt(ctx, false)
 		return a.sayEnded(d.What, "", ran, err)
 	case "restart":
-		if _, err := d.Restart(ctx); err != nil {
+		_, err := d.Switches() // if it cannot be read, the new daemon would end
+		if err == nil {
+			_, err = d.Restart(ctx)
+		}
+		if err != nil {
 			return err
 		}
 		return a.resume(ctx, d, "runs")

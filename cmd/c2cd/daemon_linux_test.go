@@ -168,6 +168,29 @@ func TestAPartOfANewerBuildStaysOnAndIsNamed(t *testing.T) {
 	}
 }
 
+// A daemon that began anew would read what is on, and end.
+func TestADaemonIsNotRestartedIfWhatIsOnCannotBeRead(t *testing.T) {
+	h := newHost(t)
+	h.run("wake", "start")
+	pid, path := h.daemon().PID, h.file("daemon", "parts.json")
+	was, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, was[:len(was)/2], 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := h.try("daemon", "restart"); err == nil || !strings.Contains(out, "parts.json") {
+		t.Errorf("%v, %s", err, out)
+	}
+	if err := os.WriteFile(path, was, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if now := h.daemon().PID; now != pid {
+		t.Errorf("process %d runs, and %d ran before", now, pid)
+	}
+}
+
 // The part for a root ends when the root is removed.
 func TestTheDaemonEndsWithTheRootThatItWakes(t *testing.T) {
 	h := newHost(t)

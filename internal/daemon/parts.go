@@ -94,7 +94,7 @@ type Running struct {
 	Version   string            `json:"version"`
 	Build     string            `json:"build,omitempty"`         // Go's build id of the program
 	Namespace string            `json:"pid_namespace,omitempty"` // the processes that the daemon can see
-	Started   time.Time         `json:"started_at"`
+	Started   time.Time         `json:"started_at,omitzero"`
 	Parts     map[string]Active `json:"parts"`
 }
 
