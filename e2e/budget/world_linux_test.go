@@ -132,26 +132,31 @@ func (w *world) member(t *testing.T) {
 // of Go may add a little to the page faults, and hardly ever a call.
 func (w *world) measure(t *testing.T, args []string, before func(*testing.T, *world)) cost {
 	t.Helper()
-	least := cost{1 << 30, 1 << 30, 1 << 30, 1 << 30}
-	run := func(times int, f func()) {
-		for range times {
-			if before != nil {
-				before(t, w)
-			}
-			f()
+	least := cost{1 << 30, 1 << 30, 1 << 30, w.faults(t, args, before)}
+	for range 6 {
+		if before != nil {
+			before(t, w)
 		}
-	}
-	run(6, func() {
 		c := w.trace(t, args)
 		least.calls, least.opens, least.syncs = min(least.calls, c.calls), min(least.opens, c.opens), min(least.syncs, c.syncs)
-	})
-	run(30, func() {
+	}
+	return least
+}
+
+// faults counts the page faults of a program, as the lowest of several runs.
+func (w *world) faults(t *testing.T, args []string, before func(*testing.T, *world)) int {
+	t.Helper()
+	least := 1 << 30
+	for range 30 {
+		if before != nil {
+			before(t, w)
+		}
 		cmd := w.command(args...)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("c2c %q: %v: %s", args, err, out)
+			t.Fatalf("%s %q: %v: %s", w.bin, args, err, out)
 		}
-		least.faults = min(least.faults, int(cmd.ProcessState.SysUsage().(*syscall.Rusage).Minflt))
-	})
+		least = min(least, int(cmd.ProcessState.SysUsage().(*syscall.Rusage).Minflt))
+	}
 	return least
 }
 
