@@ -135,7 +135,7 @@ const (
 var reasons = map[Reason]string{
 	Unknown:   "no session there has this alias",
 	Forbidden: "that host does not let this one write to it; its person may allow that with c2c relay allow",
-	Full:      "the mailbox of that session is full",
+	Full:      "the mailbox of that session is full; it must read its mail first",
 	Invalid:   "that host's mailboxes cannot store a message of this form",
 	Taken:     "the mailbox there has another message with this id",
 	Expired:   "the message had expired when it arrived",
