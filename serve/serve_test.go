@@ -127,7 +127,8 @@ func whoRoute(pattern string, who ...Kind) Route {
 			return
 		}
 		v := VisitorOf(r)
-		fmt.Fprintf(w, "%s %s %s %s", v.Kind, v.Name, r.Method, data)
+		kind := map[Kind]string{Anyone: "anyone", Tools: "tools", Sender: "outside", Person: "person"}[v.Kind]
+		fmt.Fprintf(w, "%s %s %s %s", kind, v.Name, r.Method, data)
 	})}
 }
 

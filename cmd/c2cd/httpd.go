@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"c2c/broker"
@@ -134,10 +133,6 @@ func (h *httpHost) serveHooks(s *serve.Server, list *outside.SenderList) {
 func (h *httpHost) serveEvents(s *serve.Server, list *outside.SenderList) {
 	streams := outside.NewEvents(outside.EventsConfig{
 		OpenRoot: s.OpenRoot, Log: h.Log,
-		Root: func(r *http.Request) (string, error) {
-			root, _, err := s.RootFor(r)
-			return root, err
-		},
 		Decides: func(name string) []string {
 			if one, ok := list.ByName(name); ok && one.Verdicts {
 				return one.To
