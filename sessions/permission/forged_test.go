@@ -126,8 +126,7 @@ func TestWhatIsShownInPartTakesAVerdictThatSaysSo(t *testing.T) {
 		if err := l.Ask(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		var partial *PartialError
-		if _, err := l.Decide(ctx, "abcde", yes); !errors.As(err, &partial) || l.one().State != StateOpen || !l.one().Partial {
+		if _, err := l.Decide(ctx, "abcde", yes); !errors.Is(err, ErrPartial) || l.one().State != StateOpen || !l.one().Partial {
 			t.Errorf("%.40q: %v, %v", input, err, l.one().State)
 		}
 		if lines := l.audited(); !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "refused: not shown in full") }) {
