@@ -213,9 +213,7 @@ func (r *Room) LeaveFrom(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	return r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-	})
+	return r.remove(ctx, func(row sessions.Row) bool { return row.SID() == sid })
 }
 
 // AliasFrom gives a member on another machine its present alias. If another member has this alias
@@ -266,9 +264,8 @@ func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 	})
 }
 
-// maxPart is the number of bytes of a history that After reads, unless the next post alone is
-// longer.
-const maxPart = 512 << 10
+// maxPart is the number of bytes of a history that After reads: at least one post.
+const maxPart = maxLine
 
 // After returns the posts after a place, oldest first, and the place after the last of them. It
 // returns as many posts as maxPart bytes contain. If end is equal to place, there are no more
@@ -286,22 +283,19 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	if whole <= place {
 		return nil, whole, nil // if the history is shorter, it is a new one
 	}
-	for _, size := range []int64{maxPart, maxPart + 2*maxLine} {
-		end = 0
-		if err := h.back(place, min(place+size, whole), func(line []byte, at int64) bool {
-			end = max(end, at)
-			if p, err := parsePost(line); err == nil {
-				p.end = at
-				posts = append(posts, p)
-			}
-			return true
-		}); err != nil {
-			return nil, place, err
+	if err := h.back(place, min(place+maxPart, whole), func(line []byte, at int64) bool {
+		end = max(end, at)
+		if p, err := parsePost(line); err == nil {
+			p.end = at
+			posts = append(posts, p)
 		}
-		if end > 0 {
-			slices.Reverse(posts)
-			return posts, end, nil
-		}
+		return true
+	}); err != nil {
+		return nil, place, err
 	}
-	return nil, min(place+maxPart+2*maxLine, whole), nil // skip this part: it is in a line that is longer than any post
+	if end == 0 {
+		end = min(place+maxPart, whole) // skip this part: it is in a line that is longer than any post
+	}
+	slices.Reverse(posts)
+	return posts, end, nil
 }

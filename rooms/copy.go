@@ -163,9 +163,7 @@ func newRow(sid, alias string, now float64) sessions.Row {
 // Withdraw ends a session's membership of a copy, or its wish to join. If no session needs the copy
 // any more, the copy is archived.
 func (r *Room) Withdraw(ctx context.Context, sid string) error {
-	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-	})
+	err := r.remove(ctx, func(row sessions.Row) bool { return row.SID() == sid })
 	if err == nil {
 		err = r.changeOwn(ctx, func(o *own) {
 			delete(o.Levels, sid)

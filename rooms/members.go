@@ -113,6 +113,11 @@ func (r *Room) change(ctx context.Context, edit func([]sessions.Row) []sessions.
 	})
 }
 
+// remove removes rows from members.json.
+func (r *Room) remove(ctx context.Context, match func(sessions.Row) bool) error {
+	return r.change(ctx, func(rows []sessions.Row) []sessions.Row { return slices.DeleteFunc(rows, match) })
+}
+
 func errFull(r *Room, count int) error {
 	return fmt.Errorf("room %q is full: %d members", r.Name, count)
 }
@@ -192,9 +197,7 @@ func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	}
 	err := r.changeOwn(ctx, func(o *own) { delete(o.Levels, sid) }) // first: if it joins again, it begins with the level Quiet
 	if err == nil {
-		err = r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-			return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-		})
+		err = r.remove(ctx, func(row sessions.Row) bool { return row.SID() == sid })
 	}
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
 }
@@ -215,9 +218,7 @@ func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 // ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations,
 // because another machine may get its name.
 func ForgetHost(ctx context.Context, r *Room, host string) error {
-	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
-	})
+	err := r.remove(ctx, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	isThere := func(alias string) bool {
 		_, on, remote := mail.SplitAddress(alias)
 		return remote && strings.EqualFold(on, host)
@@ -234,7 +235,7 @@ func ForgetHost(ctx context.Context, r *Room, host string) error {
 func ForgetHostIn(ctx context.Context, root, host string) error {
 	st, err := openStore(root)
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err) // a named project has no root before its first mail
 	}
 	defer st.Root.Close()
 	names, err := st.Names()
