@@ -18,7 +18,6 @@ package relay
 import (
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"time"
 
@@ -73,28 +72,6 @@ type Handler interface {
 	// link. After a short loss, a carrier may call Link(peer, true) without Link(peer, false)
 	// before it. Link does not block.
 	Link(peer string, up bool)
-}
-
-// Peers has what the relay must know about this host and the paired hosts. The relay calls the
-// methods again for each packet, so that a revocation counts at once. Several goroutines may call
-// them.
-type Peers interface {
-	Key() ed25519.PublicKey             // this host's public key, which names the host in packets
-	Sign(data []byte) []byte            // signs data as this host
-	Open(sealed []byte) ([]byte, error) // decrypts data that was sealed for this host
-	Peer(name string) (Peer, bool)      // finds a paired host by name, even if it is revoked
-	PeerOf(key ed25519.PublicKey) (Peer, bool)
-}
-
-// Peer is one paired host.
-type Peer interface {
-	Name() string // its name on this host
-	Key() ed25519.PublicKey
-	Seal(plain []byte) ([]byte, error)
-	Revoked() bool
-	// MayReach reports whether the peer may write to an alias of a project; if alias is empty,
-	// whether it may write to at least one alias.
-	MayReach(project, alias string) bool
 }
 
 // Post is the local end of the relay: it stores mail, and notifies senders.

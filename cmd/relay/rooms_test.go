@@ -471,7 +471,7 @@ func (m *machine) still() *Host {
 	m.t.Helper()
 	list := m.r.Hosts(m.now)
 	log := slog.New(slog.DiscardHandler)
-	h := &Host{Relay: m.r, Getenv: m.getenv, Now: m.now, Log: log, list: list, peers: relay.Paired(m.key(), list), changes: watch.NewChanges(),
+	h := &Host{Relay: m.r, Getenv: m.getenv, Now: m.now, Log: log, list: list, peers: relay.Peers{Key: m.key(), List: list}, changes: watch.NewChanges(),
 		carrier: &carriers{list: list, ways: map[string]carrier{}, log: log}}
 	h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]string{}, alone: map[string]time.Time{}}
 	m.t.Cleanup(func() { h.roots.closeAll(); h.changes.Close() })

@@ -145,7 +145,7 @@ func (w *world) machine(dir, name string) (*machine, error) {
 
 // runRelay runs the relay of a machine until the row ends.
 func (w *world) runRelay(m *machine) (err error) {
-	m.relay, err = relay.Open(relay.Config{Root: m.b.Dir(), Project: relayProject, Peers: relay.Paired(m.key, m.list), Carrier: m, Post: m})
+	m.relay, err = relay.Open(relay.Config{Root: m.b.Dir(), Project: relayProject, Peers: relay.Peers{Key: m.key, List: m.list}, Carrier: m, Post: m})
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (h *Host) Add(other *Host, aliases ...string) {
 }
 
 // Peers returns the hosts with which h is paired.
-func (h *Host) Peers() relay.Peers { return relay.Paired(h.Key, h.List) }
+func (h *Host) Peers() relay.Peers { return relay.Peers{Key: h.Key, List: h.List} }
 
 // Start starts the relay of the host, with its Carrier.
 func (h *Host) Start() {

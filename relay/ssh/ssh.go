@@ -163,7 +163,7 @@ func (c *Carrier) Reload() {
 			w.stop()
 			w.stop, w.status.Dest = nil, ""
 		}
-		if p, ok := c.cfg.Peers.Peer(name); !ok || p.Revoked() {
+		if p, ok := c.cfg.Peers.Peer(name); !ok || p.Revoked != 0 {
 			for _, l := range w.links {
 				l.end()
 			}
@@ -199,7 +199,7 @@ func (c *Carrier) Status() (all []relay.LinkStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, w := range c.ways {
-		if p, ok := c.cfg.Peers.Peer(name); ok && !p.Revoked() {
+		if p, ok := c.cfg.Peers.Peer(name); ok && p.Revoked == 0 {
 			all = append(all, w.status)
 		}
 	}
