@@ -51,7 +51,7 @@ func (h *httpHost) Run(ctx context.Context, report func(any)) error {
 	list := outside.OpenSenders(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects, List: h.list})
 	s := serve.New(serve.Config{
-		Senders: outside.Keys{List: list}, Persons: shown,
+		Sender: list.Sender, Person: shown.Person,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
 		Open: func(root string) (*broker.Broker, error) { return h.open(root, h.Log) },
 		OpenHere: func(dir string) (*broker.Broker, error) {
@@ -59,7 +59,7 @@ func (h *httpHost) Run(ctx context.Context, report func(any)) error {
 		},
 		Keep: h.keep,
 	})
-	s.Handle(shown.Routes(s)...)
+	s.Handle(shown.Routes(s.OpenRoot)...)
 	files, err := h.Files.Sub("sessions", true)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (w *world) serve() {
 	w.t.Helper()
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": w.dir}[name] }
 	s := serve.New(serve.Config{
-		State: w.state, Port: serve.AnyPort, Getenv: getenv, Dir: w.dir, Senders: w,
+		State: w.state, Port: serve.AnyPort, Getenv: getenv, Dir: w.dir, Sender: w.Sender,
 		Limits:   serve.Limits{Streams: 2000}, // of which one sender has an eighth
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: w.root}) },
