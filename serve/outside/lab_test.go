@@ -304,7 +304,7 @@ func (s *stream) marked() {
 func (w *world) handed(to sessions.Session, id string) {
 	w.t.Helper()
 	box, found := w.box(to), errors.New("found")
-	err := live.New(live.Config{Broker: w.b}).Run(w.t.Context(), func(live.Update) error {
+	err := live.New(w.b, 0).Run(w.t.Context(), func(live.Update) error {
 		all, err := box.Archive().History(w.t.Context(), 100)
 		if slices.ContainsFunc(all, func(a inbox.ArchiveRecord) bool { return a.ID == id }) {
 			err = found
