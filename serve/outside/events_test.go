@@ -243,7 +243,7 @@ func TestWhoMayDecideIsToldOfRequestsAndHowTheyEnd(t *testing.T) {
 	if got := s.want("permission", "verdict"); got["request_id"] != "abcde" || got["state"] != "allowed" || got["by"] != "dana" {
 		t.Errorf("%v", got)
 	}
-	if err := w.store.Settle(t.Context(), amber.ID, "bcdef", permission.SettledTerminal); err != nil {
+	if err := w.store.Settle(t.Context(), amber.ID, "bcdef", permission.StateTerminal); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.want("permission", "verdict"); got["request_id"] != "bcdef" || got["state"] != "terminal" {

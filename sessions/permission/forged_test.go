@@ -57,7 +57,7 @@ func TestAVerdictThatTheAuditDoesNotHaveIsForged(t *testing.T) {
 			if _, err := l.Decide(ctx, "abcde", yes); !errors.As(err, &decided) || !strings.Contains(err.Error(), "somebody has changed its file") {
 				t.Errorf("a verdict behind it: %v", err)
 			}
-			if err := l.Settle(ctx, "s1", "abcde", SettledSent); err != nil {
+			if err := l.Settle(ctx, "s1", "abcde", Sent); err != nil {
 				t.Fatal(err)
 			}
 			if r := l.one(); r.State != StateForged || r.SentAt != 0 && name != "sent, too" {
@@ -109,7 +109,7 @@ func TestARequestThatWasChangedIsNotTheSame(t *testing.T) {
 	if l.one().Partial {
 		t.Error("it is not in part any more")
 	}
-	if err := l.Settle(t.Context(), "s1", "abcde", SettledForged); err != nil || l.one().State != StateForged {
+	if err := l.Settle(t.Context(), "s1", "abcde", StateForged); err != nil || l.one().State != StateForged {
 		t.Errorf("%+v, %v", l.one(), err)
 	}
 }

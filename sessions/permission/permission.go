@@ -260,7 +260,7 @@ func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, er
 		if v.Allow {
 			r.State = StateAllowed
 		}
-		return d.end(r, v.word())
+		return d.record(r, v.word(), recorded)
 	})
 	return r, err
 }
@@ -310,19 +310,15 @@ func find(all []Request, id string, v Verdict) (Request, error) {
 	return r, &DecidedError{r}
 }
 
-// The values of Settle's argument how, which says how a request ended.
-const (
-	SettledTerminal = "terminal" // a person has answered in the client's own dialog
-	SettledGone     = "gone"     // the client has ended
-	SettledSent     = "sent"     // the server has sent the verdict to the client
-	SettledForged   = "forged"   // another program has changed the file
-)
+// Sent is no state of a request, but for Settle: the server has sent the verdict to the client.
+const Sent State = "sent"
 
 // Settle records how a request ended, and releases the request's lock. The asking server calls
-// Settle. If the request has a verdict, Settle only records that the verdict was sent, or that the
-// request was forged. If the client has ended, Settle releases the lock even if it cannot write,
-// because a free lock also shows that the request has ended.
-func (s *Store) Settle(ctx context.Context, session, id, how string) error {
+// Settle, with StateTerminal, StateGone, StateForged or Sent. If the request has a verdict, Settle
+// only records that the verdict was sent, or that the request was forged. If the client has ended,
+// Settle releases the lock even if it cannot write, because a free lock also shows that the request
+// has ended.
+func (s *Store) Settle(ctx context.Context, session, id string, how State) error {
 	open := false
 	err := s.change(ctx, func(d *files) error {
 		all, err := d.tidy(ctx)
@@ -335,22 +331,17 @@ func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 		}
 		r, now := all[i], mail.Seconds(s.now())
 		switch {
-		case how == SettledSent && r.decided() && r.SentAt == 0:
+		case how == Sent && r.decided() && r.SentAt == 0:
 			r.SentAt = now
-			return d.sent(r)
-		case how == SettledForged && r.State != StateForged:
-			r.State, r.At = StateForged, now
-		case how == SettledTerminal && r.State == StateOpen:
-			r.State, r.At = StateTerminal, now
-		case how == SettledGone && r.State == StateOpen:
-			r.State, r.At = StateGone, now
-		default:
-			open = r.State == StateOpen
-			return nil
+			return d.record(r, r.word(), "sent")
+		case how == StateForged && r.State != how, how != Sent && r.State == StateOpen:
+			r.State, r.At = how, now
+			return d.record(r, "", string(how))
 		}
-		return d.end(r, "")
+		open = r.State == StateOpen
+		return nil
 	})
-	if err == nil && !open || errors.Is(err, ErrUnknown) || how == SettledGone {
+	if err == nil && !open || errors.Is(err, ErrUnknown) || how == StateGone {
 		s.release(fileOf(session, id))
 	}
 	return err
