@@ -25,8 +25,7 @@ const lookGap = time.Millisecond
 type Host struct {
 	*Relay
 	Getenv func(string) string
-	Env    []string // of ssh; nil: that of this process
-	SSH    string   // the path of ssh; "": ssh in the PATH
+	SSH    string // the path of ssh; "": ssh in the PATH
 	Log    *slog.Logger
 	Now    clock
 

@@ -100,7 +100,7 @@ func (w *world) startRelays(way way) (err error) {
 		}
 	}
 	for _, pair := range [][2]*machine{{r.laptop, r.devbox}, {r.devbox, r.laptop}} {
-		_, err := pair[0].list.Add(context.Background(), relay.Host{Name: pair[1].name, Carrier: relay.SSH, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}, Key: pair[1].key.Public()})
+		err := pair[0].list.Add(context.Background(), relay.Host{Name: pair[1].name, Carrier: relay.SSH, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}, Key: pair[1].key.Public()})
 		if err != nil {
 			return err
 		}

@@ -113,7 +113,7 @@ func Pair(a, b *Host) {
 // Add pairs h with another host, and lets that host reach some aliases of h.
 func (h *Host) Add(other *Host, aliases ...string) {
 	h.tb.Helper()
-	_, err := h.List.Add(context.Background(), relay.Host{Name: other.Name, Carrier: relay.SSH, Projects: []string{h.Project}, Aliases: aliases, Key: other.Key.Public()})
+	err := h.List.Add(context.Background(), relay.Host{Name: other.Name, Carrier: relay.SSH, Projects: []string{h.Project}, Aliases: aliases, Key: other.Key.Public()})
 	if err != nil {
 		h.tb.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func (m *machine) knows(other *machine, dials bool) {
 
 func (m *machine) pairs(name string, key *relay.Key) {
 	m.t.Helper()
-	if _, err := m.list.Add(m.t.Context(), relay.Host{Name: name, Carrier: relay.SSH, Key: key.Public()}); err != nil {
+	if err := m.list.Add(m.t.Context(), relay.Host{Name: name, Carrier: relay.SSH, Key: key.Public()}); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -351,7 +351,7 @@ func TestAHostThatIsAddedIsDialled(t *testing.T) {
 }
 
 func TestSSHAsksNobodyAndTakesNoOptionForADestination(t *testing.T) {
-	args := Args("/key", "-oProxyCommand=x", "c2c")
+	args := arguments("/key", "-oProxyCommand=x")
 	i := slices.Index(args, "--")
 	if i < 0 || args[i+1] != "-oProxyCommand=x" || !slices.Contains(args[:i], "BatchMode=yes") || !slices.Contains(args[:i], "/key") {
 		t.Errorf("%q", args)
