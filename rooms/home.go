@@ -144,16 +144,22 @@ func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) err
 		}
 		msgs = append(msgs, m)
 	}
-	err := ToCopies(ctx, h.b, s.Host, msgs...)
-	if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
+	return h.put(ctx, s.Host, r.Name, msgs)
+}
+
+// put puts messages into the outbox for a machine, without those that no outbox can take.
+func (h *Home) put(ctx context.Context, host, room string, msgs []mail.Message) error {
+	err := ToCopies(ctx, h.b, host, msgs...)
+	switch {
+	case !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody):
 		return err
+	case len(msgs) == 1:
+		h.b.Log.Warn("a post was not sent to another machine", "room", room, "message_id", msgs[0].ID, "err", err)
+		return nil
 	}
-	for _, m := range msgs { // one of the messages cannot be sent, so send each alone
-		if err := ToCopies(ctx, h.b, s.Host, m); err != nil {
-			if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
-				return err
-			}
-			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", m.ID, "err", err)
+	for one := range slices.Chunk(msgs, 1) {
+		if err := h.put(ctx, host, room, one); err != nil {
+			return err
 		}
 	}
 	return nil
