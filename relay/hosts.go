@@ -24,7 +24,6 @@ import (
 	"strings"
 
 	"c2c/inbox/mail"
-	"c2c/internal/atomicfile"
 )
 
 // The kinds of carriers.
@@ -151,20 +150,4 @@ func (p NamedProject) check() error {
 		return fmt.Errorf("project %q: root %.100q is not an absolute path", p.Name, p.Root)
 	}
 	return nil
-}
-
-// DamagedError means that a file of this package is not usable. No host has rights until a person
-// has repaired the file.
-type DamagedHostsError struct {
-	Path string
-	Err  error
-}
-
-func (e *DamagedHostsError) Error() string {
-	return fmt.Sprintf("%s is damaged: %v; no mail goes to other machines, or comes from them, until a person repairs it", e.Path, e.Err)
-}
-func (e *DamagedHostsError) Unwrap() error { return e.Err }
-
-func damaged(dir *atomicfile.Dir, name string, err error) error {
-	return &DamagedHostsError{filepath.Join(dir.Path(), name), err}
 }

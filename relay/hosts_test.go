@@ -163,7 +163,7 @@ func TestADamagedKeyIsNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := LoadKey(t.Context(), m.dirThere())
-		if !errors.As(err, new(*DamagedHostsError)) || strings.Contains(err.Error(), "AGE-SECRET") {
+		if !errors.As(err, new(*atomicfile.DamagedError)) || strings.Contains(err.Error(), "AGE-SECRET") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if now, _ := os.ReadFile(path); string(now) != text {
@@ -295,7 +295,7 @@ func TestADamagedListLetsNobodyIn(t *testing.T) {
 		_, errID := a.ByID(b.key.Public().ID())
 		errAdd := a.Add(t.Context(), b.host("devbox"))
 		for _, err := range []error{errID, errAdd} {
-			if !errors.As(err, new(*DamagedHostsError)) || !strings.Contains(err.Error(), path) {
+			if !errors.As(err, new(*atomicfile.DamagedError)) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

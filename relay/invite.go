@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 )
 
 const (
@@ -200,8 +201,8 @@ func (l *HostList) Redeem(ctx context.Context, key *Key, a InvitationAnswer) (h 
 // readInvitations returns the open invitations. If the file is damaged, it returns none: people can
 // make new invitations.
 func (l *HostList) readInvitations() (all []kept, err error) {
-	data, err := readPrivate(l.dir, invitationFile, maxList)
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DamagedHostsError)) {
+	data, err := atomicfile.ReadPrivate(l.dir, invitationFile, maxList)
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*atomicfile.DamagedError)) {
 		return nil, nil
 	}
 	if err != nil {

@@ -93,13 +93,13 @@ func (k *Key) text() []byte {
 // ReadKey reads the key of this host as LoadKey does, but never makes a key. If there is no key,
 // the error is fs.ErrNotExist.
 func ReadKey(dir *atomicfile.Dir) (*Key, error) {
-	data, err := readPrivate(dir, keyFile, maxKey)
+	data, err := atomicfile.ReadPrivate(dir, keyFile, maxKey)
 	if err != nil {
 		return nil, err
 	}
 	k, err := parseKey(data)
 	if err != nil {
-		return nil, damaged(dir, keyFile, err)
+		return nil, dir.Damaged(keyFile, err)
 	}
 	return k, nil
 }
@@ -119,11 +119,6 @@ func parseKey(data []byte) (*Key, error) {
 		return nil, errors.New("the decrypting half is not a hybrid identity of age")
 	}
 	return newKey(ed25519.NewKeyFromSeed(raw), open), nil
-}
-
-// readPrivate reads a file that no other user may read.
-func readPrivate(dir *atomicfile.Dir, name string, limit int64) ([]byte, error) {
-	return atomicfile.ReadPrivate(dir, name, limit, func(err error) error { return damaged(dir, name, err) })
 }
 
 // Public returns the public half of the key.

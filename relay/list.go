@@ -48,8 +48,7 @@ type content struct {
 // Open returns the list in a directory. The caller closes dir. The function now is the clock.
 func OpenHosts(dir *atomicfile.Dir, now func() time.Time) *HostList {
 	return &HostList{dir, now, &atomicfile.PrivateFile[content]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList,
-		Parse: parseList, Format: formatList, Full: ErrFull,
-		Damaged: func(err error) error { return damaged(dir, listFile, err) }}}
+		Parse: parseList, Format: formatList, Full: ErrFull}}
 }
 
 // All returns the hosts in the order of their Add calls.

@@ -14,6 +14,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/serve/outside"
 	"c2c/sessions"
 )
@@ -23,7 +24,7 @@ func init() { verbs["senders"] = (*call).senders }
 // senders runs the verbs that manage senders outside: programs and people that may write over HTTP.
 func (c *call) senders(ctx context.Context) error {
 	err := c.sendersVerb(ctx)
-	if errors.As(err, new(*outside.DamagedSendersError)) {
+	if errors.As(err, new(*atomicfile.DamagedError)) {
 		err = cli.WithHint(err, RepairSenders)
 	}
 	return err

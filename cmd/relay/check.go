@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"c2c/internal/atomicfile"
 	"c2c/internal/format"
 	"c2c/relay"
 )
@@ -44,7 +45,7 @@ func Check(getenv func(string) string, now time.Time) []format.Finding {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f := format.Failed(part, path, err)
-		if errors.As(err, new(*relay.DamagedHostsError)) {
+		if errors.As(err, new(*atomicfile.DamagedError)) {
 			f.Detail += ": " + mendHosts
 		}
 		return []format.Finding{f}

@@ -16,6 +16,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/internal/atomicfile"
 	"c2c/internal/daemon"
 	"c2c/internal/format"
 	"c2c/project"
@@ -42,7 +43,7 @@ type Program struct {
 var ErrDown = errors.New("no relay runs")
 
 // mendHosts is the hint for damaged files.
-const mendHosts = "repair the file (its mode must be 0600), or move it away and pair each host again"
+const mendHosts = "no mail goes to other machines, or comes from them, until you repair the file (its mode must be 0600), or move it away and pair each host again"
 
 // call is one run of the verb.
 type call struct {
@@ -88,7 +89,7 @@ func Run(ctx context.Context, p Program, args []string) error {
 		err = c.do(ctx, verb, strings.Join(words, ""))
 	}
 	switch {
-	case errors.As(err, new(*relay.DamagedHostsError)):
+	case errors.As(err, new(*atomicfile.DamagedError)):
 		return cli.WithHint(err, mendHosts)
 	case errors.Is(err, relay.ErrKeyLost):
 		return cli.WithHint(err, "put the file back; or remove each machine with c2c relay remove, here and there, and pair again")

@@ -11,24 +11,38 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 )
 
 // File is such a file, with content of type T. If the file does not exist, the content is the zero
 // T. Several goroutines may use one File.
 type PrivateFile[T any] struct {
-	Dir     *Dir
-	Name    string
-	Lock    string                  // the name of the lock file
-	Most    int64                   // the largest size, in bytes
-	Parse   func([]byte) (T, error) // also checks the content
-	Format  func(T) ([]byte, error)
-	Damaged func(error) error // gets the reason why the file is damaged, and makes the caller's error of it
-	Full    error             // the error of Change if the file would become too large
+	Dir    *Dir
+	Name   string
+	Lock   string                  // the name of the lock file
+	Most   int64                   // the largest size, in bytes
+	Parse  func([]byte) (T, error) // also checks the content
+	Format func(T) ([]byte, error)
+	Full   error // the error of Change if the file would become too large
 
 	mu     sync.Mutex
 	seen   fs.FileInfo // the file's data at the time when cached was read; nil: cached is empty
 	cached T           // the content that Look has read last
+}
+
+// DamagedError says that such a file is not usable until a person has repaired it.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string { return fmt.Sprintf("%s is damaged: %v", e.Path, e.Err) }
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Damaged makes a DamagedError of a file in a directory.
+func (d *Dir) Damaged(name string, err error) error {
+	return &DamagedError{filepath.Join(d.Path(), name), err}
 }
 
 // Look returns the content. It reads the file only if the file has changed since the last call.
@@ -54,14 +68,14 @@ func (f *PrivateFile[T]) Look() (T, error) {
 
 // Read returns the content. Unlike Look, it always reads the file.
 func (f *PrivateFile[T]) Read() (content T, err error) {
-	data, err := ReadPrivate(f.Dir, f.Name, f.Most, f.Damaged)
+	data, err := ReadPrivate(f.Dir, f.Name, f.Most)
 	if err != nil {
 		return content, UnlessAbsent(err)
 	}
 	content, err = f.Parse(data)
 	if err != nil {
 		var none T
-		return none, f.Damaged(err)
+		return none, f.Dir.Damaged(f.Name, err)
 	}
 	return content, nil
 }
@@ -94,10 +108,9 @@ func (f *PrivateFile[T]) Change(ctx context.Context, edit func(*T) error) error 
 	})
 }
 
-// Read reads a file of at most limit bytes. If another user may read the file, or if the file is
-// larger, Read calls the function damaged with the reason, and returns its error. If there is no
-// file, the error matches fs.ErrNotExist.
-func ReadPrivate(dir *Dir, name string, limit int64, damaged func(error) error) ([]byte, error) {
+// ReadPrivate reads a file of at most limit bytes. If another user may read the file, or if the file
+// is larger, the error is a *DamagedError. If there is no file, the error matches fs.ErrNotExist.
+func ReadPrivate(dir *Dir, name string, limit int64) ([]byte, error) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -108,9 +121,9 @@ func ReadPrivate(dir *Dir, name string, limit int64, damaged func(error) error) 
 	case err != nil:
 		return nil, err
 	case info.Mode().Perm()&0o077 != 0:
-		return nil, damaged(fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
+		return nil, dir.Damaged(name, fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
 	case info.Size() > limit:
-		return nil, damaged(fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), limit))
+		return nil, dir.Damaged(name, fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), limit))
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
 }

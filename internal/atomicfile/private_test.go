@@ -12,10 +12,7 @@ import (
 	"c2c/internal/atomicfile"
 )
 
-var (
-	errFull    = errors.New("full")
-	errDamaged = errors.New("damaged")
-)
+var errFull = errors.New("full")
 
 func open(t *testing.T, most int64) (*atomicfile.PrivateFile[[]string], string) {
 	t.Helper()
@@ -26,7 +23,6 @@ func open(t *testing.T, most int64) (*atomicfile.PrivateFile[[]string], string) 
 	}
 	t.Cleanup(func() { dir.Close() })
 	return &atomicfile.PrivateFile[[]string]{Dir: dir, Name: "list.json", Lock: "list.lock", Most: most, Full: errFull,
-		Damaged: func(err error) error { return errors.Join(errDamaged, err) },
 		Parse: func(data []byte) (all []string, err error) {
 			err = json.Unmarshal(data, &all)
 			return all, err
@@ -82,10 +78,10 @@ func TestADamagedFileIsRefusedAndStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if all, err := f.Look(); !errors.Is(err, errDamaged) || len(all) > 0 {
+			if all, err := f.Look(); !errors.As(err, new(*atomicfile.DamagedError)) || len(all) > 0 {
 				t.Errorf("look: %q %v", all, err)
 			}
-			if err := f.Change(t.Context(), add("birch")); !errors.Is(err, errDamaged) {
+			if err := f.Change(t.Context(), add("birch")); !errors.As(err, new(*atomicfile.DamagedError)) {
 				t.Error("change:", err)
 			}
 			if after, err := os.ReadFile(path); err != nil || !slices.Equal(before, after) {

@@ -28,8 +28,7 @@ type SenderList struct {
 
 // Open returns the list in a directory. The caller closes dir. The function now is the clock.
 func OpenSenders(dir *atomicfile.Dir, now func() time.Time) *SenderList {
-	return &SenderList{dir, now, &atomicfile.PrivateFile[[]Sender]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parse, Format: format, Full: ErrFull,
-		Damaged: func(err error) error { return &DamagedSendersError{dir.Path() + "/" + listFile, err} }}}
+	return &SenderList{dir, now, &atomicfile.PrivateFile[[]Sender]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parse, Format: format, Full: ErrFull}}
 }
 
 // All returns the senders in the order of their Allow calls. If the file cannot be read, no sender
@@ -56,18 +55,6 @@ func parse(data []byte) ([]Sender, error) {
 	}
 	return all, nil
 }
-
-// DamagedError reports that the list is not usable. No sender may write until a person has repaired
-// it.
-type DamagedSendersError struct {
-	Path string
-	Err  error
-}
-
-func (e *DamagedSendersError) Error() string {
-	return fmt.Sprintf("list of senders %s: %v", e.Path, e.Err)
-}
-func (e *DamagedSendersError) Unwrap() error { return e.Err }
 
 // ByToken returns the sender with this token. The duration of the call reveals nothing about any
 // token.

@@ -183,8 +183,7 @@ func TestADamagedListLetsNobodyIn(t *testing.T) {
 		if _, ok := d.ByToken(token); ok {
 			t.Errorf("let in by %.60q", bad)
 		}
-		damaged := new(DamagedSendersError)
-		if _, err := d.Allow(t.Context(), Sender{Name: "other", Root: "/r", To: []string{"elm"}}); !errors.As(err, &damaged) {
+		if _, err := d.Allow(t.Context(), Sender{Name: "other", Root: "/r", To: []string{"elm"}}); !errors.As(err, new(*atomicfile.DamagedError)) {
 			t.Errorf("%.60q: %v", bad, err)
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, bad) {
