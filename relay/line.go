@@ -166,10 +166,7 @@ func (r *Relay) line(peer string) (*line, error) {
 	l.out.sessions = r.sessions
 	r.lines[peer] = l
 	r.fresh = append(r.fresh, l)
-	select {
-	case r.started <- struct{}{}:
-	default:
-	}
+	daemon.Poke(r.started)
 	return l, nil
 }
 
@@ -205,7 +202,7 @@ func (r *Relay) Link(peer string, up bool) {
 // Look makes the relay look for new mail in the outbox for a peer. Look waits for no lock.
 func (r *Relay) Look(peer string) {
 	if l := r.lineOf(peer); l != nil {
-		poke(l.out.mail)
+		daemon.Poke(l.out.mail)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/inbox/mail"
+	"c2c/internal/daemon"
 	"c2c/relay/cache"
 )
 
@@ -63,7 +64,7 @@ func (l *line) heard(kind Kind) {
 	l.seen.mu.Unlock()
 	l.out.heard(now)
 	if !wasAsked.IsZero() {
-		poke(l.out.news) // the link may be shown as dead: show it again
+		daemon.Poke(l.out.news) // the link may be shown as dead: show it again
 	}
 	if !due || kind == Hello {
 		return
@@ -139,7 +140,7 @@ func (s *sender) announce(sessions []cache.HeardSession) {
 	s.mu.Lock()
 	s.sessions, s.told = sessions, false
 	s.mu.Unlock()
-	poke(s.news)
+	daemon.Poke(s.news)
 }
 
 func (s *sender) report(states []cache.HeardState) {
@@ -147,7 +148,7 @@ func (s *sender) report(states []cache.HeardState) {
 	s.states = append(s.states, states...)
 	s.states = slices.Clone(s.states[max(len(s.states)-mostStates, 0):])
 	s.mu.Unlock()
-	poke(s.news)
+	daemon.Poke(s.news)
 }
 
 // heard forgets the sent states that the peer must have, because a packet of the peer came after

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 	"c2c/relay/cache"
 )
 
@@ -116,7 +117,7 @@ func (s *sender) linked(up bool) {
 		s.move(onLink)
 		s.repeat(s.l.Now())
 	}
-	poke(s.news)
+	daemon.Poke(s.news)
 }
 
 // receipt queues a receipt. If there are too many, it drops the oldest: each receipt also says what
@@ -127,14 +128,7 @@ func (s *sender) receipt(rc receipt) {
 		s.receipts = s.receipts[1:]
 	}
 	s.mu.Unlock()
-	poke(s.news)
-}
-
-func poke(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	daemon.Poke(s.news)
 }
 
 // run sends mail until ctx ends. It returns an error only if a test stops the relay.

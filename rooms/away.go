@@ -257,7 +257,7 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 // they are no targets, and see it in their next turn.
 func (p *posting) checkFar() error {
 	_, home := HostOf(p.room.Name)
-	far := func(m one) bool { return home != "" || isFar(m.SID, m.alias) }
+	far := func(m one) bool { return home != "" || m.isFar() }
 	m := p.draft.Message
 	if i := slices.IndexFunc(p.targets, far); i >= 0 && (m.AnswerBy != 0 || m.TellAfter > 0) {
 		return fmt.Errorf("answer-by and tell-after are for members on this machine, in a room of this machine: write to %s without the room", p.targets[i].alias)
@@ -277,7 +277,7 @@ func (p *posting) checkFar() error {
 // wantRelay starts the relay if the room has members on other machines: the relay sends the post to
 // these machines.
 func (p *posting) wantRelay() {
-	if slices.ContainsFunc(p.members, func(m one) bool { return isFar(m.SID, m.alias) }) {
+	if slices.ContainsFunc(p.members, one.isFar) {
 		startRelay(p.b)
 	}
 }

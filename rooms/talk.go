@@ -311,7 +311,7 @@ func (p *posting) isWoken(sid string) bool {
 // wakes reports whether the post wakes a target, as far as is known here: only such targets count
 // for the loop guard.
 func (p *posting) wakes(to one) bool {
-	return !isPerson(to.SID) && !p.draft.Message.Deferrable && (to.isAway() || p.isWoken(to.SID))
+	return !isPerson(to.SID) && !p.draft.Message.Deferrable && (to.isFar() || p.isWoken(to.SID))
 }
 
 // isPerson reports whether a session belongs to a person, here or on another machine.
@@ -381,7 +381,7 @@ func (p *posting) deliver(ctx context.Context) {
 	}
 	var notes []string
 	for _, to := range p.targets {
-		if to.isAway() { // the relay sends the post to this member's machine
+		if to.isFar() { // the relay sends the post to this member's machine
 			p.add(to)
 			continue
 		}
@@ -406,18 +406,14 @@ func (p *posting) deliver(ctx context.Context) {
 	}
 }
 
-// isAway reports whether the member is on another machine.
-func (m one) isAway() bool {
-	_, _, away := mail.SplitAddress(m.alias)
-	return away
-}
+func (m one) isFar() bool { return isFar(m.SID, m.alias) }
 
 // add adds a target to that list of the receipt that fits: Wakes, Waits, Tells or Sends.
 func (p *posting) add(to one) {
 	r := &p.receipt
 	list := &r.Waits
 	switch {
-	case to.isAway():
+	case to.isFar():
 		list = &r.Sends
 	case isPerson(to.SID):
 		list = &r.Tells

@@ -68,7 +68,7 @@ func (h *Host) Run(ctx context.Context, report func(any)) error {
 	}
 	h.carrier = &carriers{list: h.list, ways: map[string]carrier{}, log: h.Log}
 	for name, kind := range kinds {
-		way, err := kind.open(h, func() { poke(changed) })
+		way, err := kind.open(h, func() { daemon.Poke(changed) })
 		if err != nil {
 			return err
 		}
@@ -114,13 +114,6 @@ func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}, report fu
 			return
 		case <-changed:
 		}
-	}
-}
-
-func poke(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }
 

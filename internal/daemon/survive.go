@@ -94,3 +94,12 @@ func Together(ctx context.Context, log Log, what string, all ...func(context.Con
 	}
 	return nil
 }
+
+// Poke signals the reader of a channel that has room for one value. If a signal waits there already,
+// it does nothing.
+func Poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

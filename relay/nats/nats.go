@@ -179,7 +179,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	c.runs++
 	run := c.runs
 	c.mu.Unlock()
-	up := func(*client.Conn) { c.linked(run, ""); poke(r.fresh) }
+	up := func(*client.Conn) { c.linked(run, ""); daemon.Poke(r.fresh) }
 	lost := func(_ *client.Conn, err error) {
 		c.linked(run, cmp.Or(err, errors.New("the link to the hub was lost")).Error())
 	}
@@ -217,7 +217,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 // pauseOf returns the time until the next attempt to connect. The time is random, so that hosts
 // that have lost the hub at the same time do not come back at the same time.
 func (c *Carrier) pauseOf(attempts int) time.Duration {
-	poke(c.changed) // an attempt has failed, perhaps with a new error
+	daemon.Poke(c.changed) // an attempt has failed, perhaps with a new error
 	pause := min(firstPause<<min(max(attempts-1, 0), 8), lastPause)
 	return pause/2 + rand.N(pause/2)
 }
@@ -235,11 +235,11 @@ func (c *Carrier) linked(run int, err string) {
 		c.serial++
 	}
 	c.mu.Unlock()
-	poke(c.changed)
+	daemon.Poke(c.changed)
 }
 
 // Reload makes the Carrier call Config.Peers again.
-func (c *Carrier) Reload() { poke(c.changed) }
+func (c *Carrier) Reload() { daemon.Poke(c.changed) }
 
 // Status returns the state of the link to each host, sorted by name.
 func (c *Carrier) Status() (all []relay.LinkStatus) {
@@ -376,12 +376,12 @@ func (c *Carrier) answered(peer string, n int, err string) {
 		w.show(w.Up, err, now)
 		w.serial, w.retry, w.pause = -1, now.Add(w.pause), min(2*w.pause, lastPause)
 		c.cfg.Log.Warn("mail for a host does not go to the hub", "host", peer, "err", err)
-		poke(c.changed)
+		daemon.Poke(c.changed)
 	case w.Error != "" && (hasMail || !w.refused):
 		w.show(w.Up, "", now)
 		w.resumed, w.refused, w.pause = w.refused, false, firstPause
 		c.cfg.Log.Info("the hub takes mail for a host again", "host", peer)
-		poke(c.changed)
+		daemon.Poke(c.changed)
 	}
 }
 
@@ -407,11 +407,4 @@ func mailSubject(fleet, to, from string) string { return subjectOf(fleet) + to +
 func presenceSubject(fleet, to, from, project string) string {
 	sum := sha256.Sum256([]byte(project))
 	return subjectOf(fleet) + to + ".p." + from + "." + hex.EncodeToString(sum[:8])
-}
-
-func poke(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

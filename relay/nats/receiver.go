@@ -8,6 +8,7 @@ import (
 
 	client "github.com/nats-io/nats.go"
 
+	"c2c/internal/daemon"
 	"c2c/relay"
 )
 
@@ -117,7 +118,7 @@ func (r *receiver) readable(err string) {
 	if err != "" {
 		r.cfg.Log.Warn("no mail comes from the hub", "hub", r.cfg.Access.URL, "err", err)
 	}
-	poke(r.changed)
+	daemon.Poke(r.changed)
 }
 
 // packet gives a packet to the handler, and tells the hub to forget the packet, or to send it again

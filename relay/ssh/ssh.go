@@ -118,10 +118,7 @@ func (c *Carrier) newest(peer string) *link {
 	if n := len(w.links); n > 0 {
 		return w.links[n-1]
 	}
-	select {
-	case w.kick <- struct{}{}:
-	default:
-	}
+	daemon.Poke(w.kick)
 	return nil
 }
 

@@ -136,12 +136,7 @@ func sweep(dir *atomicfile.Dir, now time.Time) error {
 }
 
 // remove removes a file. If another request has already removed the file, that is no error.
-func remove(dir *atomicfile.Dir, name string) error {
-	if err := dir.Remove(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func remove(dir *atomicfile.Dir, name string) error { return atomicfile.UnlessAbsent(dir.Remove(name)) }
 
 // EndLogins ends all logins, and revokes unused links. The argument files is the directory
 // serve.FilesDir.
