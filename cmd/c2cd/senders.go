@@ -24,7 +24,7 @@ func init() { verbs["senders"] = (*call).senders }
 func (c *call) senders(ctx context.Context) error {
 	err := c.sendersVerb(ctx)
 	if errors.As(err, new(*outside.DamagedSendersError)) {
-		err = cli.WithHint(err, RepairSenders)
+		err = cli.WithHint(err, repairSenders)
 	}
 	return err
 }
