@@ -37,8 +37,7 @@ func (c *call) personAnywhere(ctx context.Context, does string) error {
 		return err
 	}
 	defer b.Close()
-	_, err = c.onlyPerson(ctx, b, does)
-	return err
+	return c.onlyPerson(ctx, b, does)
 }
 
 // checkPerson is like onlyPerson, but needs no root and no session.
