@@ -192,7 +192,7 @@ func (c *call) denySender(ctx context.Context, l *outside.SenderList, names []st
 // can inform sessions that write to this sender. The sender's rights do not depend on this record.
 func (c *call) tellReads(ctx context.Context, s outside.Sender, client string) {
 	err := func() error {
-		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))
+		b, err := broker.OpenThere(c.getenv, s.Root, c.log)
 		if err != nil {
 			return err
 		}

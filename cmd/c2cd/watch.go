@@ -81,10 +81,7 @@ func (c *call) watch(ctx context.Context) error {
 // removed while the screen shows it.
 func (a *app) openToWatch(ctx context.Context, root string) (*broker.Broker, error) {
 	if root != "" {
-		if _, err := os.Stat(root); err != nil {
-			return nil, err
-		}
-		return broker.Open(broker.ConfigOf(a.getenv, root, a.log))
+		return broker.OpenThere(a.getenv, root, a.log)
 	}
 	if err := a.awaitRoot(ctx, func(error) {}); err != nil {
 		return nil, err

@@ -149,10 +149,7 @@ func Everywhere(ctx context.Context, getenv func(string) string, cwd string, log
 // SessionsOf lists the sessions of a root, and of the machines that are linked with it now: first
 // those that need their person. It keeps no root open, and makes none.
 func SessionsOf(ctx context.Context, getenv func(string) string, root string, log inbox.Log) ([]sessions.Listed, error) {
-	if _, err := os.Stat(root); err != nil {
-		return nil, err
-	}
-	b, err := broker.Open(broker.ConfigOf(getenv, root, log))
+	b, err := broker.OpenThere(getenv, root, log)
 	if err != nil {
 		return nil, err
 	}
