@@ -37,8 +37,8 @@ func (c *call) merge(ctx context.Context, dry bool) error {
 		return errors.New("C2C_MCP_BROKER_ROOT names the root: run this command without that variable")
 	}
 	if !dry { // nothing takes them apart again
-		if err := callers.CheckPerson(c.caller(""), new(sessions.SystemProcesses)); err != nil {
-			return cli.OnlyPerson("merges roots", sessions.Session{}, err)
+		if err := cli.CheckPerson(c.caller(""), "merges roots"); err != nil {
+			return err
 		}
 	}
 	known := others
