@@ -42,9 +42,9 @@ type Facts struct {
 	Role        string    `json:"role,omitempty"`       // the session's own description of its work
 	Quiet       bool      `json:"dnd,omitempty"`        // do not disturb: mail waits for its next turn, and c2c does not ring
 	Unattended  bool      `json:"unattended,omitempty"` // its user wants it woken even if no terminal shows it
-	// Turn is the last reported state of the session's turn, or "". TurnAt: since then, and in the
-	// present process. TurnBy: who reported it.
-	Turn   string    `json:"turn,omitempty"`
+	// Turn is what the session does, as last reported: Busy, Idle, Waiting or Away; "": not reported.
+	// TurnAt: since then, and in the present process. TurnBy: who reported it.
+	Turn   State     `json:"turn,omitempty"`
 	TurnAt time.Time `json:"turn_at,omitzero"`
 	TurnBy string    `json:"turn_by,omitempty"`
 	// Failure is the reason why the session's model gave no answer at the time FailedAt; see

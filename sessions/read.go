@@ -44,7 +44,6 @@ func (look Prober) sessionWith(r Row, f Facts) Session {
 		Client:     client.Name(cmp.Or(f.Client, r.Text("client_type"))),
 		PID:        int(r.Integer("pid")),
 		Registered: mail.FromSeconds(r.Number("registered_at")),
-		Turn:       turnOf(f.Turn),
 		Facts:      f,
 	}
 	look.setState(&s, r)

@@ -8,8 +8,8 @@ import (
 )
 
 // Session is the owner of a mailbox. It stands for a conversation with an AI program, for a person,
-// or for a sender outside; see State. Its alias, client, process and turn are those that hold now,
-// and may differ from those in its facts.
+// or for a sender outside; see State. Its alias, client and process are those that hold now, and
+// may differ from those in its facts.
 type Session struct {
 	Facts
 	ID         string
@@ -19,8 +19,7 @@ type Session struct {
 	Process    int    // PID if that is still the session's process, else 0
 	State      State
 	Registered time.Time
-	Turn       State // Busy, Idle or Waiting, as last reported; empty: not reported
-	Opening    bool  // a window will open it after a dialog, see client.Profile.Opening
+	Opening    bool // a window will open it after a dialog, see client.Profile.Opening
 
 	// KnownBy says by what c2c recognized a caller as this session, such as its process; see
 	// mail.Message. Only package callers sets it.
