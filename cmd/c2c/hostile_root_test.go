@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/serve/live"
 )
 
@@ -199,7 +200,7 @@ func wantUnharmed(t *testing.T, root string, all map[string][]byte, name, what s
 	wantView(t, root)
 	for _, verb := range verbs {
 		out, errs, code := run(t, root, "amber", verb...)
-		if code != exitDone && errs == "" {
+		if code != cli.Done && errs == "" {
 			t.Errorf("%s, %s: %q ends with %d and says nothing", name, what, verb, code)
 		}
 		if verb[0] == "list" && !strings.HasPrefix(name, "registry") && !strings.Contains(out, "cedar") {

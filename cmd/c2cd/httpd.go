@@ -12,7 +12,6 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
-	"c2c/inbox"
 	"c2c/internal/atomicfile"
 	"c2c/project"
 	"c2c/serve"
@@ -53,7 +52,7 @@ func (h *httpHost) Run(ctx context.Context, report func(any)) error {
 	s := serve.New(serve.Config{
 		Sender: list.Sender, Person: shown.Person,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
-		Open: func(root string) (*broker.Broker, error) { return h.open(root, h.Log) },
+		Open: func(root string) (*broker.Broker, error) { return h.openFor(root, h.Log) },
 		OpenHere: func(dir string) (*broker.Broker, error) {
 			return broker.OpenHere(h.Getenv, dir, broker.Config{Log: h.Log})
 		},
@@ -100,10 +99,6 @@ func inTime(wait func() error) error {
 	case <-time.After(endTime):
 		return errors.New("the work in some root does not end; perhaps a disk does not answer")
 	}
-}
-
-func (h *httpHost) open(root string, log inbox.Log) (*broker.Broker, error) {
-	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
 }
 
 // keepAgain is the pause of keep after an error.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -139,13 +138,8 @@ func (d *files) current(r Request) Request {
 
 // attended reports whether the asking server still holds the lock of its request.
 func (d *files) attended(file string) bool {
-	f, err := d.dir.Open(file+".lock", os.O_RDWR)
-	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // any other error proves nothing, so assume that a verdict may still reach the client
-	}
-	defer f.Close()
-	free, err := atomicfile.FreeFile(f)
-	return err != nil || !free
+	held, err := d.dir.IsHeld(file + ".lock")
+	return held || err != nil // an error proves nothing, so assume that a verdict may still reach the client
 }
 
 // tidy records which requests have ended without a verdict. It removes ended requests that are old
