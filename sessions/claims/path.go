@@ -58,16 +58,16 @@ func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
 // covers reports whether the claim is for a file: for the path of the file, for a folder above it,
 // or for a pattern that matches either of these. A file that was renamed is another file: git gives
-// files new inodes, and old inodes to other files.
+// files new inodes, and old inodes to other files. On a file system that ignores case, only a claim
+// of the file itself is found under a name in another case.
 func (c Claim) covers(name string) bool {
 	if c.Path == "" {
 		return false
 	}
-	claimed, asked := fold(c.Path), fold(name)
-	if isPattern(claimed) && matches(strings.Split(claimed, "/"), strings.Split(asked, "/")) {
+	if isPattern(c.Path) && matches(strings.Split(c.Path, "/"), strings.Split(name, "/")) {
 		return true
 	}
-	return claimed == asked || strings.HasPrefix(asked, strings.TrimSuffix(claimed, "/")+"/") || isSame(c.Path, name)
+	return c.Path == name || strings.HasPrefix(name, strings.TrimSuffix(c.Path, "/")+"/") || isSame(c.Path, name)
 }
 
 // isSame reports whether two paths lead to the same file now. This can be so on a file system that
