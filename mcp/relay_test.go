@@ -66,7 +66,7 @@ func (r *relayed) await(id string, is func(permission.Request) bool) (q permissi
 	defer cancel()
 	err := changes.Until(ctx, r.store.LockPath(), func() (bool, error) {
 		var err error
-		q, err = r.store.Get(ctx, "amber", id)
+		q, err = r.store.Get("amber", id)
 		if errors.Is(err, permission.ErrUnknown) {
 			return false, nil
 		}

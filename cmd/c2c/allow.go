@@ -109,7 +109,7 @@ func (c *call) showVerdict(ctx context.Context, store *permission.Store, r permi
 	wait, cancel := context.WithTimeout(ctx, sentWait)
 	defer cancel()
 	err := untilChanges(wait, func() ([]string, error) {
-		now, err := store.Get(wait, r.Session, r.ID)
+		now, err := store.Get(r.Session, r.ID)
 		if err != nil {
 			return nil, err
 		}

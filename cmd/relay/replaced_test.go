@@ -11,7 +11,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/relay"
 	"c2c/relay/cache"
-	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/wake/watch"
 )
@@ -66,7 +65,7 @@ func TestNoMailIsRefusedBecauseItsRootWasReplaced(t *testing.T) {
 	there := devbox.project("site")
 	changes := watch.NewChanges()
 	defer changes.Close()
-	p := &post{b: there, h: &Host{Relay: devbox.r, list: devbox.r.Hosts(devbox.now), changes: changes, Getenv: devbox.getenv, Log: slog.New(slog.DiscardHandler)}, rooms: rooms.NewHome(there)}
+	p := &post{b: there, h: &Host{Relay: devbox.r, list: devbox.r.Hosts(devbox.now), changes: changes, Getenv: devbox.getenv, Log: slog.New(slog.DiscardHandler)}}
 	m := mail.Message{ID: "1", From: "amber@laptop", To: "birch", Content: "hello"}
 	if why, err := p.Deliver(t.Context(), "laptop", "birch", []mail.Message{m}, false); why != relay.Unknown || err != nil {
 		t.Fatalf("%q, %v", why, err)

@@ -535,7 +535,7 @@ func TestAWishToJoinWaitsWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &post{open.b, h, open.arrived, open.name, open.rooms}
+	p := &post{open.b, h, open.arrived, open.name}
 	arrive := func(peer string) (relay.Reason, error) {
 		wish.ID, wish.From, wish.FromSession = mail.NewID(h.Now()), "birch@"+peer, "r-"+peer+".s-birch"
 		return p.Deliver(t.Context(), peer, "#review", []mail.Message{wish}, false)

@@ -308,7 +308,7 @@ func (r *roots) get(here project.Root) (*root, error) {
 // closed the root.
 func (r *roots) begin(open *root) error {
 	one, err := relay.Open(relay.Config{Root: open.b.Dir(), Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Way: r.h.carrier.way,
-		Post: &post{open.b, r.h, open.arrived, open.name, open.rooms}, Log: r.h.Log, Now: r.h.Now})
+		Post: &post{open.b, r.h, open.arrived, open.name}, Log: r.h.Log, Now: r.h.Now})
 	if err != nil {
 		return errors.Join(err, open.close())
 	}
@@ -365,7 +365,6 @@ type post struct {
 	h       *Host
 	arrived *followed
 	project string
-	rooms   *rooms.Home
 }
 
 // Deliver implements relay.Post. If the root was replaced meanwhile, the result does not count: the

@@ -257,7 +257,7 @@ func (r *Relay) doing() (client.Doing, string) {
 func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
-	now, err := a.store.Get(ctx, a.Session, a.ID)
+	now, err := a.store.Get(a.Session, a.ID)
 	how := permission.StateGone // for a request that has already ended, Settle ignores this
 	switch {
 	case errors.Is(err, permission.ErrUnknown):

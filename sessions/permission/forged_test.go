@@ -50,7 +50,7 @@ func TestAVerdictThatTheAuditDoesNotHaveIsForged(t *testing.T) {
 			if r := l.one(); r.State != StateForged {
 				t.Errorf("listed as %+v", r)
 			}
-			if r, err := l.other().Get(ctx, "s1", "abcde"); err != nil || r.State != StateForged {
+			if r, err := l.other().Get("s1", "abcde"); err != nil || r.State != StateForged {
 				t.Errorf("it is %+v, %v", r, err)
 			}
 			var decided *DecidedError

@@ -363,7 +363,7 @@ func (s *Store) List(ctx context.Context) ([]Request, error) {
 }
 
 // Get returns one request; the error may be ErrUnknown.
-func (s *Store) Get(ctx context.Context, session, id string) (r Request, err error) {
+func (s *Store) Get(session, id string) (r Request, err error) {
 	d, err := s.open(false)
 	if err != nil || d == nil {
 		return r, cmp.Or(err, ErrUnknown)

@@ -25,7 +25,7 @@ func TestLookingIsNoChange(t *testing.T) {
 	other := l.other()
 	other.LockPath()
 	_, listErr := other.List(t.Context())
-	if _, err := other.Get(t.Context(), "s1", "abcde"); err != nil || listErr != nil {
+	if _, err := other.Get("s1", "abcde"); err != nil || listErr != nil {
 		t.Fatal(err, listErr)
 	}
 	if changed() {
