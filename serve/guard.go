@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"path"
@@ -134,7 +133,7 @@ func CountStream(r *http.Request) (ctx context.Context, leave func()) {
 func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
 	switch {
-	case has && s.keys.matches(sha256.Sum256([]byte(token))):
+	case has && s.isTool(token):
 		return Visitor{Kind: Tools}, true
 	case has && s.cfg.Sender != nil:
 		v, ok = s.cfg.Sender(token)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"c2c/internal/atomicfile"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,7 +23,7 @@ func New(cfg Config) *Server {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	limits := cfg.Limits.withDefaults()
-	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()), open: newStreams(limits.Streams)}
+	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), tools: &atomicfile.PrivateFile[string]{Dir: cfg.State, Name: tokenFile, Most: 2 * tokenLen, Parse: parseToken}, counts: newCounts(cfg.Now()), open: newStreams(limits.Streams)}
 	s.roots = newOpenRoots(cfg.Open, rootTime, cfg.Log)
 	s.roots.whileOpen = cfg.Keep
 	s.Handle(

@@ -90,7 +90,7 @@ type Server struct {
 	cfg          Config
 	limits       Limits
 	mux          *http.ServeMux
-	keys         *toolToken
+	tools        *atomicfile.PrivateFile[string] // the tool token
 	counts       *counts
 	roots        *openRoots
 	connections  atomic.Int64 // the number of open ones

@@ -8,10 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
-	"sync"
-	"syscall"
 
 	"c2c/internal/atomicfile"
 )
@@ -58,54 +55,25 @@ func Token(state *atomicfile.Dir) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token := strings.TrimSuffix(string(data), "\n")
-	if key, err := base64.RawURLEncoding.DecodeString(token); err != nil || len(token) != tokenLen || len(key) != 32 {
-		return "", fmt.Errorf("%w: %s contains something else: c2c serve rotate-token makes a new one", ErrToken, TokenFile(state))
+	token, err := parseToken(data)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s contains something else: c2c serve rotate-token makes a new one", err, TokenFile(state))
 	}
 	return token, nil
 }
 
-// toolToken reads the tool token again whenever the file changes, because another process may
-// rotate the token.
-type toolToken struct {
-	dir *atomicfile.Dir
-
-	mu   sync.Mutex
-	file fs.FileInfo
-	sum  [sha256.Size]byte
-	has  bool
+func parseToken(data []byte) (string, error) {
+	token := strings.TrimSuffix(string(data), "\n")
+	if key, err := base64.RawURLEncoding.DecodeString(token); err != nil || len(token) != tokenLen || len(key) != 32 {
+		return "", ErrToken
+	}
+	return token, nil
 }
 
-// matches reports whether a key is the token. It compares hashes, so its duration reveals nothing
-// about the token.
-func (t *toolToken) matches(key [sha256.Size]byte) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.refresh()
-	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
-}
-
-// refresh reads the file again if it has changed. Without a valid token no key matches. While the
-// system opens no more files, the token stays as it was: nobody's token is wrong because of that.
-func (t *toolToken) refresh() {
-	info, err := t.dir.Stat(tokenFile)
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		return
-	}
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		t.has, t.file = false, nil // other users may know the token; MakeToken and refused requests report that
-		return
-	}
-	if err == nil && t.file != nil && os.SameFile(info, t.file) && info.ModTime().Equal(t.file.ModTime()) && info.Size() == t.file.Size() {
-		return
-	}
-	t.has, t.file = false, nil
-	if err != nil {
-		return
-	}
-	token, err := Token(t.dir)
-	if err != nil {
-		return // the next request tries again
-	}
-	t.sum, t.has, t.file = sha256.Sum256([]byte(token)), true, info
+// isTool reports whether a token is that of the tools. Another process may rotate it at any time. The
+// comparison is one of hashes, so its duration reveals nothing about the token.
+func (s *Server) isTool(token string) bool {
+	want, err := s.tools.Look() // MakeToken and refused requests report an error
+	given, sum := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(want))
+	return err == nil && want != "" && subtle.ConstantTimeCompare(given[:], sum[:]) == 1
 }

@@ -7,12 +7,14 @@ package atomicfile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 // File is such a file, with content of type T. If the file does not exist, the content is the zero
@@ -46,7 +48,8 @@ func (d *Dir) Damaged(name string, err error) error {
 }
 
 // Look returns the content. It reads the file only if the file has changed since the last call.
-// Callers must not change the content.
+// While the system opens no more files, the content stays as it was. Callers must not change the
+// content.
 func (f *PrivateFile[T]) Look() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,6 +57,9 @@ func (f *PrivateFile[T]) Look() (T, error) {
 	info, err := f.Dir.Stat(f.Name)
 	if err == nil && f.seen != nil && os.SameFile(info, f.seen) && info.ModTime().Equal(f.seen.ModTime()) &&
 		info.Size() == f.seen.Size() && info.Mode() == f.seen.Mode() {
+		return f.cached, nil
+	}
+	if f.seen != nil && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
 		return f.cached, nil
 	}
 	f.seen, f.cached = nil, none
