@@ -108,6 +108,8 @@ func (s *sending) record(ctx context.Context, held bool) {
 		s.b.Log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
 	}
 	if held {
-		owed.TellHeld(ctx, s.b.Registry, s.to.SID(), m)
+		if err := owed.TellHeld(ctx, s.b.Registry, s.to.SID(), m); err != nil { // a Checker sends missing notices later
+			s.b.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
+		}
 	}
 }

@@ -154,17 +154,9 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellHeldToAll for the process that has sent the message. It only logs errors: a
-// Checker sends missing notices later.
-func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
-	if err := TellHeldToAll(ctx, reg, to, m); err != nil {
-		reg.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
-	}
-}
-
-// TellHeldToAll notifies the sender and the receiver of a held message, and their user, once for
+// TellHeld notifies the sender and the receiver of a held message, and their user, once for
 // each chain.
-func TellHeldToAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
+func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
 		return err
