@@ -30,7 +30,7 @@ func TestASenderOutsideIsASession(t *testing.T) {
 	if again := w.outside("ci"); again.ID != ci.ID || ci.ID != "external-ci" || ci.Alias != "external-ci" || again.State != sessions.External {
 		t.Errorf("%+v %+v", ci, again)
 	}
-	r, err := w.SendExternal(t.Context(), ci, mail.Message{To: "BIRCH", Content: "red"}, broker.Origin{ChatID: "42", Path: "/", Method: "POST"})
+	r, err := w.SendExternal(t.Context(), ci, mail.Message{To: "BIRCH", Content: "red"}, mail.Origin{ChatID: "42", Path: "/", Method: "POST"})
 	if err != nil {
 		t.Fatal(err)
 	}
