@@ -103,7 +103,7 @@ func TestNamesOfSenders(t *testing.T) {
 
 // Two robots that answer each other are a storm, too.
 func TestMailFromOutsideCountsAsAStorm(t *testing.T) {
-	w := newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: 1}})
+	w := newWorldOf(t, broker.Config{Hops: 1})
 	birch, bot := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"}), w.outside("bot")
 	last, held := "", false
 	for range 12 {

@@ -22,8 +22,8 @@ import (
 func paired(t *testing.T) (w *world, birch sessions.Session) {
 	t.Helper()
 	w = newWorldOf(t, broker.Config{
-		Hosts:  func() ([]string, error) { return []string{"devbox", "mini"}, nil },
-		Limits: owed.LoopLimits{Hops: 4},
+		Hosts: func() ([]string, error) { return []string{"devbox", "mini"}, nil },
+		Hops:  4,
 	})
 	return w, w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"})
 }

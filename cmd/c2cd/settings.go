@@ -45,9 +45,9 @@ func (c Checkup) checkSettings() []format.Finding {
 		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
 	}
 	report := []format.Finding{{Status: format.OK, Part: "version", Detail: broker.Version}}
-	limits := owed.LoopLimitsOf(c.Getenv)
+	hops := owed.HopsOf(c.Getenv)
 	_, err := strconv.Atoi(strings.TrimSpace(c.Getenv(rooms.WakesVariable)))
-	noNumber := map[string]bool{owed.HopsVariable: limits.Hops == 0, rooms.WakesVariable: err != nil}
+	noNumber := map[string]bool{owed.HopsVariable: hops == 0, rooms.WakesVariable: err != nil}
 	for _, s := range all {
 		var unset []string // those variables of s that are not set; they share a line
 		for _, name := range strings.Split(s[0], ", ") {
