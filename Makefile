@@ -82,7 +82,7 @@ powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message look
 docs: build ## docs/clients.md from the guides in client, docs/commands from the table in cmd/cli, the packages, the tools, the picture from a run
 	$(GO) test ./cmd/c2c -run 'TestTheDesignListsTheLayers|TestTheRingerLinksEveryClient' -update
 	$(GO) test ./client -run TestTheClientsPage -update
-	$(GO) test ./cmd/cli -run TestTheCommandPages -update
+	$(GO) test ./e2e/dist -run TestTheCommandPages -update
 	$(GO) test ./mcp -run 'TestCatalogIs|TestAnswersHave' -update
 	$(GO) run ./e2e/picture $(BIN) docs/two-terminals.svg
 

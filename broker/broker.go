@@ -18,6 +18,8 @@
 package broker
 
 import (
+	"fmt"
+	"os"
 	"time"
 
 	"c2c/broker/owed"
@@ -72,4 +74,13 @@ func Open(cfg Config) (*Broker, error) {
 		reg.Processes = cfg.Processes
 	}
 	return &Broker{Registry: reg, cfg: cfg}, nil
+}
+
+// OpenThere opens a root with the Config of ConfigOf. It returns an error if the root is gone, and
+// makes none.
+func OpenThere(getenv func(string) string, root string, log inbox.Log) (*Broker, error) {
+	if _, err := os.Stat(root); err != nil {
+		return nil, fmt.Errorf("open root: %w", err)
+	}
+	return Open(ConfigOf(getenv, root, log))
 }

@@ -19,6 +19,10 @@ import (
 type Profile struct {
 	// Name is the client's name for people, in the registry (client_type) and in `c2c install`.
 	Name string
+	// Title is the name that its maker uses. Package is its npm package, and Tested the version that
+	// the tests run; without them, we could not run the client, and all facts are from its
+	// documentation.
+	Title, Package, Tested string
 	// Program is the name of the client's program; empty: the same as Name.
 	Program string
 	// Aliases are other names of the client that the OCaml c2c or the client itself uses.
@@ -34,8 +38,6 @@ type Profile struct {
 	// These fields say in which other packages the client has a file, besides install: Hooks in
 	// hooks, Prompt in wake/terminal, and Protocol in a package wake/<name> of its own.
 	Hooks, Prompt, Protocol bool
-
-	guide func() Guide
 
 	// SessionEnv is the variable that holds the client's session id in its child processes, or
 	// empty.
@@ -174,8 +176,8 @@ type Profile struct {
 var profiles = make([]Profile, 0, 12)
 
 // register adds a client to every list. The file of a client calls it in init.
-func register(p Profile, guide func() Guide) {
-	if p.guide = guide; p.Place == 0 {
+func register(p Profile) {
+	if p.Place == 0 {
 		p.Place = math.MaxInt
 	}
 	at := 0

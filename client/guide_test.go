@@ -16,12 +16,31 @@ import (
 
 var update = flag.Bool("update", false, "write docs/clients.md anew (make docs)")
 
+// guide holds the facts that people need about a client before they use it with c2c, besides those
+// of its profile. docs/clients.md is made from the guides.
+type guide struct {
+	Date string // the day of the measurements
+	// Active says how mail reaches a session that works. Idle says the same for a session that
+	// waits for its person, and Last for both if these ways are missing. Receipt is the proof that
+	// the client has the mail, Answer the proof that its model has answered.
+	Active, Idle, Last, Receipt, Answer string
+	Claimed                             string   // what happens when the client edits a file that another session has claimed
+	Sees                                string   // what its person sees, in addition to the recorded screens (e2e/testdata/screens)
+	SetUp                               string   // what c2c install writes, and what the client asks its person
+	Quirks                              []string // what may surprise a person
+}
+
+// guides has the guide of each client by its name. The file of a guide adds it in its init.
+var guides = map[string]guide{}
+
 func TestEveryGuideIsComplete(t *testing.T) {
-	for _, g := range Guides() {
-		for i, v := 0, reflect.ValueOf(g); i < v.NumField(); i++ {
-			name := v.Type().Field(i).Name
-			if v.Field(i).Len() == 0 && (g.Package != "" || g.Tested != "" || name != "Package" && name != "Tested") {
-				t.Errorf("the guide of %s says nothing of %s", g.Client, name)
+	for _, p := range All() {
+		if p.Title == "" || (p.Package == "") != (p.Tested == "") {
+			t.Errorf("the profile of %s lacks its title, package or tested version", p.Name)
+		}
+		for i, v := 0, reflect.ValueOf(guides[p.Name]); i < v.NumField(); i++ {
+			if v.Field(i).Len() == 0 {
+				t.Errorf("the guide of %s (client/%[1]s_guide_test.go) says nothing of %s", p.Name, v.Type().Field(i).Name)
 			}
 		}
 	}
@@ -33,11 +52,11 @@ func TestTheGuidesNameThePinnedVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range Guides() {
-		if g.Package == "" {
+	for _, p := range All() {
+		if p.Package == "" {
 			continue // its page says that it was not run
 		}
-		if pin := g.Package + "@" + g.Tested; !slices.Contains(strings.Split(string(pins), "\n"), pin) {
+		if pin := p.Package + "@" + p.Tested; !slices.Contains(strings.Split(string(pins), "\n"), pin) {
 			t.Errorf("%s is not in scripts/e2e-clients.txt", pin)
 		}
 	}
@@ -121,25 +140,26 @@ func clientsPage(t *testing.T) []byte {
 	var b bytes.Buffer
 	b.WriteString(pageHead)
 	b.WriteString("| client | tested | while it works | when it is idle | last way | receipt | read |\n|---|---|---|---|---|---|---|\n")
-	for _, g := range Guides() {
-		tested := cmp.Or(g.Tested, "not run, after its documentation")
-		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s | %s |\n", g.Title, tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt, g.Answer)
+	for _, p := range All() {
+		g, tested := guides[p.Name], cmp.Or(p.Tested, "not run, after its documentation")
+		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s | %s |\n", p.Title, tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt, g.Answer)
 	}
 	b.WriteString(claimedHead)
-	for _, g := range Guides() {
-		fmt.Fprintf(&b, "- %s: %s.\n", g.Title, g.Claimed)
+	for _, p := range All() {
+		fmt.Fprintf(&b, "- %s: %s.\n", p.Title, guides[p.Name].Claimed)
 	}
 	b.WriteString(sightHead)
-	for _, g := range Guides() {
-		fmt.Fprintf(&b, "\n### %s\n%s\n", g.Title, g.Sees)
-		if g.Package != "" {
-			b.WriteString(screens(t, g.Client))
+	for _, p := range All() {
+		fmt.Fprintf(&b, "\n### %s\n%s\n", p.Title, guides[p.Name].Sees)
+		if p.Package != "" {
+			b.WriteString(screens(t, p.Name))
 		}
 	}
-	for _, g := range Guides() {
-		fmt.Fprintf(&b, "\n## %s\n`c2c install %s`", g.Title, g.Client)
-		if g.Package != "" {
-			fmt.Fprintf(&b, " (npm: `%s`)", g.Package)
+	for _, p := range All() {
+		g := guides[p.Name]
+		fmt.Fprintf(&b, "\n## %s\n`c2c install %s`", p.Title, p.Name)
+		if p.Package != "" {
+			fmt.Fprintf(&b, " (npm: `%s`)", p.Package)
 		}
 		fmt.Fprintf(&b, ". %s\n\n", g.SetUp)
 		for _, quirk := range g.Quirks {

@@ -16,24 +16,24 @@ func TestDoctorKnowsTheVersionsAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	before := tree(t, []string{"/.git/"}, l.Home, l.Project)
-	for _, g := range client.Guides() {
-		l.Run(c2c(), "install", g.Client)
+	for _, p := range client.All() {
+		l.Run(c2c(), "install", p.Name)
 	}
 	installed := tree(t, []string{"/.git/"}, l.Home, l.Project)
 	// Its status is 1: nobody has trusted the hooks of these clients yet.
 	out := l.Terminal(l.Env(), "sh", "-c", c2c()+" doctor --verbose; true").Wait()
-	for _, g := range client.Guides() {
-		if g.Package == "" {
+	for _, p := range client.All() {
+		if p.Package == "" {
 			continue // it cannot be run
 		}
-		want := g.Client + " program: version " + l.Version(lab.Client(g.Client)) + "; c2c was tested with " + g.Tested
+		want := p.Name + " program: version " + l.Version(lab.Client(p.Name)) + "; c2c was tested with " + p.Tested
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 	compareTrees(t, installed, tree(t, []string{"/.git/"}, l.Home, l.Project))
-	for _, g := range client.Guides() {
-		l.Run(c2c(), "uninstall", g.Client)
+	for _, p := range client.All() {
+		l.Run(c2c(), "uninstall", p.Name)
 	}
 	compareTrees(t, before, tree(t, []string{"/.git/", "/.c2c/"}, l.Home, l.Project))
 }

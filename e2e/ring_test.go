@@ -39,9 +39,9 @@ const ringText = "Pass it on: \"quoted\", 'single', <b>bold</b> & back\\slash, 1
 // with its client's own send. Never more than three of them run at once.
 func TestAMessageGoesRoundAllClients(t *testing.T) {
 	t.Parallel()
-	for _, g := range client.Guides() {
-		if g.Package != "" && !slices.ContainsFunc(ring, func(l link) bool { return string(l.client) == g.Client }) {
-			t.Errorf("%s is not in the ring", g.Client)
+	for _, p := range client.All() {
+		if p.Package != "" && !slices.ContainsFunc(ring, func(l link) bool { return string(l.client) == p.Name }) {
+			t.Errorf("%s is not in the ring", p.Name)
 		}
 	}
 	l := newLab(t)

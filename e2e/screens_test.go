@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "record the screens in testdata/screens 
 func seesRecorded(t *testing.T, l *lab.Lab, p *lab.Proc, c lab.Client, when, word string) {
 	t.Helper()
 	seesOnce(t, p, word)
-	if l.Version(c) != client.FindGuide(string(c)).Tested {
+	if profile, _ := client.Find(string(c)); l.Version(c) != profile.Tested {
 		return
 	}
 	file := filepath.Join("testdata", "screens", fmt.Sprintf("%s-%s.txt", c, when))

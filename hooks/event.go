@@ -33,10 +33,9 @@ type protocol struct {
 	// encode makes the answer: c2c prints a string as it is, anything else as JSON. The argument
 	// text is for the model. The argument person is for the client's person, and reaches the model
 	// only if the client has no other way to show it.
-	encode   func(e Event, text, person string) any
-	hides    func(e Event) bool // reports whether the client shows its person only encode's argument person; nil: it shows the whole answer
-	hiddenAt string             // event whose answer the client does not show to its person at all; or empty
-	errors   string             // event whose answer must go to standard error, with exit status 2; or empty
+	encode func(e Event, text, person string) any
+	hides  func(e Event) bool // reports whether the client shows its person only encode's argument person; nil: it shows the whole answer
+	errors string             // event whose answer must go to standard error, with exit status 2, and is not shown to its person at all; or empty
 	// agent returns the id of the agent in which the event happened, "" for the session's own
 	// agent. It reads the client's logs, and may wait for them. agent is nil if the event itself
 	// names the agent.

@@ -41,7 +41,6 @@ func kimi() protocol {
 		},
 		errors:        "Stop",
 		tellsPersonAt: "UserPromptSubmit", // the client does not show the answer to Stop
-		hiddenAt:      "Stop",
 		opened:        "SessionStart",
 		answered:      kimiAnswered,
 		agent:         kimiAgent,

@@ -35,7 +35,7 @@ func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 			p.limit -= p.length(e.Note)
 		}
 		text, _ = p.fill(&a, msgs, more, envelope)
-		if e.protocol.hiddenAt == e.Name && len(a.Shown) > 0 {
+		if e.OnError() && len(a.Shown) > 0 {
 			text += "\n" + notShown
 		}
 	case len(msgs) > 0 && shows == notice:

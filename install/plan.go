@@ -30,10 +30,6 @@ type Plan struct {
 // undo records that are no longer needed.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// Diff returns all changes as one unified diff, "" if there are none. A file that is c2c's own is
-// one line in it, unless whole is set.
-func (p *Plan) Diff(whole bool) string { return PreviewDiff(p.Changes, whole) }
-
 // isOther reports whether r belongs to another configuration directory of the client. This plan
 // leaves such a directory alone.
 func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }

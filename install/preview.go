@@ -15,12 +15,12 @@ import (
 	"c2c/internal/format"
 )
 
-// Diff returns changes as one unified diff, "" if there are none. A file that is c2c's own is one
+// Diff returns all changes as one unified diff, "" if there are none. A file that is c2c's own is one
 // line in it, unless whole is set: the text of c2c's plugins would hide what changes in the
 // person's files.
-func PreviewDiff(changes []Change, whole bool) string {
+func (p *Plan) Diff(whole bool) string {
 	var out strings.Builder
-	for _, c := range changes {
+	for _, c := range p.Changes {
 		if c.Target != c.Path {
 			fmt.Fprintf(&out, "%s is a link; the file edited is %s\n", c.Path, c.Target)
 		}

@@ -23,9 +23,9 @@ import (
 func Program(ctx context.Context, name string, o Options) format.Finding {
 	path, err := proc.LookPath(client.ProgramOf(name), o.Getenv)
 	f := format.Finding{Client: name, Status: format.Warning, Part: "program", Path: path}
-	tested := client.FindGuide(name).Tested
+	p, _ := client.Find(name)
 	switch {
-	case tested == "":
+	case p.Tested == "":
 		f.Status, f.Detail = format.OK, "c2c could not be tested with it, and follows its documentation"
 		return f
 	case err != nil:
@@ -40,7 +40,7 @@ func Program(ctx context.Context, name string, o Options) format.Finding {
 	case err != nil:
 		f.Detail = fmt.Sprintf("does not print its version: %v", err)
 	default:
-		f.Status, f.Detail = format.OK, fmt.Sprintf("version %s; c2c was tested with %s", version, tested)
+		f.Status, f.Detail = format.OK, fmt.Sprintf("version %s; c2c was tested with %s", version, p.Tested)
 	}
 	return f
 }

@@ -14,7 +14,8 @@ import (
 // A program is looked at where npm and other installers put it; only one that does not say its
 // version there is run.
 func TestTheInstalledVersionIsComparedWithTheTestedOne(t *testing.T) {
-	tested := client.FindGuide(Codex).Tested
+	codex, _ := client.Find(Codex)
+	tested := codex.Tested
 	says := func(version string) string {
 		return "#!/bin/sh\nmkdir \"$HOME/.codex\"\necho codex-cli " + version + "\n"
 	}
@@ -60,11 +61,9 @@ func TestTheInstalledVersionIsComparedWithTheTestedOne(t *testing.T) {
 // A client that has no package could not be run, and doctor says so without starting it.
 func TestEveryClientHasATestedVersionOrIsSaidToHaveNone(t *testing.T) {
 	b := newBox(t)
-	for _, name := range client.Names() {
-		g := client.FindGuide(name)
-		said := strings.Contains(Program(t.Context(), name, b.o).Detail, "could not be tested")
-		if (g.Tested == "") != (g.Package == "") || said != (g.Package == "") {
-			t.Errorf("%s: tested %q, package %q, doctor says that it was not: %v", name, g.Tested, g.Package, said)
+	for _, p := range client.All() {
+		if said := strings.Contains(Program(t.Context(), p.Name, b.o).Detail, "could not be tested"); said != (p.Package == "") {
+			t.Errorf("%s: tested %q, package %q, doctor says that it was not: %v", p.Name, p.Tested, p.Package, said)
 		}
 	}
 }

@@ -257,8 +257,8 @@ func (h *HTTP) Moved() <-chan struct{} { return h.changes.any }
 // result may have changed.
 func (h *HTTP) Roots() (roots []string) {
 	for _, s := range h.sessions.snapshot() {
-		if root := s.boundIn(); root != "" {
-			roots = append(roots, root)
+		if kept, _ := s.record(); kept.Root != "" {
+			roots = append(roots, kept.Root)
 		}
 	}
 	for _, p := range h.stateless.peers.bound() {

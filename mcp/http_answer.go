@@ -145,7 +145,7 @@ func (s *httpSession) answer(a *answer, q *httpRequest) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.handle(a.r, q, notes)
+		s.handle(q, notes)
 	}()
 	a.await(q, notes, done)
 	err := a.write(s, q)
@@ -153,7 +153,7 @@ func (s *httpSession) answer(a *answer, q *httpRequest) {
 }
 
 // handle calls the handler of the request.
-func (s *httpSession) handle(r *http.Request, q *httpRequest, notes chan mcp.JSONRPCNotification) {
+func (s *httpSession) handle(q *httpRequest, notes chan mcp.JSONRPCNotification) {
 	ctx := q.ctx
 	if q.isCall() {
 		ctx = tools.WithTurn(ctx, q.call.yieldTurn)

@@ -25,7 +25,6 @@ type record struct {
 	Protocol      string `json:"protocol"`
 	SharesProcess bool   `json:"apart,omitempty"` // another session has the mailbox of this process, so the process does not identify the caller
 	process
-	Created float64 `json:"created"`
 }
 
 // process is a client's process. The start time distinguishes it from a later process with the same

@@ -214,12 +214,6 @@ func (s *httpSession) record() (kept record, used time.Time) {
 	return s.kept, s.used
 }
 
-// boundIn returns the root of the session's mailbox, "" if the session has none.
-func (s *httpSession) boundIn() string {
-	kept, _ := s.record()
-	return kept.Root
-}
-
 func (s *httpSession) lastUse() time.Time {
 	_, used := s.record()
 	return used

@@ -10,7 +10,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"c2c/inbox/mail"
 	"c2c/internal/daemon"
 	"c2c/mcp/rpc"
 )
@@ -227,11 +226,7 @@ func (b binder) Bind(sid string, named bool) error {
 	if k.SID != "" && k.Root == root && (named || k.SID == sid && k.PID == pid && k.SharesProcess == shares) {
 		return nil
 	}
-	if k.ID == "" {
-		k = record{ID: s.id, Created: mail.Seconds(b.cfg.Now())}
-	}
-	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.SharesProcess = sid, root, by, s.GetClientInfo().Name, s.version(), shares
-	k.process = b.processOf(pid)
+	k = record{s.id, root, by, sid, s.GetClientInfo().Name, s.version(), shares, b.processOf(pid)}
 	for _, other := range b.others(sid) {
 		if !named && !other.isThere() {
 			other.peer.ForgetSession()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"c2c/cmd/cli"
 	"errors"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 		var stderr bytes.Buffer
 		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root)}
 		a := &app{strings.NewReader(""), unwritable{}, &stderr, func(name string) string { return env[name] }, filepath.Dir(root), 5 * time.Second}
-		if code := a.main(t.Context(), args); code != exitFailed {
+		if code := a.main(t.Context(), args); code != cli.Failed {
 			t.Errorf("%q: exit %d, %s", args, code, stderr.String())
 		} else if !strings.Contains(stderr.String(), "no space") {
 			t.Errorf("%q: says %s", args, stderr.String())
@@ -76,7 +77,7 @@ func TestADamagedMailboxIsToldByTheCommandThatMeetsIt(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, "amber.inbox.json"), []byte(`[{"from_`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, errs, code := run(t, root, who, args...); code != exitDone || !strings.Contains(errs, "amber.inbox.json.corrupt-") {
+		if _, errs, code := run(t, root, who, args...); code != cli.Done || !strings.Contains(errs, "amber.inbox.json.corrupt-") {
 			t.Errorf("%q: exit %d, %s", args, code, errs)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"c2c/cmd/cli"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,7 @@ func TestAskDoesNotWaitForAnAbsentSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := run(t, root, "amber", "ask", "coral", "--wait", "10h", "are you there?")
-	if code != exitNothing || !strings.Contains(errs, "coral is absent, and question ") || !strings.Contains(errs, "hint: a later answer comes as mail") {
+	if code != cli.Nothing || !strings.Contains(errs, "coral is absent, and question ") || !strings.Contains(errs, "hint: a later answer comes as mail") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	if out := mustRun(t, root, "coral", "peek-inbox"); !strings.Contains(out, "are you there?") {

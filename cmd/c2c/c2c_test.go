@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/cmd/cli"
 	"c2c/internal/atomicfile"
 	"c2c/sessions"
 )
@@ -32,7 +33,7 @@ func scratch(t *testing.T) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "root")
 	for _, name := range []string{"amber", "birch"} {
-		if _, errs, code := run(t, root, "", "register", name, "--session-id", name); code != exitDone {
+		if _, errs, code := run(t, root, "", "register", name, "--session-id", name); code != cli.Done {
 			t.Fatal(errs)
 		}
 	}
@@ -45,24 +46,24 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"send", "ambr", "x"}, exitNoAlias, `did you mean "amber"`},
-		{[]string{"send", "birch", "x"}, exitFailed, "yourself"},
-		{[]string{"send", "amber"}, exitUsage, "no body"},
-		{[]string{"send", "amber", "a\x00b"}, exitFailed, "NUL"},
-		{[]string{"send", "amber", "\xff"}, exitFailed, "UTF-8"},
-		{[]string{"send", "amber", strings.Repeat("x", 300<<10)}, exitFailed, "too large"},
-		{[]string{"send", "amber", "x", "--id", "../x"}, exitUsage, "message id"},
-		{[]string{"send", "amber", "x", "--urgent", "--fail"}, exitUsage, "only one"},
-		{[]string{"send", "amber", "-F", "/dev/zero"}, exitFailed, "more than 1048576 bytes"},
-		{[]string{"register", "--", "-x"}, exitUsage, "must start with"},
-		{[]string{"register", "--x"}, exitUsage, "no option --x"},
-		{[]string{"register", "all"}, exitUsage, "reserved"},
-		{[]string{"send", "all", "x", "--id", "y"}, exitUsage, "one session"},
-		{[]string{"rooms", "create", "#x y"}, exitUsage, "at most 63"},
-		{[]string{"rooms", "join", "x/y"}, exitUsage, "at most 63"},
-		{[]string{"history", "--limit", "-1"}, exitUsage, "0 for all"},
-		{[]string{"dead-letter", "--limit", "-1"}, exitUsage, "0 for all"},
-		{[]string{"poll-inbox", "--check"}, exitNothing, ""},
+		{[]string{"send", "ambr", "x"}, cli.NoAlias, `did you mean "amber"`},
+		{[]string{"send", "birch", "x"}, cli.Failed, "yourself"},
+		{[]string{"send", "amber"}, cli.Usage, "no body"},
+		{[]string{"send", "amber", "a\x00b"}, cli.Failed, "NUL"},
+		{[]string{"send", "amber", "\xff"}, cli.Failed, "UTF-8"},
+		{[]string{"send", "amber", strings.Repeat("x", 300<<10)}, cli.Failed, "too large"},
+		{[]string{"send", "amber", "x", "--id", "../x"}, cli.Usage, "message id"},
+		{[]string{"send", "amber", "x", "--urgent", "--fail"}, cli.Usage, "only one"},
+		{[]string{"send", "amber", "-F", "/dev/zero"}, cli.Failed, "more than 1048576 bytes"},
+		{[]string{"register", "--", "-x"}, cli.Usage, "must start with"},
+		{[]string{"register", "--x"}, cli.Usage, "no option --x"},
+		{[]string{"register", "all"}, cli.Usage, "reserved"},
+		{[]string{"send", "all", "x", "--id", "y"}, cli.Usage, "one session"},
+		{[]string{"rooms", "create", "#x y"}, cli.Usage, "at most 63"},
+		{[]string{"rooms", "join", "x/y"}, cli.Usage, "at most 63"},
+		{[]string{"history", "--limit", "-1"}, cli.Usage, "0 for all"},
+		{[]string{"dead-letter", "--limit", "-1"}, cli.Usage, "0 for all"},
+		{[]string{"poll-inbox", "--check"}, cli.Nothing, ""},
 	} {
 		root := scratch(t)
 		_, errs, code := run(t, root, "birch", tc.args...)
@@ -87,7 +88,7 @@ func TestATextIsReadFromStandardInput(t *testing.T) {
 		mustRun(t, root, "amber", "send", "birch", "question", "--id", "0f0f0f0f")
 		mustRun(t, root, "birch", "poll-inbox")
 		_, errs, code := runWith(t, body+"\n", root, "birch", args...)
-		if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, body) || args[0] != "ask" && code != exitDone {
+		if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, body) || args[0] != "ask" && code != cli.Done {
 			t.Errorf("%q: exit %d, %s%s", args, code, errs, out)
 		}
 	}
@@ -102,12 +103,12 @@ func TestWhoSendsIsAskedInOneLine(t *testing.T) {
 		code          int
 		says          string
 	}{
-		{"", "send amber hello", exitFailed, "c2c: who sends? add --from NAME\nc2c: hint: c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name, nor does a person's terminal outside of containers and sandboxes\n"},
-		{"", "poll-inbox", exitFailed, "c2c: for whom? add --session-id NAME\nc2c: hint: c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name, nor does a person's terminal outside of containers and sandboxes\n"},
-		{"", "send amber hello --from deploy", exitNoAlias, "c2c: no such alias \"deploy\"\nc2c: hint: to make this session: c2c register --session-id deploy deploy; to list sessions: c2c list\n"},
-		{"", "send amber hello --from ambr", exitNoAlias, "c2c: no such alias \"ambr\"\nc2c: hint: did you mean \"amber\"? c2c list shows all of this project\n"},
-		{"zzz", "send amber hello", exitNoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: C2C_MCP_SESSION_ID has this name, but takes a session id; to make a session with this id, run (once): c2c register\n"},
-		{"zzz", "whoami", exitNoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: C2C_MCP_SESSION_ID has this name, but takes a session id; to make a session with this id, run (once): c2c register\n"},
+		{"", "send amber hello", cli.Failed, "c2c: who sends? add --from NAME\nc2c: hint: c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name, nor does a person's terminal outside of containers and sandboxes\n"},
+		{"", "poll-inbox", cli.Failed, "c2c: for whom? add --session-id NAME\nc2c: hint: c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name, nor does a person's terminal outside of containers and sandboxes\n"},
+		{"", "send amber hello --from deploy", cli.NoAlias, "c2c: no such alias \"deploy\"\nc2c: hint: to make this session: c2c register --session-id deploy deploy; to list sessions: c2c list\n"},
+		{"", "send amber hello --from ambr", cli.NoAlias, "c2c: no such alias \"ambr\"\nc2c: hint: did you mean \"amber\"? c2c list shows all of this project\n"},
+		{"zzz", "send amber hello", cli.NoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: C2C_MCP_SESSION_ID has this name, but takes a session id; to make a session with this id, run (once): c2c register\n"},
+		{"zzz", "whoami", cli.NoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: C2C_MCP_SESSION_ID has this name, but takes a session id; to make a session with this id, run (once): c2c register\n"},
 	} {
 		if _, errs, code := run(t, root, tc.session, strings.Fields(tc.args)...); code != tc.code || errs != tc.says {
 			t.Errorf("%q %s: exit %d, %s", tc.session, tc.args, code, errs)
@@ -123,7 +124,7 @@ func TestWhoSendsIsAskedInOneLine(t *testing.T) {
 // A shell may ask at each prompt: where there is no root, none is made.
 func TestALookForMailMakesNoRoot(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
-	if _, errs, code := run(t, root, "", "poll-inbox", "--check"); code != exitNothing || errs != "" {
+	if _, errs, code := run(t, root, "", "poll-inbox", "--check"); code != cli.Nothing || errs != "" {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	if _, err := os.Stat(root); !os.IsNotExist(err) {
@@ -139,7 +140,7 @@ func TestARootOfOthersIsRefused(t *testing.T) {
 	if err := os.Chmod(root, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := run(t, root, "birch", "list"); code != exitFailed || !strings.Contains(errs, "chmod") {
+	if _, errs, code := run(t, root, "birch", "list"); code != cli.Failed || !strings.Contains(errs, "chmod") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }
@@ -150,7 +151,7 @@ func TestABrokenRegistryIsReportedAndKept(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`[{"session_id":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := run(t, root, "birch", "send", "amber", "x"); code == exitDone || !strings.Contains(errs, "registry") {
+	if _, errs, code := run(t, root, "birch", "send", "amber", "x"); code == cli.Done || !strings.Contains(errs, "registry") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	kept, _ := filepath.Glob(path + "*")
@@ -164,7 +165,7 @@ func TestABrokenRegistryIsReportedAndKept(t *testing.T) {
 
 func TestMailIsReadOnce(t *testing.T) {
 	root := scratch(t)
-	if _, errs, code := run(t, root, "birch", "send", "amber", "hello", "--id", "m1"); code != exitDone {
+	if _, errs, code := run(t, root, "birch", "send", "amber", "hello", "--id", "m1"); code != cli.Done {
 		t.Fatal(errs)
 	}
 	if out, _, _ := run(t, root, "amber", "poll-inbox", "--wait=1m"); !strings.Contains(out, "\nhello\n") {
@@ -211,7 +212,7 @@ func TestAReaderThatIsNewWaitsForTheRegistryAsLongAsForALock(t *testing.T) {
 	a := &app{strings.NewReader(""), &stdout, &stderr, func(name string) string {
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "USER": "ada"}[name]
 	}, root, time.Millisecond}
-	if code := a.main(t.Context(), []string{"poll-inbox"}); code != exitLocked {
+	if code := a.main(t.Context(), []string{"poll-inbox"}); code != cli.Locked {
 		t.Errorf("exit %d, %s", code, &stderr)
 	}
 }
@@ -222,7 +223,7 @@ func TestASweepThatFailsHalfwayTellsWhatItHasDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs, code := run(t, root, "", "sweep", "--grace", "0s")
-	if code != exitFailed || !strings.Contains(out, "amber (session amber)") || !strings.Contains(errs, "archive") {
+	if code != cli.Failed || !strings.Contains(out, "amber (session amber)") || !strings.Contains(errs, "archive") {
 		t.Errorf("exit %d, it said %q, %q", code, out, errs)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -161,26 +161,15 @@ func (c *call) table(all []broker.Mail, row func(broker.Mail) []string) {
 	if len(all) == 0 {
 		c.printf("(no messages)\n")
 	}
-	var lines [][]string
-	var widths []int // the width of each column
+	w := tabwriter.NewWriter(c.stdout, 0, 8, 2, ' ', 0)
 	for _, m := range all {
 		cells := row(m)
 		for i, cell := range cells {
 			cells[i] = mail.Visible(cell, "")
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cells[i]))
 		}
-		lines = append(lines, cells)
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
-	for _, cells := range lines {
-		last := len(cells) - 1
-		for i, cell := range cells[:last] {
-			c.printf("%-*s  ", widths[i], cell)
-		}
-		c.printf("%s\n", cells[last])
-	}
+	w.Flush()
 }
 
 func became(m broker.Mail) string { return m.Status.Became(time.Now()) }

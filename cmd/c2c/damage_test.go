@@ -16,7 +16,7 @@ import (
 func mustRun(t *testing.T, root, session string, args ...string) string {
 	t.Helper()
 	out, errs, code := run(t, root, session, args...)
-	if code != exitDone {
+	if code != cli.Done {
 		t.Fatalf("%q: exit %d, %s", args, code, errs)
 	}
 	return out
@@ -30,7 +30,7 @@ func TestAFullMailboxIsExit5AndNothingIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := run(t, root, "birch", "send", "amber", "one more")
-	if code != exitFull || !strings.Contains(errs, "must read its mail") {
+	if code != cli.Full || !strings.Contains(errs, "must read its mail") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	if data, err := os.ReadFile(name); err != nil || string(data) != full {
@@ -111,7 +111,7 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, errs, code := run(t, root, "birch", args...)
-			if code == exitDone || !strings.Contains(errs, name) {
+			if code == cli.Done || !strings.Contains(errs, name) {
 				t.Errorf("%s as %s: exit %d, %s", kind, name, code, errs)
 			}
 			if data, err := os.ReadFile(elsewhere); err != nil || string(data) != "[]\n" {
@@ -146,10 +146,10 @@ func TestAHugeFileIsRefusedAndItsNameSaid(t *testing.T) {
 		refused := 0
 		for _, args := range [][]string{{"send", "birch", "x"}, {"poll-inbox"}, {"history"}, {"list"}, {"dead-letter"}, {"register", "amber2"}} {
 			_, errs, code := run(t, root, "amber", args...)
-			if code != exitDone {
+			if code != cli.Done {
 				refused++
 			}
-			if code != exitDone && (!strings.Contains(errs, name) || !strings.Contains(errs, "too large")) {
+			if code != cli.Done && (!strings.Contains(errs, name) || !strings.Contains(errs, "too large")) {
 				t.Errorf("%s, %q: exit %d, %s", name, args, code, errs)
 			}
 		}
@@ -264,7 +264,7 @@ func TestEachVerbHasHelp(t *testing.T) {
 			continue // it answers itself
 		}
 		for _, option := range []string{"--help", "-h"} {
-			if out, errs, code := run(t, root, "amber", v.Name, option); code != exitDone || out != want || errs != "" {
+			if out, errs, code := run(t, root, "amber", v.Name, option); code != cli.Done || out != want || errs != "" {
 				t.Errorf("%s %s: exit %d, %s%s", v.Name, option, code, out, errs)
 			}
 		}
@@ -362,7 +362,7 @@ func TestWhatIsNoFileOfOursIsToldWithAHint(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, errs, code := run(t, root, "birch", "send", "amber", "x")
-		if code == exitDone || !strings.Contains(errs, "hint: ") || !strings.Contains(errs, "move it away") {
+		if code == cli.Done || !strings.Contains(errs, "hint: ") || !strings.Contains(errs, "move it away") {
 			t.Errorf("%s: exit %d, %s", name, code, errs)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"c2c/cmd/cli"
 	"c2c/e2e/namespace"
 )
 
@@ -21,11 +22,11 @@ func disk(t *testing.T) (dir, root string) {
 	dir = namespace.Disk(t, "256k")
 	root = filepath.Join(dir, "root")
 	for _, name := range []string{"amber", "birch"} {
-		if _, errs, code := run(t, root, "", "register", name, "--session-id", name); code != exitDone {
+		if _, errs, code := run(t, root, "", "register", name, "--session-id", name); code != cli.Done {
 			t.Fatal(errs)
 		}
 	}
-	if _, errs, code := run(t, root, "birch", "send", "amber", "before"); code != exitDone {
+	if _, errs, code := run(t, root, "birch", "send", "amber", "before"); code != cli.Done {
 		t.Fatal(errs)
 	}
 	return dir, root
@@ -56,7 +57,7 @@ func TestAFullDiskRefusesAndIsStillRead(t *testing.T) {
 	f.Close()
 	before := snapshot(t, root)
 	_, errs, code := run(t, root, "birch", "send", "amber", strings.Repeat("x", 5000))
-	if code != exitFailed || !strings.Contains(errs, "no space left") {
+	if code != cli.Failed || !strings.Contains(errs, "no space left") {
 		t.Errorf("send: exit %d, %s", code, errs)
 	}
 	if after := snapshot(t, root); after != before {
@@ -71,7 +72,7 @@ func TestAFullDiskRefusesAndIsStillRead(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := run(t, root, "birch", "send", "amber", "after"); code != exitDone {
+	if _, errs, code := run(t, root, "birch", "send", "amber", "after"); code != cli.Done {
 		t.Error(errs)
 	}
 	if out, errs, _ := run(t, root, "amber", "poll-inbox"); !strings.Contains(out, "after") || strings.Contains(out, "before") {
@@ -92,7 +93,7 @@ func TestAReadOnlyRootRefuses(t *testing.T) {
 	}
 	before := snapshot(t, root)
 	for _, args := range [][]string{{"send", "amber", "x"}, {"poll-inbox"}, {"register", "coral"}} {
-		if _, errs, code := run(t, root, "birch", args...); code != exitFailed && args[0] != "poll-inbox" || code != exitDone && !strings.Contains(errs, "read-only") {
+		if _, errs, code := run(t, root, "birch", args...); code != cli.Failed && args[0] != "poll-inbox" || code != cli.Done && !strings.Contains(errs, "read-only") {
 			t.Errorf("%q: exit %d, %s", args, code, errs)
 		}
 	}
@@ -104,7 +105,7 @@ func TestAReadOnlyRootRefuses(t *testing.T) {
 	for tool, args := range map[string][]string{"send": {"send", "amber", "x", "--from", "birch"}, "me": {"register", "coral", "--session-id", "birch"}} {
 		stderr.Reset()
 		code := a.main(t.Context(), args)
-		if errs := stderr.String(); code != exitFailed || !strings.Contains(errs, "call c2c's tool "+tool+" ") || strings.Contains(errs, "HOME") {
+		if errs := stderr.String(); code != cli.Failed || !strings.Contains(errs, "call c2c's tool "+tool+" ") || strings.Contains(errs, "HOME") {
 			t.Errorf("%q in a sandbox: exit %d, %s", args, code, errs)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/cmd/cli"
 	"c2c/e2e/need"
 )
 
@@ -50,7 +51,7 @@ sys.stdin.read()`, filepath.Join(root, "amber.inbox.lock"))
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "birch"}[name]
 	}, root, time.Millisecond}
 	code := a.main(t.Context(), []string{"send", "amber", "x"})
-	if want := fmt.Sprintf("process %d (python3", holder.Process.Pid); code != exitLocked || !strings.Contains(errs.String(), want) {
+	if want := fmt.Sprintf("process %d (python3", holder.Process.Pid); code != cli.Locked || !strings.Contains(errs.String(), want) {
 		t.Errorf("exit %d, %s, want %q", code, errs.String(), want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/internal/atomicfile"
 	"c2c/project"
@@ -44,7 +45,7 @@ func TestWhatCameInATurnIsToldAtItsEndOnce(t *testing.T) {
 	qwen := func(event string) string {
 		t.Helper()
 		out, errs, code := clientEvent(t, root, "qwen", `{"session_id":"u1","hook_event_name":`+event+`}`)
-		if errs != "" || code != exitDone {
+		if errs != "" || code != cli.Done {
 			t.Errorf("%s: exit %d, %s", event, code, errs)
 		}
 		return out
@@ -72,7 +73,7 @@ func TestASessionStartAsksForAWatchOfItsLockFile(t *testing.T) {
 	root := scratch(t)
 	lock := filepath.Join(root, "amber.inbox.lock")
 	want := fmt.Sprintf(`{"hookSpecificOutput":{"hookEventName":"SessionStart","watchPaths":[%q]}}`+"\n", lock)
-	if out, errs, code := claudeEvent(t, root, "SessionStart"); out != want || errs != "" || code != exitDone {
+	if out, errs, code := claudeEvent(t, root, "SessionStart"); out != want || errs != "" || code != cli.Done {
 		t.Errorf("exit %d, %s%s, want %s", code, out, errs, want)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello")
@@ -90,7 +91,7 @@ func TestAChangeRingsOnceAndWithoutABody(t *testing.T) {
 		t.Helper()
 		out, errs, code := claudeEvent(t, root, "FileChanged")
 		rang := code == exitOnStderr && strings.Contains(errs, `count="`) && strings.Contains(errs, `from="birch"`)
-		if rang != want || !want && (code != exitDone || errs != "") || out != "" || strings.Contains(errs, "hello") {
+		if rang != want || !want && (code != cli.Done || errs != "") || out != "" || strings.Contains(errs, "hello") {
 			t.Errorf("%s: exit %d, %q, %q", what, code, out, errs)
 		}
 	}
@@ -128,7 +129,7 @@ func TestALiveRingerLeavesAChangeNothingToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello")
-	if out, errs, code := claudeEvent(t, root, "FileChanged"); out+errs != "" || code != exitDone {
+	if out, errs, code := claudeEvent(t, root, "FileChanged"); out+errs != "" || code != cli.Done {
 		t.Errorf("with a ringer: exit %d, %q, %q", code, out, errs)
 	}
 	if err := lock.Release(); err != nil {
@@ -154,7 +155,7 @@ func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
 	copilot := func(event string) string {
 		t.Helper()
 		out, errs, code := clientEvent(t, root, "copilot", `{"session_id":"u1","hook_event_name":`+event+`}`)
-		if code != exitDone || errs != "" {
+		if code != cli.Done || errs != "" {
 			t.Errorf("exit %d, %s", code, errs)
 		}
 		return out
@@ -226,11 +227,11 @@ func TestAHookNeverFails(t *testing.T) {
 	root := scratch(t)
 	mustRun(t, root, "birch", "send", "amber", "hello")
 	for _, name := range []string{"PreToolUse", "PostToolUse", "Stop", "UserPromptSubmit", "SessionStart", "FileChanged", ""} {
-		if _, _, code := claudeEvent(t, root, name); code != exitDone {
+		if _, _, code := claudeEvent(t, root, name); code != cli.Done {
 			t.Errorf("%s: exit %d", name, code)
 		}
 	}
-	if _, _, code := run(t, root, "amber", "hook", "--nonsense"); code != exitDone {
+	if _, _, code := run(t, root, "amber", "hook", "--nonsense"); code != cli.Done {
 		t.Errorf("usage: exit %d", code)
 	}
 }
@@ -279,7 +280,7 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 		t.Helper()
 		return clientEvent(t, root, "kimi", `{"hook_event_name":"Stop","session_id":"s1"}`)
 	}
-	if out, errs, code := stop(); out+errs != "" || code != exitDone {
+	if out, errs, code := stop(); out+errs != "" || code != cli.Done {
 		t.Errorf("without mail: exit %d, %q, %q", code, out, errs)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello", "--id", "m1")
@@ -289,7 +290,7 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 	if out := mustRun(t, root, "birch", "status", "m1"); !strings.Contains(out, "handed by hook") {
 		t.Errorf("status %s", out)
 	}
-	if out, errs, code := stop(); out+errs != "" || code != exitDone {
+	if out, errs, code := stop(); out+errs != "" || code != cli.Done {
 		t.Errorf("once more: exit %d, %q, %q", code, out, errs)
 	}
 	if out := mustRun(t, root, "birch", "status", "m1"); !strings.Contains(out, "read by hook") {
@@ -299,7 +300,7 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 	// It has shown its person nothing of that: the next prompt does, once.
 	for _, told := range []bool{true, false} {
 		out, errs, code := clientEvent(t, root, "kimi", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt":"do it"}`)
-		if errs != "" || code != exitDone || strings.Contains(out, "Mail from birch (claimed): hello") != told || !told && out != "" {
+		if errs != "" || code != cli.Done || strings.Contains(out, "Mail from birch (claimed): hello") != told || !told && out != "" {
 			t.Errorf("with a prompt: exit %d, %q, %q", code, out, errs)
 		}
 	}
@@ -335,7 +336,7 @@ func TestAnEventWithoutASessionIsThatOfTheProcessAbove(t *testing.T) {
 		a := &app{strings.NewReader(event), &stdout, &stderr, func(name string) string { return env[name] }, t.TempDir(), 5 * time.Second}
 		code := a.main(t.Context(), []string{"hook", "--client", tc.hook})
 		out := stdout.String()
-		if code != exitDone || stderr.Len() > 0 || !strings.HasPrefix(out, tc.says) || tc.says == "" && out != "" || strings.Contains(out, "hello") {
+		if code != cli.Done || stderr.Len() > 0 || !strings.HasPrefix(out, tc.says) || tc.says == "" && out != "" || strings.Contains(out, "hello") {
 			t.Errorf("%s below %q: exit %d, %s%s", tc.hook, tc.above, code, out, stderr.String())
 		}
 		if after := mustRun(t, root, "birch", "list"); strings.Count(after, "\n") != strings.Count(before, "\n") {
@@ -362,7 +363,7 @@ func TestCursorIsToldWhereItsPersonWrites(t *testing.T) {
 		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "HOME": filepath.Dir(root)}
 		in := fmt.Sprintf(`{"hook_event_name":%q,"conversation_id":%q,"cursor_version":"3.18.25"}`, event, conversation)
 		a := &app{strings.NewReader(in), &stdout, &stderr, func(name string) string { return env[name] }, t.TempDir(), 5 * time.Second}
-		if code := a.main(t.Context(), []string{"hook", "--client", "cursor"}); code != exitDone || stderr.Len() > 0 {
+		if code := a.main(t.Context(), []string{"hook", "--client", "cursor"}); code != cli.Done || stderr.Len() > 0 {
 			t.Errorf("%s in %s: exit %d, %s", event, conversation, code, stderr.String())
 		}
 		return stdout.String()
@@ -397,7 +398,7 @@ func TestAHookFindsItsProjectByTheVariable(t *testing.T) {
 	env := map[string]string{"HOME": home, "CURSOR_PROJECT_DIR": project}
 	event := `{"hook_event_name":"stop","status":"completed","loop_count":0}`
 	a := &app{strings.NewReader(event), &stdout, &stderr, func(name string) string { return env[name] }, home, 5 * time.Second}
-	if code := a.main(t.Context(), []string{"hook", "--client", "cursor"}); code != exitDone || a.cwd != project {
+	if code := a.main(t.Context(), []string{"hook", "--client", "cursor"}); code != cli.Done || a.cwd != project {
 		t.Errorf("exit %d in %s: %s", code, a.cwd, stderr.String())
 	}
 }
@@ -421,7 +422,7 @@ func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		a := &app{strings.NewReader(`{"hook_event_name":"UserPromptSubmit","session_id":"u1"}`), &stdout, &stderr, getenv, home, 5 * time.Second}
 		code := a.main(t.Context(), []string{"hook", "--client", "claude"})
-		if code != exitDone || stderr.Len() > 0 || strings.Contains(stdout.String(), "hello") != want {
+		if code != cli.Done || stderr.Len() > 0 || strings.Contains(stdout.String(), "hello") != want {
 			t.Errorf("exit %d, %s%s, want mail: %v", code, stdout.String(), stderr.String(), want)
 		}
 	}
@@ -447,10 +448,10 @@ func TestASessionWhoseRootCannotBeUsedIsToldSoByItsHook(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, _, code := clientEvent(t, root, "claude", `{"hook_event_name":"UserPromptSubmit","session_id":"u1","prompt":"go on"}`)
-		if code != exitDone || !strings.Contains(out, "c2c: something must be repaired") || !strings.Contains(out, root) || !json.Valid([]byte(out)) {
+		if code != cli.Done || !strings.Contains(out, "c2c: something must be repaired") || !strings.Contains(out, root) || !json.Valid([]byte(out)) {
 			t.Errorf("%s: exit %d, %s", name, code, out)
 		}
-		if out, errs, code := claudeEvent(t, root, "Stop"); out != "" || errs == "" || code != exitDone {
+		if out, errs, code := claudeEvent(t, root, "Stop"); out != "" || errs == "" || code != cli.Done {
 			t.Errorf("%s, at the end of a turn: exit %d, %s, %s", name, code, out, errs)
 		}
 	}
@@ -473,7 +474,7 @@ func TestAHookTellsOfWork(t *testing.T) {
 		{`"UserPromptSubmit","prompt":"<c2c event=\"message_pending\" count=\"1\" from=\"birch\">run: c2c poll-inbox</c2c>"`, false},
 		{`"UserPromptSubmit","prompt":"go on"`, true},
 	} {
-		if _, errs, code := clientEvent(t, root, "claude", `{"session_id":"u1","hook_event_name":`+c.event+`}`); errs != "" || code != exitDone {
+		if _, errs, code := clientEvent(t, root, "claude", `{"session_id":"u1","hook_event_name":`+c.event+`}`); errs != "" || code != cli.Done {
 			t.Errorf("%s: exit %d, %s", c.event, code, errs)
 		}
 		said, err := os.Readlink(file)
@@ -495,7 +496,7 @@ func TestALateHookOfAConversationThatHasEndedDoesNothing(t *testing.T) {
 	hook := func(id, event string, shows bool) {
 		t.Helper()
 		out, errs, code := clientEvent(t, root, "gemini", fmt.Sprintf(`{"session_id":%q,"hook_event_name":%s}`, id, event))
-		if errs != "" || code != exitDone || strings.Contains(out, "hello") != shows {
+		if errs != "" || code != cli.Done || strings.Contains(out, "hello") != shows {
 			t.Errorf("%s of %s: exit %d, %s%s", event, id, code, errs, out)
 		}
 	}
@@ -532,7 +533,7 @@ func TestATurnOfMailAnswersNothingThatWasTakenBack(t *testing.T) {
 		hook := func(event string) string {
 			t.Helper()
 			out, errs, code := clientEvent(t, root, "qwen", fmt.Sprintf(`{"session_id":"u1","transcript_path":%q,"hook_event_name":%s}`, log, event))
-			if errs != "" || code != exitDone {
+			if errs != "" || code != cli.Done {
 				t.Fatalf("%s: exit %d, %s", event, code, errs)
 			}
 			return out
@@ -572,7 +573,7 @@ func TestAFailureIsOverWhenTheModelHasAnswered(t *testing.T) {
 	}
 	does := func(event string, calm, failed bool) {
 		t.Helper()
-		if _, errs, code := clientEvent(t, root, "claude", `{"session_id":"u1","hook_event_name":`+event+`}`); errs != "" || code != exitDone {
+		if _, errs, code := clientEvent(t, root, "claude", `{"session_id":"u1","hook_event_name":`+event+`}`); errs != "" || code != cli.Done {
 			t.Errorf("%s: exit %d, %s", event, code, errs)
 		}
 		if why, _ := sessions.ModelFailure(b.Registry, "amber"); sessions.IsCalm(b.Registry, "amber") != calm || (why != "") != failed {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/serve/live"
 )
 
@@ -199,7 +200,7 @@ func wantUnharmed(t *testing.T, root string, all map[string][]byte, name, what s
 	wantView(t, root)
 	for _, verb := range verbs {
 		out, errs, code := run(t, root, "amber", verb...)
-		if code != exitDone && errs == "" {
+		if code != cli.Done && errs == "" {
 			t.Errorf("%s, %s: %q ends with %d and says nothing", name, what, verb, code)
 		}
 		if verb[0] == "list" && !strings.HasPrefix(name, "registry") && !strings.Contains(out, "cedar") {
@@ -230,7 +231,7 @@ func wantView(t *testing.T, root string) {
 	defer b.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err = live.New(live.Config{Broker: b, Backlog: 100}).Run(ctx, func(live.Update) error { return errSeen })
+	err = live.New(b, 100).Run(ctx, func(live.Update) error { return errSeen })
 	if err != nil && err != errSeen {
 		t.Logf("view: %v", err)
 	}

@@ -20,17 +20,6 @@ import (
 	"c2c/rooms"
 )
 
-// Exit codes, the same for every verb.
-const (
-	exitDone    = cli.Done
-	exitFailed  = cli.Failed
-	exitUsage   = cli.Usage
-	exitNothing = cli.Nothing
-	exitNoAlias = cli.NoAlias
-	exitFull    = cli.Full
-	exitLocked  = cli.Locked
-)
-
 // exitOnStderr makes a client show the standard error of c2c to its model. c2c uses this exit
 // status for a ring, and for answers that the client's protocol wants on standard error.
 const exitOnStderr = 2
@@ -66,7 +55,6 @@ const (
 type call struct {
 	*app
 	b       *broker.Broker
-	args    []string // all arguments
 	words   []string // the arguments that are no options
 	json    bool
 	session string // the session that the caller has named, or ""
@@ -89,7 +77,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	a.stdout, a.stderr = &answer{to: a.stdout}, &mail.VisibleWriter{W: a.stderr}
 	if len(args) == 0 {
 		cli.Overview(a.stderr)
-		return exitUsage
+		return cli.Usage
 	}
 	args = cli.Spelled(args)
 	name := args[0]
@@ -101,7 +89,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	case completeVerb:
 		a.complete(ctx, args[1:])
 		a.flush() // the shell offers nothing if this fails
-		return exitDone
+		return cli.Done
 	}
 	verb, known := cli.Find(name)
 	if !known {
@@ -116,14 +104,14 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	code := a.report(args, err)
 	if name == "hook" {
-		return exitDone // to a client, another status may mean that the tool call is refused
+		return cli.Done // to a client, another status may mean that the tool call is refused
 	}
 	return code
 }
 
 func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error) {
 	verb, args = verb.Of(args)
-	cmd, f, c := commandOf(verb.Name), cli.NewFlags(verb), &call{app: a, args: args}
+	cmd, f, c := commandOf(verb.Name), cli.NewFlags(verb), &call{app: a}
 	do := cmd.setup(c, f)
 	if f.Has("json") {
 		f.BoolVar(&c.json, "json")
@@ -171,14 +159,14 @@ func (a *app) limited(ctx context.Context, do action) error {
 // report prints an error, for a person or as JSON for a program, and returns the exit code.
 func (a *app) report(args []string, err error) int {
 	if err == nil {
-		return exitDone
+		return cli.Done
 	}
 	if errors.Is(err, errNothing) {
-		return exitNothing
+		return cli.Nothing
 	}
 	f := cli.FailureOf(args[0], cli.WithExample(err, args)).Elsewhere(err, a.getenv, a.cwd)
 	if errors.Is(err, rooms.ErrNoRoom) {
-		f.Exit = exitNoAlias
+		f.Exit = cli.NoAlias
 	}
 	if room, _ := client.ShellRoom(a.getenv, ""); room > 0 {
 		f = f.InShellOf(args[0], err)

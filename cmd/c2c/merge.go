@@ -37,8 +37,8 @@ func (c *call) merge(ctx context.Context, dry bool) error {
 		return errors.New("C2C_MCP_BROKER_ROOT names the root: run this command without that variable")
 	}
 	if !dry { // nothing takes them apart again
-		if err := callers.CheckPerson(c.caller(""), new(sessions.SystemProcesses)); err != nil {
-			return cli.OnlyPerson("merges roots", sessions.Session{}, err)
+		if err := cli.CheckPerson(c.caller(""), "merges roots"); err != nil {
+			return err
 		}
 	}
 	known := others
@@ -48,7 +48,7 @@ func (c *call) merge(ctx context.Context, dry bool) error {
 	taken := []moves.TakenRoot{}
 	for _, other := range others {
 		other = c.rootOf(other)
-		if merr := c.mayMerge(root, other, dry || slices.Contains(known, other)); merr != nil {
+		if merr := c.mayMerge(other, dry || slices.Contains(known, other)); merr != nil {
 			err = errors.Join(err, merr)
 			continue
 		}
@@ -87,7 +87,7 @@ func (c *call) rootOf(word string) string {
 
 // mayMerge returns an error if another project has the root other. A merge cannot be undone, so for
 // a root that is not known to be one of this project, it asks the person.
-func (c *call) mayMerge(root, other string, known bool) error {
+func (c *call) mayMerge(other string, known bool) error {
 	if project.StateOf(other) == "" { // opening it would make a root there
 		return cli.WithHint(fmt.Errorf("%s is not a root that c2c has made: its path does not end in %s/<fingerprint>/broker", other, project.ReposDir), seeRoots)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"c2c/cmd/cli"
 	"io"
 	"os"
 	"os/exec"
@@ -82,17 +83,17 @@ func TestASessionIsNamedAlikeEverywhere(t *testing.T) {
 		root := scratch(t)
 		for _, args := range [][]string{{"send", "birch", "hello"}, {"send-all", "hello"}, {"poll-inbox"}, {"peek-inbox"}, {"history"}, {"outbox"}, {"search", "hello"}, {"whoami"}, {"dnd"}, {"register", "--role", "x"}} {
 			out, errs, code := run(t, root, "", append(args, option, "amber")...)
-			if code != exitDone || errs != "" {
+			if code != cli.Done || errs != "" {
 				t.Errorf("%q %s: exit %d, %s%s", args, option, code, out, errs)
 			}
 			if args[0] == "register" {
 				continue // it makes the session that is named
 			}
-			if _, errs, code := run(t, root, "", append(args, option, "ambr")...); code != exitNoAlias || !strings.Contains(errs, `did you mean "amber"`) {
+			if _, errs, code := run(t, root, "", append(args, option, "ambr")...); code != cli.NoAlias || !strings.Contains(errs, `did you mean "amber"`) {
 				t.Errorf("%q %s of nobody: exit %d, %s", args, option, code, errs)
 			}
 		}
-		if _, errs, code := run(t, root, "", "poll-inbox", "--check", option, "amber"); code != exitNothing || errs != "" {
+		if _, errs, code := run(t, root, "", "poll-inbox", "--check", option, "amber"); code != cli.Nothing || errs != "" {
 			t.Errorf("--check says %q, exit %d", errs, code)
 		}
 	}
@@ -104,7 +105,7 @@ func TestASecondAliasBehindSendIsTold(t *testing.T) {
 	mustRun(t, root, "", "register", "coral", "--session-id", "coral")
 	for line, warned := range map[string]bool{"amber coral hi": true, "amber Coral hi": true, "amber coral": false, "amber hi coral": false} {
 		_, errs, code := run(t, root, "birch", append([]string{"send"}, strings.Fields(line)...)...)
-		if code != exitDone || strings.Contains(errs, `"coral" is an alias, too`) != warned {
+		if code != cli.Done || strings.Contains(errs, `"coral" is an alias, too`) != warned {
 			t.Errorf("send %s: exit %d, %s", line, code, errs)
 		}
 	}
@@ -115,7 +116,7 @@ func TestWhoLooksMakesNoRoot(t *testing.T) {
 	root := filepath.Join(parent, "mistyped", "root")
 	for args, want := range map[string]string{"list": "", "list --json": "[]\n", "history --json": "[]\n", "outbox": "", "poll-inbox --peek": "", "search word --json": "[]\n", "peek-inbox": "", "dead-letter --json": "[]\n", "sweep --dry-run": "", "prune --older 90d --dry-run": ""} {
 		out, errs, code := run(t, root, "", strings.Fields(args)...)
-		if code != exitDone || out != want || errs != `c2c: C2C_MCP_BROKER_ROOT names "`+root+`", which is not there`+"\nc2c: hint: the first session makes it; if the path is mistyped, correct it\n" {
+		if code != cli.Done || out != want || errs != `c2c: C2C_MCP_BROKER_ROOT names "`+root+`", which is not there`+"\nc2c: hint: the first session makes it; if the path is mistyped, correct it\n" {
 			t.Errorf("%s: exit %d, %q, %s", args, code, out, errs)
 		}
 	}
@@ -123,14 +124,14 @@ func TestWhoLooksMakesNoRoot(t *testing.T) {
 		"/.c2c/repos/default/broker (from HOME)\nc2c: hint: c2c start --alias amber claude begins a session; c2c doctor shows problems\n"
 	var errs bytes.Buffer
 	a := &app{strings.NewReader(""), io.Discard, &errs, func(name string) string { return map[string]string{"HOME": parent}[name] }, parent, 0}
-	if code := a.main(t.Context(), []string{"list"}); code != exitDone || errs.String() != want {
+	if code := a.main(t.Context(), []string{"list"}); code != cli.Done || errs.String() != want {
 		t.Errorf("where nothing is named: exit %d, %s", code, &errs)
 	}
-	if _, errs, code := run(t, root, "", "status", "some-id"); code != exitFailed || !strings.Contains(errs, "no such message") {
+	if _, errs, code := run(t, root, "", "status", "some-id"); code != cli.Failed || !strings.Contains(errs, "no such message") {
 		t.Errorf("status: exit %d, %s", code, errs)
 	}
 	for _, line := range []string{"whoami --session-id amber", "poll-inbox --session-id amber", "send birch hi --from amber", "resume amber birch", "handover amber birch"} {
-		if _, errs, code := run(t, root, "", strings.Fields(line)...); code == exitDone || !strings.Contains(errs, "names \""+root+"\", which is not there") {
+		if _, errs, code := run(t, root, "", strings.Fields(line)...); code == cli.Done || !strings.Contains(errs, "names \""+root+"\", which is not there") {
 			t.Errorf("%s: exit %d, %s", line, code, errs)
 		}
 	}

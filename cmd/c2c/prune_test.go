@@ -1,6 +1,7 @@
 package main
 
 import (
+	"c2c/cmd/cli"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // Pointers of other roots lie in the same directory.
 func TestPruneRemovesThePointersOfSessionsThatAreGone(t *testing.T) {
 	root := scratch(t)
-	if _, errs, code := claudeEvent(t, root, "SessionStart"); code != exitDone {
+	if _, errs, code := claudeEvent(t, root, "SessionStart"); code != cli.Done {
 		t.Fatal(errs)
 	}
 	dir := filepath.Join(filepath.Dir(root), ".c2c", "pointers")
@@ -43,7 +44,7 @@ func TestPruneRemovesThePointersOfSessionsThatAreGone(t *testing.T) {
 	if out := mustRun(t, root, "", "prune", "--older", "90d"); !strings.Contains(out, "pointers: 1") || pointers() != "empty nested other u1 young" {
 		t.Errorf("it said %s and left %s of %s", out, pointers(), before)
 	}
-	if _, errs, code := claudeEvent(t, root, "PostToolUse"); code != exitDone || errs != "" {
+	if _, errs, code := claudeEvent(t, root, "PostToolUse"); code != cli.Done || errs != "" {
 		t.Errorf("the session that stayed: exit %d, %s", code, errs)
 	}
 }

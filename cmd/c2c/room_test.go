@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/rooms"
 	"c2c/sessions/callers"
 )
@@ -55,7 +56,7 @@ func TestWhatIsNewInARoomComesOnceWithTheNextTurn(t *testing.T) {
 	event := func(name string) string {
 		t.Helper()
 		out, errs, code := claudeEvent(t, root, name)
-		if errs != "" || code != exitDone {
+		if errs != "" || code != cli.Done {
 			t.Errorf("%s: exit %d, %s", name, code, errs)
 		}
 		return out
@@ -111,7 +112,7 @@ func TestMailThatWasPrintedIsNoFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs, code := run(t, root, "amber", "poll-inbox")
-	if !strings.Contains(out, "is it green?") || strings.Count(errs, "amber.rooms") != 1 || code != exitDone {
+	if !strings.Contains(out, "is it green?") || strings.Count(errs, "amber.rooms") != 1 || code != cli.Done {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
 }
@@ -142,7 +143,7 @@ func TestASearchThatIsCutSaysSo(t *testing.T) {
 	}
 	for limit, want := range map[string]string{"2": "c2c: these are the newest 2; --limit 0 shows all\n", "3": "", "0": ""} {
 		out, errs, code := run(t, root, "amber", "search", "green", "--limit", limit)
-		if errs != want || code != exitDone || strings.Contains(out, "green 1") != (want == "") || !strings.Contains(out, "green 2") {
+		if errs != want || code != cli.Done || strings.Contains(out, "green 1") != (want == "") || !strings.Contains(out, "green 2") {
 			t.Errorf("--limit %s: exit %d, %q, %q", limit, code, out, errs)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"c2c/cmd/cli"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ func TestInAClientsShellPollGivesWhatTheShellPassesOn(t *testing.T) {
 		var stderr bytes.Buffer
 		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root), "CODEX_THREAD_ID": "t-1"}
 		a := &app{strings.NewReader(""), stdout, &stderr, func(name string) string { return env[name] }, filepath.Dir(root), time.Hour}
-		if code := a.main(t.Context(), append([]string{"poll-inbox"}, args...)); code != exitDone {
+		if code := a.main(t.Context(), append([]string{"poll-inbox"}, args...)); code != cli.Done {
 			t.Fatalf("%q: exit %d, %s", args, code, stderr.String())
 		}
 		return stderr.String()
@@ -83,7 +84,7 @@ func TestAShellThatCountsLinesPassesOnShortOnesToo(t *testing.T) {
 	mustRun(t, root, "birch", "send", "amber", strings.Repeat("y\n", 1500), "--id", "short")
 	var stdout, stderr bytes.Buffer
 	a := &app{strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] }, filepath.Dir(root), time.Hour}
-	if code := a.main(t.Context(), []string{"poll-inbox"}); code != exitDone {
+	if code := a.main(t.Context(), []string{"poll-inbox"}); code != cli.Done {
 		t.Fatalf("exit %d, %s", code, stderr.String())
 	}
 	if lines := strings.Count(stdout.String(), "\n"); lines > 2000 || strings.Contains(stdout.String(), "x\nx\n") || !strings.Contains(stdout.String(), "y\ny\n") {

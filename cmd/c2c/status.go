@@ -83,17 +83,13 @@ func idAlone(command, word, fallback string) string {
 	return "the id alone: " + fmt.Sprintf(command, id)
 }
 
-func checkLimit(n int) error {
-	if n < 0 {
-		return fmt.Errorf("%w: --limit %d: want 0 for all, or more", errUsage, n)
-	}
-	return nil
-}
-
 // newest returns how many messages the option --limit asks for. An option of 0 asks for all.
 func newest(limit int) (int, error) {
-	if limit == 0 {
+	switch {
+	case limit == 0:
 		return math.MaxInt, nil
+	case limit < 0:
+		return 0, fmt.Errorf("%w: --limit %d: want 0 for all, or more", errUsage, limit)
 	}
-	return limit, checkLimit(limit)
+	return limit, nil
 }

@@ -53,7 +53,7 @@ func keptPrograms(t *testing.T) string {
 
 func TestRoundTrip(t *testing.T) {
 	o := install.Options{Getenv: os.Getenv, Binary: filepath.Join(programs(t), "c2c")}
-	if f := SelfTest(t.Context(), o); f.Status != format.OK {
+	if f := selfTest(t.Context(), o); f.Status != format.OK {
 		t.Error(f.Detail)
 	}
 }

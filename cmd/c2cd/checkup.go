@@ -8,33 +8,24 @@ import (
 	"slices"
 	"time"
 
-	"c2c/broker"
 	"c2c/cmd/relay"
 	"c2c/install"
 	"c2c/internal/format"
-	"c2c/sessions/callers"
 )
 
-// Checkup checks this machine, as seen from one directory. It has a method for each part.
-type Checkup struct {
-	Getenv  func(string) string
-	Cwd     string
-	Program string // the path of the installed c2c
-	Install install.Options
+// checkup checks this machine, as seen from one directory. It has a method for each part.
+type checkup struct {
+	*app
+	o install.Options
 }
 
-// RepairSenders is the hint for a list of senders that cannot be read.
-const RepairSenders = "repair it (with mode 0600), or move it away and allow each sender anew"
+// repairSenders is the hint for a list of senders that cannot be read.
+const repairSenders = "repair it (with mode 0600), or move it away and allow each sender anew"
 
-// Run checks everything. The result clients is the part of the report about clients.
-func (c Checkup) Run(ctx context.Context) (report, clients []format.Finding, err error) {
+// check checks everything. The result clients is the part of the report about clients.
+func (c checkup) check(ctx context.Context) (report, clients []format.Finding, err error) {
 	if clients, err = c.checkClients(ctx); err != nil {
 		return nil, nil, err
 	}
-	return slices.Concat(c.checkSettings(), c.checkRoot(ctx), c.checkRoots(), c.checkDaemon(), c.checkServe(ctx), relay.Check(c.Getenv, time.Now()), c.checkPrograms(), install.InspectJournal(c.Install), clients), clients, nil
-}
-
-func (c Checkup) root() (string, error) {
-	root, _, err := broker.RootFor(callers.Caller{Getenv: c.Getenv}, c.Cwd)
-	return root, err
+	return slices.Concat(c.checkSettings(), c.checkRoot(ctx), c.checkRoots(), c.checkDaemon(), c.checkServe(ctx), relay.Check(c.getenv, time.Now()), c.checkPrograms(), install.InspectJournal(c.o), clients), clients, nil
 }

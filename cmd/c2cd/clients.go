@@ -8,6 +8,7 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
+	"c2c/cmd/cli"
 	"c2c/install"
 	"c2c/internal/format"
 	"c2c/internal/proc"
@@ -17,15 +18,15 @@ import (
 // checkClients checks each installed client. It reports a problem if there is no client, unless the
 // root has sessions of some. If c2c is set up in none, that is only a warning, and no word after a
 // c2c start, which needs no installation.
-func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err error) {
-	o := c.Install
+func (c checkup) checkClients(ctx context.Context) (report []format.Finding, err error) {
+	o := c.o
 	none := format.Finding{Status: format.Problem, Part: "clients"}
 	if c.hasSessions(ctx, "") {
 		none.Status = format.Warning
 	}
 	present, set := install.Detect(o), false
 	if len(present) == 0 {
-		none.Detail = NoClient(o) + "; install one of them, then run c2c install"
+		none.Detail = noClient(o) + "; install one of them, then run c2c install"
 		return []format.Finding{none}, nil
 	}
 	for _, name := range present {
@@ -41,7 +42,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err
 			report = append(report, install.Program(ctx, name, o))
 		}
 		report = append(report, found...)
-		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && sessions.Uninstalled(c.Getenv, name, 0) {
+		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && sessions.Uninstalled(c.getenv, name, 0) {
 			report = append(report, format.Finding{Client: name, Status: format.Problem, Part: "uninstall",
 				Detail: "c2c uninstall was interrupted, and a session from before it gets no mail; c2c install " + name + " repairs it"})
 		}
@@ -56,43 +57,35 @@ func (c Checkup) checkClients(ctx context.Context) (report []format.Finding, err
 
 // checkRunning names clients that run in a terminal in this project, and have no session. It skips
 // clients whose sessions share a process.
-func (c Checkup) checkRunning(ctx context.Context, present []string) (report []format.Finding) {
+func (c checkup) checkRunning(ctx context.Context, present []string) (report []format.Finding) {
 	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
 		p, _ := client.Find(name)
-		return p.SharedProcess || sessions.Uninstalled(c.Getenv, name, 0)
+		return p.SharedProcess || sessions.Uninstalled(c.getenv, name, 0)
 	})
 	root, _ := c.root()
-	for _, r := range UnknownClients(ctx, c.Getenv, names) {
-		if theirs, err := broker.RootHere(c.Getenv, r.Folder); err == nil && theirs == root {
-			report = append(report, format.Finding{Client: r.Client, Status: format.Warning, Part: "without mail", Detail: r.Sentence(c.Getenv("HOME"))})
+	for _, r := range unknownClients(ctx, c.getenv, names) {
+		if theirs, err := broker.RootHere(c.getenv, r.Folder); err == nil && theirs == root {
+			report = append(report, format.Finding{Client: r.Client, Status: format.Warning, Part: "without mail", Detail: r.sentence(c.getenv)})
 		}
 	}
 	return report
 }
 
 // hasSessions reports whether the root has sessions of a client; with an empty name, of any client.
-func (c Checkup) hasSessions(ctx context.Context, name string) bool {
+func (c checkup) hasSessions(ctx context.Context, name string) bool {
 	root, _ := c.root()
 	return slices.ContainsFunc(sessionsIn(ctx, root), func(s sessions.Session) bool {
 		return s.Client != "" && (name == "" || s.Client == name) && s.State != sessions.Person && s.State != sessions.External
 	})
 }
 
-// NoClient returns a sentence that says that there is no client, and where c2c has searched.
-func NoClient(o install.Options) string {
+// noClient returns a sentence that says that there is no client, and where c2c has searched.
+func noClient(o install.Options) string {
 	var programs, dirs []string
 	for _, name := range client.Names() {
 		p, _ := client.Find(name)
 		dir, _ := p.Config(o.Getenv)
-		if rest, below := strings.CutPrefix(dir, o.Home+"/"); below {
-			dir = "~/" + rest
-		}
-		programs, dirs = append(programs, client.ProgramOf(name)), append(dirs, dir)
+		programs, dirs = append(programs, client.ProgramOf(name)), append(dirs, cli.AtHome(o.Getenv, dir))
 	}
-	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", anyOf(programs), anyOf(dirs))
-}
-
-func anyOf(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", cli.AnyOf(programs), cli.AnyOf(dirs))
 }

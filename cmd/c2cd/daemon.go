@@ -75,8 +75,8 @@ func find(name string) (p part, root string) {
 }
 
 // openDaemon opens the files of the daemon.
-func openDaemon(getenv func(string) string, create bool) (daemon.Daemon, error) {
-	state, err := project.FindStateDir(getenv)
+func (a *app) openDaemon(create bool) (daemon.Daemon, error) {
+	state, err := project.FindStateDir(a.getenv)
 	if err != nil {
 		return daemon.Daemon{}, err
 	}
@@ -132,7 +132,7 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 	if verbs[0] == "unit" {
 		return daemon.PrintUnit(a.stdout, a.c2c, daemon.SafeEnv(os.Environ()))
 	}
-	d, err := openDaemon(a.getenv, slices.Contains([]string{"start", "restart", "stop", "run"}, verbs[0]))
+	d, err := a.openDaemon(slices.Contains([]string{"start", "restart", "stop", "run"}, verbs[0]))
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 	case "run":
 		return a.work(ctx, d)
 	}
-	st, err := lookDaemon(d, a.c2c+"d")
+	st, err := a.lookDaemon(d)
 	return a.printStatus(st, st.PID != 0, err, *asJSON)
 }
 
@@ -178,7 +178,7 @@ func (a *app) resume(ctx context.Context, d daemon.Daemon, runs string) error {
 
 // wantDaemon runs "c2cd daemon want", by which a process of c2c has the daemon do what is needed.
 func (a *app) wantDaemon(ctx context.Context) error {
-	d, err := openDaemon(a.getenv, false)
+	d, err := a.openDaemon(false)
 	if err != nil {
 		return err
 	}
@@ -205,9 +205,9 @@ type daemonStatus struct {
 	away           error  // it was started in another sandbox
 }
 
-// lookDaemon finds the daemon's state. The argument installed is the path of the installed program,
-// whose build it compares with the daemon's.
-func lookDaemon(d daemon.Daemon, installed string) (st daemonStatus, err error) {
+// lookDaemon finds the daemon's state. It compares the daemon's build with that of the installed
+// program.
+func (a *app) lookDaemon(d daemon.Daemon) (st daemonStatus, err error) {
 	parts := map[string]daemon.Active{}
 	if st.Parts = parts; d.Dir == nil {
 		return st, nil
@@ -220,7 +220,7 @@ func lookDaemon(d daemon.Daemon, installed string) (st daemonStatus, err error) 
 		parts[one.Part] = daemon.Active{State: daemon.On}
 	}
 	maps.Copy(parts, st.Parts)
-	build := proc.BuildID(installed)
+	build := proc.BuildID(a.c2c + "d")
 	st.Stopped, st.Log, st.Parts, st.away = s.Stopped(daemon.Whole), d.Log(), parts, st.Away()
 	st.Other = st.Build != "" && build != "" && st.Build != build
 	return st, err
@@ -267,14 +267,14 @@ func (st daemonStatus) warning() string {
 }
 
 // checkDaemon checks the daemon, for c2c doctor.
-func (c Checkup) checkDaemon() []format.Finding {
+func (c checkup) checkDaemon() []format.Finding {
 	f := format.Finding{Status: format.OK, Part: "daemon"}
-	d, err := openDaemon(c.Getenv, false)
+	d, err := c.openDaemon(false)
 	if err != nil {
 		return []format.Finding{format.Failed(f.Part, "", err)}
 	}
 	defer d.Close()
-	st, err := lookDaemon(d, c.Program+"d")
+	st, err := c.lookDaemon(d)
 	f.Path = st.Log
 	var failed []string
 	for _, name := range st.names() {
@@ -334,8 +334,8 @@ func panics(log string) int {
 
 // endDaemon is for the end of an uninstall from all clients. It ends the daemon, and removes its
 // files.
-func (s Setup) endDaemon(ctx context.Context, dry bool) error {
-	d, err := openDaemon(s.Getenv, false)
+func (a *app) endDaemon(ctx context.Context, dry bool) error {
+	d, err := a.openDaemon(false)
 	if err != nil || d.Dir == nil {
 		return err
 	}
@@ -344,16 +344,16 @@ func (s Setup) endDaemon(ctx context.Context, dry bool) error {
 	if err == nil && !dry {
 		// Machines that are paired may connect, and other sessions that still run have mail for
 		// them: neither starts it again.
-		if _, err = d.Halt(ctx, true); err == nil && relay.NeedHost(s.Getenv) != nil {
+		if _, err = d.Halt(ctx, true); err == nil && relay.NeedHost(a.getenv) != nil {
 			err = d.Remove()
 		}
 	}
 	if err == nil && pid != 0 {
-		fmt.Fprintf(s.Stdout, "the daemon ends (process %d)\n", pid)
+		fmt.Fprintf(a.stdout, "the daemon ends (process %d)\n", pid)
 	}
-	unit := s.Getenv("HOME") + "/.config/systemd/user/c2c.service"
+	unit := a.getenv("HOME") + "/.config/systemd/user/c2c.service"
 	if _, missing := os.Stat(unit); missing == nil {
-		fmt.Fprintf(s.Stdout, "%s stays: systemctl --user disable --now c2c, and delete it\n", unit)
+		fmt.Fprintf(a.stdout, "%s stays: systemctl --user disable --now c2c, and delete it\n", unit)
 	}
 	return err
 }

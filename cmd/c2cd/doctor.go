@@ -16,13 +16,13 @@ func (a *call) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.HTTP, _ = a.setup().OverHTTP(ctx) // the check of the HTTP daemon reports the error
-	report, clients, err := Checkup{Getenv: a.getenv, Cwd: a.cwd, Program: a.c2c, Install: o}.Run(ctx)
+	o.HTTP, _ = a.overHTTP(ctx) // the check of the HTTP daemon reports the error
+	report, clients, err := checkup{a.app, o}.check(ctx)
 	if err != nil {
 		return err
 	}
 	if *roundtrip {
-		f := SelfTest(ctx, o)
+		f := selfTest(ctx, o)
 		if f.Status == format.OK && format.Problems(clients) > 0 {
 			f.Detail += "; but a client is kept from its mail: see the problems"
 		}

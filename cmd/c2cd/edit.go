@@ -16,7 +16,7 @@ const maxPlans = 5
 
 // editor is one run of c2c install or of c2c uninstall. Each of the two has its own function plan.
 type editor struct {
-	Setup
+	*app
 	o            install.Options
 	plan         func(string, install.Options) (*install.Plan, error)
 	undo         bool // this is c2c uninstall
@@ -54,14 +54,14 @@ func (e *editor) edit(names []string, tellAll bool) (done []string, failed error
 		}
 	}
 	if !said && failed == nil {
-		fmt.Fprintln(e.Stdout, "c2c is set up in no client: there is nothing to take out")
+		fmt.Fprintln(e.stdout, "c2c is set up in no client: there is nothing to take out")
 	}
 	if e.dry && said {
 		hint := ""
 		if e.brief {
 			hint = "; add --verbose to see the text of c2c's own files"
 		}
-		fmt.Fprintf(e.Stdout, "nothing was changed (--dry-run)%s\n%s", hint, e.diffs.String())
+		fmt.Fprintf(e.stdout, "nothing was changed (--dry-run)%s\n%s", hint, e.diffs.String())
 	}
 	return done, failed
 }
@@ -83,29 +83,29 @@ func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
 	*said = true
 	switch {
 	case e.dry:
-		fmt.Fprintf(e.Stdout, "%s: %s\n", p.Client, p.Summary())
+		fmt.Fprintf(e.stdout, "%s: %s\n", p.Client, p.Summary())
 		e.diffs.WriteString(p.Diff(e.verbose))
 		e.brief = e.brief || !e.verbose && slices.ContainsFunc(p.Changes, func(c install.Change) bool { return c.Own })
 		return nil
 	case e.verbose:
-		fmt.Fprint(e.Stdout, p.Diff(e.verbose)) // only now is it certain that this plan was carried out, and not a later one
+		fmt.Fprint(e.stdout, p.Diff(e.verbose)) // only now is it certain that this plan was carried out, and not a later one
 	}
 	switch {
 	case !e.undo:
 		words := append([]string{p.Outcome(e.o)}, p.StepsLeft(e.o)...)
-		fmt.Fprintf(e.Stdout, "%s: %s\n", p.Client, strings.Join(words, "; "))
+		fmt.Fprintf(e.stdout, "%s: %s\n", p.Client, strings.Join(words, "; "))
 		if !p.Empty() {
 			e.fresh = append(e.fresh, p.Client)
 		}
 	case p.Left != nil:
-		fmt.Fprintf(e.Stdout, "%s: not all is undone\n", p.Client)
+		fmt.Fprintf(e.stdout, "%s: not all is undone\n", p.Client)
 	case p.Empty():
-		fmt.Fprintf(e.Stdout, "%s: nothing to take out\n", p.Client)
+		fmt.Fprintf(e.stdout, "%s: nothing to take out\n", p.Client)
 	default:
-		fmt.Fprintf(e.Stdout, "%s: taken out; a session that still runs gets no mail\n", p.Client)
+		fmt.Fprintf(e.stdout, "%s: taken out; a session that still runs gets no mail\n", p.Client)
 	}
 	if len(p.Notes) > 0 {
-		fmt.Fprintf(e.Stdout, "%s: note: %s\n", p.Client, strings.Join(p.Notes, "; "))
+		fmt.Fprintf(e.stdout, "%s: note: %s\n", p.Client, strings.Join(p.Notes, "; "))
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (e *editor) tellCost(p *install.Plan) {
 	for _, line := range lines {
 		if !slices.Contains(e.told, line) {
 			e.told = append(e.told, line)
-			fmt.Fprintln(e.Stdout, line)
+			fmt.Fprintln(e.stdout, line)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (e *editor) tellCost(p *install.Plan) {
 func (e *editor) carryOut(p *install.Plan) error {
 	marks := e.undo && !p.Empty()
 	if marks {
-		if err := sessions.MarkUninstalled(e.Getenv, p.Client, p.OneOf()); err != nil {
+		if err := sessions.MarkUninstalled(e.getenv, p.Client, p.OneOf()); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (e *editor) carryOut(p *install.Plan) error {
 	// more.
 	err := p.Apply()
 	if !e.undo && err == nil || marks && err != nil { // the client is set up now, or is still set up
-		err = errors.Join(err, sessions.ClearUninstalled(e.Getenv, p.Client))
+		err = errors.Join(err, sessions.ClearUninstalled(e.getenv, p.Client))
 	}
 	return err
 }

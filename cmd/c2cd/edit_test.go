@@ -21,13 +21,13 @@ func TestAFileThatItsClientWritesMeanwhileIsPlannedAnew(t *testing.T) {
 		}
 		write("{}")
 		var out bytes.Buffer
-		s := Setup{Stdout: &out, Cwd: home, C2C: "/opt/c2c", Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
-		o, err := s.Options()
+		a := &app{stdout: &out, cwd: home, c2c: "/opt/c2c", getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+		o, err := a.options()
 		if err != nil {
 			t.Fatal(err)
 		}
 		plans := 0
-		e := editor{Setup: s, o: o, plan: func(name string, o install.Options) (*install.Plan, error) {
+		e := editor{app: a, o: o, plan: func(name string, o install.Options) (*install.Plan, error) {
 			p, err := install.PlanInstall(name, o)
 			if plans++; plans <= often {
 				write(strings.Repeat(" ", plans) + "{}")

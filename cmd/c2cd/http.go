@@ -17,20 +17,20 @@ import (
 	"c2c/serve"
 )
 
-// forHTTP calls OverHTTP for c2c install --http. It returns an error if no client is named, or if
+// forHTTP calls overHTTP for c2c install --http. It returns an error if no client is named, or if
 // c2c cannot set up a named client over HTTP.
-func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
+func (a *app) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
 	can := slices.DeleteFunc(client.Names(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
 		return nil, fmt.Errorf("%w: --http is for %s; docs/any-client.md shows how to set up another client over HTTP by hand", cli.ErrUsage, strings.Join(can, ", "))
 	}
-	return s.OverHTTP(ctx)
+	return a.overHTTP(ctx)
 }
 
-// OverHTTP describes the HTTP daemon for a client's configuration. The result's Runs is true only
+// overHTTP describes the HTTP daemon for a client's configuration. The result's Runs is true only
 // if the daemon answers and accepts the token.
-func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
-	d, err := (&app{getenv: s.Getenv}).openHTTP(false)
+func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
+	d, err := a.openHTTP(false)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func isTracked(ctx context.Context, path string) bool {
 	return cmd.Run() == nil
 }
 
-// TellOverHTTP is for a change of the HTTP daemon. For each client that gets its tools from the
+// tellOverHTTP is for a change of the HTTP daemon. For each client that gets its tools from the
 // daemon, it prints the text effect: what the change means for the client. If c2c install can help,
 // it also prints the text cure, a format that gets the client's name.
-func (s Setup) TellOverHTTP(effect, cure string) {
-	o, err := s.Options()
+func (a *app) tellOverHTTP(effect, cure string) {
+	o, err := a.options()
 	if err != nil {
 		return // there is no home, and so no configuration
 	}
@@ -98,6 +98,6 @@ func (s Setup) TellOverHTTP(effect, cure string) {
 		if install.CanHTTP(name) {
 			line += fmt.Sprintf(cure, name)
 		}
-		fmt.Fprintln(s.Stdout, line)
+		fmt.Fprintln(a.stdout, line)
 	}
 }

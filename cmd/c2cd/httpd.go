@@ -7,13 +7,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/cmd/ringer"
-	"c2c/inbox"
 	"c2c/internal/atomicfile"
 	"c2c/project"
 	"c2c/serve"
@@ -52,15 +50,15 @@ func (h *httpHost) Run(ctx context.Context, report func(any)) error {
 	list := outside.OpenSenders(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects, List: h.list})
 	s := serve.New(serve.Config{
-		Senders: outside.Keys{List: list}, Persons: shown,
+		Sender: list.Sender, Person: shown.Person,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
-		Open: func(root string) (*broker.Broker, error) { return h.open(root, h.Log) },
+		Open: func(root string) (*broker.Broker, error) { return h.openFor(root, h.Log) },
 		OpenHere: func(dir string) (*broker.Broker, error) {
 			return broker.OpenHere(h.Getenv, dir, broker.Config{Log: h.Log})
 		},
 		Keep: h.keep,
 	})
-	s.Handle(shown.Routes(s)...)
+	s.Handle(shown.Routes(s.OpenRoot)...)
 	files, err := h.Files.Sub("sessions", true)
 	if err != nil {
 		return err
@@ -103,10 +101,6 @@ func inTime(wait func() error) error {
 	}
 }
 
-func (h *httpHost) open(root string, log inbox.Log) (*broker.Broker, error) {
-	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
-}
-
 // keepAgain is the pause of keep after an error.
 const keepAgain = time.Minute
 
@@ -134,10 +128,6 @@ func (h *httpHost) serveHooks(s *serve.Server, list *outside.SenderList) {
 func (h *httpHost) serveEvents(s *serve.Server, list *outside.SenderList) {
 	streams := outside.NewEvents(outside.EventsConfig{
 		OpenRoot: s.OpenRoot, Log: h.Log,
-		Root: func(r *http.Request) (string, error) {
-			root, _, err := s.RootFor(r)
-			return root, err
-		},
 		Decides: func(name string) []string {
 			if one, ok := list.ByName(name); ok && one.Verdicts {
 				return one.To

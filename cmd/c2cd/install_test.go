@@ -361,7 +361,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	for _, p := range client.All() {
 		programs, dirs = append(programs, client.ProgramOf(p.Name)), append(dirs, "~/"+p.ConfigDir)
 	}
-	where := "no client found: no " + anyOf(programs) + " on PATH, and no directory " + anyOf(dirs)
+	where := "no client found: no " + cli.AnyOf(programs) + " on PATH, and no directory " + cli.AnyOf(dirs)
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where+"\nc2c: hint: c2c install claude sets it up all the same\n") {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}

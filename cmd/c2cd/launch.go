@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"syscall"
@@ -125,17 +124,14 @@ func (a *app) runClient(ctx context.Context, name, alias, begun, lacks string, a
 			return 0, err
 		}
 	}
-	ringerOf := func(scope ringer.Scope) *ringer.Ringer {
-		// A log would overwrite the client's screen.
-		return &ringer.Ringer{Scope: scope, Getenv: a.getenv, Log: slog.New(slog.DiscardHandler), Root: a.root}
-	}
+	silent := a.silent()
 	ctx = context.WithoutCancel(ctx) // signals go to the client: if it survives one, its ringer must survive, too
 	if begun != "" {
-		defer ringerOf(ringer.Begun(name, begun)).Start(ctx)()
+		defer silent.ringer(ringer.Begun(name, begun)).Start(ctx)()
 	} else if t.Types() { // if c2c does not know the client's prompt, this ringer could never type, and would hold back rings
-		defer ringerOf(ringer.Terminal(t.PID(), t, t.Joins())).Start(ctx)()
+		defer silent.ringer(ringer.Terminal(t.PID(), t, t.Joins())).Start(ctx)()
 	} else {
-		defer ringerOf(ringer.Scope{}).StartChecking(ctx)()
+		defer silent.ringer(ringer.Scope{}).StartChecking(ctx)()
 	}
 	return t.Run()
 }

@@ -16,8 +16,8 @@ import (
 	"c2c/wake"
 )
 
-// Lines prints events. Its fields are the options of c2c monitor.
-type MonitorLines struct {
+// monitorLines prints events. Its fields are the options of c2c monitor.
+type monitorLines struct {
 	Out  io.Writer
 	JSON bool
 
@@ -28,7 +28,7 @@ type MonitorLines struct {
 
 // Find finds the session of Alias; Alias may also be the id of a session. If Alias is set and no
 // session has it, Find returns false.
-func (m *MonitorLines) Find(sessions []live.Session) bool {
+func (m *monitorLines) Find(sessions []live.Session) bool {
 	for _, s := range sessions {
 		if m.Alias != "" && (s.ID == m.Alias || s.ID == m.id || strings.EqualFold(s.Alias, m.Alias)) {
 			m.Alias, m.id = s.Alias, s.ID
@@ -38,19 +38,19 @@ func (m *MonitorLines) Find(sessions []live.Session) bool {
 	return m.Alias == ""
 }
 
-// Ready prints an event which says that Lines prints all events from now on.
-func (m *MonitorLines) Ready() error { return m.event("monitor.ready", "") }
+// Ready prints an event which says that all events are printed from now on.
+func (m *monitorLines) Ready() error { return m.event("monitor.ready", "") }
 
 // isMine reports whether a message is for the session of Alias, and not from it. Without an Alias,
 // it is true for each message. It also compares names, because the mailbox may belong to no session
 // in the list.
-func (m *MonitorLines) isMine(e live.Event) bool {
+func (m *monitorLines) isMine(e live.Event) bool {
 	return m.Alias == "" || !strings.EqualFold(e.Message.From, m.Alias) &&
 		(e.SessionID == cmp.Or(m.id, m.Alias) || strings.EqualFold(e.Message.To, m.Alias))
 }
 
 // Tell prints an event, if the options ask for it.
-func (m *MonitorLines) Tell(e live.Event) error {
+func (m *monitorLines) Tell(e live.Event) error {
 	switch e.What {
 	case live.Stored, live.Archived, live.Leased, live.Back, live.Dead:
 		return m.mail(e)
@@ -79,9 +79,9 @@ func (m *MonitorLines) Tell(e live.Event) error {
 	return nil
 }
 
-// mail prints an event of a message. If Lines follows the mail of one session, it prints only new
+// mail prints an event of a message. If it follows the mail of one session, it prints only new
 // messages: the reader does not need to know what the session does with them.
-func (m *MonitorLines) mail(e live.Event) error {
+func (m *monitorLines) mail(e live.Event) error {
 	switch {
 	case !m.isMine(e):
 		return nil
@@ -104,9 +104,9 @@ func (m *MonitorLines) mail(e live.Event) error {
 // words has, for each kind of event, the text for a person.
 var words = map[string]string{live.Leased: "handed", live.Back: "waits again", live.Archived: "read", live.Dead: "dead letter"}
 
-func (m *MonitorLines) name(e live.Event) string { return cmp.Or(e.Alias, e.SessionID) }
+func (m *monitorLines) name(e live.Event) string { return cmp.Or(e.Alias, e.SessionID) }
 
-func (m *MonitorLines) session(kind, text string, e live.Event) error {
+func (m *monitorLines) session(kind, text string, e live.Event) error {
 	return m.event(kind, text, "alias", m.name(e), "session_id", e.SessionID, "reason", cmp.Or(e.Why, e.Ring.Cause), "by", e.Ring.Method)
 }
 
@@ -115,7 +115,7 @@ const snippet = 80
 
 // message prints a message, or a post. The plugin of the OCaml c2c searches the lines for the signs
 // 💬 and 📬.
-func (m *MonitorLines) message(e live.Event) error {
+func (m *monitorLines) message(e live.Event) error {
 	kind := "message"
 	if e.What == live.Posted {
 		kind = "room.post"
@@ -146,14 +146,14 @@ func (m *MonitorLines) message(e live.Event) error {
 }
 
 // head returns the beginning of an event in JSON: its kind, and the time of printing.
-func (m *MonitorLines) head(kind string) []byte {
+func (m *monitorLines) head(kind string) []byte {
 	now := time.Now()
 	return fmt.Appendf(nil, `{"event_type":%q,"monitor_ts":"%d.%03d"`, kind, now.Unix(), now.Nanosecond()/1e6)
 }
 
 // event prints one line: the text, or with JSON the pairs of names and values. It leaves out empty
 // values.
-func (m *MonitorLines) event(kind, text string, pairs ...string) error {
+func (m *monitorLines) event(kind, text string, pairs ...string) error {
 	if !m.JSON {
 		// One event is one line, even if the body has several lines.
 		text = strings.NewReplacer("\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(text)
@@ -168,7 +168,7 @@ func (m *MonitorLines) event(kind, text string, pairs ...string) error {
 	return m.write(append(line, '}'))
 }
 
-func (m *MonitorLines) write(line []byte) error {
+func (m *monitorLines) write(line []byte) error {
 	_, err := m.Out.Write(append(line, '\n'))
 	return err
 }

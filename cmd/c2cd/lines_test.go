@@ -31,13 +31,13 @@ func TestEachEventIsALine(t *testing.T) {
 	damage := "T mailbox of s-amber is damaged: x\n"
 	for _, c := range []struct {
 		name string
-		m    MonitorLines
+		m    monitorLines
 		want string
 	}{
-		{"all", MonitorLines{}, "T 📬  birch→amber  " + short + "T 📬  amber→birch  \"own\"\nT birch→amber  m-1 handed\nT birch→amber  m-1 read\n" + peers +
+		{"all", monitorLines{}, "T 📬  birch→amber  " + short + "T 📬  amber→birch  \"own\"\nT birch→amber  m-1 handed\nT birch→amber  m-1 read\n" + peers +
 			"T cedar is busy\nT cedar: was rung by socket\nT cedar: was not rung: held, its person is asked\nT 💬  birch→#review  \"@amber, look\"\n" + damage},
-		{"one session's", MonitorLines{Alias: "amber"}, "T 📬  birch→you  " + short + peers + damage},
-		{"of a mailbox without a session", MonitorLines{Alias: "s-amber"}, "T 📬  birch→you  " + short + peers + damage},
+		{"one session's", monitorLines{Alias: "amber"}, "T 📬  birch→you  " + short + peers + damage},
+		{"of a mailbox without a session", monitorLines{Alias: "s-amber"}, "T 📬  birch→you  " + short + peers + damage},
 	} {
 		var out bytes.Buffer
 		c.m.Out = &out
@@ -55,7 +55,7 @@ func TestEachEventIsALine(t *testing.T) {
 func TestMailFromOutsideIsSaidToBe(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	m := MonitorLines{Out: &out}
+	m := monitorLines{Out: &out}
 	if err := m.Tell(live.Event{What: live.Stored, Message: mail.Message{From: "external-ci", To: "amber", Content: "red", External: true}}); err != nil {
 		t.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	tick := time.NewTicker(rootLook)
 	defer tick.Stop()
 	for waits := false; ; waits = true {
-		missing := cli.NeedRootAt(a.getenv, a.cwd) // find the root again: another clone of the project may have created one
+		missing := cli.NeedRoot(a.getenv, a.cwd) // find the root again: another clone of the project may have created one
 		if !errors.Is(missing, fs.ErrNotExist) {
 			return missing
 		}

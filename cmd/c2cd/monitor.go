@@ -21,7 +21,7 @@ var errGone = errors.New("nobody reads any more")
 func init() { verbs["monitor"] = (*call).monitor }
 
 func (c *call) monitor(ctx context.Context) error {
-	m := MonitorLines{Out: &mail.VisibleWriter{W: c.stdout}}
+	m := monitorLines{Out: &mail.VisibleWriter{W: c.stdout}}
 	c.TextVar(&m.Alias, "alias")
 	c.BoolVar(&m.JSON, "json")
 	if _, err := c.words(); err != nil {
@@ -56,7 +56,7 @@ func (c *call) monitor(ctx context.Context) error {
 }
 
 // follow waits for the root and prints its events, until the root is removed or replaced.
-func (c *call) follow(ctx context.Context, m *MonitorLines) error {
+func (c *call) follow(ctx context.Context, m *monitorLines) error {
 	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *call) follow(ctx context.Context, m *MonitorLines) error {
 	}
 	defer b.Close()
 	first := true
-	return live.New(live.Config{Broker: b}).Run(ctx, func(u live.Update) error {
+	return live.New(b, 0).Run(ctx, func(u live.Update) error {
 		if !m.Find(u.Sessions) && first {
 			fmt.Fprintf(c.stderr, "c2c: no session is called %q yet: c2c list shows all of this project\n", mail.Visible(m.Alias, ""))
 		}

@@ -3,46 +3,40 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"c2c/client"
+	"c2c/cmd/cli"
 	"c2c/internal/format"
 	"c2c/internal/proc"
 )
 
 // tellNext ends an install with a command to try: c2c start with a client whose program is found,
 // or c2c doctor if none is found.
-func (s Setup) tellNext(clients []string) {
+func (a *app) tellNext(clients []string) {
 	c2c := "c2c"
-	switch found, err := proc.LookPath(c2c, s.Getenv); {
+	switch found, err := proc.LookPath(c2c, a.getenv); {
 	case err != nil:
-		c2c = s.C2C
-		fmt.Fprintf(s.Stdout, "to do: add %s to your PATH\n", filepath.Dir(s.C2C))
-	case !sameFile(found, s.C2C) && !launches(found, s.C2C):
-		c2c = s.C2C
-		fmt.Fprintf(s.Stdout, "to do: your PATH has another c2c first, %s; put %s before it\n", found, filepath.Dir(s.C2C))
+		c2c = a.c2c
+		fmt.Fprintf(a.stdout, "to do: add %s to your PATH\n", filepath.Dir(a.c2c))
+	case !cli.SameFile(found, a.c2c) && !launches(found, a.c2c):
+		c2c = a.c2c
+		fmt.Fprintf(a.stdout, "to do: your PATH has another c2c first, %s; put %s before it\n", found, filepath.Dir(a.c2c))
 	}
 	for _, name := range clients {
 		p, _ := client.Find(name)
-		if _, err := proc.LookPath(client.ProgramOf(name), s.Getenv); err != nil {
+		if _, err := proc.LookPath(client.ProgramOf(name), a.getenv); err != nil {
 			continue
 		}
-		alias := s.freeAlias()
+		alias := a.freeAlias()
 		if alias == "" || p.SharedProcess && !p.Plugin {
-			fmt.Fprintf(s.Stdout, "Try: %s start %s\n", c2c, name)
+			fmt.Fprintf(a.stdout, "Try: %s start %s\n", c2c, name)
 		} else {
-			fmt.Fprintf(s.Stdout, "Try: %s start --alias %s %s\n", c2c, alias, name)
+			fmt.Fprintf(a.stdout, "Try: %s start --alias %s %s\n", c2c, alias, name)
 		}
 		return
 	}
-	fmt.Fprintf(s.Stdout, "Try: %s doctor\n", c2c)
-}
-
-func sameFile(one, other string) bool {
-	a, aerr := os.Stat(one)
-	b, berr := os.Stat(other)
-	return aerr == nil && berr == nil && os.SameFile(a, b)
+	fmt.Fprintf(a.stdout, "Try: %s doctor\n", c2c)
 }
 
 // launches reports whether script (the c2c in the PATH) is a launcher of npm that starts program.
@@ -57,7 +51,7 @@ func launches(script, program string) bool {
 	}
 	name := filepath.Base(filepath.Dir(filepath.Dir(program))) // .../<package>/bin/c2c
 	for dir := filepath.Dir(filepath.Dir(real)); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if sameFile(filepath.Join(dir, "node_modules", name, "bin", "c2c"), program) {
+		if cli.SameFile(filepath.Join(dir, "node_modules", name, "bin", "c2c"), program) {
 			return true
 		}
 	}
@@ -66,13 +60,13 @@ func launches(script, program string) bool {
 
 // tellRunning lists clients that were started before c2c was set up in them, and that therefore
 // have no session.
-func (s Setup) tellRunning(ctx context.Context, names []string) {
+func (a *app) tellRunning(ctx context.Context, names []string) {
 	const limit = 3
-	found := UnknownClients(ctx, s.Getenv, names)
+	found := unknownClients(ctx, a.getenv, names)
 	for _, r := range found[:min(len(found), limit)] {
-		fmt.Fprintf(s.Stdout, "%s\n", r.Sentence(s.Getenv("HOME")))
+		fmt.Fprintf(a.stdout, "%s\n", r.sentence(a.getenv))
 	}
 	if more := len(found) - limit; more > 0 {
-		fmt.Fprintln(s.Stdout, format.Count(more, "more client was started before this: restart it", "more clients were started before this: restart them"))
+		fmt.Fprintln(a.stdout, format.Count(more, "more client was started before this: restart it", "more clients were started before this: restart them"))
 	}
 }

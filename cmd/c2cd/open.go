@@ -32,7 +32,7 @@ func (c *call) openPage(ctx context.Context) error {
 		return err
 	}
 	root := b.Root()
-	_, err = c.onlyPerson(ctx, b, "opens the page") // this also gives the person a mailbox here
+	err = c.onlyPerson(ctx, b, "opens the page") // this also gives the person a mailbox here
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
 	}

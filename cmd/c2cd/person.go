@@ -7,7 +7,6 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/permission"
 )
@@ -26,13 +25,11 @@ func permissionLifetime(value string) (time.Duration, error) {
 	return d, nil
 }
 
-// onlyPerson returns the session of the person at this terminal, or an error if no person has run
-// the command. The argument does completes the error "only a person ...", for example "opens the
-// page". Together with an error, it returns the session of the agent whose shell this is, if c2c
-// knows this session.
-func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
+// onlyPerson returns an error if no person has run the command. The argument does completes the
+// error "only a person ...", for example "opens the page".
+func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) error {
 	s, err := b.Attach(ctx, c.typed())
-	return s, cli.OnlyPerson(does, s, err)
+	return cli.OnlyPerson(does, s, err)
 }
 
 // typed describes a command that only a person may type.

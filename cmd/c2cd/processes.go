@@ -18,9 +18,9 @@ import (
 
 // checkServe checks the HTTP daemon, and the senders outside, which need it. It reports nothing if
 // it has never run and while all is well: checkDaemon says that it runs.
-func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
+func (c checkup) checkServe(ctx context.Context) (found []format.Finding) {
 	f := format.Finding{Status: format.Problem, Part: "HTTP daemon"}
-	d, err := (&app{getenv: c.Getenv}).openHTTP(false)
+	d, err := c.openHTTP(false)
 	if err != nil {
 		return []format.Finding{format.Failed(f.Part, "", err)}
 	}
@@ -49,7 +49,7 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 		found = append(found, f)
 	}
 	if damage != nil {
-		found = append(found, format.Finding{Status: format.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody may write from outside: %s", damage, RepairSenders)})
+		found = append(found, format.Finding{Status: format.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody may write from outside: %s", damage, repairSenders)})
 	}
 	return found
 }
@@ -57,13 +57,13 @@ func (c Checkup) checkServe(ctx context.Context) (found []format.Finding) {
 // checkPrograms reports processes that run another build of c2c than the installed build. They were
 // started before an update, or belong to another installation. Two programs are the same build if
 // they are the same file or have the same build id. checkDaemon checks the daemon.
-func (c Checkup) checkPrograms() (found []format.Finding) {
-	own, err := os.Stat(c.Program + "d")
+func (c checkup) checkPrograms() (found []format.Finding) {
+	own, err := os.Stat(c.c2c + "d")
 	if err != nil {
 		return nil
 	}
-	build := proc.BuildID(c.Program + "d")
-	for _, p := range ownPrograms(c.Getenv) {
+	build := proc.BuildID(c.c2c + "d")
+	for _, p := range ownPrograms(c.getenv) {
 		path, _ := proc.Executable(p.PID)
 		if os.SameFile(p.File, own) || build != "" && proc.BuildID(path) == build {
 			continue
@@ -73,7 +73,7 @@ func (c Checkup) checkPrograms() (found []format.Finding) {
 		case "wire-daemon":
 			cure = "c2c wire-daemon restart, with its --alias"
 		case "mcp", "plugin":
-			session := cmp.Or(cli.RunningAs(c.Getenv, p.Parent), "the session that it serves")
+			session := cmp.Or(cli.RunningAs(c.getenv, p.Parent), "the session that it serves")
 			cure = fmt.Sprintf("close %s, and open it again (process %d, %s)", session, p.Parent, nameOf(p.Parent))
 		case "start":
 			cure = "close the session in its terminal, and open it again"
@@ -93,9 +93,9 @@ func ownPrograms(getenv func(string) string) []proc.Program {
 	})
 }
 
-// Served names the clients in which programs of c2c still run, such as "claude (process 12)". It
+// served names the clients in which programs of c2c still run, such as "claude (process 12)". It
 // also names each process of c2c start, unless one of these clients runs below it.
-func Served(getenv func(string) string) (clients []string) {
+func served(getenv func(string) string) (clients []string) {
 	var pids, starts []int
 	for _, p := range ownPrograms(getenv) {
 		switch p.Args[1] {

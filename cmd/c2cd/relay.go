@@ -8,8 +8,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/cmd/relay"
 	"c2c/internal/daemon"
-	"c2c/sessions"
-	"c2c/sessions/callers"
 )
 
 func init() { verbs["relay"] = (*call).relay }
@@ -31,21 +29,11 @@ func (c *call) relay(ctx context.Context) error {
 func (c *call) personAnywhere(ctx context.Context, does string) error {
 	b, err := c.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
-		return c.checkPerson(does)
+		return cli.CheckPerson(c.typed(), does)
 	}
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	_, err = c.onlyPerson(ctx, b, does)
-	return err
-}
-
-// checkPerson is like onlyPerson, but needs no root and no session.
-func (c *call) checkPerson(does string) error {
-	err := callers.CheckPerson(c.typed(), new(sessions.SystemProcesses))
-	if err == nil {
-		return nil
-	}
-	return cli.OnlyPerson(does, sessions.Session{}, err)
+	return c.onlyPerson(ctx, b, does)
 }

@@ -23,16 +23,16 @@ import (
 const rootTime = 10 * time.Second
 
 // checkRoot checks the root, its sessions, and what wakes them.
-func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
-	root, source, err := broker.RootFor(callers.Caller{Getenv: c.Getenv}, c.Cwd)
+func (c checkup) checkRoot(ctx context.Context) []format.Finding {
+	root, source, err := broker.RootFor(callers.Caller{Getenv: c.getenv}, c.cwd)
 	if err != nil {
 		return []format.Finding{format.Failed("root", "", err)}
 	}
 	f := format.Finding{Status: format.OK, Part: "root", Path: root, Detail: "private and ours; decided by " + source}
-	if p, err := project.Find(c.Getenv, c.Cwd); err == nil && p.IsOwn() {
+	if p, err := project.Find(c.getenv, c.cwd); err == nil && p.IsOwn() {
 		f.Detail += "; this clone was split from the others of its remote (c2c project split --undo)"
 	}
-	if v := c.Getenv(source); v != "" && !filepath.IsAbs(v) {
+	if v := c.getenv(source); v != "" && !filepath.IsAbs(v) {
 		return []format.Finding{{Status: format.Problem, Part: "root", Path: root,
 			Detail: fmt.Sprintf("%s is %q, so each directory has its own root: set it to an absolute path, or unset it", source, v)}}
 	}
@@ -41,7 +41,7 @@ func (c Checkup) checkRoot(ctx context.Context) []format.Finding {
 		f.Detail = "not there yet; the first session makes it; decided by " + source
 		return append(disk, f)
 	}
-	b, err := broker.Open(broker.Config{Root: root, Now: time.Now, Getenv: c.Getenv})
+	b, err := broker.Open(broker.Config{Root: root, Now: time.Now, Getenv: c.getenv})
 	if err != nil {
 		return append(disk, format.Failed("root", root, err))
 	}
@@ -67,9 +67,9 @@ func checkWake(ctx context.Context, b *broker.Broker) []format.Finding {
 }
 
 // checkRoots finds other roots that hold mail of this project.
-func (c Checkup) checkRoots() (found []format.Finding) {
+func (c checkup) checkRoots() (found []format.Finding) {
 	root, _ := c.root() // checkRoot reports the error
-	for _, other := range cli.Former(c.Getenv, c.Cwd) {
+	for _, other := range cli.Former(c.getenv, c.cwd) {
 		found = append(found, format.Finding{Status: format.Warning, Part: "second root", Path: other.Path,
 			Detail: "this project has mail here and in its root, " + root + ", and sessions of the two do not see each other: " + other.Advice()})
 	}

@@ -12,49 +12,46 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
+	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/internal/proc"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
 
-// Client is an AI program that runs in a terminal, but has no session of c2c: it was started before
-// c2c was set up for it.
-type RunningClient struct {
+// runningClient is an AI program that runs in a terminal, but has no session of c2c: it was started
+// before c2c was set up for it.
+type runningClient struct {
 	Client string
 	PID    int
 	Folder string
 }
 
-// Sentence tells the client's person what to do.
-func (r RunningClient) Sentence(home string) string {
-	folder := r.Folder
-	if rest, below := strings.CutPrefix(folder, home+"/"); below && home != "" {
-		folder = "~/" + rest
-	}
+// sentence tells the client's person what to do.
+func (r runningClient) sentence(getenv func(string) string) string {
 	do := "restart it"
 	if p, _ := client.Find(r.Client); p.ReadsHooksAnew {
 		do = "type a prompt there, or restart it"
 	}
-	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.Client, mail.Visible(folder, ""), r.PID, do)
+	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.Client, mail.Visible(cli.AtHome(getenv, r.Folder), ""), r.PID, do)
 }
 
-// Unknown lists this user's clients that run in a terminal and have no session. A client may start
-// itself again, so several processes may be one client: then Unknown lists the first.
-func UnknownClients(ctx context.Context, getenv func(string) string, names []string) (all []RunningClient) {
-	parents, clients := family{}, []RunningClient{}
+// unknownClients lists this user's clients that run in a terminal and have no session. A client may
+// start itself again, so several processes may be one client: then it lists the first.
+func unknownClients(ctx context.Context, getenv func(string) string, names []string) (all []runningClient) {
+	parents, clients := family{}, []runningClient{}
 	for _, t := range proc.Terminals() {
 		parents[t.PID] = t.Parent
 		i := slices.IndexFunc(names, func(name string) bool { return runs(t, client.ProgramOf(name)) })
 		if i >= 0 && slices.Contains(t.Env, "HOME="+getenv("HOME")) { // with another HOME the client reads other settings
-			clients = append(clients, RunningClient{names[i], t.PID, t.Folder})
+			clients = append(clients, runningClient{names[i], t.PID, t.Folder})
 		}
 	}
 	for _, c := range clients {
 		isThis := func(s sessions.Session) bool {
 			return (s.Client == c.Client || s.Client == "") && (parents.isBelow(s.PID, c.PID) || parents.isBelow(c.PID, s.PID))
 		}
-		isFirst := func(o RunningClient) bool {
+		isFirst := func(o runningClient) bool {
 			return o.Client == c.Client && o.PID != c.PID && parents.isBelow(c.PID, o.PID)
 		}
 		if !slices.ContainsFunc(c.sessions(ctx, getenv), isThis) && !slices.ContainsFunc(clients, isFirst) {
@@ -90,7 +87,7 @@ func runs(t proc.Terminal, program string) bool {
 
 // sessions returns all sessions in the root of the client's session; without a session, in that of
 // its folder.
-func (c RunningClient) sessions(ctx context.Context, getenv func(string) string) []sessions.Session {
+func (c runningClient) sessions(ctx context.Context, getenv func(string) string) []sessions.Session {
 	root, _, _ := broker.RootFor(callers.Caller{Client: c.Client, PID: c.PID, Getenv: getenv}, c.Folder)
 	return sessionsIn(ctx, root)
 }

@@ -91,8 +91,8 @@ func TestAClientThatStartsItselfAgainIsOneClient(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := UnknownClients(t.Context(), getenv, []string{"claude", "gemini"})
-			want := []RunningClient{{Client: "gemini", PID: first, Folder: home}}
+			got := unknownClients(t.Context(), getenv, []string{"claude", "gemini"})
+			want := []runningClient{{Client: "gemini", PID: first, Folder: home}}
 			if !c.unknown {
 				want = nil
 			}

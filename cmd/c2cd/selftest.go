@@ -23,13 +23,13 @@ const runTime = 20 * time.Second
 
 // A scratch is a home directory with a scratch root in it.
 type scratch struct {
-	o    install.Options // selftest uses only Binary, and PATH from Getenv
+	o    install.Options // selfTest uses only Binary, and PATH from Getenv
 	home string
 }
 
-// Run sends messages and reads each of them in a different way: one with each hook that can bring
+// selfTest sends messages and reads each of them in a different way: one with each hook that can bring
 // mail, and one with poll_inbox.
-func SelfTest(ctx context.Context, o install.Options) format.Finding {
+func selfTest(ctx context.Context, o install.Options) format.Finding {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
 	const part = "round trip"

@@ -24,7 +24,7 @@ func init() { verbs["senders"] = (*call).senders }
 func (c *call) senders(ctx context.Context) error {
 	err := c.sendersVerb(ctx)
 	if errors.As(err, new(*outside.DamagedSendersError)) {
-		err = cli.WithHint(err, RepairSenders)
+		err = cli.WithHint(err, repairSenders)
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (c *call) denySender(ctx context.Context, l *outside.SenderList, names []st
 // can inform sessions that write to this sender. The sender's rights do not depend on this record.
 func (c *call) tellReads(ctx context.Context, s outside.Sender, client string) {
 	err := func() error {
-		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))
+		b, err := broker.OpenThere(c.getenv, s.Root, c.log)
 		if err != nil {
 			return err
 		}

@@ -219,9 +219,9 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ = h.try("doctor", "--verbose")
-	wantText(t, "the list is for all to read", out, "problem  senders: ", "other users may read it (mode 0644); nobody may write from outside: "+RepairSenders)
+	wantText(t, "the list is for all to read", out, "problem  senders: ", "other users may read it (mode 0644); nobody may write from outside: "+repairSenders)
 	out, _ = h.try("senders", "list")
-	wantText(t, "senders list", out, "hint: "+RepairSenders)
+	wantText(t, "senders list", out, "hint: "+repairSenders)
 }
 
 // A person lets in a writer who is new behind a bridge. An answer goes back to that writer.

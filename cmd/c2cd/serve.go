@@ -62,7 +62,7 @@ func (a *call) serve(ctx context.Context) error {
 	}
 	err = backgroundVerb(ctx, d, verb)
 	if err == nil && verb == "stop" {
-		a.setup().TellOverHTTP("its tools use HTTP, and do not work until c2c serve start", "; until then, c2c install %s --http makes them use stdio")
+		a.tellOverHTTP("its tools use HTTP, and do not work until c2c serve start", "; until then, c2c install %s --http makes them use stdio")
 	}
 	return err
 }
@@ -237,7 +237,7 @@ func (d *httpDaemon) rotateToken() error {
 	}
 	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; the old one is not accepted any more, so put the new one into each client that uses c2c serve\n"+
 		"all logins of the page have ended: c2c open logs in again\n", serve.TokenFile(d.State))
-	d.a.setup().TellOverHTTP("it has the old token", ": c2c install %s --http")
+	d.a.tellOverHTTP("it has the old token", ": c2c install %s --http")
 	return nil
 }
 

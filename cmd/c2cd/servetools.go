@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"time"
 
 	"c2c/broker"
@@ -55,8 +53,5 @@ func (h *httpHost) serveTools(ctx context.Context, s *serve.Server, sessionList 
 // openFor opens the root of a client, and returns an error if the root is gone, because a session
 // may be older than the daemon's last start.
 func (h *httpHost) openFor(root string, log inbox.Log) (*broker.Broker, error) {
-	if _, err := os.Stat(root); err != nil {
-		return nil, fmt.Errorf("open root: %w", err)
-	}
-	return h.open(root, log)
+	return broker.OpenThere(h.Getenv, root, log)
 }

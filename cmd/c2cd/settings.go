@@ -27,14 +27,14 @@ var settings = [][2]string{
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
 }
 
-func (c Checkup) checkSettings() []format.Finding {
+func (c checkup) checkSettings() []format.Finding {
 	all := slices.Clone(settings)
 	var unset, dirs []string // the clients' variables that are not set, and their defaults; the report has one line for all
 	for _, p := range client.All() {
 		for _, s := range [][2]string{{p.ConfigEnv, filepath.Join("~", p.ConfigDir)}, {p.ConfigParentEnv, filepath.Join("~", filepath.Dir(p.ConfigDir))}} {
 			switch {
 			case s[0] == "":
-			case c.Getenv(s[0]) == "":
+			case c.getenv(s[0]) == "":
 				unset, dirs = append(unset, s[0]), append(dirs, s[1])
 			default:
 				all = append(all, s)
@@ -45,13 +45,13 @@ func (c Checkup) checkSettings() []format.Finding {
 		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
 	}
 	report := []format.Finding{{Status: format.OK, Part: "version", Detail: broker.Version}}
-	hops := owed.HopsOf(c.Getenv)
-	_, err := strconv.Atoi(strings.TrimSpace(c.Getenv(rooms.WakesVariable)))
+	hops := owed.HopsOf(c.getenv)
+	_, err := strconv.Atoi(strings.TrimSpace(c.getenv(rooms.WakesVariable)))
 	noNumber := map[string]bool{owed.HopsVariable: hops == 0, rooms.WakesVariable: err != nil}
 	for _, s := range all {
 		var unset []string // those variables of s that are not set; they share a line
 		for _, name := range strings.Split(s[0], ", ") {
-			switch v := c.Getenv(name); {
+			switch v := c.getenv(name); {
 			case v == "":
 				unset = append(unset, name)
 			case noNumber[name]:

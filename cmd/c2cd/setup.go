@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/cmd/relay"
@@ -24,86 +22,99 @@ import (
 	"c2c/sessions"
 )
 
-// Setup has the output and environment of a command.
-type Setup struct {
-	Stdout io.Writer
-	Getenv func(string) string
-	Cwd    string
-	C2C    string                         // the path of c2c for the clients' configurations
-	Open   func() (*broker.Broker, error) // opens the root; if there is none, the error is fs.ErrNotExist
-}
-
-// Options describes this machine for package install.
-func (s Setup) Options() (install.Options, error) {
-	home := s.Getenv("HOME")
+// options describes this machine for package install.
+func (a *app) options() (install.Options, error) {
+	home := a.getenv("HOME")
 	if home == "" {
 		return install.Options{}, fmt.Errorf("HOME is not set: set it to your home directory")
 	}
-	state := s.Getenv("XDG_STATE_HOME")
+	state := a.getenv("XDG_STATE_HOME")
 	if state == "" {
 		state = filepath.Join(home, ".local", "state")
 	}
 	return install.Options{
-		Home: home, Getenv: s.Getenv, Project: s.Cwd,
-		Binary: s.C2C, HookScript: hooks.ScriptFor(s.C2C),
+		Home: home, Getenv: a.getenv, Project: a.cwd,
+		Binary: a.c2c, HookScript: hooks.ScriptFor(a.c2c),
 		StateDir: filepath.Join(state, "c2c", "install"),
 	}, nil
 }
 
-// Request has the options and words that the person has typed.
-type SetupRequest struct {
-	Clients         []string // empty: for an install all that are found, for an uninstall all
-	HTTP, Channel   bool
-	DryRun, Verbose bool
+// wordsAndOptions returns the clients that the command line names, and what install has to know.
+func (a *call) wordsAndOptions() (named []string, o install.Options, err error) {
+	if named, err = a.words(); err == nil {
+		o, err = a.options()
+	}
+	return named, o, err
 }
 
-// Install sets clients up.
-func (s Setup) Install(ctx context.Context, o install.Options, r SetupRequest) (err error) {
-	if r.HTTP {
-		if o.HTTP, err = s.forHTTP(ctx, r.Clients); err == nil {
-			err = checkNotInGit(ctx, r.Clients, o)
+func init() { verbs["install"] = (*call).install }
+
+// install sets clients up: the named ones, or all that are found.
+func (a *call) install(ctx context.Context) error {
+	overHTTP := a.Bool("http")
+	project, plugin, ask, channel := a.Bool("project"), a.Bool("install-global-plugin"), a.Bool("ask"), a.Bool("channel")
+	entry, dry, verbose := a.Text("print"), a.Bool("dry-run"), a.Bool("verbose")
+	named, o, err := a.wordsAndOptions()
+	if err != nil {
+		return err
+	}
+	if *plugin && !*project {
+		return fmt.Errorf("%w: --install-global-plugin needs --project; without both options c2c is set up for all projects", errUsage)
+	}
+	o.InProject, o.SharedPlugin, o.Ask = *project, *plugin, *ask
+	if *entry != "" {
+		return a.printEntry(*entry, named, o)
+	}
+	if *overHTTP {
+		if o.HTTP, err = a.forHTTP(ctx, named); err == nil {
+			err = checkNotInGit(ctx, named, o)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	clients, err := chosen(r.Clients, o)
-	if err == nil && r.Channel {
-		err = withChannel(r.Clients)
+	clients, err := chosen(named, o)
+	if err == nil && *channel {
+		err = withChannel(named)
 	}
 	if err != nil {
 		return err
 	}
-	e := &editor{Setup: s, o: o, plan: install.PlanInstall, dry: r.DryRun, verbose: r.Verbose}
+	e := &editor{app: a.app, o: o, plan: install.PlanInstall, dry: *dry, verbose: *verbose}
 	done, failed := e.edit(clients, true)
-	if r.Channel {
-		s.tellChannels(done)
+	if *channel {
+		a.tellChannels(done)
 	}
-	if r.HTTP && !o.HTTP.Runs {
-		fmt.Fprintf(s.Stdout, "no HTTP daemon answers, so the tools of %s use stdio now: run c2c serve start, and then this again\n", strings.Join(done, ", "))
+	if *overHTTP && !o.HTTP.Runs {
+		fmt.Fprintf(a.stdout, "no HTTP daemon answers, so the tools of %s use stdio now: run c2c serve start, and then this again\n", strings.Join(done, ", "))
 	}
-	if !r.DryRun {
-		s.tellRunning(ctx, e.fresh)
-		s.tellNext(done)
+	if !*dry {
+		a.tellRunning(ctx, e.fresh)
+		a.tellNext(done)
 	}
 	return failed
 }
 
-// Uninstall takes c2c out of the named clients, or out of all clients.
-func (s Setup) Uninstall(ctx context.Context, o install.Options, r SetupRequest) error {
-	named := r.Clients
+func init() { verbs["uninstall"] = (*call).uninstall }
+
+// uninstall takes c2c out of the named clients, or out of all clients.
+func (a *call) uninstall(ctx context.Context) error {
+	dry, verbose := a.Bool("dry-run"), a.Bool("verbose")
+	named, o, err := a.wordsAndOptions()
+	if err != nil {
+		return err
+	}
 	clients := named
 	if len(named) == 0 {
 		clients = client.Names() // c2c may still be in the projects of a client that was removed
 	}
-	clients, err := chosen(clients, o)
-	if err != nil {
+	if clients, err = chosen(clients, o); err != nil {
 		return err
 	}
-	e := &editor{Setup: s, o: o, plan: install.PlanUninstall, undo: true, dry: r.DryRun, verbose: r.Verbose}
+	e := &editor{app: a.app, o: o, plan: install.PlanUninstall, undo: true, dry: *dry, verbose: *verbose}
 	_, err = e.edit(clients, len(named) > 0)
-	open, again := Served(s.Getenv), ""
-	if len(named) == 0 && !r.DryRun {
+	open, again := served(a.getenv), ""
+	if len(named) == 0 && !*dry {
 		if len(open) == 0 {
 			err = errors.Join(err, install.RemoveAlone(o))
 		} else if install.HasAlone(o) { // a session of c2c start may run with these files
@@ -111,18 +122,18 @@ func (s Setup) Uninstall(ctx context.Context, o install.Options, r SetupRequest)
 		}
 	}
 	if len(named) == 0 {
-		err = errors.Join(err, s.endDaemon(ctx, r.DryRun))
-		for _, line := range relay.Leftovers(s.Getenv) {
-			fmt.Fprintln(s.Stdout, line)
+		err = errors.Join(err, a.endDaemon(ctx, *dry))
+		for _, line := range relay.Leftovers(a.getenv) {
+			fmt.Fprintln(a.stdout, line)
 		}
 	}
-	if state, _ := project.StateDir(s.Getenv); len(named) == 0 && !r.DryRun && err == nil {
+	if state, _ := project.StateDir(a.getenv); len(named) == 0 && !*dry && err == nil {
 		if _, missing := os.Stat(state); missing == nil {
 			first := ""
 			if len(open) > 0 { // these programs would make a deleted directory again
 				first = "; first end " + strings.Join(open, ", ") + ", where c2c still runs" + again
 			}
-			fmt.Fprintf(s.Stdout, "the mail stays in %s until you delete that directory%s\n", state, first)
+			fmt.Fprintf(a.stdout, "the mail stays in %s until you delete that directory%s\n", state, first)
 		}
 	}
 	return err
@@ -138,16 +149,16 @@ func withChannel(named []string) error {
 	}
 	for _, name := range named {
 		if p, _ := client.Find(name); p.Channel == "" {
-			return fmt.Errorf("%w: %s has no channel; --channel is for %s", cli.ErrUsage, name, strings.Join(with, ", "))
+			return fmt.Errorf("%w: %s has no channel; --channel is for %s", errUsage, name, strings.Join(with, ", "))
 		}
 	}
 	return nil
 }
 
-func (s Setup) tellChannels(clients []string) {
+func (a *app) tellChannels(clients []string) {
 	for _, name := range clients {
 		if p, _ := client.Find(name); p.Channel != "" {
-			fmt.Fprintf(s.Stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
+			fmt.Fprintf(a.stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
 				name, client.ChannelEnv, client.ChannelDoorbell, strings.Join(p.ChannelArgs, " "))
 		}
 	}
@@ -155,9 +166,9 @@ func (s Setup) tellChannels(clients []string) {
 
 // freeAlias returns an alias that no session of this root has; "" if all are taken. It makes no
 // root.
-func (s Setup) freeAlias() string {
+func (a *app) freeAlias() string {
 	names := []string{"amber", "birch", "coral", "dune"}
-	b, err := s.Open()
+	b, err := a.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
 		return names[0]
 	}
@@ -174,15 +185,15 @@ func (s Setup) freeAlias() string {
 	return ""
 }
 
-// PrintEntry prints a text that a person can paste into the configuration of a client that c2c does
+// printEntry prints a text that a person can paste into the configuration of a client that c2c does
 // not know.
-func (s Setup) PrintEntry(what string, clients []string, o install.Options) error {
+func (a *app) printEntry(what string, clients []string, o install.Options) error {
 	if what != "mcp" || len(clients) > 0 {
-		return fmt.Errorf("%w: --print prints mcp alone, which is the same for every client: c2c install --print mcp", cli.ErrUsage)
+		return fmt.Errorf("%w: --print prints mcp alone, which is the same for every client: c2c install --print mcp", errUsage)
 	}
 	text, err := install.ServerEntry(o)
 	if err == nil {
-		_, err = s.Stdout.Write(text)
+		_, err = a.stdout.Write(text)
 	}
 	return err
 }
@@ -190,12 +201,12 @@ func (s Setup) PrintEntry(what string, clients []string, o install.Options) erro
 func chosen(clients []string, o install.Options) ([]string, error) {
 	if len(clients) == 0 {
 		if clients = install.Detect(o); len(clients) == 0 {
-			return nil, cli.WithHint(errors.New(NoClient(o)), "c2c install "+client.Names()[0]+" sets it up all the same")
+			return nil, cli.WithHint(errors.New(noClient(o)), "c2c install "+client.Names()[0]+" sets it up all the same")
 		}
 	}
 	for _, c := range clients {
 		if !slices.Contains(client.Names(), c) {
-			err := fmt.Errorf("%w: no such client %q; there are %s", cli.ErrUsage, c, strings.Join(client.Names(), ", "))
+			err := fmt.Errorf("%w: no such client %q; there are %s", errUsage, c, strings.Join(client.Names(), ", "))
 			return nil, cli.WithHint(err, cli.DidYouMean(c, client.Names()))
 		}
 	}

@@ -50,7 +50,7 @@ func (a *call) wake(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	all, err := openDaemon(a.getenv, createsRoot(verb))
+	all, err := a.openDaemon(createsRoot(verb))
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,13 @@ import (
 	"c2c/wake/terminal"
 )
 
+// silent returns the app without its log, which would overwrite what is on the screen.
+func (a *app) silent() *app {
+	silent := *a
+	silent.log = slog.New(slog.DiscardHandler)
+	return &silent
+}
+
 // isTerminal reports whether a person can see what is written to out.
 func isTerminal(out io.Writer) bool {
 	file, is := out.(*os.File)
@@ -42,10 +49,9 @@ func (c *call) watch(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
 	caller := callers.Caller{Explicit: *session, Getenv: c.getenv, User: user}
-	silent := *c.app // a log would overwrite the screen
-	silent.log = slog.New(slog.DiscardHandler)
-	first := ""                                 // the root that the screen begins with; "": that of this directory
-	if cli.NeedRootAt(c.getenv, c.cwd) != nil { // in a folder without sessions the person wants to see the others
+	silent := c.silent()
+	first := ""                               // the root that the screen begins with; "": that of this directory
+	if cli.NeedRoot(c.getenv, c.cwd) != nil { // in a folder without sessions the person wants to see the others
 		if all, _ := cli.Everywhere(ctx, c.getenv, c.cwd, silent.log); len(all) > 0 && !all[0].IsQuiet() {
 			first = all[0].Root
 		}
@@ -81,10 +87,7 @@ func (c *call) watch(ctx context.Context) error {
 // removed while the screen shows it.
 func (a *app) openToWatch(ctx context.Context, root string) (*broker.Broker, error) {
 	if root != "" {
-		if _, err := os.Stat(root); err != nil {
-			return nil, err
-		}
-		return broker.Open(broker.ConfigOf(a.getenv, root, a.log))
+		return broker.OpenThere(a.getenv, root, a.log)
 	}
 	if err := a.awaitRoot(ctx, func(error) {}); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func Elsewhere(getenv func(string) string, cwd, alias string) string {
 	}
 	w := whereabouts{getenv: getenv, alias: alias}
 	for _, p := range Projects(getenv) {
-		if !isSame(p.Root, root) {
+		if !SameFile(p.Root, root) {
 			w.look(p)
 		}
 	}
@@ -44,7 +44,7 @@ func Elsewhere(getenv func(string) string, cwd, alias string) string {
 // OthersUsed completes a hint of an empty project for a person: whether other projects have sessions.
 func OthersUsed(getenv func(string) string, cwd string) string {
 	root, _ := broker.RootHere(getenv, cwd)
-	used := func(p Project) bool { return !isSame(p.Root, root) && len(rowsIn(p.Root)) > 0 }
+	used := func(p Project) bool { return !SameFile(p.Root, root) && len(rowsIn(p.Root)) > 0 }
 	if callers.IsAgent(getenv) || project.Named(getenv) != "" || !slices.ContainsFunc(Projects(getenv), used) {
 		return ""
 	}

@@ -135,6 +135,14 @@ func OnlyPerson(does string, s sessions.Session, err error) error {
 	return WithHint(fmt.Errorf("only a person %s, and %s", does, sessions.WhyNoPerson(err)), "run this command in a terminal of your own; an agent asks its user to")
 }
 
+// CheckPerson is like OnlyPerson, but needs no root and no session.
+func CheckPerson(c callers.Caller, does string) error {
+	if err := callers.CheckPerson(c, new(sessions.SystemProcesses)); err != nil {
+		return OnlyPerson(does, sessions.Session{}, err)
+	}
+	return nil
+}
+
 // InShellOf is for an error of a verb in the shell of an agent. Such a shell may be sandboxed, and
 // then no folder helps: the hint names the tool that does the same, because the client runs the
 // server of the tools outside of the sandbox.
@@ -185,21 +193,16 @@ type noRoot string
 func (e noRoot) Error() string        { return string(e) }
 func (e noRoot) Is(target error) bool { return target == fs.ErrNotExist }
 
-// NeedRootAt finds the root of the caller, and returns an error if it does not exist.
-func NeedRootAt(getenv func(string) string, cwd string) error {
+// NeedRoot finds the root of the caller, and returns an error if it does not exist.
+func NeedRoot(getenv func(string) string, cwd string) error {
 	root, source, err := broker.RootFor(callers.Caller{Getenv: getenv}, cwd)
 	if err != nil {
 		return err
 	}
-	return NeedRoot(root, source, cwd)
-}
-
-// NeedRoot returns an error if the root of a directory does not exist.
-func NeedRoot(root, source, dir string) error {
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening the root reports any other error
 	}
-	return NoRoot(&broker.NoRootError{Root: root, Source: source, Dir: dir})
+	return NoRoot(&broker.NoRootError{Root: root, Source: source, Dir: cwd})
 }
 
 // NoRoot returns the error for people that a root does not exist: its name is mistyped, or no

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"c2c/broker"
 	"c2c/client"
 	"c2c/sessions"
 )
@@ -62,7 +63,9 @@ func TestAHintShowsTheFormThatWasMeant(t *testing.T) {
 func TestAHintNamesAClientThatIsHere(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
-	hint := func() string { return FailureOf("list", NeedRoot(filepath.Join(bin, "none"), "HOME", bin)).Hint }
+	hint := func() string {
+		return FailureOf("list", NoRoot(&broker.NoRootError{Root: filepath.Join(bin, "none"), Source: "HOME", Dir: bin})).Hint
+	}
 	all := client.All()
 	if got := hint(); !strings.Contains(got, "--alias amber "+all[0].Name+" ") {
 		t.Errorf("none is here: %q", got)

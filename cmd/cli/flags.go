@@ -95,7 +95,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 func (f *Flags) OneWord(args []string) (string, error) {
 	words, err := f.Parse(args)
 	if err == nil && len(words) != 1 {
-		err = fmt.Errorf("%w: one of %s", ErrUsage, anyOf(strings.Fields(f.verb.First)))
+		err = fmt.Errorf("%w: one of %s", ErrUsage, AnyOf(strings.Fields(f.verb.First)))
 	}
 	if err != nil {
 		return "", err
@@ -103,8 +103,8 @@ func (f *Flags) OneWord(args []string) (string, error) {
 	return words[0], nil
 }
 
-// anyOf joins two or more words to a phrase.
-func anyOf(words []string) string {
+// AnyOf joins two or more words to a phrase.
+func AnyOf(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
@@ -141,7 +141,7 @@ func oneOf(name, word, possible string) error {
 	if len(known) < 2 || slices.Contains(known, word) {
 		return nil
 	}
-	err := fmt.Errorf("%w: %s %q: want %s", ErrUsage, name, word, anyOf(known))
+	err := fmt.Errorf("%w: %s %q: want %s", ErrUsage, name, word, AnyOf(known))
 	return WithHint(err, DidYouMean(word, slices.DeleteFunc(known, func(k string) bool { return !strings.HasPrefix(k, word[:min(len(word), 1)]) })))
 }
 

@@ -76,7 +76,7 @@ func (v Verb) Usage() string {
 
 // Help writes a verb's description, options and examples. They fit on a screen of 24 lines.
 func (v Verb) Help(w io.Writer) {
-	fmt.Fprintf(w, "usage: %s\n\n%s\n%s%s", v.Usage(), v.Does(), v.Text(), v.shorter())
+	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), v.Text())
 	column := 0
 	shown := slices.DeleteFunc(slices.Clone(v.Options), func(o Option) bool { return o.Aside })
 	for _, o := range shown {
@@ -100,8 +100,9 @@ func (v Verb) Shows() (lines []string) {
 	return lines
 }
 
-// shorter tells the other words for the verb.
-func (v Verb) shorter() (text string) {
+// Text returns the long description, and the other words for the verb.
+func (v Verb) Text() string {
+	text := fill(v.Long)
 	for _, o := range otherWords {
 		if o.verb == v.Name && isOption(o.with) {
 			text += fmt.Sprintf("c2c %s is c2c %s %s.\n", o.word, o.verb, o.with)
@@ -109,9 +110,6 @@ func (v Verb) shorter() (text string) {
 	}
 	return text
 }
-
-// Text returns the long description.
-func (v Verb) Text() string { return fill(v.Long) }
 
 // ExitStatus returns the text that explains the exit status.
 func (v Verb) ExitStatus() string { return cmp.Or(v.Exit, exits) }

@@ -79,7 +79,7 @@ func FindProject(getenv func(string) string, cwd, name string) (Project, error) 
 	used := project.All(getenv)
 	called := project.Called(used, name)
 	for _, p := range named(getenv, used) {
-		if isSame(p.Root, root) || root == "" && slices.ContainsFunc(called, func(u project.Used) bool { return u.Root == p.Root }) {
+		if SameFile(p.Root, root) || root == "" && slices.ContainsFunc(called, func(u project.Used) bool { return u.Root == p.Root }) {
 			found = append(found, p)
 		}
 		if len(p.Folders) > 0 {
@@ -106,7 +106,8 @@ func names(all []Project) string {
 	return strings.Join(list, ", ")
 }
 
-func isSame(one, other string) bool {
+// SameFile reports whether two paths lead to the same file or directory, which is there.
+func SameFile(one, other string) bool {
 	a, err := os.Stat(one)
 	b, berr := os.Stat(other)
 	return err == nil && berr == nil && os.SameFile(a, b)
@@ -148,10 +149,7 @@ func Everywhere(ctx context.Context, getenv func(string) string, cwd string, log
 // SessionsOf lists the sessions of a root, and of the machines that are linked with it now: first
 // those that need their person. It keeps no root open, and makes none.
 func SessionsOf(ctx context.Context, getenv func(string) string, root string, log inbox.Log) ([]sessions.Listed, error) {
-	if _, err := os.Stat(root); err != nil {
-		return nil, err
-	}
-	b, err := broker.Open(broker.ConfigOf(getenv, root, log))
+	b, err := broker.OpenThere(getenv, root, log)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,9 @@ var table = [...]Group{
 
 const forClients = "For clients"
 
+// Groups lists all verbs by their groups.
+func Groups() []Group { return table[:] }
+
 // Verbs lists all verbs.
 func Verbs() (all []Verb) {
 	for _, g := range table {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"time"
 
 	"c2c/broker"
@@ -131,8 +130,5 @@ func (r *Ringer) open() (*broker.Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(root); err != nil {
-		return nil, err
-	}
-	return broker.Open(broker.ConfigOf(r.Getenv, root, r.Log))
+	return broker.OpenThere(r.Getenv, root, r.Log)
 }

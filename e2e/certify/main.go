@@ -49,7 +49,8 @@ func certify(names []string) (failed bool, err error) {
 	wanted := map[string]string{} // a version for each client, "" for the newest
 	for _, name := range names {
 		name, version, _ := strings.Cut(name, "@")
-		if wanted[name] = version; client.FindGuide(name).Client == "" {
+		wanted[name] = version
+		if _, known := client.Find(name); !known {
 			return false, fmt.Errorf("no client %q; there are %s", name, strings.Join(client.Names(), ", "))
 		}
 	}
@@ -59,15 +60,15 @@ func certify(names []string) (failed bool, err error) {
 	}
 	err = nil
 	table := pageHead
-	for _, g := range client.Guides() {
-		if g.Package == "" {
+	for _, p := range client.All() {
+		if p.Package == "" {
 			continue // it cannot be run
 		}
-		row := rowOf(old, g.Title)
-		if version, named := wanted[g.Client]; named || len(names) == 0 {
-			result, bad, terr := try(g, version)
+		row := rowOf(old, p.Title)
+		if version, named := wanted[p.Name]; named || len(names) == 0 {
+			result, bad, terr := try(p, version)
 			if terr != nil {
-				err = errors.Join(err, fmt.Errorf("%s: %w", g.Client, terr))
+				err = errors.Join(err, fmt.Errorf("%s: %w", p.Name, terr))
 			} else {
 				failed, row = failed || bad, result
 			}
@@ -89,29 +90,29 @@ func rowOf(page []byte, title string) string {
 
 // try runs the tests of a client with a version ("" means the newest), and returns the client's row
 // of the table and whether a test has failed. It prints the failed tests to standard error.
-func try(g client.Guide, version string) (row string, failed bool, err error) {
+func try(p client.Profile, version string) (row string, failed bool, err error) {
 	if version == "" {
-		out, err := exec.Command("npm", "view", g.Package, "version").Output()
+		out, err := exec.Command("npm", "view", p.Package, "version").Output()
 		if version = strings.TrimSpace(string(out)); err != nil || version == "" {
 			return "", false, fmt.Errorf("ask npm for the newest version: %v", err)
 		}
 	}
-	row = fmt.Sprintf("| %s | %s | %s | %s | ", g.Title, g.Tested, version, time.Now().Format(time.DateOnly))
-	if version == g.Tested {
-		fmt.Fprintf(os.Stderr, "certify: %s: %s is the pinned version\n", g.Title, version)
+	row = fmt.Sprintf("| %s | %s | %s | %s | ", p.Title, p.Tested, version, time.Now().Format(time.DateOnly))
+	if version == p.Tested {
+		fmt.Fprintf(os.Stderr, "certify: %s: %s is the pinned version\n", p.Title, version)
 		return row + "the pinned version: `make e2e` runs it |\n", false, nil
 	}
-	tests, err := testsOf(g.Client)
+	tests, err := testsOf(p.Name)
 	if err != nil {
 		return "", false, err
 	}
-	fmt.Fprintf(os.Stderr, "certify: %s %s: %d tests\n", g.Title, version, len(tests))
-	passed, failures, err := run(g.Package+"@"+version, tests)
+	fmt.Fprintf(os.Stderr, "certify: %s %s: %d tests\n", p.Title, version, len(tests))
+	passed, failures, err := run(p.Package+"@"+version, tests)
 	if err != nil {
 		return "", false, err
 	}
 	for _, f := range failures {
-		fmt.Fprintf(os.Stderr, "certify: %s %s, not as %s: %s\n%s", g.Title, version, g.Tested, f.test, f.says)
+		fmt.Fprintf(os.Stderr, "certify: %s %s, not as %s: %s\n%s", p.Title, version, p.Tested, f.test, f.says)
 	}
 	row += fmt.Sprintf("%d tests passed", passed)
 	if len(failures) > 0 {

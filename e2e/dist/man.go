@@ -16,9 +16,9 @@ func manPages() map[string][]byte {
 		head := fmt.Sprintf(".nh\n.TH %s 1 \"\" \"c2c %s\" \"c2c\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), broker.Version, name, short)
 		return []byte(head + roff(text))
 	}
-	all := map[string][]byte{"c2c.1": render("c2c", "mail between coding agents", cli.OverviewPage(inMan, "c2c-%s(1)"))}
+	all := map[string][]byte{"c2c.1": render("c2c", "mail between coding agents", overviewPage(inMan, "c2c-%s(1)"))}
 	for _, v := range cli.Verbs() {
-		text := inMan("Synopsis") + cli.Indented(v.Usage()) + "\n" + inMan("Description") + v.Page(inMan) + "\n" + inMan("See also") + "c2c(1)\n"
+		text := inMan("Synopsis") + indented(v.Usage()) + "\n" + inMan("Description") + pageOf(v, inMan) + "\n" + inMan("See also") + "c2c(1)\n"
 		all["c2c-"+v.Name+".1"] = render("c2c-"+v.Name, v.Short, text)
 	}
 	return all

@@ -15,10 +15,10 @@ var ErrNone = errors.New("no such process")
 
 // Stat holds facts about a process.
 type Stat struct {
-	Parent, Group, Session int    // macOS does not tell the session
-	Terminal               uint64 // device number of the controlling terminal; 0: the process has none
-	Foreground             int    // foreground process group of the controlling terminal
-	Start                  int64  // when the process started: Linux: clock ticks since boot; macOS: microseconds since 1970
+	Parent, Group int
+	Terminal      uint64 // device number of the controlling terminal; 0: the process has none
+	Foreground    int    // foreground process group of the controlling terminal
+	Start         int64  // when the process started: Linux: clock ticks since boot; macOS: microseconds since 1970
 }
 
 // File is an open file of a process.

@@ -68,12 +68,12 @@ func parse(pid int, stat string) (s Stat, err error) {
 		return s, fmt.Errorf("read /proc/%d/stat: only %d fields", pid, len(f))
 	}
 	var n [20]int64
-	for _, i := range []int{1, 2, 3, 4, 5, 19} {
+	for _, i := range []int{1, 2, 4, 5, 19} {
 		if n[i], err = strconv.ParseInt(f[i], 10, 64); err != nil {
 			return s, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
 		}
 	}
-	s = Stat{Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Terminal: uint64(uint32(n[4])), Foreground: int(n[5]), Start: n[19]}
+	s = Stat{Parent: int(n[1]), Group: int(n[2]), Terminal: uint64(uint32(n[4])), Foreground: int(n[5]), Start: n[19]}
 	if f[0] == "Z" || f[0] == "X" {
 		err = ErrNone
 	}

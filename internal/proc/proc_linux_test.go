@@ -16,7 +16,7 @@ import (
 
 func TestANameIsNoField(t *testing.T) {
 	const rest = " S 10 11 12 34816 13 0 0 0 0 0 0 0 0 0 0 0 0 0 777 0"
-	want := Stat{Parent: 10, Group: 11, Session: 12, Terminal: 34816, Foreground: 13, Start: 777}
+	want := Stat{Parent: 10, Group: 11, Terminal: 34816, Foreground: 13, Start: 777}
 	for _, name := range []string{"(sh)", "(a) Z 1 (b)", "(x\n) S 1 2"} {
 		if got, err := parse(1, "1 "+name+")"+rest); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", name, got, err)

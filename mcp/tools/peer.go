@@ -65,8 +65,8 @@ type Peer struct {
 	progress sync.Map // session id to progress
 	inRooms  sync.Map // ids of the sessions for which joinRooms was called
 
-	warnMu   sync.Mutex // not disk, because opening the broker may call Warn with disk held
-	warnings []string   // warnings that no answer has contained yet
+	warnMu  sync.Mutex // not disk, because opening the broker may call Warn with disk held
+	warning string     // a warning that no answer has contained yet; or empty
 }
 
 // otherClients answers questions about the other clients of a transport.
@@ -179,18 +179,17 @@ func (p *Peer) unserve() {
 func (p *Peer) Warn(sentence string) {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
-	if len(p.warnings) == 0 {
-		p.warnings = append(p.warnings, strings.ToValidUTF8(sentence[:min(len(sentence), maxWarning)], ""))
+	if p.warning == "" {
+		p.warning = strings.ToValidUTF8(sentence[:min(len(sentence), maxWarning)], "")
 	}
 }
 
-// takeWarnings returns the warnings that no answer has contained yet, and forgets them.
-func (p *Peer) takeWarnings() []string {
+// takeWarning returns the warning that no answer has contained yet, and forgets it.
+func (p *Peer) takeWarning() string {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
-	all := p.warnings
-	p.warnings = nil
-	return all
+	defer func() { p.warning = "" }()
+	return p.warning
 }
 
 // callerIn returns what the method caller returns. It leaves out the process if another connection

@@ -137,7 +137,7 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 		if profile, _ := client.Find(call.caller.Client); profile.NoArrays && isArray(res) {
 			res.Content = slices.Insert(res.Content, 0, mcp.Content(mcp.NewTextContent("c2c:")))
 		}
-		for _, w := range p.takeWarnings() {
+		if w := p.takeWarning(); w != "" {
 			res.Content = append(res.Content, mcp.NewTextContent("Tell your user: "+w+"."))
 		}
 		return res, nil

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"c2c/cmd/cli"
 )
 
 var update = flag.Bool("update", false, "write docs/commands")
@@ -13,9 +15,9 @@ var update = flag.Bool("update", false, "write docs/commands")
 // docsPages returns the pages of docs/commands by file name.
 func docsPages() map[string][]byte {
 	const made = "<!-- made by `make docs` from the table in cmd/cli -->\n"
-	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + OverviewPage(inDocs, "[%s](%[1]s.md)"))}
-	for _, v := range Verbs() {
-		all[v.Name+".md"] = []byte(made + "# c2c " + v.Name + "\n\n" + Indented(v.Usage()) + "\n" + v.Page(inDocs))
+	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + overviewPage(inDocs, "[%s](%[1]s.md)"))}
+	for _, v := range cli.Verbs() {
+		all[v.Name+".md"] = []byte(made + "# c2c " + v.Name + "\n\n" + indented(v.Usage()) + "\n" + pageOf(v, inDocs))
 	}
 	return all
 }
