@@ -105,7 +105,7 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 // idsLike returns one message for each id that contains part and passes match. A message whose id
 // equals part comes first. The error lists the mailboxes that could not be read.
 func (b *Broker) idsLike(ctx context.Context, part string, match func(id string) bool) ([]mail.Message, error) {
-	whole, some := mail.HoldsID(map[string]bool{part: true}), sessions.Holds(part)
+	whole, some := mail.HoldsID(map[string]bool{part: true}, nil), sessions.Holds(part)
 	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, match)
 }
 

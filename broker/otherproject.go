@@ -95,7 +95,6 @@ var (
 	errGone    = errors.New("the project is not there any more")
 	errExpired = errors.New("it had expired")
 	errDenied  = errors.New("takes no messages")
-	errKept    = errors.New("carried mail is still in the outbox")
 )
 
 // otherRoot returns the root of another project of the same state directory. It returns errGone if
@@ -128,58 +127,41 @@ func (b *Broker) checkProject(ctx context.Context, from sessions.Session, to ses
 	if !is {
 		return nil
 	}
-	m.From, m.FromPerson = from.Alias, from.IsProvenPerson()
-	alias := aliasIn(to.Alias())
-	o, err := openOther(b.Registry, id)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	rows, err := o.Rows(ctx)
-	if err != nil {
-		return err
-	}
-	there := o.Receiver(rows, alias)
+	m.From, m.To, m.FromPerson = from.Alias, to.Alias(), from.IsProvenPerson()
+	alias := aliasIn(m.To)
 	switch {
 	case from.State == sessions.External:
 		return errors.New("a sender outside writes only to the sessions of one project")
 	case sessions.Fold(alias) == "all":
 		return errors.New("all is everybody in this project: another one gets a message to one session")
 	}
-	if err := b.checkAllowed(ctx, o, rows, there, m); err != nil {
+	o, err := openOther(b.Registry, id)
+	if err != nil {
 		return err
 	}
-	if there == nil {
-		return unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(to.Alias(), alias))
+	defer o.Close()
+	rows, err := o.Rows(ctx)
+	if err == nil {
+		err = b.checkAllowed(ctx, o, rows, m)
 	}
-	return nil
+	if err == nil && o.Receiver(rows, alias) == nil {
+		return unknownThere(sessions.UnknownAlias(o.Registry, rows, alias), strings.TrimPrefix(m.To, alias))
+	}
+	return err
 }
 
-// checkAllowed returns an error, errDenied, if the message m of an agent must not go to the session
-// to of the other project o.
-func (b *Broker) checkAllowed(ctx context.Context, o *Broker, rows []sessions.Row, to sessions.Row, m mail.Message) error {
+// checkAllowed returns an error, errDenied, if the message m of an agent must not go to a session
+// of the other project o, which has these rows.
+func (b *Broker) checkAllowed(ctx context.Context, o *Broker, rows []sessions.Row, m mail.Message) error {
 	if m.FromPerson || m.IsNotice() {
 		return nil
 	}
-	if ok, err := o.takesFrom(ctx, project.ID(b.Root()), rows, to, m.InReplyTo); ok || err != nil {
+	if ok, err := o.takesFrom(ctx, project.ID(b.Root()), rows, o.Receiver(rows, aliasIn(m.To)), m.InReplyTo); ok || err != nil {
 		return err
 	}
 	label := b.Label()
 	return fmt.Errorf("%s %w from agents of %s, except answers; to allow it, a person runs: cd %s && c2c project allow %s",
 		o.Label(), errDenied, label, folderOf(o.Root()), label)
-}
-
-// checkStillAllowed is checkAllowed for a message that has waited: a person may have taken the
-// permission back meanwhile, or merged the other project into one that has not given it.
-func (b *Broker) checkStillAllowed(ctx context.Context, o *Broker, m mail.Message) error {
-	rows, err := o.Rows(ctx)
-	if err != nil {
-		return err
-	}
-	if to := o.Receiver(rows, aliasIn(m.To)); to != nil { // otherwise Receive says that it is unknown
-		err = b.checkAllowed(ctx, o, rows, to, m)
-	}
-	return err
 }
 
 // unknownThere completes an error about an alias of another project: place is @ and its name.
@@ -222,7 +204,7 @@ func aliasIn(address string) string {
 
 // carryNow carries a message that was just stored in the outbox, and notes in the receipt what its
 // receiver does, or why the message still waits here. An error means that the message was refused
-// for good, and is in no place any more.
+// for good.
 func (s *sending) carryNow(ctx context.Context, r *Receipt) error {
 	b := s.b
 	id, _ := sessions.ProjectOf(s.to.SID())
@@ -235,7 +217,7 @@ func (s *sending) carryNow(ctx context.Context, r *Receipt) error {
 		return TellRefused(ctx, b, s.to.SID(), m, why.Error())
 	})
 	switch {
-	case refused != nil && !errors.Is(err, errKept): // another error is about other mail
+	case refused != nil: // err is about other mail
 		owed.CloseMessages(ctx, b.Registry, s.to.SID(), sessions.Dead, []mail.Message{s.message})
 		return refused
 	case err != nil:
@@ -273,8 +255,7 @@ func NewChecker(b *Broker, show owed.Show) *owed.Checker {
 }
 
 // carry carries the mail in the outbox for another project, in its order. It calls refuse for each
-// message that would be refused again, before it removes the message. The error is errKept if it
-// cannot remove what it has carried.
+// message that would be refused again, before it removes the message.
 func (b *Broker) carry(ctx context.Context, id string, refuse func(m mail.Message, why error) error) error {
 	sid := sessions.ProjectRow(id, "").SID()
 	box, err := b.Mailbox(sid)
@@ -297,15 +278,10 @@ func (b *Broker) carry(ctx context.Context, id string, refuse func(m mail.Messag
 				return err
 			}
 			stored, refused, err := b.carryLeased(ctx, o, l.Messages, refuse)
-			if more = l.More; err != nil || len(l.Messages) == 0 {
-				more = false
-			}
-			if aerr := l.AckAndRemove(ctx, stored, refused); aerr != nil {
-				return errors.Join(err, fmt.Errorf("%w: %w", errKept, aerr))
-			}
-			if err != nil {
+			if err = errors.Join(err, l.AckAndRemove(ctx, stored, refused)); err != nil {
 				return err
 			}
+			more = l.More && len(l.Messages) > 0
 		}
 		return nil
 	})
@@ -315,31 +291,14 @@ func (b *Broker) carry(ctx context.Context, id string, refuse func(m mail.Messag
 // gone. The result stored has the handles of those that are there now, the result refused of those
 // that would be refused again. It stops at the first message that must be tried again.
 func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message, refuse func(m mail.Message, why error) error) (stored, refused []string, err error) {
-	own, label := project.ID(b.Root()), b.Label()
+	label := b.Label()
 	for _, m := range msgs {
-		there := m
-		there.FromSession, there.From, there.ShownAt = mail.ProjectSession(own, m.FromSession, m.From), m.From+"@"+label, 0
-		if m.Held != "" {
-			there.Held = there.FromSession
-		}
-		if m.IsNotice() {
-			there.KnownBy = mail.ByProcess // c2c itself, which runs here
-		}
-		switch {
-		case o == nil:
-			err = errGone
-		case m.Expired(mail.Seconds(b.Now())):
-			err = errExpired
-		default:
-			if err = b.checkStillAllowed(ctx, o, m); err == nil {
-				_, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true)
-			}
-		}
+		err := b.carryOne(ctx, o, m, label)
 		if err == nil {
 			stored = append(stored, m.Handle())
 			continue
 		}
-		if Refusal(err) != "" || errors.Is(err, errGone) || errors.Is(err, errExpired) || errors.Is(err, errDenied) {
+		if Refusal(err) != "" {
 			err = refuse(m, err)
 		}
 		if err != nil {
@@ -350,8 +309,37 @@ func (b *Broker) carryLeased(ctx context.Context, o *Broker, msgs []mail.Message
 	return stored, refused, nil
 }
 
-// Refusal returns why Receive would refuse the same message again, as a word of relay.Reason; "" if
-// it may take it the next time.
+// carryOne is carryLeased for one message; label is the name of this project in addresses. A message
+// may have waited, so a person may have taken the permission back meanwhile, or merged the other
+// project into one that has not given it.
+func (b *Broker) carryOne(ctx context.Context, o *Broker, m mail.Message, label string) error {
+	if o == nil {
+		return errGone
+	}
+	if m.Expired(mail.Seconds(b.Now())) {
+		return errExpired
+	}
+	rows, err := o.Rows(ctx)
+	if err == nil {
+		err = b.checkAllowed(ctx, o, rows, m)
+	}
+	if err != nil {
+		return err
+	}
+	there := m
+	there.FromSession, there.From, there.ShownAt = mail.ProjectSession(project.ID(b.Root()), m.FromSession, m.From), m.From+"@"+label, 0
+	if m.Held != "" {
+		there.Held = there.FromSession
+	}
+	if m.IsNotice() {
+		there.KnownBy = mail.ByProcess // c2c itself, which runs here
+	}
+	_, err = Receive(ctx, o, aliasIn(m.To), []mail.Message{there}, true)
+	return err
+}
+
+// Refusal returns why a message would be refused again, as a word of relay.Reason, or of mail for
+// another project as a word like that; "" if it may be taken the next time.
 func Refusal(err error) string {
 	switch {
 	case errors.As(err, new(*sessions.UnknownAliasError)):
@@ -362,6 +350,12 @@ func Refusal(err error) string {
 		return "taken"
 	case errors.Is(err, ErrBlocked):
 		return "blocked"
+	case errors.Is(err, errGone):
+		return "gone"
+	case errors.Is(err, errExpired):
+		return "expired"
+	case errors.Is(err, errDenied):
+		return "forbidden"
 	}
 	return ""
 }

@@ -512,7 +512,7 @@ func TestASendToAFullMailboxOfAnotherProjectFails(t *testing.T) {
 	}
 	for range 2 {
 		_, err := p.front.Send(ctx, p.birch, mail.Message{To: "amber@shop", ID: "m-1", Kind: "question", Content: "hi"})
-		if !errors.Is(err, inbox.ErrFull) {
+		if !errors.Is(err, inbox.ErrFull) || !strings.HasPrefix(err.Error(), `send to "amber@shop": mailbox is full: `) {
 			t.Errorf("%v", err)
 		}
 	}

@@ -81,7 +81,7 @@ func receive(ctx context.Context, b *Broker, to sessions.Row, room string, msgs 
 		err = fmt.Errorf("%w: %w", ErrBlocked, err)
 	}
 	if err != nil {
-		return fmt.Errorf("store mail from elsewhere for %q: %w", to.Alias(), err)
+		return err // the callers say for whom it is
 	}
 	for i, m := range stored.Messages {
 		from := sessions.Session{Alias: m.From}

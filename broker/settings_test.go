@@ -33,7 +33,7 @@ func TestTwoHooksAtOnceForgetNothingThatAPersonIsToBeTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Unseen()
+		return s.Unseen
 	}
 	change(nil, []string{"one"})
 	if left := change(nil, []string{"two"}); !slices.Equal(left, []string{"one", "two"}) {

@@ -158,7 +158,7 @@ func TestTheTransportOfTheLastCallIsKept(t *testing.T) {
 	c := callers.Caller{Client: "cursor", ClientID: "a", PID: w.pid(10)}
 	want := func(transport string) {
 		t.Helper()
-		if got := w.attach(c).Transport(); got != transport {
+		if got := w.attach(c).Transport; got != transport {
 			t.Errorf("after a call over %q: transport %q, want %q", c.Transport, got, transport)
 		}
 	}

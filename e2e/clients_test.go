@@ -50,7 +50,7 @@ func codexIdle(l *lab.Lab, turns int) {
 // beginning before the model is asked.
 func hooksSayIdle(l *lab.Lab, alias string) {
 	l.WaitUntil("end of the turn of "+alias, func() bool {
-		_, err := l.Try("sh", "-c", `grep -l '"alias": "`+alias+`"' ~/.c2c/repos/*/broker/sessions/*.json | xargs grep -q '"turn": "over"'`)
+		_, err := l.Try("sh", "-c", `grep -l '"alias": "`+alias+`"' ~/.c2c/repos/*/broker/sessions/*.json | xargs grep -q '"turn": "idle"'`)
 		return err == nil
 	})
 }

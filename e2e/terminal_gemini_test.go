@@ -47,7 +47,7 @@ func TestNothingIsTypedIntoADialogOfGemini(t *testing.T) {
 	wantRings(t, l, 1) // it is written down where the next line writes
 	does(l, "amber", sessions.Waiting)
 	// Or the hooks' own word would hold the ring back already.
-	l.Run("sh", "-c", `sed -i 's/"turn": "asks"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
+	l.Run("sh", "-c", `sed -i 's/"turn": "waiting"/"turn": "idle"/' ~/.c2c/repos/*/broker/sessions/*.json`)
 	nothingIsTypedIntoADialog(t, l, model, p, "Allow once")
 }
 

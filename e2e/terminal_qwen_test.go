@@ -43,6 +43,6 @@ func TestNothingIsTypedIntoADialogOfQwen(t *testing.T) {
 	p.WaitShown("Allow execution")
 	does(l, "amber", sessions.Waiting)
 	// Or the hooks' own word would hold the ring back already.
-	l.Run("sh", "-c", `sed -i 's/"turn": "asks"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
+	l.Run("sh", "-c", `sed -i 's/"turn": "waiting"/"turn": "idle"/' ~/.c2c/repos/*/broker/sessions/*.json`)
 	nothingIsTypedIntoADialog(t, l, model, p, "Allow execution")
 }

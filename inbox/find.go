@@ -46,7 +46,7 @@ func (r *row) findLocked(ctx context.Context, enough func(Found) bool, ids ...st
 func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
-	holds := mail.HoldsID(ids)
+	holds := mail.HoldsID(ids, nil)
 	see := func(mf *mailFile) (more bool) {
 		mf.each(func(f Found) {
 			if ids[f.Message.ID] {

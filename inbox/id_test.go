@@ -264,7 +264,7 @@ func TestALookupParsesOnlyTheFileThatHasTheID(t *testing.T) {
 		deliver(t, m, letter(fmt.Sprintf("%03d%s", i, strings.Repeat("x", 1000))))
 	}
 	deliver(t, m, chosen("birch", "job-1", "one"))
-	holds := mail.HoldsID(map[string]bool{"job-1": true})
+	holds := mail.HoldsID(map[string]bool{"job-1": true}, nil)
 	seen := 0
 	err := m.oldestFirst(holds, func(mf *mailFile) (more bool) {
 		seen += len(mf.msgs)

@@ -2,11 +2,13 @@ package inbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"iter"
+	"errors"
 	"os"
+	"slices"
 
 	"c2c/internal/atomicfile"
 )
@@ -54,9 +56,16 @@ func (s *Archive) Take(ctx context.Context, source *Archive) error {
 	})
 }
 
-// writeMerged writes the records of two archives into new files, at places after the present files.
-// The caller has rotated the newest file.
+// writeMerged writes the records of two archives, in the order of their times, into new files at
+// places after the present files. The caller has rotated the newest file.
 func (a *snapshot) writeMerged(other *snapshot) error {
+	own, err := a.lines()
+	theirs, oerr := other.lines()
+	if err = errors.Join(err, oerr); err != nil {
+		return err
+	}
+	all := append(own, theirs...)
+	slices.SortStableFunc(all, func(x, y archiveLine) int { return cmp.Compare(x.at, y.at) })
 	var part []byte
 	base, seen := a.base, map[[sha256.Size]byte]bool{}
 	write := func() error {
@@ -68,13 +77,10 @@ func (a *snapshot) writeMerged(other *snapshot) error {
 		part = part[:0]
 		return err
 	}
-	for line, err := range inTime(a, other) {
-		if err != nil {
-			return err
-		}
-		if sum := sha256.Sum256(line); !seen[sum] {
+	for _, line := range all {
+		if sum := sha256.Sum256(line.text); !seen[sum] {
 			seen[sum] = true
-			part = append(part, line...)
+			part = append(part, line.text...)
 		}
 		if len(part) >= maxPart {
 			if err := write(); err != nil {
@@ -85,61 +91,32 @@ func (a *snapshot) writeMerged(other *snapshot) error {
 	return write() // perhaps an empty file, which shows where the next file begins
 }
 
-// inTime yields the lines of two archives in the order of their times. In each archive the lines
-// are in this order already.
-func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		nextA, stopA := iter.Pull2(a.lines())
-		defer stopA()
-		nextB, stopB := iter.Pull2(b.lines())
-		defer stopB()
-		lineA, errA, okA := nextA()
-		lineB, errB, okB := nextB()
-		for okA || okB {
-			if first := okA && (!okB || errA != nil || drainedAt(lineA) <= drainedAt(lineB)); first {
-				if !yield(lineA, errA) {
-					return
-				}
-				lineA, errA, okA = nextA()
-			} else {
-				if !yield(lineB, errB) {
-					return
-				}
-				lineB, errB, okB = nextB()
-			}
-		}
-	}
+// archiveLine is a line of an archive, with its newline. A line that does not parse has the time of
+// the line before it.
+type archiveLine struct {
+	at   float64
+	text []byte
 }
 
-// drainedAt returns the time of a record. It returns 0 if the line does not parse, so that the line
-// stays before the line that follows it.
-func drainedAt(line []byte) float64 {
-	var record struct {
-		At float64 `json:"drained_at"`
-	}
-	json.Unmarshal(line, &record)
-	return record.At
-}
-
-// lines yields the records, oldest first, each with its newline.
-func (a *snapshot) lines() iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for i := range len(a.bases) + 1 {
-			data, err := a.part(i)
-			if err != nil {
-				yield(nil, err)
-				return
+// lines returns all lines, oldest first.
+func (a *snapshot) lines() (all []archiveLine, err error) {
+	at := 0.0
+	for i := range len(a.bases) + 1 {
+		data, err := a.part(i)
+		if err != nil {
+			return nil, err
+		}
+		for text := range bytes.Lines(data) {
+			var record struct {
+				At float64 `json:"drained_at"`
 			}
-			for line := range bytes.Lines(data) {
-				if line[len(line)-1] != '\n' {
-					line = append(bytes.Clone(line), '\n')
-				}
-				if !yield(line, nil) {
-					return
-				}
+			if json.Unmarshal(text, &record) == nil {
+				at = record.At
 			}
+			all = append(all, archiveLine{at, append(bytes.Clone(bytes.TrimSuffix(text, []byte("\n"))), '\n')})
 		}
 	}
+	return all, nil
 }
 
 // part reads file number i. The oldest file has number 0, the newest has number len(a.bases).

@@ -64,7 +64,7 @@ func timeOf(line []byte) (ts float64, ok bool) {
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.archive.Index(ctx)
-		q.Holds = mail.HoldsShownID(q.IDs, q.Holds)
+		q.Holds = mail.HoldsID(q.IDs, q.Holds)
 	}
 	waiting, err := m.searchWaiting(ctx, q)
 	if err != nil {

@@ -17,14 +17,14 @@ func AnswerAbsent(ctx context.Context, peers Peers, carrier Carrier, packet []by
 		return err
 	}
 	state := noProject
-	if from.Revoked() {
+	if from.Revoked != 0 {
 		state = revoked
 	}
 	answer, err := pack(peers, from, header{kind: Receipt, project: h.project, epoch: h.epoch, attempt: h.attempt, state: state}, nil)
 	if err != nil {
 		return err
 	}
-	if err := carrier.Send(ctx, from.Name(), answer); !errors.Is(err, ErrAway) {
+	if err := carrier.Send(ctx, from.Name, answer); !errors.Is(err, ErrAway) {
 		return err
 	}
 	return nil

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"crypto/ed25519"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -13,32 +12,17 @@ import (
 	"c2c/inbox/mail"
 )
 
-// openPeers takes any signature and any body: what stands behind them is to be as hostile as it can
-// be.
-type openPeers struct{ key ed25519.PrivateKey }
-
-func (p openPeers) Key() ed25519.PublicKey                { return p.key.Public().(ed25519.PublicKey) }
-func (p openPeers) Sign(data []byte) []byte               { return ed25519.Sign(p.key, data) }
-func (p openPeers) Open(sealed []byte) ([]byte, error)    { return sealed, nil }
-func (p openPeers) Peer(string) (Peer, bool)              { return openPeer{p.Key()}, true }
-func (p openPeers) PeerOf(ed25519.PublicKey) (Peer, bool) { return openPeer{p.Key()}, true }
-
-type openPeer struct{ key ed25519.PublicKey }
-
-func (p openPeer) Name() string                      { return "devbox" }
-func (p openPeer) Key() ed25519.PublicKey            { return p.key }
-func (p openPeer) Seal(plain []byte) ([]byte, error) { return plain, nil }
-func (p openPeer) Revoked() bool                     { return false }
-func (p openPeer) MayReach(string, string) bool      { return true }
-
-func testPeers() openPeers {
-	return openPeers{ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))}
+func testKey(f *testing.F) *Key {
+	key, err := NewKey()
+	if err != nil {
+		f.Fatal(err)
+	}
+	return key
 }
 
 func FuzzParsePacket(f *testing.F) {
-	peers := testPeers()
-	peer, _ := peers.Peer("devbox")
-	packet, err := pack(peers, peer, header{kind: Frame, project: "p-1", epoch: 1, number: 1, acked: 1, count: 1}, []byte("body"))
+	key := testKey(f)
+	packet, err := pack(Peers{Key: key}, Host{Name: "devbox", Key: key.Public()}, header{kind: Frame, project: "p-1", epoch: 1, number: 1, acked: 1, count: 1}, []byte("body"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -91,11 +75,16 @@ func FuzzParseMessages(f *testing.F) {
 
 func FuzzParseReceipt(f *testing.F) {
 	f.Add([]byte(`[{"number":1,"why":"full"}]`))
-	r := &Relay{Config: Config{Peers: testPeers()}}
+	key := testKey(f)
+	r := &Relay{Config: Config{Peers: Peers{Key: key}}}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		h := header{kind: Receipt}
-		copy(h.from[:], testPeers().Key())
-		rc, err := r.parseReceipt(h, append(h.from[:len(h.from):len(h.from)], body...))
+		copy(h.from[:], key.Public().SigningKey())
+		sealed, err := key.Public().Seal(append(h.from[:len(h.from):len(h.from)], body...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc, err := r.parseReceipt(h, sealed)
 		if err != nil {
 			return
 		}

@@ -194,8 +194,7 @@ func (l *HostList) Redeem(ctx context.Context, key *Key, a InvitationAnswer) (h 
 		return Host{}, err
 	}
 	h = Host{Name: cmp.Or(k.As, a.Name), Carrier: k.Carrier, Projects: k.Projects, Aliases: k.Aliases, Key: a.Key}
-	_, err = l.Add(ctx, h)
-	return h, err
+	return h, l.Add(ctx, h)
 }
 
 // readInvitations returns the open invitations. If the file is damaged, it returns none: people can

@@ -246,11 +246,11 @@ func (r *Relay) packet(ctx context.Context, packet []byte) error {
 	case h.project != r.Project:
 		return fmt.Errorf("%w: it is for project %s", errForeign, h.project)
 	}
-	l, err := r.line(from.Name())
+	l, err := r.line(from.Name)
 	if err != nil {
 		return err
 	}
-	if from.Revoked() {
+	if from.Revoked != 0 {
 		if h.kind != Frame {
 			return nil
 		}
@@ -291,7 +291,7 @@ type receipt struct {
 
 // answer sends a receipt for a frame. If there is no link to the peer, answer returns nil: the peer
 // will ask for the receipt again.
-func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error {
+func (l *line) answer(ctx context.Context, to Host, h header, rc receipt) error {
 	if err := l.fault("receipt"); err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error 
 	if err != nil {
 		return err
 	}
-	if err := l.Carrier.Send(ctx, to.Name(), packet); err != nil && !errors.Is(err, ErrAway) {
+	if err := l.Carrier.Send(ctx, to.Name, packet); err != nil && !errors.Is(err, ErrAway) {
 		l.Log.Warn("a receipt was not sent", "host", l.peer, "err", err)
 	}
 	return nil

@@ -132,15 +132,14 @@ func (c content) check() error {
 }
 
 // Add adds a host. If the list already has a host with this name and key, Add only updates the
-// host's carrier and destination, and added is false. Errors: ErrExists (the key has another name),
-// ErrKeyChanged (the name has another key), ErrRevoked, ErrFull.
-func (l *HostList) Add(ctx context.Context, h Host) (added bool, err error) {
+// host's carrier and destination. Errors: ErrExists (the key has another name), ErrKeyChanged (the
+// name has another key), ErrRevoked, ErrFull.
+func (l *HostList) Add(ctx context.Context, h Host) error {
 	h.Added, h.Revoked = mail.Seconds(l.now()), 0
 	if err := h.check(); err != nil {
-		return false, err
+		return err
 	}
-	err = l.change(ctx, func(c *content) error {
-		added = false
+	return l.change(ctx, func(c *content) error {
 		for i, there := range c.Hosts {
 			switch sameKey := there.Key.id == h.Key.id; {
 			case !sameKey && there.Key.sign.Equal(h.Key.sign): // only the signing half is equal, so it is another key
@@ -157,10 +156,9 @@ func (l *HostList) Add(ctx context.Context, h Host) (added bool, err error) {
 			c.Hosts[i].Carrier, c.Hosts[i].Dest = h.Carrier, h.Dest
 			return nil
 		}
-		c.Hosts, added = append(c.Hosts, h), true
+		c.Hosts = append(c.Hosts, h)
 		return nil
 	})
-	return added && err == nil, err
 }
 
 // Allow sets the projects and aliases that a host may reach. If a list is nil, Allow does not

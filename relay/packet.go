@@ -150,40 +150,40 @@ func LabelOf(packet []byte) (Label, error) {
 // pack makes a packet of the header, the sealed body (unless body is empty), and the signature of
 // both. The body begins with the sender's key, so that no other host can sign this sealed body and
 // present it as its own.
-func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
-	copy(h.from[:], peers.Key())
-	copy(h.to[:], to.Key())
+func pack(peers Peers, to Host, h header, body []byte) ([]byte, error) {
+	copy(h.from[:], peers.Key.public.sign)
+	copy(h.to[:], to.Key.sign)
 	packet := h.append(make([]byte, 0, fixedHeader+len(h.project)+len(body)+8<<10))
 	if len(body) > 0 {
-		sealed, err := to.Seal(append(h.from[:len(h.from):len(h.from)], body...))
+		sealed, err := to.Key.Seal(append(h.from[:len(h.from):len(h.from)], body...))
 		if err != nil {
-			return nil, fmt.Errorf("seal a packet for host %q: %w", to.Name(), err)
+			return nil, fmt.Errorf("seal a packet for host %q: %w", to.Name, err)
 		}
 		packet = append(packet, sealed...)
 	}
-	packet = append(packet, peers.Sign(packet)...)
+	packet = append(packet, peers.Key.Sign(packet)...)
 	if len(packet) > MaxPacket {
-		return nil, fmt.Errorf("packet for host %q has %d bytes, at most %d", to.Name(), len(packet), MaxPacket)
+		return nil, fmt.Errorf("packet for host %q has %d bytes, at most %d", to.Name, len(packet), MaxPacket)
 	}
 	return packet, nil
 }
 
 // check finds the paired host that has signed a packet for this host. The result may be a revoked
 // host.
-func check(peers Peers, packet []byte) (from Peer, h header, sealed []byte, err error) {
+func check(peers Peers, packet []byte) (from Host, h header, sealed []byte, err error) {
 	h, sealed, signed, signature, err := parse(packet)
 	if err != nil {
-		return nil, h, nil, err
+		return from, h, nil, err
 	}
-	if !bytes.Equal(h.to[:], peers.Key()) {
-		return nil, h, nil, fmt.Errorf("%w: it is for another host", errForeign)
+	if !bytes.Equal(h.to[:], peers.Key.public.sign) {
+		return from, h, nil, fmt.Errorf("%w: it is for another host", errForeign)
 	}
 	from, ok := peers.PeerOf(h.from[:])
 	if !ok {
-		return nil, h, nil, fmt.Errorf("%w: no host with the key %x is paired with this one", errForeign, h.from[:8])
+		return from, h, nil, fmt.Errorf("%w: no host with the key %x is paired with this one", errForeign, h.from[:8])
 	}
-	if !ed25519.Verify(from.Key(), signed, signature) {
-		return nil, h, nil, fmt.Errorf("%w: it is not signed by host %q", errForeign, from.Name())
+	if !ed25519.Verify(from.Key.sign, signed, signature) {
+		return from, h, nil, fmt.Errorf("%w: it is not signed by host %q", errForeign, from.Name)
 	}
 	return from, h, sealed, nil
 }
@@ -193,7 +193,7 @@ func unseal(peers Peers, h header, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, nil
 	}
-	plain, err := peers.Open(sealed)
+	plain, err := peers.Key.Open(sealed, MaxPacket)
 	if err != nil {
 		return nil, fmt.Errorf("%w: its body cannot be decrypted: %v", errForeign, err)
 	}

@@ -173,7 +173,7 @@ func (s *sender) repeat(now time.Time) {
 }
 
 // sendBeside sends new sessions and states.
-func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
+func (s *sender) sendBeside(ctx context.Context, peer Host) error {
 	s.mu.Lock()
 	sessions, told, states := s.sessions, s.told || s.sessions == nil, s.states
 	s.told, s.states = true, nil
@@ -205,7 +205,7 @@ func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 }
 
 // reachable returns the sessions to which a peer may write. The peer is told of no other sessions.
-func (s *sender) reachable(peer Peer, all []cache.HeardSession) []cache.HeardSession {
+func (s *sender) reachable(peer Host, all []cache.HeardSession) []cache.HeardSession {
 	some := []cache.HeardSession{}
 	for _, one := range all {
 		if peer.MayReach(s.l.Project, one.Alias) {
@@ -215,7 +215,7 @@ func (s *sender) reachable(peer Peer, all []cache.HeardSession) []cache.HeardSes
 	return some
 }
 
-func (s *sender) sendJSON(ctx context.Context, peer Peer, kind Kind, what any) error {
+func (s *sender) sendJSON(ctx context.Context, peer Host, kind Kind, what any) error {
 	body, err := json.Marshal(what)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (in *receiver) open(l *line) (err error) {
 
 // frame stores the messages of a frame if they come next, and returns the receipt. After an error,
 // some of them may be stored.
-func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byte) (receipt, error) {
+func (in *receiver) frame(ctx context.Context, from Host, h header, sealed []byte) (receipt, error) {
 	if h.number == 0 || h.acked == 0 || h.epoch == 0 {
 		return receipt{}, fmt.Errorf("%w: one of its numbers is 0", errForeign)
 	}
@@ -68,7 +68,7 @@ func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byt
 }
 
 // judge compares a frame with the stored messages, and stores those messages that come next.
-func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byte) (state, error) {
+func (in *receiver) judge(ctx context.Context, from Host, h header, sealed []byte) (state, error) {
 	hw := in.hw
 	if h.epoch > hw.Epoch { // of a new epoch, nothing is stored yet
 		hw = highWater{Epoch: h.epoch, Hash: startOf(h.epoch), Anew: hw.Epoch > 0}
@@ -124,7 +124,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 }
 
 // store stores the messages after the place begin, and then records their numbers.
-func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, begin place, msgs []incoming) error {
+func (in *receiver) store(ctx context.Context, from Host, h header, hw highWater, begin place, msgs []incoming) error {
 	first, before, was := begin.number+1, in.unsure, in.ahead
 	mayRepeat := first <= max(in.unsure, h.maybeStored)
 	in.unsure = max(in.unsure, first+maxCount) // until the numbers of msgs are recorded
@@ -207,7 +207,7 @@ func whyAnew(why state) string {
 // deliver stores the messages that are not done yet. If it stores or refuses one, it sets the field
 // done. If it cannot store the mail of a queue, it adds the queue to waits, goes on with the other
 // queues, and then returns the error. It leaves out queues that are in waits.
-func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool, waits map[string]bool) (failed error) {
+func (in *receiver) deliver(ctx context.Context, from Host, msgs []incoming, mayRepeat bool, waits map[string]bool) (failed error) {
 	for _, g := range in.groups(from, msgs) {
 		if waits[g.queue] {
 			continue
@@ -236,7 +236,7 @@ const ofRooms = "#"
 
 // groups returns the messages that may be delivered. It refuses those that their sender may not
 // send.
-func (in *receiver) groups(from Peer, msgs []incoming) (all []*group) {
+func (in *receiver) groups(from Host, msgs []incoming) (all []*group) {
 	byName := map[string]*group{}
 	room, runs := "", 0
 	for i := range msgs {

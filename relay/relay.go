@@ -18,7 +18,6 @@ package relay
 import (
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"time"
 
@@ -75,28 +74,6 @@ type Handler interface {
 	Link(peer string, up bool)
 }
 
-// Peers has what the relay must know about this host and the paired hosts. The relay calls the
-// methods again for each packet, so that a revocation counts at once. Several goroutines may call
-// them.
-type Peers interface {
-	Key() ed25519.PublicKey             // this host's public key, which names the host in packets
-	Sign(data []byte) []byte            // signs data as this host
-	Open(sealed []byte) ([]byte, error) // decrypts data that was sealed for this host
-	Peer(name string) (Peer, bool)      // finds a paired host by name, even if it is revoked
-	PeerOf(key ed25519.PublicKey) (Peer, bool)
-}
-
-// Peer is one paired host.
-type Peer interface {
-	Name() string // its name on this host
-	Key() ed25519.PublicKey
-	Seal(plain []byte) ([]byte, error)
-	Revoked() bool
-	// MayReach reports whether the peer may write to an alias of a project; if alias is empty,
-	// whether it may write to at least one alias.
-	MayReach(project, alias string) bool
-}
-
 // Post is the local end of the relay: it stores mail, and notifies senders.
 type Post interface {
 	// Deliver stores messages of a peer for one local alias, in this order and in one commit. Their
@@ -135,7 +112,7 @@ const (
 var reasons = map[Reason]string{
 	Unknown:   "no session there has this alias",
 	Forbidden: "that host does not let this one write to it; its person may allow that with c2c relay allow",
-	Full:      "the mailbox of that session is full",
+	Full:      "the mailbox of that session is full; it must read its mail first",
 	Invalid:   "that host's mailboxes cannot store a message of this form",
 	Taken:     "the mailbox there has another message with this id",
 	Expired:   "the message had expired when it arrived",

@@ -51,7 +51,7 @@ func TestMessagesAboutRoomsKeepTheirOrder(t *testing.T) {
 		post := &order{fails: c.fails}
 		in := &receiver{l: &line{Relay: &Relay{Config: Config{Post: post, Fault: func(string) error { return nil }}}}}
 		got := slices.Clone(msgs)
-		err := in.deliver(t.Context(), openPeer{}, got, false, map[string]bool{})
+		err := in.deliver(t.Context(), Host{Projects: []string{AnyName}, Aliases: []string{AnyName}}, got, false, map[string]bool{})
 		whole := slices.IndexFunc(append(got, incoming{}), func(m incoming) bool { return !m.done })
 		if whole != c.whole || (err != nil) != (c.whole < 6) || !slices.Equal(post.calls, c.want) {
 			t.Errorf("%d %v: %q, want %d: %q", whole, err, post.calls, c.whole, c.want)

@@ -218,7 +218,7 @@ func (s *sender) step(ctx context.Context, asks bool) error {
 	}
 	s.noteLink(now)
 	peer, ok := s.l.Peers.Peer(s.l.peer)
-	if !ok || peer.Revoked() || now == barred {
+	if !ok || peer.Revoked != 0 || now == barred {
 		return nil
 	}
 	if now == away {
@@ -236,7 +236,7 @@ func (s *sender) step(ctx context.Context, asks bool) error {
 }
 
 // sendAll sends what a step may send over the link.
-func (s *sender) sendAll(ctx context.Context, peer Peer, now phase, asks bool) error {
+func (s *sender) sendAll(ctx context.Context, peer Host, now phase, asks bool) error {
 	if err := s.sendBeside(ctx, peer); err != nil { // before anything that waits for the lock of the outbox
 		return err
 	}
@@ -349,7 +349,7 @@ func (s *sender) recount(ctx context.Context, rc receipt) error {
 }
 
 // fill sends new frames until the window is full.
-func (s *sender) fill(ctx context.Context, peer Peer) error {
+func (s *sender) fill(ctx context.Context, peer Host) error {
 	f, ok, err := s.ahead(ctx)
 	if err == nil && ok {
 		if err = s.sendFrame(ctx, peer, f); err == nil {
@@ -374,13 +374,13 @@ func (s *sender) fill(ctx context.Context, peer Peer) error {
 	return err
 }
 
-func (s *sender) sendFrame(ctx context.Context, peer Peer, f frame) error {
+func (s *sender) sendFrame(ctx context.Context, peer Host, f frame) error {
 	body := appendMessages(nil, f.msgs, s.l.Now())
 	return s.send(ctx, peer, header{number: f.first, hash: f.before, count: uint16(len(f.msgs))}, body)
 }
 
 // ask asks the peer for a receipt, with a frame without messages.
-func (s *sender) ask(ctx context.Context, peer Peer) error {
+func (s *sender) ask(ctx context.Context, peer Host) error {
 	next, at := s.stored+1, s.at
 	if s.sent > 0 {
 		f := s.frames[s.sent-1]
@@ -391,7 +391,7 @@ func (s *sender) ask(ctx context.Context, peer Peer) error {
 
 // knock is called while there is no link. If there is new mail, it gives the carrier a packet
 // without messages, so that a carrier that pauses after a failure tries again at once.
-func (s *sender) knock(ctx context.Context, peer Peer) error {
+func (s *sender) knock(ctx context.Context, peer Host) error {
 	at, size, err := s.l.Root.TimeOf(Outbox(s.l.peer) + ".inbox.json")
 	if now := (stamp{at, size}); err == nil && now != s.knocked {
 		s.knocked = now
@@ -411,7 +411,7 @@ type stamp struct {
 	size int64
 }
 
-func (s *sender) send(ctx context.Context, peer Peer, h header, body []byte) error {
+func (s *sender) send(ctx context.Context, peer Host, h header, body []byte) error {
 	h.kind, h.project, h.epoch, h.acked, h.maybeStored, h.attempt, h.state = Frame, s.l.Project, s.head.Epoch, s.head.Next, s.head.MaybeStored, s.attempt, s.head.Why
 	packet, err := pack(s.l.Peers, peer, h, body)
 	if err != nil {

@@ -151,12 +151,16 @@ func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *Roo
 	return r.Withdraw(ctx, s.ID)
 }
 
-// Archive closes a room, and tells the machines with members. The result path is the new directory
-// of the room's files.
+// ArchiveRoom closes a room, and tells the machines with members. Before that, it puts the last
+// posts into the outboxes for them. The result path is the new directory of the room's files.
 func ArchiveRoom(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
 	if _, host := HostOf(name); host != "" {
 		return "", fmt.Errorf("archive room %q: %w; c2c rooms leave %[1]s leaves it", name, ErrElsewhere)
 	}
+	NewHome(b).Look(ctx, func(host, _ string) (paired, mayJoin bool) {
+		unpaired := new(broker.UnknownHostError)
+		return !errors.As(broker.CheckHost(b, host), &unpaired), true // after another error it may be paired; the relay has ended memberships that may not be
+	})
 	st := StoreOf(b.Registry)
 	r, err := st.Open(name)
 	if err != nil {

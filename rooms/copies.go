@@ -2,15 +2,12 @@ package rooms
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"c2c/inbox/mail"
-	"c2c/internal/fields"
 	"c2c/sessions"
 )
 
@@ -21,14 +18,22 @@ import (
 
 // Sent records how much of a room was sent to another machine with members.
 type Sent struct {
-	Host string
-	Read int64  // the place in the history up to which the posts were sent
-	List string // a hash of the list of members that was sent last; "": none was sent
+	Host string `json:"-"`
+	Read int64  `json:"read"` // the place in the history up to which the posts were sent
+	List string `json:"list"` // a hash of the list of members that was sent last; "": none was sent
 }
 
 // Asked is a session that has asked the room's home to let it join. Wish is the id of the message
 // by which it has asked.
 type Asked struct{ SID, Alias, Wish string }
+
+// MarshalText writes all but the session, whose id is the key in c2c.json.
+func (a Asked) MarshalText() ([]byte, error) { return []byte(a.Alias + " " + a.Wish), nil }
+
+func (a *Asked) UnmarshalText(text []byte) error {
+	a.Alias, a.Wish, _ = strings.Cut(string(text), " ")
+	return nil
+}
 
 // wishField is the field for the Wish in the row of a member on another machine.
 const wishField = "wish"
@@ -76,15 +81,15 @@ func (r *Room) Hosts() (all []Sent, err error) {
 	rows, err := r.rows()
 	for _, row := range rows {
 		_, host, far := mail.SplitAddress(row.Alias())
-		is := func(s Sent) bool { return s.Host == host }
-		if !far || !IsOn(host, row.SID()) || slices.ContainsFunc(all, is) {
+		if !far || !IsOn(host, row.SID()) || slices.ContainsFunc(all, func(s Sent) bool { return s.Host == host }) {
 			continue
 		}
-		s := Sent{Host: host}
-		if k := slices.IndexFunc(o.hosts(), is); k >= 0 {
-			s = o.hosts()[k]
-		} else if s.Read, err = r.placeBefore(backlog); err != nil {
-			return nil, err
+		s, known := o.Hosts[host]
+		if !known {
+			s.Host = host
+			if s.Read, err = r.placeBefore(backlog); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, s)
 	}
@@ -151,16 +156,12 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string) erro
 	}
 	first := !slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	err = r.changeOwn(ctx, func(o *own) {
-		if first { // the record of an earlier membership
-			o.dropHost(host)
+		s, known := o.Hosts[host]
+		if first || !known { // with first, a record is that of an earlier membership
+			s = Sent{Host: host, Read: end}
 		}
-		all := o.hosts()
-		if i := slices.IndexFunc(all, func(s Sent) bool { return s.Host == host }); i >= 0 {
-			all[i].List = "" // send the list again, because the machine may have lost its copy
-		} else {
-			all = append(all, Sent{Host: host, Read: end})
-		}
-		o.setHosts(all)
+		s.List = "" // send the list again, because the machine may have lost its copy
+		o.Hosts[host] = s
 	})
 	if err == nil {
 		err = r.putRow(ctx, sid, alias, wish, nil)
@@ -212,9 +213,7 @@ func (r *Room) LeaveFrom(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	return r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-	})
+	return r.remove(ctx, func(row sessions.Row) bool { return row.SID() == sid })
 }
 
 // AliasFrom gives a member on another machine its present alias. If another member has this alias
@@ -253,21 +252,20 @@ func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error 
 // there has joined.
 func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 	return r.changeOwn(ctx, func(o *own) {
-		all := o.hosts()
-		if i := slices.IndexFunc(all, func(one Sent) bool { return one.Host == now.Host }); i >= 0 {
-			if all[i] == was {
-				all[i] = now
-			}
-		} else if rows, err := r.rows(); err == nil && slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(now.Host, row.SID()) }) {
-			all = append(all, now) // the record was lost with c2c.json
+		there, known := o.Hosts[now.Host]
+		if !known { // the record was lost with c2c.json
+			rows, err := r.rows()
+			known = err == nil && slices.ContainsFunc(rows, func(row sessions.Row) bool { return IsOn(now.Host, row.SID()) })
+			there = was
 		}
-		o.setHosts(all)
+		if known && there == was {
+			o.Hosts[now.Host] = now
+		}
 	})
 }
 
-// maxPart is the number of bytes of a history that After reads, unless the next post alone is
-// longer.
-const maxPart = 512 << 10
+// maxPart is the number of bytes of a history that After reads: at least one post.
+const maxPart = maxLine
 
 // After returns the posts after a place, oldest first, and the place after the last of them. It
 // returns as many posts as maxPart bytes contain. If end is equal to place, there are no more
@@ -285,115 +283,19 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	if whole <= place {
 		return nil, whole, nil // if the history is shorter, it is a new one
 	}
-	for _, size := range []int64{maxPart, maxPart + 2*maxLine} {
-		end = 0
-		if err := h.back(place, min(place+size, whole), func(line []byte, at int64) bool {
-			end = max(end, at)
-			if p, err := parsePost(line); err == nil {
-				p.end = at
-				posts = append(posts, p)
-			}
-			return true
-		}); err != nil {
-			return nil, place, err
+	if err := h.back(place, min(place+maxPart, whole), func(line []byte, at int64) bool {
+		end = max(end, at)
+		if p, err := parsePost(line); err == nil {
+			p.end = at
+			posts = append(posts, p)
 		}
-		if end > 0 {
-			slices.Reverse(posts)
-			return posts, end, nil
-		}
+		return true
+	}); err != nil {
+		return nil, place, err
 	}
-	return nil, min(place+maxPart+2*maxLine, whole), nil // skip this part: it is in a line that is longer than any post
-}
-
-// Fields of c2c.json for rooms with members on several machines.
-const hostsField, askedField = "hosts", "asked"
-
-// field returns the value of a field that the type own does not parse. It returns nil if the field
-// is missing.
-func (o own) field(name string) json.RawMessage {
-	for _, f := range o.extra {
-		if f.Name == name {
-			return f.Value
-		}
+	if end == 0 {
+		end = min(place+maxPart, whole) // skip this part: it is in a line that is longer than any post
 	}
-	return nil
-}
-
-// setField replaces a field that the type own does not parse. If value is nil, it drops the field.
-func (o *own) setField(name string, value []byte) {
-	o.extra = slices.DeleteFunc(slices.Clone(o.extra), func(f mail.Field) bool { return f.Name == name })
-	if value != nil {
-		o.extra = append(o.extra, mail.Field{Name: name, Value: value})
-	}
-}
-
-// hosts returns the records of the machines with members.
-func (o own) hosts() (all []Sent) {
-	fields.Each(o.field(hostsField), func(host string, value json.RawMessage) error {
-		s := Sent{Host: host}
-		if fields.Each(value, func(name string, value json.RawMessage) (err error) {
-			switch name {
-			case "read":
-				s.Read, err = strconv.ParseInt(string(value), 10, 64)
-			case "list":
-				s.List, err = fields.Text(value)
-			}
-			return err
-		}) == nil && mail.CheckHost(host) == nil && s.Read >= 0 {
-			all = append(all, s)
-		}
-		return nil
-	})
-	return all
-}
-
-func (o *own) dropHost(host string) {
-	o.setHosts(slices.DeleteFunc(o.hosts(), func(s Sent) bool { return s.Host == host }))
-}
-
-func (o *own) setHosts(all []Sent) {
-	var b []byte
-	for i, s := range all {
-		b = append(b, "{,"[min(i, 1)], '\n') // a brace before the first one, a comma before the others
-		b = append(fields.AppendText(b, s.Host), `:{"read":`...)
-		b = append(strconv.AppendInt(b, s.Read, 10), `,"list":`...)
-		b = append(fields.AppendText(b, s.List), '}')
-	}
-	if b != nil {
-		b = append(b, '}')
-	}
-	o.setField(hostsField, b)
-}
-
-// asked returns, in a copy, the sessions that wait to become members.
-func (o own) asked() (all []Asked) {
-	fields.Each(o.field(askedField), func(sid string, value json.RawMessage) error {
-		if text, err := fields.Text(value); err == nil && mail.ValidName(sid) {
-			alias, wish, _ := strings.Cut(text, " ")
-			all = append(all, Asked{sid, alias, wish})
-		}
-		return nil
-	})
-	return all
-}
-
-func (o *own) setAsked(all []Asked) {
-	var b []byte
-	for i, a := range all {
-		if i == 0 {
-			b = append(b, '{')
-		} else {
-			b = append(b, ',')
-		}
-		b = append(fields.AppendText(b, a.SID), ':')
-		b = fields.AppendText(b, a.Alias+" "+a.Wish)
-	}
-	if b != nil {
-		b = append(b, '}')
-	}
-	o.setField(askedField, b)
-}
-
-func (o *own) forget(sids ...string) {
-	o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { return slices.Contains(sids, a.SID) }))
+	slices.Reverse(posts)
+	return posts, end, nil
 }

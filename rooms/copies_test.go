@@ -26,8 +26,9 @@ type machine struct {
 	only       string // the only room in which sessions of the other machine may be; "": in all
 }
 
-func (m *machine) Paired(host string) bool         { return host == m.peer }
-func (m *machine) MayReach(host, room string) bool { return m.only == "" || m.only == room }
+func (m *machine) rights(host, room string) (paired, mayJoin bool) {
+	return host == m.peer, m.only == "" || m.only == room
+}
 
 // two makes devbox, with amber in the room review, and laptop, with birch and cedar in its copy.
 func two(t *testing.T) (devbox, laptop *machine) {
@@ -81,7 +82,7 @@ func (m *machine) post(alias, room, text string) Receipt {
 
 func (m *machine) look() {
 	m.t.Helper()
-	m.home.Look(m.t.Context(), m)
+	m.home.Look(m.t.Context(), m.rights)
 }
 
 func (m *machine) waiting(sid string) []mail.Message {

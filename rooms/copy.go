@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"c2c/inbox/mail"
@@ -51,9 +52,8 @@ func (st Store) ask(ctx context.Context, name string, a Asked) (already, again b
 		if gone = r.gone(); gone != nil {
 			return
 		}
-		again = slices.ContainsFunc(o.asked(), func(before Asked) bool { return before.SID == a.SID })
-		o.forget(a.SID)
-		o.setAsked(append(o.asked(), a))
+		_, again = o.Asked[a.SID]
+		o.Asked[a.SID] = a
 	})
 	return false, again, errors.Join(err, gone)
 }
@@ -84,7 +84,11 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 		err = errors.Join(err, r.enter(ctx, sid))
 	}
 	if err == nil {
-		err = r.changeOwn(ctx, func(o *own) { o.leave(gone...) })
+		err = r.changeOwn(ctx, func(o *own) {
+			for _, sid := range gone {
+				delete(o.Levels, sid)
+			}
+		})
 	}
 	if err == nil {
 		err = r.change(ctx, func([]sessions.Row) []sessions.Row { return rows })
@@ -93,11 +97,11 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 		err = r.ChangeMeta(ctx, func(m *Meta) { m.Private, m.Invited = private, nil })
 	}
 	if err == nil { // this must come last: after a kill, the next list then completes the rest
-		asked := o.asked()
+		asked := o.Asked
 		err = r.changeOwn(ctx, func(o *own) {
-			o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { // a session that has asked meanwhile stays
-				return slices.Contains(asked, a) && sessions.FindSID(rows, a.SID) >= 0
-			}))
+			maps.DeleteFunc(o.Asked, func(sid string, a Asked) bool { // a session that has asked meanwhile stays
+				return asked[sid] == a && sessions.FindSID(rows, sid) >= 0
+			})
 		})
 	}
 	for _, sid := range gone {
@@ -159,13 +163,11 @@ func newRow(sid, alias string, now float64) sessions.Row {
 // Withdraw ends a session's membership of a copy, or its wish to join. If no session needs the copy
 // any more, the copy is archived.
 func (r *Room) Withdraw(ctx context.Context, sid string) error {
-	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-	})
+	err := r.remove(ctx, func(row sessions.Row) bool { return row.SID() == sid })
 	if err == nil {
 		err = r.changeOwn(ctx, func(o *own) {
-			o.leave(sid)
-			o.forget(sid)
+			delete(o.Levels, sid)
+			delete(o.Asked, sid)
 		})
 	}
 	if err = errors.Join(err, r.st.leave(ctx, sid, r.Name)); err == nil {

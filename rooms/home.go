@@ -29,16 +29,13 @@ func NewHome(b *broker.Broker) *Home {
 	return &Home{b: b, said: map[string]string{}}
 }
 
-// CopyRights says what other machines may do here.
-type CopyRights interface {
-	Paired(host string) bool         // reports whether mail may go to the host
-	MayReach(host, room string) bool // reports whether the host's sessions may be in the room
-}
+// Rights reports whether mail may go to a host, and whether the host's sessions may be in a room.
+type Rights func(host, room string) (paired, mayJoin bool)
 
 // Look puts the news of the rooms into the outboxes, and returns the directories to watch for more.
 // Members on a machine that may not be in a room lose their membership. Look logs errors; the next
 // Look tries again.
-func (h *Home) Look(ctx context.Context, rights CopyRights) (dirs []string) {
+func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string) {
 	st := StoreOf(h.b.Registry)
 	names, err := st.Names()
 	h.say(ctx, "", err)
@@ -54,7 +51,7 @@ func (h *Home) Look(ctx context.Context, rights CopyRights) (dirs []string) {
 
 // look returns the directory of a room with members on other machines, after it has sent them the
 // news.
-func (h *Home) look(ctx context.Context, st Store, name string, rights CopyRights) (dir string, err error) {
+func (h *Home) look(ctx context.Context, st Store, name string, rights Rights) (dir string, err error) {
 	r, err := st.Open(name)
 	if errors.Is(err, ErrNoRoom) { // it was archived just now
 		return "", nil
@@ -91,13 +88,13 @@ func (h *Home) say(ctx context.Context, name string, err error) {
 const lockTime = 5 * time.Second
 
 // sendNew sends each machine the posts and the list of members that it does not have yet.
-func (h *Home) sendNew(ctx context.Context, r *Room, hosts []Sent, rights CopyRights) error {
+func (h *Home) sendNew(ctx context.Context, r *Room, hosts []Sent, rights Rights) error {
 	var errs []error
 	for _, s := range hosts {
-		switch {
-		case !rights.Paired(s.Host):
+		switch paired, mayJoin := rights(s.Host, r.Name); {
+		case !paired:
 			errs = append(errs, ForgetHost(ctx, r, s.Host))
-		case !rights.MayReach(s.Host, r.Name):
+		case !mayJoin:
 			err := CloseCopy(ctx, h.b, r.Name, s.Host)
 			if err == nil {
 				err = r.DropHost(ctx, s.Host, math.MaxFloat64)
@@ -147,16 +144,22 @@ func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) err
 		}
 		msgs = append(msgs, m)
 	}
-	err := ToCopies(ctx, h.b, s.Host, msgs...)
-	if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
+	return h.put(ctx, s.Host, r.Name, msgs)
+}
+
+// put puts messages into the outbox for a machine, without those that no outbox can take.
+func (h *Home) put(ctx context.Context, host, room string, msgs []mail.Message) error {
+	err := ToCopies(ctx, h.b, host, msgs...)
+	switch {
+	case !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody):
 		return err
+	case len(msgs) == 1:
+		h.b.Log.Warn("a post was not sent to another machine", "room", room, "message_id", msgs[0].ID, "err", err)
+		return nil
 	}
-	for _, m := range msgs { // one of the messages cannot be sent, so send each alone
-		if err := ToCopies(ctx, h.b, s.Host, m); err != nil {
-			if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
-				return err
-			}
-			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", m.ID, "err", err)
+	for one := range slices.Chunk(msgs, 1) {
+		if err := h.put(ctx, host, room, one); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -240,21 +243,3 @@ func (h *Home) list(ctx context.Context, r *Room, s *Sent) (op RoomOp, err error
 // maxList is the greatest size of the list of members, in bytes. A list of this size still fits
 // into a message.
 const maxList = 200 << 10
-
-// Archive archives a room of this machine. Before that, it puts the last posts into the outboxes
-// for the machines with members.
-func ArchiveCopies(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
-	NewHome(b).Look(ctx, lastRights{b})
-	return ArchiveRoom(ctx, b, name)
-}
-
-// lastRights are the rights for sending the last posts of a room. They allow each paired machine to
-// be in the room: the relay has already ended the memberships of machines that may not.
-type lastRights struct{ b *broker.Broker }
-
-func (k lastRights) Paired(host string) bool {
-	unpaired := new(broker.UnknownHostError)
-	return !errors.As(broker.CheckHost(k.b, host), &unpaired) // after any other error the host may be paired
-}
-
-func (k lastRights) MayReach(string, string) bool { return true }

@@ -174,10 +174,10 @@ func NewsFor(ctx context.Context, reg *sessions.Registry, s sessions.Session, on
 	if err != nil {
 		return News{}, err
 	}
-	return StoreOf(reg).News(s.ID, Ask{OnlyOpen: onlyOpen, Had: func(id string) bool {
+	return StoreOf(reg).News(s.ID, onlyOpen, func(id string) bool {
 		found, err := box.Find(ctx, id)
 		return err == nil && len(found) > 0
-	}})
+	})
 }
 
 // About describes a room for lists.

@@ -34,7 +34,7 @@ import (
 // If IsFinal reports an error, the error is the answer to the message: nothing was done, and a
 // second try would fail, too. After any other error the caller tries again.
 func ReceivePosts(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, o CopyOptions) (wakes []Waken, err error) {
-	ctx, end := context.WithTimeout(ctx, cmp.Or(o.Patience, patience))
+	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()
 	if len(msgs) > 0 && msgs[0].Kind == mail.KindSystem {
 		return fromHome(ctx, b, peer, room, msgs, o.MayRepeat)
@@ -54,10 +54,9 @@ const patience = 15 * time.Second
 
 // Options are the circumstances of Receive.
 type CopyOptions struct {
-	MayJoin   bool          // sessions of the other machine may join the room
-	MayRepeat bool          // some of the messages may have been handled before
-	Limit     int           // see LimitOf
-	Patience  time.Duration // how long Receive waits, mostly for locks; 0: the default
+	MayJoin   bool // sessions of the other machine may join the room
+	MayRepeat bool // some of the messages may have been handled before
+	Limit     int  // see LimitOf
 }
 
 // Waken is the session that got a post as a message. If several sessions here got the post, there

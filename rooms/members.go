@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -112,6 +113,11 @@ func (r *Room) change(ctx context.Context, edit func([]sessions.Row) []sessions.
 	})
 }
 
+// remove removes rows from members.json.
+func (r *Room) remove(ctx context.Context, match func(sessions.Row) bool) error {
+	return r.change(ctx, func(rows []sessions.Row) []sessions.Row { return slices.DeleteFunc(rows, match) })
+}
+
 func errFull(r *Room, count int) error {
 	return fmt.Errorf("room %q is full: %d members", r.Name, count)
 }
@@ -189,11 +195,9 @@ func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	err := r.changeOwn(ctx, func(o *own) { o.leave(sid) }) // first: if it joins again, it begins with the level Quiet
+	err := r.changeOwn(ctx, func(o *own) { delete(o.Levels, sid) }) // first: if it joins again, it begins with the level Quiet
 	if err == nil {
-		err = r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-			return slices.DeleteFunc(rows, func(row sessions.Row) bool { return row.SID() == sid })
-		})
+		err = r.remove(ctx, func(row sessions.Row) bool { return row.SID() == sid })
 	}
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
 }
@@ -214,9 +218,7 @@ func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 // ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations,
 // because another machine may get its name.
 func ForgetHost(ctx context.Context, r *Room, host string) error {
-	err := r.change(ctx, func(rows []sessions.Row) []sessions.Row {
-		return slices.DeleteFunc(rows, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
-	})
+	err := r.remove(ctx, func(row sessions.Row) bool { return IsOn(host, row.SID()) })
 	isThere := func(alias string) bool {
 		_, on, remote := mail.SplitAddress(alias)
 		return remote && strings.EqualFold(on, host)
@@ -233,7 +235,7 @@ func ForgetHost(ctx context.Context, r *Room, host string) error {
 func ForgetHostIn(ctx context.Context, root, host string) error {
 	st, err := openStore(root)
 	if err != nil {
-		return err
+		return atomicfile.UnlessAbsent(err) // a named project has no root before its first mail
 	}
 	defer st.Root.Close()
 	names, err := st.Names()
@@ -260,7 +262,7 @@ func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
 		err = fmt.Errorf("room %q: you are %w", r.Name, ErrNotMember)
 	}
 	if err == nil {
-		err = r.changeOwn(ctx, func(o *own) { o.set(sid, level) })
+		err = r.changeOwn(ctx, func(o *own) { o.Levels[sid] = level })
 	}
 	if err != nil {
 		return err
@@ -372,29 +374,23 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 
 // own is the content of c2c.json.
 type own struct {
-	sids   []string     // the sessions that have set a level
-	levels []Level      // the level of each session in sids
-	extra  []mail.Field // other fields: those of rooms with members on several machines (see copies.go), and those of later versions
+	Levels map[string]Level `json:"members"`         // by session, if it has set a level
+	Hosts  map[string]Sent  `json:"hosts,omitempty"` // by machine; only at the home
+	Asked  map[string]Asked `json:"asked,omitempty"` // by session; only in a copy
 }
 
+func newOwn() own { return own{map[string]Level{}, map[string]Sent{}, map[string]Asked{}} }
+
 func (o own) level(sid string) Level {
-	if i := slices.Index(o.sids, sid); i >= 0 {
-		return o.levels[i]
+	if level := o.Levels[sid]; slices.Contains(Levels(), string(level)) {
+		return level
 	}
 	return Quiet
 }
 
-func (o *own) leave(sids ...string) {
-	for _, sid := range sids {
-		if i := slices.Index(o.sids, sid); i >= 0 {
-			o.sids, o.levels = slices.Delete(o.sids, i, i+1), slices.Delete(o.levels, i, i+1)
-		}
-	}
-}
-
-func (o *own) set(sid string, level Level) {
-	o.leave(sid)
-	o.sids, o.levels = append(o.sids, sid), append(o.levels, level)
+// asked returns the sessions that wait to become members, sorted.
+func (o own) asked() []Asked {
+	return slices.SortedFunc(maps.Values(o.Asked), func(a, b Asked) int { return strings.Compare(a.SID, b.SID) })
 }
 
 // errDamaged means that c2c.json has content that c2c does not write.
@@ -404,51 +400,29 @@ var errDamaged = errors.New("damaged")
 func (r *Room) own() (o own, err error) {
 	data, err := r.dir.ReadMost(ownName, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return o, nil
+		return newOwn(), nil
 	}
-	if errors.Is(err, atomicfile.ErrTooLarge) || err == nil && !json.Valid(data) {
+	o = newOwn()
+	if errors.Is(err, atomicfile.ErrTooLarge) || err == nil && (json.Unmarshal(data, &o) != nil || o.Levels == nil || o.Hosts == nil || o.Asked == nil) {
 		err = errDamaged
 	}
 	if err != nil {
-		return o, fmt.Errorf("read %s of room %q: %w", ownName, r.Name, err)
+		return own{}, fmt.Errorf("read %s of room %q: %w", ownName, r.Name, err)
 	}
-	at := map[string]int{} // where each session is in o.sids
-	if err := fields.Each(data, func(name string, value json.RawMessage) (err error) {
-		switch name {
-		case "members":
-			return fields.Each(value, func(sid string, value json.RawMessage) error {
-				level, _ := fields.Text(value)
-				if !slices.Contains(Levels(), level) {
-					level = string(Quiet)
-				}
-				if i, twice := at[sid]; twice {
-					o.levels[i] = Level(level)
-					return nil
-				}
-				at[sid] = len(o.sids)
-				o.sids, o.levels = append(o.sids, sid), append(o.levels, Level(level))
-				return nil
-			})
-		default:
-			o.extra = append(o.extra, mail.Field{Name: name, Value: slices.Clone(value)})
-		}
-		return err
-	}); err != nil {
-		return own{}, fmt.Errorf("read %s of room %q: %w: %w", ownName, r.Name, errDamaged, err)
+	for host, s := range o.Hosts {
+		s.Host = host
+		o.Hosts[host] = s
+	}
+	for sid, a := range o.Asked {
+		a.SID = sid
+		o.Asked[sid] = a
 	}
 	return o, nil
 }
 
 func (o own) format() []byte {
-	b := []byte(`{"members":{`)
-	for i, sid := range o.sids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(fields.AppendText(append(b, '\n'), sid), ':')
-		b = fields.AppendText(b, string(o.levels[i]))
-	}
-	return append(appendExtra(append(b, '}'), o.extra), "}\n"...)
+	data, _ := json.MarshalIndent(o, "", " ") // it has only texts and numbers, so this never fails
+	return append(data, '\n')
 }
 
 // changeOwn edits c2c.json. It renames a damaged file; then all members have the level quiet.
@@ -458,7 +432,7 @@ func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 		if errors.Is(err, errDamaged) {
 			aside := ownName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")
 			r.st.Log.Error("the levels of a room's members were damaged", "room", r.Name, "kept_as", aside, "err", err)
-			o, err = own{}, r.dir.Rename(ownName, aside)
+			o, err = newOwn(), r.dir.Rename(ownName, aside)
 		}
 		if err != nil {
 			return err

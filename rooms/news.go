@@ -12,15 +12,6 @@ import (
 	"c2c/sessions"
 )
 
-// Ask says which new posts a session wants.
-type Ask struct {
-	// OnlyOpen leaves out rooms in which the session's level is not Open.
-	OnlyOpen bool
-	// Had reports whether the session got the post with this id as a message. News calls Had only
-	// for posts that name the session.
-	Had func(id string) bool
-}
-
 // News has the posts that are new to a session, in all of its rooms.
 type News struct {
 	Rooms []RoomNews // rooms with new posts; the one whose posts have waited longest is the first
@@ -58,9 +49,11 @@ const underWay = time.Minute
 const maxNews = 50
 
 // News finds the posts that are new to a session. It leaves out the session's own posts, posts that
-// the session got as messages, and rooms that the session has muted. The method Seen then records
-// that the session has seen the posts.
-func (st Store) News(sid string, ask Ask) (News, error) {
+// the session got as messages, rooms that the session has muted, and with onlyOpen those in which
+// its level is not Open. The function had reports whether the session got the post with this id as
+// a message; News calls it only for posts that name the session. The method Seen then records that
+// the session has seen the posts.
+func (st Store) News(sid string, onlyOpen bool, had func(id string) bool) (News, error) {
 	n := News{st: st, sid: sid, looked: st.Now()}
 	all, err := st.places(sid)
 	if err != nil {
@@ -68,14 +61,14 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 	}
 	var errs []error
 	for _, p := range all {
-		if err := n.look(p, ask); err != nil { // after an error, go on with the other rooms
+		if err := n.look(p, onlyOpen, had); err != nil { // after an error, go on with the other rooms
 			errs = append(errs, err)
 		}
 	}
 	return n, errors.Join(errs...)
 }
 
-func (n *News) look(p place, ask Ask) error {
+func (n *News) look(p place, onlyOpen bool, had func(id string) bool) error {
 	r, err := n.st.Open(p.room)
 	switch {
 	case errors.Is(err, ErrNoRoom):
@@ -103,7 +96,7 @@ func (n *News) look(p place, ask Ask) error {
 	}
 	own, _ := r.own()
 	level := own.level(n.sid)
-	if level == Muted || ask.OnlyOpen && level != Open {
+	if level == Muted || onlyOpen && level != Open {
 		return nil
 	}
 	end, err := h.end()
@@ -118,7 +111,7 @@ func (n *News) look(p place, ask Ask) error {
 	news := empty
 	_, err = h.posts(from, end, func(post Post) bool {
 		named := slices.Contains(post.To, n.sid)
-		if post.Session == n.sid || named && ask.Had != nil && ask.Had(post.ID) {
+		if post.Session == n.sid || named && had(post.ID) {
 			return true
 		}
 		if age := n.looked.Sub(post.Time()); named && age.Abs() < underWay { // it comes as a message at any moment: end before it

@@ -121,15 +121,6 @@ func (st Store) Any() bool {
 	return err == nil && info.IsDir()
 }
 
-// Exist reports whether the root at a path has rooms. It does not make the root.
-func Exist(root string) bool {
-	st, err := openStore(root)
-	if err == nil {
-		defer st.Root.Close()
-	}
-	return err == nil && st.Any()
-}
-
 // openStore opens the root at a path, for work on its rooms alone. The caller closes the Root of
 // the result.
 func openStore(root string) (Store, error) {

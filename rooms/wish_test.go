@@ -14,7 +14,7 @@ func TestTheEndOfARoomEndsNoWishToJoinTheNextOne(t *testing.T) {
 	devbox, laptop := two(t)
 	devbox.post("amber", "review", "old")
 	exchange(devbox, laptop)
-	if _, err := ArchiveCopies(t.Context(), devbox.Broker, "review"); err != nil {
+	if _, err := ArchiveRoom(t.Context(), devbox.Broker, "review"); err != nil {
 		t.Fatal(err)
 	}
 	devbox.join("amber", "review")

@@ -136,10 +136,10 @@ func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	switch {
 	case has && s.keys.matches(sha256.Sum256([]byte(token))):
 		return Visitor{Kind: Tools}, true
-	case has && s.cfg.Senders != nil:
-		v, ok = s.cfg.Senders.Sender(token)
-	case len(r.Header["Authorization"]) == 0 && s.cfg.Persons != nil:
-		v, ok = s.cfg.Persons.Person(r)
+	case has && s.cfg.Sender != nil:
+		v, ok = s.cfg.Sender(token)
+	case len(r.Header["Authorization"]) == 0 && s.cfg.Person != nil:
+		v, ok = s.cfg.Person(r)
 	}
 	if !ok {
 		return Visitor{}, false

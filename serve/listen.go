@@ -40,29 +40,29 @@ func (e *TakenError) Error() string {
 // listen opens the listeners. The argument port is Config.Port, and last is the port of the last
 // run, or 0. Clients remember the URL, so listen returns an error if the port of the last run is
 // taken.
-func listen(ctx context.Context, port, last int, each Limits) (all []net.Listener, at int, err error) {
+func listen(ctx context.Context, port, last int) (all []net.Listener, at int, err error) {
 	switch {
 	case port == AnyPort:
-		return listenAny(ctx, each)
+		return listenAny(ctx)
 	case port != LastPort:
-		all, err = listenAt(ctx, port, each)
+		all, err = listenAt(ctx, port)
 		return all, port, err
 	case last != 0:
-		all, err = listenAt(ctx, last, each)
+		all, err = listenAt(ctx, last)
 		return all, last, err
 	}
-	all, err = listenAt(ctx, UsualPort, each)
+	all, err = listenAt(ctx, UsualPort)
 	if taken := new(TakenError); errors.As(err, &taken) {
-		return listenAny(ctx, each)
+		return listenAny(ctx)
 	}
 	return all, UsualPort, err
 }
 
 // listenAny finds a port that is free on both addresses.
-func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, err error) {
+func listenAny(ctx context.Context) (all []net.Listener, port int, err error) {
 	for range tries {
 		port = firstFree + rand.IntN(lastFree-firstFree+1)
-		all, err = listenAt(ctx, port, each)
+		all, err = listenAt(ctx, port)
 		if taken := new(TakenError); !errors.As(err, &taken) {
 			return all, port, err
 		}
@@ -72,7 +72,7 @@ func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, 
 
 // FreePort returns a port at which the daemon can listen now.
 func FreePort(ctx context.Context) (int, error) {
-	all, port, err := listenAny(ctx, Limits{})
+	all, port, err := listenAny(ctx)
 	for _, l := range all {
 		err = errors.Join(err, l.Close())
 	}
@@ -81,12 +81,12 @@ func FreePort(ctx context.Context) (int, error) {
 
 // listenAt opens the loopback addresses of a port. It returns an error if another program listens
 // at one of them, because clients that use "localhost" could send their token to that program.
-func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error) {
-	four, err := listenOn(ctx, "tcp4", "127.0.0.1", port, each)
+func listenAt(ctx context.Context, port int) ([]net.Listener, error) {
+	four, err := listenOn(ctx, "tcp4", "127.0.0.1", port)
 	if err != nil {
 		return nil, err
 	}
-	six, err := listenOn(ctx, "tcp6", "::1", port, each)
+	six, err := listenOn(ctx, "tcp6", "::1", port)
 	switch {
 	case err == nil:
 		return []net.Listener{four, six}, nil
@@ -96,8 +96,8 @@ func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error
 	return nil, errors.Join(err, four.Close())
 }
 
-func listenOn(ctx context.Context, network, address string, port int, each Limits) (net.Listener, error) {
-	lc := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: each.Probe, Interval: each.Probe, Count: 3}}
+func listenOn(ctx context.Context, network, address string, port int) (net.Listener, error) {
+	lc := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: probeTime, Interval: probeTime, Count: 3}}
 	l, err := lc.Listen(ctx, network, net.JoinHostPort(address, strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, &TakenError{port}

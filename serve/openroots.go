@@ -53,7 +53,7 @@ func newOpenRoots(open func(string) (*broker.Broker, error), idle time.Duration,
 func (p *openRoots) newRoot(b *broker.Broker) *usedRoot {
 	ctx, stop := context.WithCancel(context.Background())
 	store, log := permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts), p.log.With("root", b.Root())
-	one := &usedRoot{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}), Permission: store, Requests: live.NewRequestList(store, log)}}
+	one := &usedRoot{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(b), Permission: store, Requests: live.NewRequestList(store, log)}}
 	work := func(what string, do func()) {
 		one.workers.Go(func() { daemon.SurviveLoop(ctx, log, what, do) })
 	}

@@ -69,7 +69,7 @@ func TestAPanicInOneRootEndsNoOther(t *testing.T) {
 
 // Whoever asks is told, and does not wait for ever.
 func TestWhoAsksForARootWhoseReaderPanickedIsTold(t *testing.T) {
-	h, ended := live.NewHub(live.Config{Broker: new(broker.Broker)}), make(chan any) // it has no root: a nil dereference
+	h, ended := live.NewHub(new(broker.Broker)), make(chan any) // it has no root: a nil dereference
 	go func() {
 		defer func() { ended <- recover() }()
 		h.Run(t.Context())

@@ -23,7 +23,7 @@ func New(cfg Config) *Server {
 	}
 	limits := cfg.Limits.withDefaults()
 	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()), open: newStreams(limits.Streams)}
-	s.roots = newOpenRoots(cfg.Open, limits.RootIdle, cfg.Log)
+	s.roots = newOpenRoots(cfg.Open, rootTime, cfg.Log)
 	s.roots.whileOpen = cfg.Keep
 	s.Handle(
 		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},
@@ -51,7 +51,7 @@ func (s *Server) Listen(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.listeners, s.port, err = listen(ctx, s.cfg.Port, last, s.limits)
+	s.listeners, s.port, err = listen(ctx, s.cfg.Port, last)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Server) closeListeners() (err error) {
 // way. Call Listen before Run.
 func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle, MaxHeaderBytes: maxHeader,
+		Handler: s, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ConnContext: withConn, ConnState: s.countConn, DisableGeneralOptionsHandler: true,
 		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // faults of clients
 	}

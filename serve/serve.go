@@ -40,38 +40,26 @@ type Route struct {
 	Handler http.Handler
 }
 
-// Senders finds a sender outside by its token.
-type Senders interface {
-	Sender(token string) (v Visitor, ok bool)
-}
-
-// Persons finds the person who is logged in at the page.
-type Persons interface {
-	Person(r *http.Request) (v Visitor, ok bool)
-}
-
-// Limits bounds what visitors can use. The comment of each field begins with its default, which a
-// zero stands for.
+// Limits bounds what visitors can use, in tests in another way. The comment of each field begins
+// with its default, which a zero stands for.
 type Limits struct {
-	Streams  int           // 256, of which one sender has at most an eighth; a further stream is refused
-	Header   time.Duration // 5 s; for the header of a request
-	Body     time.Duration // 30 s; for the body of a request
-	Idle     time.Duration // 60 s; between two requests of a connection
-	Write    time.Duration // 10 s; for what is left to write when a handler has returned
-	Probe    time.Duration // 15 s; between two probes of a silent connection
-	Grace    time.Duration // 5 s; for the answers under way when the daemon ends
-	RootIdle time.Duration // 10 min; until an unused root is closed
+	Streams int           // 256, of which one sender has at most an eighth; a further stream is refused
+	Body    time.Duration // 30 s; for the body of a request
+	Write   time.Duration // 10 s; for what is left to write when a handler has returned
+	Grace   time.Duration // 5 s; for the answers under way when the daemon ends
 }
-
-const maxHeader = 16 << 10 // bytes
 
 func (l Limits) withDefaults() Limits {
-	return Limits{
-		cmp.Or(l.Streams, 256),
-		cmp.Or(l.Header, 5*time.Second), cmp.Or(l.Body, 30*time.Second), cmp.Or(l.Idle, time.Minute), cmp.Or(l.Write, 10*time.Second),
-		cmp.Or(l.Probe, 15*time.Second), cmp.Or(l.Grace, 5*time.Second), cmp.Or(l.RootIdle, 10*time.Minute),
-	}
+	return Limits{cmp.Or(l.Streams, 256), cmp.Or(l.Body, 30*time.Second), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Grace, 5*time.Second)}
 }
+
+const (
+	maxHeader  = 16 << 10 // bytes
+	headerTime = 5 * time.Second
+	idleTime   = time.Minute      // between two requests of a connection
+	probeTime  = 15 * time.Second // between two probes of a silent connection
+	rootTime   = 10 * time.Minute // until an unused root is closed
+)
 
 // Config has the settings of a Server, and the functions that it calls.
 type Config struct {
@@ -90,9 +78,11 @@ type Config struct {
 	// Keep, if set, acts on the deadlines of an open root until ctx ends.
 	Keep func(ctx context.Context, b *broker.Broker)
 
-	Senders Senders // nil: no senders
-	Persons Persons // nil: no page
-	Limits  Limits
+	// Sender finds a sender outside by its token; nil: there are none. Person finds the person who is
+	// logged in at the page; nil: there is no page.
+	Sender func(token string) (v Visitor, ok bool)
+	Person func(r *http.Request) (v Visitor, ok bool)
+	Limits Limits
 }
 
 // Server is the daemon's HTTP server with its state.

@@ -67,18 +67,16 @@ func newFace(t *testing.T, limits Limits, routes ...Route) *face {
 func (f *face) config(limits Limits) Config {
 	env := map[string]string{"XDG_STATE_HOME": f.home}
 	getenv := func(name string) string { return env[name] }
-	return Config{State: f.state, Port: AnyPort, Getenv: getenv, Dir: f.home, Limits: limits, Senders: knownSenders{&f.deny},
+	return Config{State: f.state, Port: AnyPort, Getenv: getenv, Dir: f.home, Limits: limits, Sender: f.sender,
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(dir string) (*broker.Broker, error) { return broker.OpenHere(getenv, dir, broker.Config{}) }}
 }
 
 const senderToken = "a-token-of-a-sender"
 
-// knownSenders knows one, until it is denied.
-type knownSenders struct{ denied *atomic.Bool }
-
-func (k knownSenders) Sender(token string) (Visitor, bool) {
-	return Visitor{Kind: Sender, Name: "ci", Root: "/r"}, token == senderToken && !k.denied.Load()
+// sender knows one, until it is denied.
+func (f *face) sender(token string) (Visitor, bool) {
+	return Visitor{Kind: Sender, Name: "ci", Root: "/r"}, token == senderToken && !f.deny.Load()
 }
 
 func (f *face) token() string {
@@ -127,7 +125,8 @@ func whoRoute(pattern string, who ...Kind) Route {
 			return
 		}
 		v := VisitorOf(r)
-		fmt.Fprintf(w, "%s %s %s %s", v.Kind, v.Name, r.Method, data)
+		kind := map[Kind]string{Anyone: "anyone", Tools: "tools", Sender: "outside", Person: "person"}[v.Kind]
+		fmt.Fprintf(w, "%s %s %s %s", kind, v.Name, r.Method, data)
 	})}
 }
 

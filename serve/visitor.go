@@ -12,10 +12,6 @@ const (
 	Person             // the login of the page
 )
 
-func (k Kind) String() string {
-	return [...]string{"anyone", "tools", "outside", "person"}[k]
-}
-
 // Visitor is the program or person that has sent a request, as its key shows. Only a sender or a
 // person has Name and Root.
 type Visitor struct {

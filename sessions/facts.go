@@ -24,7 +24,7 @@ type Facts struct {
 	// its earlier messages still reach it.
 	Former    []former `json:"former_aliases,omitempty"`
 	Client    string   `json:"client,omitempty"`
-	ClientIDs []string `json:"client_ids,omitempty"`
+	ClientIDs []string `json:"client_ids,omitempty"` // the client's own ids of this session, newest last
 	// The session's process has the id PID in the PID namespace Namespace, and started at
 	// StartTime. A person has only a namespace.
 	PID       int    `json:"pid,omitempty"`
@@ -37,15 +37,14 @@ type Facts struct {
 	// run; see Session.HasBell.
 	RingerPID   int       `json:"ringer_pid,omitempty"`
 	RingerStart int64     `json:"ringer_start,omitempty"`
-	Pane        string    `json:"pane,omitempty"`
-	LastRing    wake.Ring `json:"last_ring,omitzero"`
-	// Role, Quiet, Unattended: see the fields of Session.
-	Role       string `json:"role,omitempty"`
-	Quiet      bool   `json:"dnd,omitempty"`
-	Unattended bool   `json:"unattended,omitempty"`
-	// Turn is the last reported state of the session's turn, or "". TurnAt: since then, and in the
-	// present process. TurnBy: who reported it.
-	Turn   string    `json:"turn,omitempty"`
+	Pane        string    `json:"pane,omitempty"`       // the pane of a multiplexer into which its user lets c2c type, see wake/terminal
+	LastRing    wake.Ring `json:"last_ring,omitzero"`   // zero if it was never rung
+	Role        string    `json:"role,omitempty"`       // the session's own description of its work
+	Quiet       bool      `json:"dnd,omitempty"`        // do not disturb: mail waits for its next turn, and c2c does not ring
+	Unattended  bool      `json:"unattended,omitempty"` // its user wants it woken even if no terminal shows it
+	// Turn is what the session does, as last reported: Busy, Idle, Waiting or Away; "": not reported.
+	// TurnAt: since then, and in the present process. TurnBy: who reported it.
+	Turn   State     `json:"turn,omitempty"`
 	TurnAt time.Time `json:"turn_at,omitzero"`
 	TurnBy string    `json:"turn_by,omitempty"`
 	// Failure is the reason why the session's model gave no answer at the time FailedAt; see
@@ -56,7 +55,8 @@ type Facts struct {
 	// TransportAt.
 	Transport   string    `json:"transport,omitempty"`
 	TransportAt time.Time `json:"transport_at,omitzero"`
-	// Conversation: see Session.Conversation.
+	// Conversation is the client's id of the conversation to which the session's user wrote last,
+	// because a client's process may have several conversations; "" if the hooks do not report it.
 	Conversation string `json:"conversation,omitempty"`
 	// ModStart is the StartTime of the last process of the session in which c2c saw a mod or plugin
 	// of ours.

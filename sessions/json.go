@@ -49,6 +49,8 @@ func setMember(to any, value json.RawMessage) (err error) {
 	switch to := to.(type) {
 	case *string:
 		*to, err = fields.Text(value)
+	case *State:
+		return setMember((*string)(to), value)
 	case *[]string:
 		*to, err = fields.Texts(value)
 	case *bool:

@@ -42,16 +42,8 @@ func (look Prober) sessionWith(r Row, f Facts) Session {
 		ID:         r.SID(),
 		Alias:      r.Alias(),
 		Client:     client.Name(cmp.Or(f.Client, r.Text("client_type"))),
-		ClientIDs:  f.ClientIDs,
 		PID:        int(r.Integer("pid")),
 		Registered: mail.FromSeconds(r.Number("registered_at")),
-		Role:       f.Role,
-		Quiet:      f.Quiet,
-		Pane:       f.Pane,
-		Turn:       turnOf(f.Turn),
-		Unattended: f.Unattended,
-		Started:    f.Started,
-		LastRing:   f.LastRing,
 		Facts:      f,
 	}
 	look.setState(&s, r)

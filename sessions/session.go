@@ -5,34 +5,25 @@ import (
 	"time"
 
 	"c2c/inbox/mail"
-	"c2c/wake"
 )
 
 // Session is the owner of a mailbox. It stands for a conversation with an AI program, for a person,
-// or for a sender outside; see State.
+// or for a sender outside; see State. Its alias, client and process are those that hold now, and
+// may differ from those in its facts.
 type Session struct {
+	Facts
 	ID         string
 	Alias      string
-	Client     string   // the AI program's name, or empty
-	ClientIDs  []string // the client's own ids of this session, newest last
-	PID        int      // the process id in the registry; another process may have the id by now
-	Process    int      // PID if that is still the session's process, else 0
+	Client     string // the AI program's name, or empty
+	PID        int    // the process id in the registry; another process may have the id by now
+	Process    int    // PID if that is still the session's process, else 0
 	State      State
 	Registered time.Time
-	Role       string    // the session's own description of its work
-	Quiet      bool      // do not disturb: mail waits for its next turn, and c2c does not ring
-	Pane       string    // the pane of a multiplexer into which its user lets c2c type, see wake/terminal
-	Turn       State     // Busy, Idle or Waiting, as last reported; empty: not reported
-	Unattended bool      // its user wants it woken even if no terminal shows it
-	Started    bool      // c2c start made this session, and its client has not reported its own id for it yet
-	Opening    bool      `json:"-"` // a window will open it after a dialog, see client.Profile.Opening
-	LastRing   wake.Ring // zero if it was never rung
+	Opening    bool // a window will open it after a dialog, see client.Profile.Opening
 
 	// KnownBy says by what c2c recognized a caller as this session, such as its process; see
 	// mail.Message. Only package callers sets it.
-	KnownBy string `json:"-"`
-
-	Facts Facts `json:"-"`
+	KnownBy string
 }
 
 // ClientID returns the client's own id of this session, or empty.
@@ -42,10 +33,6 @@ func (s Session) ClientID() string {
 	}
 	return ""
 }
-
-// Conversation returns the client's id of the conversation to which the session's user wrote last,
-// because a client's process may have several conversations; "" if the hooks do not report it.
-func (s Session) Conversation() string { return s.Facts.Conversation }
 
 // HasMod reports whether a mod or plugin of ours was seen in the process that the session has now.
 func (s Session) HasMod() bool {
@@ -76,20 +63,12 @@ func (s Session) MayAct() error {
 	return fmt.Errorf("%s runs, and has not started this command: only %[1]s may do this in its own name (c2c send %[1]s asks for it)", s.Alias)
 }
 
-// Unseen returns the ids of messages that the client has given to the model, but not shown to the
-// user yet.
-func (s Session) Unseen() []string { return s.Facts.Unseen }
-
 // HasMailToMove reports whether mail of another session or conversation, or a dead letter, must
 // still be moved to this one. Broker.Attach moves it.
 func (s Session) HasMailToMove() bool { return len(s.Facts.MoveFrom) > 0 || s.Facts.Left != "" }
 
 // OverHTTP reports whether its client reaches c2c over HTTP.
-func (s Session) OverHTTP() bool { return s.Facts.Transport == TransportHTTP }
-
-// Transport returns how the session's tools reached us at their last call: TransportHTTP,
-// TransportStdio, or "".
-func (s Session) Transport() string { return s.Facts.Transport }
+func (s Session) OverHTTP() bool { return s.Transport == TransportHTTP }
 
 // Transports: the ways by which the tools of a session reach c2c.
 const (

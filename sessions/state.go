@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/internal/format"
 	"c2c/wake"
 )
 
@@ -30,7 +29,7 @@ const External State = "external"
 // machine.
 const Remote State = "remote"
 
-// More values of State, only for Now.Does. Now.Does may also be Absent, Person, External, Remote or
+// More values of State, only for Facts.Turn and Now.Does. Now.Does may also be Absent, Person, External, Remote or
 // Unknown. If it is Alive, the client lives, but c2c does not know whether a turn runs.
 const (
 	Busy    State = client.Busy
@@ -45,18 +44,6 @@ const (
 	ByRecord  = "record"  // a file that its client writes
 	ByRing    = "ring"    // the last ring has shown this, or has begun a turn
 )
-
-// turnWords are the words that the facts use for what a session does.
-var turnWords = format.Pairs{{string(Busy), "runs"}, {string(Idle), "over"}, {string(Waiting), "asks"}, {string(Away), "unseen"}}
-
-func turnOf(word string) State {
-	for _, row := range turnWords {
-		if row[1] == word {
-			return State(row[0])
-		}
-	}
-	return ""
-}
 
 // Now says what a session does now, as far as c2c knows.
 type Now struct {

@@ -44,7 +44,7 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 		return nil // hooks report the same at each tool call
 	}
 	return reg.Facts.Change(ctx, s.ID, func(f *Facts) {
-		f.Turn, f.TurnAt, f.TurnBy = turnWords.Of(string(does)), reg.Now().UTC(), by
+		f.Turn, f.TurnAt, f.TurnBy = does, reg.Now().UTC(), by
 	})
 }
 

@@ -162,7 +162,7 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 		return nil
 	}
 	f := reg.Facts.Of(from)
-	sessions.LookForAnswer(reg, sessions.Session{ID: from, Client: f.Client, ClientIDs: f.ClientIDs})
+	sessions.LookForAnswer(reg, sessions.Session{Facts: f, ID: from, Client: f.Client})
 	if _, err := sessions.PutBack(ctx, reg, from, nil); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (c *call) decide(ctx context.Context, store *permission.Store, request stri
 	}
 	v.Proof = permission.ProofTerminal
 	r, err := store.Decide(ctx, request, v)
-	if partial := new(permission.PartialError); errors.As(err, &partial) {
+	if errors.Is(err, permission.ErrPartial) {
 		return cli.WithHint(err, "c2c allow --partial "+request+" allows it all the same")
 	}
 	if errors.Is(err, permission.ErrUnknown) {

@@ -231,7 +231,7 @@ func (e *event) findSession(ctx context.Context, c callers.Caller) (err error) {
 	case err == nil && e.Prompted():
 		return e.b.Facts.SetConversation(ctx, s.ID, e.Conversation)
 	}
-	e.Within(s.Conversation())
+	e.Within(s.Conversation)
 	e.s = s
 	return err
 }
@@ -256,7 +256,7 @@ func (e *event) findAgent() (shows bool, err error) {
 
 // tellsUnseen reports whether there is mail that only the model has seen so far, and that this
 // answer can show to the person.
-func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen()) > 0 }
+func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen) > 0 }
 
 // ringByFile answers an event of the client's file watcher: it rings the session, unless another
 // process rings the session.

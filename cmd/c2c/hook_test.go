@@ -168,7 +168,7 @@ func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Contains(string(data), `"turn": "asks"`) && strings.Contains(string(data), `"turn_by": "plugin"`)
+		return strings.Contains(string(data), `"turn": "waiting"`) && strings.Contains(string(data), `"turn_by": "plugin"`)
 	}
 	if out := afterTool(); out != "" {
 		t.Errorf("beside the plugin it shows %s", out)

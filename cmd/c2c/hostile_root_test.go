@@ -231,7 +231,7 @@ func wantView(t *testing.T, root string) {
 	defer b.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err = live.New(live.Config{Broker: b, Backlog: 100}).Run(ctx, func(live.Update) error { return errSeen })
+	err = live.New(b, 100).Run(ctx, func(live.Update) error { return errSeen })
 	if err != nil && err != errSeen {
 		t.Logf("view: %v", err)
 	}

@@ -344,7 +344,7 @@ func (c *roomCall) archive(ctx context.Context, s sessions.Session) error {
 	if err := c.isMember(s); err != nil && !s.IsProvenPerson() {
 		return err
 	}
-	path, err := rooms.ArchiveCopies(ctx, c.b, c.words[0])
+	path, err := rooms.ArchiveRoom(ctx, c.b, c.words[0])
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (e *event) showMail(ctx context.Context) error {
 	case err != nil:
 		return err
 	case e.TellsLater():
-		err = e.b.Facts.ChangeUnseen(ctx, e.s.ID, e.s.Unseen(), nil)
+		err = e.b.Facts.ChangeUnseen(ctx, e.s.ID, e.s.Unseen, nil)
 	case e.Untold():
 		err = e.b.Facts.ChangeUnseen(ctx, e.s.ID, nil, shown)
 	}
@@ -76,7 +76,7 @@ func (e *event) findCarried(ctx context.Context) error {
 		e.Carried, err = box.Held(ctx, wake.ByServer)
 		return err
 	}
-	for _, id := range e.s.Unseen() {
+	for _, id := range e.s.Unseen {
 		found, err := box.Find(ctx, id)
 		if err != nil {
 			return err

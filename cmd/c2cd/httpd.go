@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"c2c/broker"
@@ -51,7 +50,7 @@ func (h *httpHost) Run(ctx context.Context, report func(any)) error {
 	list := outside.OpenSenders(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log, Projects: h.projects, List: h.list})
 	s := serve.New(serve.Config{
-		Senders: outside.Keys{List: list}, Persons: shown,
+		Sender: list.Sender, Person: shown.Person,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
 		Open: func(root string) (*broker.Broker, error) { return h.openFor(root, h.Log) },
 		OpenHere: func(dir string) (*broker.Broker, error) {
@@ -59,7 +58,7 @@ func (h *httpHost) Run(ctx context.Context, report func(any)) error {
 		},
 		Keep: h.keep,
 	})
-	s.Handle(shown.Routes(s)...)
+	s.Handle(shown.Routes(s.OpenRoot)...)
 	files, err := h.Files.Sub("sessions", true)
 	if err != nil {
 		return err
@@ -129,10 +128,6 @@ func (h *httpHost) serveHooks(s *serve.Server, list *outside.SenderList) {
 func (h *httpHost) serveEvents(s *serve.Server, list *outside.SenderList) {
 	streams := outside.NewEvents(outside.EventsConfig{
 		OpenRoot: s.OpenRoot, Log: h.Log,
-		Root: func(r *http.Request) (string, error) {
-			root, _, err := s.RootFor(r)
-			return root, err
-		},
 		Decides: func(name string) []string {
 			if one, ok := list.ByName(name); ok && one.Verdicts {
 				return one.To

@@ -66,7 +66,7 @@ func (c *call) follow(ctx context.Context, m *monitorLines) error {
 	}
 	defer b.Close()
 	first := true
-	return live.New(live.Config{Broker: b}).Run(ctx, func(u live.Update) error {
+	return live.New(b, 0).Run(ctx, func(u live.Update) error {
 		if !m.Find(u.Sessions) && first {
 			fmt.Fprintf(c.stderr, "c2c: no session is called %q yet: c2c list shows all of this project\n", mail.Visible(m.Alias, ""))
 		}

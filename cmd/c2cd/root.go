@@ -91,8 +91,8 @@ func checkSurfaces(ctx context.Context, b *broker.Broker) (found []format.Findin
 		case sessions.SurfaceFull:
 			why = "it wakes the session: " + why
 		}
-		over := "tools over " + s.Transport()
-		if s.Transport() == "" {
+		over := "tools over " + s.Transport
+		if s.Transport == "" {
 			over = "it has called no tool of c2c yet"
 		}
 		found = append(found, format.Finding{Session: s.Alias, Status: format.OK, Part: "mail of " + s.Alias,

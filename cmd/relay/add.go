@@ -96,7 +96,7 @@ func sameName(name, again string) error {
 // paired adds a host to the list here, and starts the relay.
 func (c *call) paired(ctx context.Context, h relay.Host) error {
 	links, _ := c.r.Links()
-	if _, err := c.hosts().Add(ctx, h); err != nil {
+	if err := c.hosts().Add(ctx, h); err != nil {
 		return err
 	}
 	anew := slices.ContainsFunc(links, func(l Link) bool { return l.Peer == h.Name && !l.Up }) // it may not try ssh again for minutes
@@ -311,7 +311,7 @@ func (c *call) takeInvitation(ctx context.Context, key *relay.Key, text string) 
 	if ok, err := c.confirm("Does its person see the same key?"); err != nil || !ok {
 		return errors.Join(err, errors.New("nothing was changed"))
 	}
-	if _, err := c.hosts().Add(ctx, h); err != nil {
+	if err := c.hosts().Add(ctx, h); err != nil {
 		return err
 	}
 	if err := c.r.Start(ctx, daemon.Begin{}); err != nil { // the relay tries to connect until the inviter has accepted the answer

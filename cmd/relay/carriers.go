@@ -15,6 +15,7 @@ import (
 type carrier interface {
 	relay.Carrier
 	Status() []relay.LinkStatus // the links to hosts
+	Reload()                    // reads the list of hosts again
 }
 
 // kind is what c2c relay has to know of a kind of carrier.
@@ -132,9 +133,7 @@ func (w *oneWay) Link(peer string, up bool) {
 // carriers. Call it after the list has changed.
 func (c *carriers) reload() {
 	for _, way := range c.ways {
-		if w, ok := way.(interface{ Reload() }); ok {
-			w.Reload()
-		}
+		way.Reload()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ func TestDoctorSaysWhatKeepsMailFromOtherMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := r.Hosts(time.Now).Add(t.Context(), relay.Host{Name: "devbox", Carrier: relay.SSH, Dest: "me@devbox", Key: public(t)}); err != nil {
+	if err := r.Hosts(time.Now).Add(t.Context(), relay.Host{Name: "devbox", Carrier: relay.SSH, Dest: "me@devbox", Key: public(t)}); err != nil {
 		t.Fatal(err)
 	}
 	expect := func(status format.Status, words string) {

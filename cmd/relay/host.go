@@ -25,8 +25,7 @@ const lookGap = time.Millisecond
 type Host struct {
 	*Relay
 	Getenv func(string) string
-	Env    []string // of ssh; nil: that of this process
-	SSH    string   // the path of ssh; "": ssh in the PATH
+	SSH    string // the path of ssh; "": ssh in the PATH
 	Log    *slog.Logger
 	Now    clock
 
@@ -59,7 +58,7 @@ func (h *Host) Run(ctx context.Context, report func(any)) error {
 	if _, err := h.list.All(); err != nil {
 		return err
 	}
-	h.peers = relay.Paired(key, h.list)
+	h.peers = relay.Peers{Key: key, List: h.list}
 	changed := make(chan struct{}, 1)
 	for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
 		err = errors.Join(err, touch(h.Dir, name))

@@ -249,7 +249,7 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 		return err
 	}
 	for _, h := range change {
-		if _, err := c.hosts().Add(ctx, h); err != nil {
+		if err := c.hosts().Add(ctx, h); err != nil {
 			return err
 		}
 	}

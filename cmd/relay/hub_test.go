@@ -44,7 +44,7 @@ func TestAHostThatChangesItsWayInMidStreamDoublesAndLosesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				row.Carrier = kind
-				if _, err := h.List.Add(context.Background(), row); err != nil {
+				if err := h.List.Add(context.Background(), row); err != nil {
 					t.Fatal(err)
 				}
 				c.reload()
@@ -196,7 +196,7 @@ func TestAHostThatJoinsAHubReachesThePairedHostsOfTheFleetByIt(t *testing.T) {
 	}
 	list := r.Hosts(time.Now)
 	for _, name := range []string{"devbox", "elsewhere"} {
-		if _, err := list.Add(t.Context(), relay.Host{Name: name, Carrier: relay.SSH, Dest: "me@" + name, Key: public(t)}); err != nil {
+		if err := list.Add(t.Context(), relay.Host{Name: name, Carrier: relay.SSH, Dest: "me@" + name, Key: public(t)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -224,3 +224,4 @@ func TestAHostThatJoinsAHubReachesThePairedHostsOfTheFleetByIt(t *testing.T) {
 type unseen struct{ relay.Carrier }
 
 func (unseen) Status() []relay.LinkStatus { return nil }
+func (unseen) Reload()                    {}

@@ -26,7 +26,7 @@ func TestUninstallNamesWhatStaysOfTheMailToOtherMachines(t *testing.T) {
 	var keys string
 	for _, name := range []string{"devbox", "mini"} {
 		key := public(t)
-		if _, err := r.Hosts(time.Now).Add(t.Context(), relay.Host{Name: name, Carrier: relay.SSH, Key: key}); err != nil {
+		if err := r.Hosts(time.Now).Add(t.Context(), relay.Host{Name: name, Carrier: relay.SSH, Key: key}); err != nil {
 			t.Fatal(err)
 		}
 		line, err := AuthorizedLine("/usr/bin/c2cd", sshKey, key)

@@ -11,7 +11,7 @@ func init() { kinds[relay.SSH] = kind{open: openSSH} }
 
 // openSSH opens the carrier that connects with ssh, and to which other machines connect.
 func openSSH(h *Host, changed func()) (carrier, error) {
-	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Env: h.Env, Log: h.Log, Now: h.Now, Changed: changed}
+	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Log: h.Log, Now: h.Now, Changed: changed}
 	if _, err := h.Dir.Stat(sshKeyFile); err == nil {
 		cfg.Identity = filepath.Join(h.Dir.Path(), sshKeyFile)
 	}

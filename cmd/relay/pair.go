@@ -205,7 +205,7 @@ func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, ge
 	if a.Known != "" {
 		h.Name, h.Dest = a.Known, before.Dest // keep the destination, because this host may connect, too
 	}
-	if _, err := list.Add(ctx, h); err != nil {
+	if err := list.Add(ctx, h); err != nil {
 		return a, err
 	}
 	return a, Authorize(AuthorizedKeys(getenv), a.Line, *e.Key)

@@ -471,7 +471,7 @@ func (m *machine) still() *Host {
 	m.t.Helper()
 	list := m.r.Hosts(m.now)
 	log := slog.New(slog.DiscardHandler)
-	h := &Host{Relay: m.r, Getenv: m.getenv, Now: m.now, Log: log, list: list, peers: relay.Paired(m.key(), list), changes: watch.NewChanges(),
+	h := &Host{Relay: m.r, Getenv: m.getenv, Now: m.now, Log: log, list: list, peers: relay.Peers{Key: m.key(), List: list}, changes: watch.NewChanges(),
 		carrier: &carriers{list: list, ways: map[string]carrier{}, log: log}}
 	h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]string{}, alone: map[string]time.Time{}}
 	m.t.Cleanup(func() { h.roots.closeAll(); h.changes.Close() })
@@ -609,7 +609,7 @@ func TestARevokedMachineIsInvitedToNoRoom(t *testing.T) {
 	}
 	defer room.Close()
 	for _, does := range []string{"revoke", "remove"} {
-		if _, err := list.Add(t.Context(), relay.Host{Name: does, Carrier: relay.SSH, Key: public(t)}); err != nil {
+		if err := list.Add(t.Context(), relay.Host{Name: does, Carrier: relay.SSH, Key: public(t)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, alias := range []string{"birch@" + does, "birch"} {
@@ -639,7 +639,7 @@ func TestARevokedMachineLosesItsKeyWhateverItsRoomsSay(t *testing.T) {
 	list := r.Hosts(time.Now)
 	key := public(t)
 	line, lerr := AuthorizedLine("/usr/bin/c2cd", sshKey, key)
-	_, aerr := list.Add(t.Context(), relay.Host{Name: "laptop", Carrier: relay.SSH, Key: key})
+	aerr := list.Add(t.Context(), relay.Host{Name: "laptop", Carrier: relay.SSH, Key: key})
 	err = errors.Join(lerr, aerr, list.NameProject(t.Context(), relay.NamedProject{Name: "site", Root: path}), os.MkdirAll(filepath.Join(path, "rooms", "board", "members.json"), 0o700),
 		os.Mkdir(filepath.Join(home, ".ssh"), 0o700), os.WriteFile(AuthorizedKeys(getenv), []byte(line+"\n"), 0o600))
 	if err != nil {

@@ -143,7 +143,7 @@ func (r *roots) look(ctx context.Context, list []relay.Host, isKnown bool) (file
 			continue
 		}
 		if isKnown {
-			files = append(files, open.rooms.Look(ctx, rights{list, open.name})...) // before the check for mail, because this may add mail
+			files = append(files, open.rooms.Look(ctx, rightsOf(list, open.name))...) // before the check for mail, because this may add mail
 		}
 		for _, host := range list {
 			files = open.watched(files, relay.Outbox(host.Name)+".inbox.lock")
@@ -165,20 +165,12 @@ func (r *roots) look(ctx context.Context, list []relay.Host, isKnown bool) (file
 	return files, again
 }
 
-// rights has the rights of the hosts of a list in one project. It implements rooms.CopyRights.
-type rights struct {
-	list    []relay.Host
-	project string
-}
-
-// Paired implements rooms.CopyRights.
-func (r rights) Paired(name string) bool {
-	return slices.ContainsFunc(r.list, func(h relay.Host) bool { return h.Name == name })
-}
-
-// MayReach implements rooms.CopyRights.
-func (r rights) MayReach(name, room string) bool {
-	return slices.ContainsFunc(r.list, func(h relay.Host) bool { return h.Name == name && h.MayReach(r.project, "#"+room) })
+// rightsOf returns the rights of the hosts of a list in one project.
+func rightsOf(list []relay.Host, projectName string) rooms.Rights {
+	return func(name, room string) (paired, mayJoin bool) {
+		i := slices.IndexFunc(list, func(h relay.Host) bool { return h.Name == name })
+		return i >= 0, i >= 0 && list[i].MayReach(projectName, "#"+room)
+	}
 }
 
 // mayOpen reports whether to open a root that has no mail for other hosts: if a host may reach its

@@ -135,7 +135,7 @@ func (m *machine) pair(other *machine, key *relay.Key, dials bool) {
 	if dials {
 		h.Dest = other.home
 	}
-	if _, err := m.r.Hosts(m.now).Add(m.t.Context(), h); err != nil {
+	if err := m.r.Hosts(m.now).Add(m.t.Context(), h); err != nil {
 		m.t.Fatal(err)
 	}
 }

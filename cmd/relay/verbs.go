@@ -350,9 +350,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 func (c *call) forget(ctx context.Context, host string) error {
 	roots, err := c.r.rootsOf(c.hosts())
 	for _, root := range roots {
-		if rooms.Exist(root.Path) {
-			err = errors.Join(err, rooms.ForgetHostIn(ctx, root.Path, host))
-		}
+		err = errors.Join(err, rooms.ForgetHostIn(ctx, root.Path, host))
 	}
 	return err
 }

@@ -255,7 +255,7 @@ func (a *app) look() {
 // follow follows the root of b until ctx ends. If the root is removed and made again, it starts
 // again.
 func (a *app) follow(ctx context.Context, b *broker.Broker, root string) error {
-	err := live.New(live.Config{Broker: b, Backlog: backlog}).Run(ctx, func(u live.Update) error {
+	err := live.New(b, backlog).Run(ctx, func(u live.Update) error {
 		a.then(func() {
 			if ctx.Err() == nil {
 				a.update(u)

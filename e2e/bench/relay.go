@@ -100,7 +100,7 @@ func (w *world) startRelays(way way) (err error) {
 		}
 	}
 	for _, pair := range [][2]*machine{{r.laptop, r.devbox}, {r.devbox, r.laptop}} {
-		_, err := pair[0].list.Add(context.Background(), relay.Host{Name: pair[1].name, Carrier: relay.SSH, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}, Key: pair[1].key.Public()})
+		err := pair[0].list.Add(context.Background(), relay.Host{Name: pair[1].name, Carrier: relay.SSH, Projects: []string{relay.AnyName}, Aliases: []string{relay.AnyName}, Key: pair[1].key.Public()})
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (w *world) machine(dir, name string) (*machine, error) {
 
 // runRelay runs the relay of a machine until the row ends.
 func (w *world) runRelay(m *machine) (err error) {
-	m.relay, err = relay.Open(relay.Config{Root: m.b.Dir(), Project: relayProject, Peers: relay.Paired(m.key, m.list), Carrier: m, Post: m})
+	m.relay, err = relay.Open(relay.Config{Root: m.b.Dir(), Project: relayProject, Peers: relay.Peers{Key: m.key, List: m.list}, Carrier: m, Post: m})
 	if err != nil {
 		return err
 	}

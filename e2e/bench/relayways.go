@@ -95,8 +95,8 @@ func joinBySSH(w *world, laptop, devbox *machine) (end func() error, err error) 
 		end()
 		return nil, err
 	}
-	devbox.carrier = ssh.New(ssh.Config{Peers: relay.Paired(devbox.key, devbox.list), Dials: func() []ssh.Dial { return nil }, Listener: l, Now: time.Now})
-	laptop.carrier = ssh.New(ssh.Config{Peers: relay.Paired(laptop.key, laptop.list), Program: at("ssh"), Identity: at("id"), Now: time.Now,
+	devbox.carrier = ssh.New(ssh.Config{Peers: relay.Peers{Key: devbox.key, List: devbox.list}, Dials: func() []ssh.Dial { return nil }, Listener: l, Now: time.Now})
+	laptop.carrier = ssh.New(ssh.Config{Peers: relay.Peers{Key: laptop.key, List: laptop.list}, Program: at("ssh"), Identity: at("id"), Now: time.Now,
 		Dials: func() []ssh.Dial { return []ssh.Dial{{Peer: "devbox", Dest: "devbox"}} }})
 	return end, nil
 }

@@ -89,7 +89,7 @@ func (f *fleet) change(l *relay.HostList, i int, kind string) error {
 			h.Dest = h.Name
 		}
 		if err == nil {
-			_, err = l.Add(context.Background(), h)
+			err = l.Add(context.Background(), h)
 		}
 	}
 	return err

@@ -392,7 +392,7 @@ func (m *Machine) Knows(other *Machine, carrier string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.Change(func(l *relay.HostList) error { _, err := l.Add(context.Background(), h); return err })
+	m.Change(func(l *relay.HostList) error { return l.Add(context.Background(), h) })
 }
 
 // Change changes the machine's list of paired hosts, as c2c does.

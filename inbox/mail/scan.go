@@ -10,30 +10,6 @@ import (
 // the data.
 const fewIDs = 4
 
-// mentions reports whether data may have a message with one of the ids. It searches for the bytes
-// of the field, in every spelling that known programs use, because parsing takes a hundred times as
-// long.
-func mentions(data []byte, ids map[string]bool) bool { return mentionsAs(data, "message_id", ids) }
-
-func mentionsAs(data []byte, name string, ids map[string]bool) bool {
-	if len(ids) <= fewIDs {
-		some := false
-		for id := range ids {
-			some = some || id == "" || NewFinder(id).Index(data) >= 0
-		}
-		if !some {
-			return false
-		}
-	}
-	field := NewFinder(`"` + name + `"`)
-	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
-		if ids[string(value)] {
-			return true
-		}
-	}
-	return false
-}
-
 // nextText returns the raw text of the next field with a name, and the data after the text. It
 // returns nil if there is no such field. The argument field is a finder of the name with its
 // quotes. In a body the quotes are escaped, so no body looks like a field.
@@ -87,7 +63,32 @@ func linkOf(line []byte, messageID, inReplyTo *Finder) (id, answers string, ok b
 // HoldsAnswer makes a function for inbox.Query.Holds. The function reports whether the data may
 // have an answer to one of the ids.
 func HoldsAnswer(ids map[string]bool) func(data []byte) bool {
-	return func(data []byte) bool { return mentionsAs(data, "in_reply_to", ids) }
+	return holdsText("in_reply_to", ids, func(id []byte) bool { return ids[string(id)] })
+}
+
+// holdsText makes a function that reports whether data has a field with this name and a text for
+// which match returns true; the text is or ends with one of the ids. It searches for the bytes of
+// the field, in every spelling that known programs use, because parsing takes a hundred times as
+// long.
+func holdsText(name string, ids map[string]bool, match func(text []byte) bool) func(data []byte) bool {
+	field := NewFinder(`"` + name + `"`)
+	var few []*Finder
+	for id := range ids {
+		if len(ids) <= fewIDs && id != "" {
+			few = append(few, NewFinder(id))
+		}
+	}
+	return func(data []byte) bool {
+		if few != nil && !slices.ContainsFunc(few, func(f *Finder) bool { return f.Index(data) >= 0 }) {
+			return false
+		}
+		for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
+			if match(value) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // HoldsSender makes a function for inbox.Query.Holds. The function reports whether the data may
@@ -104,26 +105,6 @@ func HoldsSender(names []string) func(data []byte) bool {
 	return func(data []byte) bool {
 		return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(data, mark) })
 	}
-}
-
-// HoldsID makes a function for inbox.Query.Holds. The function reports whether the data may have a
-// message with one of the ids.
-func HoldsID(ids map[string]bool) func(data []byte) bool {
-	return func(data []byte) bool { return mayHold(data, ids) }
-}
-
-// mayHold reports whether a mailbox file may have a message with one of the ids. If c2c made such
-// an id for a message without one (legacy-…), the id is in no file, so mayHold returns true.
-func mayHold(file []byte, ids map[string]bool) bool {
-	if mentions(file, ids) {
-		return true
-	}
-	for id := range ids {
-		if strings.HasPrefix(id, legacyPrefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // IsAmong reports whether id or its short form is in ids.
@@ -171,20 +152,13 @@ func EachID(data []byte, f func(id string, start int)) {
 	}
 }
 
-// HoldsShownID makes a function for inbox.Query.Holds. The function reports whether the data may
-// have a message whose id, or the short form of its id, is in ids. If the argument holds is not
-// nil, the function reports true only if holds does, too.
-func HoldsShownID(ids map[string]bool, holds func([]byte) bool) func(data []byte) bool {
-	var few []*Finder
-	legacy := false
+// HoldsID makes a function for inbox.Query.Holds. The function reports whether the data may have a
+// message whose id, or the short form of its id, is in ids. If the argument holds is not nil, the
+// function reports true only if holds does, too.
+func HoldsID(ids map[string]bool, holds func([]byte) bool) func(data []byte) bool {
+	legacy, some := false, holdsText("message_id", ids, func(id []byte) bool { return IsAmong(string(id), ids) })
 	for id := range ids {
 		legacy = legacy || strings.HasPrefix(id, legacyPrefix) // c2c made such an id, and no file has it
-		if len(ids) <= fewIDs && id != "" {
-			few = append(few, NewFinder(id))
-		}
 	}
-	return func(data []byte) bool {
-		some := legacy || slices.ContainsFunc(few, func(f *Finder) bool { return f.Index(data) >= 0 }) || len(ids) > fewIDs && len(LinesWith(data, ids)) > 0
-		return some && (holds == nil || holds(data))
-	}
+	return func(data []byte) bool { return (legacy || some(data)) && (holds == nil || holds(data)) }
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestMentionsFindsWhatParsingFinds(t *testing.T) {
+func TestHoldsIDFindsWhatParsingFinds(t *testing.T) {
 	for line, want := range map[string]bool{
 		`{"message_id":"job-1"}`:                                          true,
 		`{"message_id" : "job-1"}`:                                        true,
@@ -21,7 +21,7 @@ func TestMentionsFindsWhatParsingFinds(t *testing.T) {
 	} {
 		ids := map[string]bool{"job-1": true}
 		for range 2 {
-			if got := mentions([]byte(line), ids); got != want {
+			if got := HoldsID(ids, nil)([]byte(line)); got != want {
 				t.Errorf("%s, %d ids: %v", line, len(ids), got)
 			}
 			for n := range fewIDs {
@@ -31,7 +31,7 @@ func TestMentionsFindsWhatParsingFinds(t *testing.T) {
 	}
 }
 
-func FuzzMentions(f *testing.F) {
+func FuzzHoldsID(f *testing.F) {
 	for _, s := range []string{`{"from_alias":"birch","to_alias":"amber","content":"good","ts":1.5,"message_id":"good-1"}`, `{"from_alias":"a","to_alias":"b","content":"\"message_id\":\"","message_id":"x"}`} {
 		f.Add([]byte(s))
 	}
@@ -41,10 +41,10 @@ func FuzzMentions(f *testing.F) {
 			return
 		}
 		file, _ := m.MarshalJSON()
-		if !mentions(file, map[string]bool{m.ID: true}) {
+		if !HoldsID(map[string]bool{m.ID: true}, nil)(file) {
 			t.Errorf("%q is not found in %q", m.ID, file)
 		}
-		if mentions(file, map[string]bool{m.ID + "x": true}) && len(m.Extra) == 0 {
+		if HoldsID(map[string]bool{m.ID + "x": true}, nil)(file) && len(m.Extra) == 0 {
 			t.Errorf("%q is found in %q", m.ID+"x", file)
 		}
 	})

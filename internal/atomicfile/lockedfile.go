@@ -1,6 +1,23 @@
 package atomicfile
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// IsHeld reports whether a process holds the lock of a file. It returns false if there is no file,
+// and makes none. It does not open the file for writing, because its watchers would wake when such
+// a file is closed.
+func (d *Dir) IsHeld(name string) (bool, error) {
+	f, err := d.OpenHandle(name, os.O_RDONLY)
+	if err != nil {
+		return false, UnlessAbsent(err)
+	}
+	defer f.Close()
+	free, err := FreeFile(f)
+	return err == nil && !free, err
+}
 
 // File is an open file: an *os.File or an *atomicfile.Handle.
 type LockedFile interface{ Fd() uintptr }

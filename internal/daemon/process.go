@@ -135,13 +135,7 @@ func (d Process) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
 	}
-	lock, err := d.Dir.Open(d.lockFile(), os.O_RDONLY)
-	if err != nil {
-		return false, atomicfile.UnlessAbsent(err)
-	}
-	defer lock.Close()
-	free, err := atomicfile.FreeFile(lock)
-	return err == nil && !free, err
+	return d.Dir.IsHeld(d.lockFile())
 }
 
 // Killed reports whether the last such process was killed, and none runs now.

@@ -9,16 +9,14 @@ package sse
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 )
 
 // Event is one event of a stream. Send leaves out empty fields.
 type Event struct {
-	ID, Name string // one line each
+	ID, Name string // one line each: they are c2c's own words
 	Data     []byte // each line becomes a data field; nil: no data field, so clients see no event; []byte{}: an event without text
 	Comment  string // clients skip it; c2c sends it to keep a quiet stream open
 }
@@ -50,14 +48,10 @@ func (s *Stream) Send(e Event) error {
 	if s.err != nil {
 		return s.err
 	}
-	text, err := e.bytes()
-	if err != nil {
-		return err // the event is not valid: the stream goes on
+	if text := e.bytes(); len(text) > 0 {
+		return s.flush(text)
 	}
-	if len(text) == 0 {
-		return nil
-	}
-	return s.flush(text)
+	return nil
 }
 
 func (s *Stream) flush(text []byte) error {
@@ -77,13 +71,8 @@ func (s *Stream) flush(text []byte) error {
 	return s.err
 }
 
-var errLine = errors.New("the id or the name of an event is more than one line")
-
 // bytes returns the event in the form in which it is sent.
-func (e Event) bytes() ([]byte, error) {
-	if strings.ContainsAny(e.ID, "\r\n\x00") || strings.ContainsAny(e.Name, "\r\n") {
-		return nil, errLine
-	}
+func (e Event) bytes() []byte {
 	var b bytes.Buffer
 	if e.Comment != "" {
 		writeLines(&b, "", []byte(e.Comment))
@@ -100,7 +89,7 @@ func (e Event) bytes() ([]byte, error) {
 	if b.Len() > 0 {
 		b.WriteByte('\n')
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // writeLines writes a text as one field for each line. Clients end a line at CR LF, at LF and at

@@ -258,7 +258,7 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Dura
 	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
 	now, err := a.store.Get(ctx, a.Session, a.ID)
-	how := permission.SettledGone // for a request that has already ended, Settle ignores this
+	how := permission.StateGone // for a request that has already ended, Settle ignores this
 	switch {
 	case errors.Is(err, permission.ErrUnknown):
 	case err != nil:
@@ -266,13 +266,13 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Dura
 		return false, relayRetry
 	case !now.Same(a.Request): // a person has seen another request than the client has sent
 		r.warn("a permission request was changed", errors.New(now.Name()))
-		how = permission.SettledForged
+		how = permission.StateForged
 	case now.State == permission.StateOpen:
 		answered, wait := a.answered(doing, time.Now())
 		if !answered {
 			return false, cmp.Or(wait, max(time.Until(mail.FromSeconds(now.ExpiresAt)), relayGap))
 		}
-		how = permission.SettledTerminal
+		how = permission.StateTerminal
 	case now.State == permission.StateForged:
 		r.warn("a verdict is not in the audit, and does not count", errors.New(now.Name()))
 	case now.State == permission.StateAllowed || now.State == permission.StateDenied:
@@ -282,7 +282,7 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Dura
 			}
 			a.sent = true
 		}
-		how = permission.SettledSent
+		how = permission.Sent
 	}
 	if err := a.store.Settle(ctx, a.Session, a.ID, how); err != nil && !errors.Is(err, permission.ErrUnknown) {
 		r.warn("write how a permission request ended", err)
@@ -330,7 +330,7 @@ func (r *Relay) leave(open []*asked) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closingTime)
 	defer cancel()
 	for _, a := range open {
-		if err := a.store.Settle(ctx, a.Session, a.ID, permission.SettledGone); err != nil {
+		if err := a.store.Settle(ctx, a.Session, a.ID, permission.StateGone); err != nil {
 			r.warn("record that the session of a permission request is gone", err)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func HeardFrom(root *atomicfile.Dir, peer string) (HeardHost, error) {
 	}
 	defer dir.Close()
 	h, err := get(dir, peer)
-	h.Relayed = runs(dir, peer)
+	h.Relayed, _ = dir.IsHeld(peer + ".lock")
 	h.Linked = h.Linked && h.Relayed
 	return h, err
 }
@@ -124,18 +123,12 @@ func IsRelayed(root *atomicfile.Dir) (bool, error) {
 	names, err := dir.Names()
 	return slices.ContainsFunc(names, func(name string) bool {
 		peer, isLock := strings.CutSuffix(name, ".lock")
-		return isLock && mail.CheckHost(peer) == nil && runs(dir, peer)
+		if !isLock || mail.CheckHost(peer) != nil {
+			return false
+		}
+		held, _ := dir.IsHeld(name)
+		return held
 	}), err
-}
-
-func runs(dir *atomicfile.Dir, peer string) bool {
-	f, err := dir.OpenHandle(peer+".lock", os.O_RDWR)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	free, err := atomicfile.FreeFile(f)
-	return err == nil && !free
 }
 
 func get(dir *atomicfile.Dir, peer string) (HeardHost, error) {

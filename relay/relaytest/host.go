@@ -113,14 +113,14 @@ func Pair(a, b *Host) {
 // Add pairs h with another host, and lets that host reach some aliases of h.
 func (h *Host) Add(other *Host, aliases ...string) {
 	h.tb.Helper()
-	_, err := h.List.Add(context.Background(), relay.Host{Name: other.Name, Carrier: relay.SSH, Projects: []string{h.Project}, Aliases: aliases, Key: other.Key.Public()})
+	err := h.List.Add(context.Background(), relay.Host{Name: other.Name, Carrier: relay.SSH, Projects: []string{h.Project}, Aliases: aliases, Key: other.Key.Public()})
 	if err != nil {
 		h.tb.Fatal(err)
 	}
 }
 
 // Peers returns the hosts with which h is paired.
-func (h *Host) Peers() relay.Peers { return relay.Paired(h.Key, h.List) }
+func (h *Host) Peers() relay.Peers { return relay.Peers{Key: h.Key, List: h.List} }
 
 // Start starts the relay of the host, with its Carrier.
 func (h *Host) Start() {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,26 +20,26 @@ import (
 var options = []string{"-T", "-e", "none", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
 	"-o", "ServerAliveCountMax=3", "-o", "ClearAllForwardings=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "LogLevel=ERROR"}
 
-// RemoteCommand is the command that ssh runs at the other end, unless authorized_keys there has its
+// remoteCommand is the command that ssh runs at the other end, unless authorized_keys there has its
 // own command for the key.
-const RemoteCommand = "c2c relay --stdio"
+const remoteCommand = "c2c relay --stdio"
 
-// Args returns the arguments of ssh for a destination. The argument identity is the path of a key
-// file, or "".
-func Args(identity, dest string, command ...string) []string {
-	args := append([]string(nil), options...)
+// arguments returns the arguments of ssh for a destination. The argument identity is the path of a
+// key file, or "".
+func arguments(identity, dest string) []string {
+	args := slices.Clone(options)
 	if identity != "" {
 		args = append(args, "-i", identity, "-o", "IdentitiesOnly=yes")
 	}
-	return append(append(args, "--", dest), command...)
+	return append(args, "--", dest, remoteCommand)
 }
 
 // runSSH runs ssh to a host until the link ends, and then ends ssh. If this process is killed, the
 // input of ssh ends, and so ssh ends too. The result stood reports whether a link was made.
 func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
-	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), Args(c.cfg.Identity, d.Dest, RemoteCommand)...)
+	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), arguments(c.cfg.Identity, d.Dest)...)
 	said := &tail{}
-	cmd.Env, cmd.Stderr, cmd.WaitDelay = c.cfg.Env, said, time.Second // a ProxyCommand may keep stderr open
+	cmd.Stderr, cmd.WaitDelay = said, time.Second // a ProxyCommand may keep stderr open
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return false, err
@@ -116,7 +117,7 @@ func (t *tail) String() string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
 }
 
-// Stdio is the work of RemoteCommand, which ssh runs at the other end. The argument conn is a
+// Stdio is the work of remoteCommand, which ssh runs at the other end. The argument conn is a
 // connection to the relay there. Stdio copies data from in to conn, and from conn to out, until one
 // of the two streams ends.
 func Stdio(conn net.Conn, in io.Reader, out io.Writer) error {

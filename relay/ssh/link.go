@@ -169,13 +169,13 @@ const (
 // signs the random number of the other end, and both keys. So a proof is of no use on another link.
 // The result of greet is the name of the host at the other end.
 func (c *Carrier) greet(r *bufio.Reader, w io.Writer, want string) (peer string, err error) {
-	own := append([]byte(nil), c.cfg.Peers.Key()...)
+	own := c.cfg.Peers.Key.Public().SigningKey()
 	nonce := make([]byte, nonceSize)
 	rand.Read(nonce) // never fails
 	if _, err := io.WriteString(w, magic); err != nil {
 		return "", hangUp(err)
 	}
-	if err := writeFrame(w, append(own, nonce...)); err != nil {
+	if err := writeFrame(w, slices.Concat(own, nonce)); err != nil {
 		return "", hangUp(err)
 	}
 	if err := skipNoise(r); err != nil {
@@ -192,7 +192,7 @@ func (c *Carrier) greet(r *bufio.Reader, w io.Writer, want string) (peer string,
 	peer, refusal := c.known(key, want)
 	answer := []byte(no + refusal)
 	if refusal == "" {
-		answer = c.cfg.Peers.Sign(proof(own, key, theirs))
+		answer = c.cfg.Peers.Key.Sign(proof(own, key, theirs))
 	}
 	if err := writeFrame(w, answer); err != nil {
 		return "", hangUp(err)
@@ -218,19 +218,19 @@ func proof(signer, checker, nonce []byte) []byte {
 // known returns the name of the paired host that has this key, or the reason why the link is
 // refused.
 func (c *Carrier) known(key ed25519.PublicKey, want string) (peer, refusal string) {
-	if key.Equal(c.cfg.Peers.Key()) {
+	if key.Equal(c.cfg.Peers.Key.Public().SigningKey()) {
 		return "", "it has the key of this very host"
 	}
 	p, ok := c.cfg.Peers.PeerOf(key)
 	switch {
 	case !ok:
 		return "", "it is not paired"
-	case p.Revoked():
+	case p.Revoked != 0:
 		return "", "it is revoked"
-	case want != "" && p.Name() != want:
-		return "", fmt.Sprintf("it is %s, not %s", p.Name(), want)
+	case want != "" && p.Name != want:
+		return "", fmt.Sprintf("it is %s, not %s", p.Name, want)
 	}
-	return p.Name(), ""
+	return p.Name, ""
 }
 
 func hangUp(err error) error {

@@ -42,7 +42,6 @@ type Config struct {
 	Peers    relay.Peers
 	Dials    func() []Dial // returns the hosts that ssh can reach from here; Reload calls it again
 	Program  string        // the path of ssh; "": ssh in the PATH
-	Env      []string      // the environment of ssh; nil: that of this process
 	Identity string        // the file with the key for ssh; "": ssh chooses a key
 	Listener net.Listener  // the socket for incoming links, which Run closes; nil: there are none
 	Changed  func()        // if set, called when the result of Status has changed; it must not call the Carrier
@@ -163,7 +162,7 @@ func (c *Carrier) Reload() {
 			w.stop()
 			w.stop, w.status.Dest = nil, ""
 		}
-		if p, ok := c.cfg.Peers.Peer(name); !ok || p.Revoked() {
+		if p, ok := c.cfg.Peers.Peer(name); !ok || p.Revoked != 0 {
 			for _, l := range w.links {
 				l.end()
 			}
@@ -199,7 +198,7 @@ func (c *Carrier) Status() (all []relay.LinkStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, w := range c.ways {
-		if p, ok := c.cfg.Peers.Peer(name); ok && !p.Revoked() {
+		if p, ok := c.cfg.Peers.Peer(name); ok && p.Revoked == 0 {
 			all = append(all, w.status)
 		}
 	}

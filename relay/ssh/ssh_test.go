@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/internal/atomicfile"
 	"c2c/relay"
 )
 
@@ -38,12 +39,12 @@ func TestMain(m *testing.M) {
 type machine struct {
 	t    *testing.T
 	name string
-	key  ed25519.PrivateKey
+	key  *relay.Key
+	list *relay.HostList
 	sock string
 	*Carrier
 
 	mu      sync.Mutex
-	peers   map[string]*peer
 	dials   []Dial
 	got     chan string // packets
 	links   chan string // "devbox up"
@@ -51,58 +52,30 @@ type machine struct {
 	stop    func()
 }
 
-type peer struct {
-	name    string
-	key     ed25519.PublicKey
-	revoked bool
-}
-
-func (p *peer) Name() string                        { return p.name }
-func (p *peer) Key() ed25519.PublicKey              { return p.key }
-func (p *peer) Seal(plain []byte) ([]byte, error)   { return plain, nil }
-func (p *peer) Revoked() bool                       { return p.revoked }
-func (p *peer) MayReach(project, alias string) bool { return true }
-
-func (m *machine) Key() ed25519.PublicKey             { return m.key.Public().(ed25519.PublicKey) }
-func (m *machine) Sign(data []byte) []byte            { return ed25519.Sign(m.key, data) }
-func (m *machine) Open(sealed []byte) ([]byte, error) { return sealed, nil }
-func (m *machine) Peer(name string) (relay.Peer, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p, ok := m.peers[name]
-	if !ok {
-		return nil, false
-	}
-	copied := *p
-	return &copied, true
-}
-func (m *machine) PeerOf(key ed25519.PublicKey) (relay.Peer, bool) {
-	m.mu.Lock()
-	names := []string{}
-	for name, p := range m.peers {
-		if p.key.Equal(key) {
-			names = append(names, name)
-		}
-	}
-	m.mu.Unlock()
-	if len(names) == 0 {
-		return nil, false
-	}
-	return m.Peer(names[0])
-}
-
 func (m *machine) Packet(_ context.Context, packet []byte) error { m.got <- string(packet); return nil }
 func (m *machine) Link(peer string, up bool) {
 	m.links <- fmt.Sprintf("%s %t", peer, up)
 }
 
+// identity makes a key, and an empty list of hosts.
+func identity(tb testing.TB) (*relay.Key, *relay.HostList) {
+	tb.Helper()
+	key, err := relay.NewKey()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir, err := atomicfile.Create(filepath.Join(tb.TempDir(), "state"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { dir.Close() })
+	return key, relay.OpenHosts(dir, time.Now)
+}
+
 func newMachine(t *testing.T, name string) *machine {
 	t.Helper()
-	_, key, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &machine{t: t, name: name, key: key, peers: map[string]*peer{}, got: make(chan string, 1000), links: make(chan string, 100),
+	key, list := identity(t)
+	m := &machine{t: t, name: name, key: key, list: list, got: make(chan string, 1000), links: make(chan string, 100),
 		changed: make(chan struct{}, 100), sock: filepath.Join(t.TempDir(), "s")}
 	return m
 }
@@ -119,7 +92,7 @@ func (m *machine) run() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.Carrier = New(Config{Peers: m, Program: self, Listener: l, Now: time.Now, Dials: func() []Dial { m.mu.Lock(); defer m.mu.Unlock(); return slices.Clone(m.dials) },
+	m.Carrier = New(Config{Peers: relay.Peers{Key: m.key, List: m.list}, Program: self, Listener: l, Now: time.Now, Dials: func() []Dial { m.mu.Lock(); defer m.mu.Unlock(); return slices.Clone(m.dials) },
 		Changed: func() { m.changed <- struct{}{} }})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -130,11 +103,32 @@ func (m *machine) run() {
 
 // knows has a machine know another one; dials says that ssh finds it.
 func (m *machine) knows(other *machine, dials bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.peers[other.name] = &peer{name: other.name, key: other.Key()}
+	m.pairs(other.name, other.key)
 	if dials {
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		m.dials = append(m.dials, Dial{other.name, other.sock})
+	}
+}
+
+func (m *machine) pairs(name string, key *relay.Key) {
+	m.t.Helper()
+	if err := m.list.Add(m.t.Context(), relay.Host{Name: name, Carrier: relay.SSH, Key: key.Public()}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) removes(name string) {
+	m.t.Helper()
+	if err := m.list.Remove(m.t.Context(), name); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) revokes(name string) {
+	m.t.Helper()
+	if err := m.list.Revoke(m.t.Context(), name); err != nil {
+		m.t.Fatal(err)
 	}
 }
 
@@ -283,15 +277,17 @@ func TestOnlyPairedHostsWithTheirKeyGetALink(t *testing.T) {
 		change func(laptop, devbox *machine)
 		want   string
 	}{
-		"not paired": {func(laptop, devbox *machine) { delete(devbox.peers, "laptop") }, `the other end refuses this host: "it is not paired"`},
-		"revoked":    {func(laptop, devbox *machine) { devbox.peers["laptop"].revoked = true }, `the other end refuses this host: "it is revoked"`},
+		"not paired": {func(laptop, devbox *machine) { devbox.removes("laptop") }, `the other end refuses this host: "it is not paired"`},
+		"revoked":    {func(laptop, devbox *machine) { devbox.revokes("laptop") }, `the other end refuses this host: "it is revoked"`},
 		"another host": {func(laptop, devbox *machine) {
-			laptop.peers["devbox"].key = laptop.key.Public().(ed25519.PublicKey)[:31]
+			laptop.removes("devbox")
+			laptop.pairs("devbox", newMachine(laptop.t, "another").key)
 		}, "the other end: it is not paired"},
 		"a copied home": {func(laptop, devbox *machine) { devbox.key = laptop.key }, "the key of this very host"},
 		"its name is not": {func(laptop, devbox *machine) {
-			laptop.peers["devbox"].name = "other"
-			laptop.peers["other"] = laptop.peers["devbox"]
+			laptop.removes("devbox")
+			laptop.pairs("other", devbox.key)
+			laptop.pairs("devbox", newMachine(laptop.t, "another").key)
 		}, "it is other, not devbox"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -314,7 +310,7 @@ func TestAPublicKeyAloneProvesNothing(t *testing.T) {
 	}
 	defer conn.Close()
 	io.WriteString(conn, magic)
-	writeFrame(conn, append(slices.Clone([]byte(laptop.Key())), make([]byte, nonceSize)...))
+	writeFrame(conn, append(slices.Clone([]byte(laptop.key.Public().SigningKey())), make([]byte, nonceSize)...))
 	writeFrame(conn, make([]byte, ed25519.SignatureSize))
 	said, err := io.ReadAll(conn) // to its end: it hangs up
 	if err != nil || !bytes.Contains(said, []byte(magic)) {
@@ -330,9 +326,7 @@ func TestARevokedHostLosesItsLink(t *testing.T) {
 	devbox.run()
 	laptop.run()
 	devbox.waitLink("laptop true")
-	devbox.mu.Lock()
-	devbox.peers["laptop"].revoked = true
-	devbox.mu.Unlock()
+	devbox.revokes("laptop")
 	devbox.Reload()
 	devbox.waitLink("laptop false")
 	laptop.waitError("it is revoked")
@@ -357,7 +351,7 @@ func TestAHostThatIsAddedIsDialled(t *testing.T) {
 }
 
 func TestSSHAsksNobodyAndTakesNoOptionForADestination(t *testing.T) {
-	args := Args("/key", "-oProxyCommand=x", "c2c")
+	args := arguments("/key", "-oProxyCommand=x")
 	i := slices.Index(args, "--")
 	if i < 0 || args[i+1] != "-oProxyCommand=x" || !slices.Contains(args[:i], "BatchMode=yes") || !slices.Contains(args[:i], "/key") {
 		t.Errorf("%q", args)
@@ -365,15 +359,14 @@ func TestSSHAsksNobodyAndTakesNoOptionForADestination(t *testing.T) {
 }
 
 func FuzzGreet(f *testing.F) {
-	laptop := &machine{name: "laptop", peers: map[string]*peer{}}
-	_, laptop.key, _ = ed25519.GenerateKey(nil)
+	key, list := identity(f)
 	f.Add([]byte(magic + "\x00\x00\x00\x01x"))
 	f.Add([]byte("noise\n" + magic))
 	f.Fuzz(func(t *testing.T, said []byte) {
 		here, there := net.Pipe()
 		go io.Copy(io.Discard, there)
 		go func() { there.Write(said); there.Close() }()
-		c := New(Config{Peers: laptop, Dials: func() []Dial { return nil }})
+		c := New(Config{Peers: relay.Peers{Key: key, List: list}, Dials: func() []Dial { return nil }})
 		if stood, err := c.serve(context.Background(), here, "", false); stood || err == nil {
 			t.Errorf("%q is a host", said)
 		}

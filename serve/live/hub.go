@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"c2c/broker"
 	"c2c/internal/daemon"
 )
 
@@ -46,7 +47,7 @@ type Snapshot struct {
 // A Hub keeps a bounded number of updates, and does not wait for its followers. Therefore a
 // follower that is too slow gets ErrBehind.
 type Hub struct {
-	cfg    Config
+	b      *broker.Broker
 	asked  sync.Once
 	wanted chan struct{} // closed at the first call of Now or Follow
 
@@ -62,10 +63,9 @@ type Hub struct {
 	ended    error      // why the View will never run again
 }
 
-// NewHub makes a hub. It ignores cfg.Backlog: the hub begins with as many messages as it can keep.
-func NewHub(cfg Config) *Hub {
-	cfg.Backlog = hubMails
-	return &Hub{cfg: cfg, wanted: make(chan struct{}), changed: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
+// NewHub makes a hub. It begins with as many messages as it can keep.
+func NewHub(b *broker.Broker) *Hub {
+	return &Hub{b: b, wanted: make(chan struct{}), changed: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
 }
 
 var errEnded = errors.New("the view of the root has ended")
@@ -87,7 +87,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 	for {
 		h.change(func() { h.began = false })
-		err := New(h.cfg).Run(ctx, func(u Update) error {
+		err := New(h.b, hubMails).Run(ctx, func(u Update) error {
 			h.change(func() { h.take(u) })
 			return nil
 		})

@@ -19,7 +19,7 @@ import (
 func (w *world) hub() *Hub {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
-	h, done := NewHub(Config{Broker: w.b}), make(chan error, 1)
+	h, done := NewHub(w.b), make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()
 	w.t.Cleanup(func() {
 		cancel()
@@ -126,7 +126,7 @@ func TestAHubSaysSinceWhenMailWaits(t *testing.T) {
 // A follower that does not come back holds nobody, and learns that it has missed something.
 func TestAFollowerThatIsTooSlowIsToldSo(t *testing.T) {
 	t.Parallel()
-	h := NewHub(Config{})
+	h := NewHub(nil)
 	h.take(Update{}) // the first one is all that there is
 	for i := range hubUpdates + 5 {
 		h.take(Update{Events: []Event{letter(fmt.Sprint("m-", i), "x")}, Sessions: make([]Session, 100)})
@@ -155,7 +155,7 @@ func TestAFollowerThatIsTooSlowIsToldSo(t *testing.T) {
 
 func TestWhatAHubKeepsIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
-	h := NewHub(Config{})
+	h := NewHub(nil)
 	h.take(Update{})
 	for i := range 2 * hubBytes / hubContent {
 		h.take(Update{Events: []Event{letter(fmt.Sprint("m-", i), strings.Repeat("x", 200<<10))}})

@@ -81,15 +81,6 @@ type Update struct {
 	Sessions []Session // all sessions, in the order of the registry; nil: none has changed
 }
 
-// Config has the settings of a View.
-type Config struct {
-	Broker *broker.Broker
-	// Backlog is the number of earlier messages that the first update has. They are the newest
-	// ones.
-	Backlog int
-	Now     func() time.Time // nil: time.Now
-}
-
 // listGap is the shortest pause between two lists of the sessions. To make a list, c2c reads the
 // files of all sessions. Therefore the pause is also at least listShare times as long as it took to
 // make the last list.
@@ -103,9 +94,9 @@ const maxDone = 8192
 
 // View follows the changes in a root. Only one goroutine may use it.
 type View struct {
-	cfg   Config
-	b     *broker.Broker
-	files *watch.Files
+	b       *broker.Broker
+	backlog int // see New
+	files   *watch.Files
 
 	boxes    map[string]*inbox.Observer // by session id
 	rooms    map[string]int64           // by room name: the place up to which the room's history was read
@@ -122,12 +113,10 @@ type View struct {
 	pending []pending
 }
 
-// New makes a View. Its first update has the present state and the backlog.
-func New(cfg Config) *View {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, rooms: map[string]int64{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
+// New makes a View. Its first update has the present state, and the newest earlier messages: backlog
+// of them.
+func New(b *broker.Broker, backlog int) *View {
+	return &View{b: b, backlog: backlog, boxes: map[string]*inbox.Observer{}, rooms: map[string]int64{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
 }
 
 // Run reports the present state at once, and then the changes, until ctx ends or the function
@@ -188,7 +177,7 @@ func (v *View) wait(ctx context.Context) (all bool, err error) {
 
 // look finds the changes since the previous look. If all is set, it reads all files.
 func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
-	began := v.cfg.Now()
+	began := time.Now()
 	changed, lost := v.files.Take()
 	all = all || lost
 	for _, dir := range []string{"archive", "sessions"} { // these directories may not have existed at the previous look
@@ -227,7 +216,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 		}
 	}
 	if !v.begun {
-		if err := v.backlog(ctx); err != nil {
+		if err := v.addBacklog(ctx); err != nil {
 			return u, err
 		}
 	}

@@ -57,7 +57,7 @@ func (w *world) watch(backlog int) {
 	w.updates = make(chan Update)
 	done := make(chan error, 1)
 	go func() {
-		done <- New(Config{Broker: w.b, Backlog: backlog}).Run(ctx, func(u Update) error {
+		done <- New(w.b, backlog).Run(ctx, func(u Update) error {
 			select {
 			case w.updates <- u:
 			case <-ctx.Done():
@@ -251,7 +251,7 @@ func TestEachMessageIsToldOnceInTheOrderOfItsSender(t *testing.T) {
 func TestTheOrderOfASenderNeedsNoEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	v := New(Config{Broker: w.b})
+	v := New(w.b, 0)
 	v.files = watch.NewFiles()
 	defer v.files.Close()
 	v.files.Poll()
@@ -442,7 +442,7 @@ func TestARootThatIsMadeAnewIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.session("amber")
-	v, began := New(Config{Broker: w.b}), make(chan bool, 1)
+	v, began := New(w.b, 0), make(chan bool, 1)
 	go func() {
 		<-began
 		os.RemoveAll(w.b.Root())
@@ -465,12 +465,12 @@ func TestNothingIsDoneWhileNothingHappens(t *testing.T) {
 	amber := w.session("amber")
 	w.session("birch")
 	w.send(amber, "birch", "m-1")
-	v := New(Config{Broker: w.b, Backlog: 10})
+	v := New(w.b, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := v.Run(ctx, func(Update) error { cancel(); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	v = New(Config{Broker: w.b, Backlog: 10})
+	v = New(w.b, 10)
 	err := v.Run(t.Context(), func(Update) error {
 		for range 3 {
 			if _, err := v.look(t.Context(), true); err != nil {

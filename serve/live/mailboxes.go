@@ -22,7 +22,7 @@ func (v *View) answers(sids []string) {
 		}
 		last, told := sessions.LastAnswer(v.b.Registry, sid)
 		if !told { // nothing reports the answers of this session, so count the mail as answered
-			last = v.cfg.Now()
+			last = time.Now()
 		}
 		if last.After(is.told) {
 			v.event(Event{What: Answers, SessionID: sid, At: last})
@@ -75,7 +75,7 @@ func (v *View) lookInto(sid string) {
 	queued, handed, _ := box.Counts()
 	steps, err := box.Look()
 	if err != nil {
-		v.event(Event{What: Damaged, SessionID: sid, At: v.cfg.Now(), Why: err.Error()})
+		v.event(Event{What: Damaged, SessionID: sid, At: time.Now(), Why: err.Error()})
 		return
 	}
 	for _, step := range steps {
@@ -90,7 +90,7 @@ func (v *View) lookInto(sid string) {
 func (v *View) step(sid string, s inbox.Step) {
 	e := Event{At: s.At, SessionID: sid, Fingerprint: s.Fingerprint, Message: s.Message, By: s.By, Why: s.Why, Before: !v.begun}
 	if s.What == inbox.Damaged {
-		e.What, e.At = Damaged, v.cfg.Now()
+		e.What, e.At = Damaged, time.Now()
 		v.event(e)
 		return
 	}
@@ -99,7 +99,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		stored := e
 		stored.What, stored.By, stored.At = Stored, "", s.Message.Time()
 		if s.Message.TS == 0 {
-			stored.At = v.cfg.Now() // the tools of the OCaml c2c store messages without a time
+			stored.At = time.Now() // the tools of the OCaml c2c store messages without a time
 		}
 		v.event(stored)
 	}
@@ -122,13 +122,13 @@ func (v *View) step(sid string, s inbox.Step) {
 		if e.What = Back; s.First {
 			return
 		}
-		e.At = v.cfg.Now()
+		e.At = time.Now()
 	case inbox.Gone: // the message was moved or swept: the other mailbox or the dead letters report it
 		v.markDone(s.Fingerprint)
 		if !s.Message.Ephemeral || moved {
 			return
 		}
-		if e.What, e.State, e.At = Archived, sessions.Read, v.cfg.Now(); e.By == inbox.ByEvents {
+		if e.What, e.State, e.At = Archived, sessions.Read, time.Now(); e.By == inbox.ByEvents {
 			e.State = sessions.Handed
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"c2c/rooms"
 )
@@ -42,7 +43,7 @@ func (v *View) listRooms(names map[string]bool) {
 	store := rooms.Store{Root: v.b.Dir()}
 	all, err := store.Names()
 	if err != nil {
-		v.event(Event{What: Damaged, At: v.cfg.Now(), Why: err.Error()})
+		v.event(Event{What: Damaged, At: time.Now(), Why: err.Error()})
 		return
 	}
 	there := map[string]bool{}
@@ -84,6 +85,6 @@ func (v *View) postsOf(name string, at int64) {
 	}
 	v.rooms[name] = at
 	if err != nil {
-		v.event(Event{What: Damaged, At: v.cfg.Now(), Why: err.Error()})
+		v.event(Event{What: Damaged, At: time.Now(), Why: err.Error()})
 	}
 }

@@ -40,14 +40,14 @@ func (v *View) list(ctx context.Context) error {
 			continue
 		}
 		if what := change(old.Listed, row, known); what != "" {
-			v.event(Event{What: what, At: v.cfg.Now(), SessionID: row.ID, Alias: row.Alias, Why: string(row.Now.Does)})
+			v.event(Event{What: what, At: time.Now(), SessionID: row.ID, Alias: row.Alias, Why: string(row.Now.Does)})
 		}
 		if !reflect.DeepEqual(row.LastRing, old.LastRing) {
 			v.ring(row)
 		}
 	}
 	for _, gone := range before {
-		v.event(Event{What: Went, At: v.cfg.Now(), SessionID: gone.ID, Alias: gone.Alias})
+		v.event(Event{What: Went, At: time.Now(), SessionID: gone.ID, Alias: gone.Alias})
 	}
 	return nil
 }
@@ -110,9 +110,9 @@ func (v *View) deadLetters(ctx context.Context) error {
 	return nil
 }
 
-// backlog adds to the pending events the messages that were read already, and then keeps only the
+// addBacklog adds to the pending events the messages that were read already, and then keeps only the
 // events of the newest messages.
-func (v *View) backlog(ctx context.Context) error {
+func (v *View) addBacklog(ctx context.Context) error {
 	events := map[mail.Fingerprint][]Event{}
 	var found, kept []Event // found: the Stored events; kept: the events of no message, and in the end all events to report
 	add := func(e Event) {
@@ -128,7 +128,7 @@ func (v *View) backlog(ctx context.Context) error {
 			add(p.Event)
 		}
 	}
-	if v.cfg.Backlog > 0 {
+	if v.backlog > 0 {
 		if err := v.history(ctx, func(sid string, r inbox.ArchiveRecord) {
 			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Fingerprint: r.Fingerprint(), Message: r.Message}
 			if events[e.Fingerprint] != nil {
@@ -142,7 +142,7 @@ func (v *View) backlog(ctx context.Context) error {
 		}
 	}
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Message.TS < found[j].Message.TS })
-	found = found[max(0, len(found)-v.cfg.Backlog):]
+	found = found[max(0, len(found)-v.backlog):]
 	v.pending = nil
 	for _, e := range found {
 		kept = append(kept, events[e.Fingerprint]...)
@@ -173,26 +173,26 @@ func (v *View) history(ctx context.Context, f func(sid string, r inbox.ArchiveRe
 	})
 	var newest []float64 // the times at which the newest messages were read
 	for _, box := range boxes {
-		if len(newest) == v.cfg.Backlog && mail.Seconds(box.last) < newest[0] {
+		if len(newest) == v.backlog && mail.Seconds(box.last) < newest[0] {
 			break
 		}
 		m, err := v.b.Mailbox(box.sid)
 		if err != nil {
 			return err
 		}
-		records, err := m.Archive().History(ctx, v.cfg.Backlog)
+		records, err := m.Archive().History(ctx, v.backlog)
 		if ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
-			v.event(Event{What: Damaged, SessionID: box.sid, At: v.cfg.Now(), Why: err.Error()})
+			v.event(Event{What: Damaged, SessionID: box.sid, At: time.Now(), Why: err.Error()})
 		}
 		for _, r := range records {
 			f(box.sid, r)
 			newest = append(newest, r.DrainedAt)
 		}
 		slices.Sort(newest)
-		newest = newest[max(0, len(newest)-v.cfg.Backlog):]
+		newest = newest[max(0, len(newest)-v.backlog):]
 	}
 	return nil
 }

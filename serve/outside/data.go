@@ -1,25 +1,22 @@
 package outside
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"c2c/inbox/mail"
 	"c2c/internal/sse"
-	"c2c/serve"
 	"c2c/serve/live"
-	"c2c/sessions"
 	"c2c/sessions/permission"
 )
 
 // The data of the events. Later versions only add fields.
 type (
 	helloData struct {
-		As          string `json:"as"`             // tools, outside or person
-		Name        string `json:"name,omitempty"` // the sender's name
-		Permissions bool   `json:"permissions"`    // the reader may decide permission requests
+		As          string `json:"as"` // always outside
+		Name        string `json:"name"`
+		Permissions bool   `json:"permissions"` // the sender may decide permission requests
 	}
 	replyData struct {
 		MessageID string      `json:"message_id"`
@@ -61,15 +58,6 @@ type (
 		At        float64 `json:"at"`
 		By        string  `json:"by,omitempty"`
 	}
-	sessionData struct {
-		ID      string         `json:"session_id"`
-		Alias   string         `json:"alias"`
-		Client  string         `json:"client,omitempty"`
-		State   sessions.State `json:"state"`
-		Does    sessions.State `json:"does"`
-		Waiting int            `json:"waiting_count"`
-		Surface string         `json:"surface_support,omitempty"`
-	}
 )
 
 func verdictOf(r permission.Request) verdictData {
@@ -93,40 +81,8 @@ func (l *listener) send(name string, data any) error {
 	if err != nil {
 		return err
 	}
-	return l.event(name, text)
-}
-
-func (l *listener) event(name string, data []byte) error {
 	l.written = l.id()
-	return l.out.Send(sse.Event{ID: l.written, Name: name, Data: data})
-}
-
-func (l *listener) hello() error {
-	decides := l.v.Kind == serve.Person
-	if l.v.Kind == serve.Sender && l.h.cfg.Decides != nil {
-		decides = len(l.h.cfg.Decides(l.v.Name)) > 0
-	}
-	h := helloData{As: l.v.Kind.String(), Permissions: decides}
-	if l.v.Kind == serve.Sender {
-		h.Name = l.v.Name
-	}
-	return l.send("hello", h)
-}
-
-// tellSessions writes the sessions if they have changed since the last time.
-func (l *listener) tellSessions(sessions []live.Session) error {
-	all := make([]sessionData, 0, len(sessions))
-	for _, s := range sessions {
-		all = append(all, sessionData{s.ID, s.Alias, s.Client, s.State, s.Now.Does, s.Count + s.Handed, s.Surface})
-	}
-	data, err := json.Marshal(struct {
-		Sessions []sessionData `json:"sessions"`
-	}{all})
-	if err != nil || l.text || bytes.Equal(data, l.sessions) {
-		return err
-	}
-	l.sessions = data
-	return l.event("status", data)
+	return l.out.Send(sse.Event{ID: l.written, Name: name, Data: text})
 }
 
 // reply writes an answer to the sender.

@@ -1,18 +1,14 @@
-// This part serves GET /events: a stream of server-sent events that report what happens in a root,
-// for every reader with a key.
+// This part serves GET /events: a stream of server-sent events for a sender outside.
 //
-// A sender outside gets the answers to its messages, and the states of these messages. A sender
-// that may decide permission requests also gets the requests of the sessions to which it may write.
-// A logged-in person gets the states of all messages, the sessions and all requests. (The page has
-// its own stream, see package page.) A program with the tool token gets the states of the sessions,
-// but no text of a message.
+// A sender gets the answers to its messages, and the states of these messages. A sender that may
+// decide permission requests also gets the requests of the sessions to which it may write.
 //
-//	hello       the reader's name and rights; all open requests follow
+//	hello       the sender's name and rights; all open requests follow
 //	reply       an answer to the sender
 //	edit        an answer that replaces the earlier answer named in "edits"
 //	permission  a tool call that waits for a person
 //	verdict     how a permission request has ended
-//	status      the state of a message, or of the sessions
+//	status      the state of a message
 //
 // An answer is mail in the mailbox of the sender. The first stream that can take the answer writes
 // it and puts it into the archive, where all other streams read it. The id of an event is the place
@@ -40,10 +36,7 @@ import (
 // Config has the settings of a Handler.
 type EventsConfig struct {
 	OpenRoot func(root string) (*serve.OpenRoot, func(), error)
-	// Root returns the root for a program with the tool token.
-	Root func(*http.Request) (string, error)
-	// Decides returns the aliases of the sessions whose permission requests a sender may decide;
-	// nil: none.
+	// Decides returns the aliases of the sessions whose permission requests a sender may decide.
 	Decides func(sender string) (aliases []string)
 	Log     *slog.Logger // nil discards
 
@@ -73,7 +66,7 @@ func NewEvents(cfg EventsConfig) *Events {
 
 // Routes are the paths of the handler.
 func (h *Events) Routes() []serve.Route {
-	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Sender, serve.Person}, Stream: true, Handler: h}}
+	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Sender}, Stream: true, Handler: h}}
 }
 
 // ServeHTTP writes events until the client hangs up or stops reading, or its key is no longer
@@ -85,21 +78,13 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := serve.VisitorOf(r)
-	root := v.Root
-	if v.Kind == serve.Tools {
-		var err error
-		if root, err = h.cfg.Root(r); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-	}
-	open, done, err := h.cfg.OpenRoot(root)
+	open, done, err := h.cfg.OpenRoot(v.Root)
 	if err != nil {
 		h.refuse(w, err)
 		return
 	}
 	defer done()
-	l, err := h.listen(r, v, open)
+	l, err := h.listen(r, v.Name, open)
 	if err != nil {
 		h.refuse(w, err)
 		return
@@ -108,7 +93,7 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if l.out, err = sse.Start(w, r, h.cfg.Write); err == nil {
 		err = l.run(r.Context())
 	}
-	h.cfg.Log.Debug("a stream of events has ended", "visitor", v.Kind.String(), "err", err)
+	h.cfg.Log.Debug("a stream of events has ended", "sender", v.Name, "err", err)
 }
 
 // refuse answers that the root cannot be read now. Only the log gets the cause: an error may name a

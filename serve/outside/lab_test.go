@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 	"c2c/serve"
+	"c2c/serve/live"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/permission"
@@ -62,22 +64,17 @@ func (w *world) Sender(token string) (v serve.Visitor, ok bool) {
 	return serve.Visitor{Kind: serve.Sender, Name: token, Root: w.root}, token == "ci" || token == "desk"
 }
 
-// Person is who says so.
-func (w *world) Person(r *http.Request) (v serve.Visitor, ok bool) {
-	return serve.Visitor{Kind: serve.Person, Name: "dana", Root: w.root}, r.Header.Get("X-Person") != ""
-}
-
 // serve starts a daemon, which ends with the test or with stop.
 func (w *world) serve() {
 	w.t.Helper()
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": w.dir}[name] }
 	s := serve.New(serve.Config{
-		State: w.state, Port: serve.AnyPort, Getenv: getenv, Dir: w.dir, Senders: w, Persons: w,
+		State: w.state, Port: serve.AnyPort, Getenv: getenv, Dir: w.dir, Sender: w.Sender,
 		Limits:   serve.Limits{Streams: 2000}, // of which one sender has an eighth
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: w.root}) },
 	})
-	h := NewEvents(EventsConfig{OpenRoot: s.OpenRoot, Write: w.write, Heartbeat: time.Hour, Log: slog.New(toldOf{slog.DiscardHandler, w.ended}), Root: func(*http.Request) (string, error) { return w.root, nil },
+	h := NewEvents(EventsConfig{OpenRoot: s.OpenRoot, Write: w.write, Heartbeat: time.Hour, Log: slog.New(toldOf{slog.DiscardHandler, w.ended}),
 		Decides: func(name string) []string {
 			if name == "desk" {
 				return []string{"Amber"}
@@ -197,24 +194,6 @@ type stream struct {
 	id   string // of the last event
 }
 
-// as are the headers of who asks.
-func as(who string) map[string]string {
-	if who == "dana" {
-		return map[string]string{"X-Person": who}
-	}
-	return map[string]string{"Authorization": "Bearer " + who}
-}
-
-// tools is the tool token.
-func (w *world) tools() string {
-	w.t.Helper()
-	token, err := os.ReadFile(serve.TokenFile(w.state))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(token))
-}
-
 func (w *world) get(who, query, after string) *http.Response {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -223,9 +202,7 @@ func (w *world) get(who, query, after string) *http.Response {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for name, value := range as(who) {
-		r.Header.Set(name, value)
-	}
+	r.Header.Set("Authorization", "Bearer "+who)
 	if after != "" {
 		r.Header.Set("Last-Event-ID", after)
 	}
@@ -326,15 +303,15 @@ func (s *stream) marked() {
 // handed waits until a message is in the archive of a sender.
 func (w *world) handed(to sessions.Session, id string) {
 	w.t.Helper()
-	box := w.box(to)
-	for s := w.listen("dana", "0"); ; s.want("status") { // the last of which comes when it is there
+	box, found := w.box(to), errors.New("found")
+	err := live.New(w.b, 0).Run(w.t.Context(), func(live.Update) error {
 		all, err := box.Archive().History(w.t.Context(), 100)
-		if err != nil {
-			w.t.Fatal(err)
-		}
 		if slices.ContainsFunc(all, func(a inbox.ArchiveRecord) bool { return a.ID == id }) {
-			s.body.Close()
-			return
+			err = found
 		}
+		return err
+	})
+	if err != found {
+		w.t.Fatal(err)
 	}
 }

@@ -26,7 +26,7 @@ const mailGap = 5 * time.Second
 // hub of the root (live.Hub).
 type listener struct {
 	h    *Events
-	v    serve.Visitor
+	name string // of the sender
 	open *serve.OpenRoot
 	out  *sse.Stream
 	text bool
@@ -34,42 +34,34 @@ type listener struct {
 	written string        // the last written event id
 	start   live.Snapshot // the state of the root when the stream began
 
-	sessions []byte            // the sessions as last written
-	asked    map[string]string // the last written state of each permission request, by session and id
-	post     *senderMail       // the mail of a sender outside; nil for others
+	asked map[string]string // the last written state of each permission request, by session and id
+	post  *senderMail
 }
 
 // listen makes a listener. A sender that names its last event goes on there.
-func (h *Events) listen(r *http.Request, v serve.Visitor, open *serve.OpenRoot) (*listener, error) {
+func (h *Events) listen(r *http.Request, name string, open *serve.OpenRoot) (*listener, error) {
 	start, err := open.Live.Now(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	l := &listener{h: h, v: v, open: open, start: start, asked: map[string]string{}}
+	l := &listener{h: h, name: name, open: open, start: start, asked: map[string]string{}}
+	if l.post, err = newSenderMail(l, mail.ExternalPrefix+name); err != nil {
+		return nil, err
+	}
 	place, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
-	ok := err == nil && place >= 0
-	if v.Kind == serve.Sender {
-		if l.post, err = newSenderMail(l, mail.ExternalPrefix+v.Name); err != nil {
-			return nil, err
-		}
-		if l.post.place = place; !ok {
-			if l.post.place, err = l.post.box.Archive().End(); err != nil {
-				return nil, err
-			}
-		}
+	if err == nil && place >= 0 {
+		l.post.place, l.start.Mails = place, l.own(start.Mails)
+		return l, nil
 	}
-	l.start.Mails = l.own(start.Mails)
-	if !ok {
-		l.start.Mails = nil // this client has got no events yet, so it needs no states of older messages
-	}
-	return l, nil
+	l.start.Mails = nil // this client has got no events yet, so it needs no states of older messages
+	l.post.place, err = l.post.box.Archive().End()
+	return l, err
 }
 
 // news holds the parts of a hub's update that concern one listener.
 type news struct {
-	sessions []live.Session
-	mails    []live.Mail
-	post     bool // the sender's mailbox has changed
+	mails []live.Mail
+	post  bool // the sender's mailbox has changed
 }
 
 // run writes the stream until ctx ends or a write fails.
@@ -94,20 +86,14 @@ func (l *listener) begin() error {
 	if err := l.out.Send(sse.Event{Comment: "connected"}); err != nil {
 		return err
 	}
-	if err := l.hello(); err != nil {
+	if err := l.send("hello", helloData{As: "outside", Name: l.name, Permissions: len(l.h.cfg.Decides(l.name)) > 0}); err != nil {
 		return err
 	}
-	return l.take(news{sessions: l.start.Sessions, mails: l.start.Mails})
+	return l.tellStates(l.start.Mails)
 }
 
-// id returns the id of an event: how far its reader has come in the archive of the sender. Only a
-// sender has one.
-func (l *listener) id() string {
-	if l.post == nil {
-		return ""
-	}
-	return strconv.FormatInt(l.post.place, 10)
-}
+// id returns the id of an event: how far its reader has come in the archive of the sender.
+func (l *listener) id() string { return strconv.FormatInt(l.post.place, 10) }
 
 // write writes each update, and the sender's mail, until ctx ends or a write fails.
 func (l *listener) write(ctx context.Context, next <-chan news, ended chan error) error {
@@ -123,7 +109,7 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 			}
 			told = changed
 		}
-		if mail && l.post != nil {
+		if mail {
 			if err := l.post.deliver(ctx); err != nil {
 				return err
 			}
@@ -137,7 +123,7 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 			return nil
 		case n := <-next:
 			mail = n.post
-			if err := l.take(n); err != nil {
+			if err := l.tellStates(n.mails); err != nil {
 				return err
 			}
 		case <-changed:
@@ -186,7 +172,7 @@ func (l *listener) follow(ctx context.Context, after uint64, next chan<- news) e
 	for {
 		err := l.open.Live.Follow(ctx, after, func(n live.Numbered) error {
 			after = n.N
-			return give(news{n.Sessions, l.own(n.Mails), l.concerns(n.Events)})
+			return give(news{l.own(n.Mails), l.concerns(n.Events)})
 		})
 		if !errors.Is(err, live.ErrBehind) {
 			return err
@@ -195,17 +181,17 @@ func (l *listener) follow(ctx context.Context, after uint64, next chan<- news) e
 		if err != nil {
 			return err
 		}
-		if err := give(news{s.Sessions, l.own(s.Mails), true}); err != nil {
+		if err := give(news{l.own(s.Mails), true}); err != nil {
 			return err
 		}
 		after = s.N
 	}
 }
 
-// own returns the messages whose states the visitor may see, without their text.
+// own returns the messages of the sender, without their text.
 func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	for _, m := range mails {
-		if l.v.Kind == serve.Person || l.v.Kind == serve.Sender && m.External && isFrom(m.Message, l.post.sid) {
+		if m.External && isFrom(m.Message, l.post.sid) {
 			m.Content, m.Extra = "", nil
 			own = append(own, m)
 		}
@@ -217,24 +203,21 @@ func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 // so no other session can have that alias.
 func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
 
-// concerns reports whether events may have brought mail into the visitor's mailbox or archive.
+// concerns reports whether events may have brought mail into the sender's mailbox or archive.
 func (l *listener) concerns(events []live.Event) bool {
-	return l.post != nil && slices.ContainsFunc(events, func(e live.Event) bool {
+	return slices.ContainsFunc(events, func(e live.Event) bool {
 		return e.SessionID == l.post.sid && e.What != live.Leased
 	})
 }
 
-// take writes the parts of an update that the visitor may see.
-func (l *listener) take(n news) error {
-	for _, m := range n.mails {
+// tellStates writes the states of messages.
+func (l *listener) tellStates(mails []live.Mail) error {
+	for _, m := range mails {
 		if err := l.send("status", messageState(m)); err != nil {
 			return err
 		}
 	}
-	if n.sessions == nil || l.v.Kind == serve.Sender {
-		return nil
-	}
-	return l.tellSessions(n.sessions)
+	return nil
 }
 
 // tellRequests writes new permission requests, and the verdicts on requests that the stream has
@@ -266,17 +249,10 @@ func (l *listener) tellRequests(ctx context.Context, all []permission.Request) e
 	return nil
 }
 
-// mine returns the requests that the visitor may see: a person sees all, a sender those that it may
-// decide.
+// mine returns the requests that the sender may decide.
 func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permission.Request, error) {
-	if l.v.Kind == serve.Person || len(all) == 0 {
-		return all, nil
-	}
-	if l.v.Kind != serve.Sender || l.h.cfg.Decides == nil {
-		return nil, nil
-	}
-	aliases := l.h.cfg.Decides(l.v.Name)
-	if len(aliases) == 0 {
+	aliases := l.h.cfg.Decides(l.name)
+	if len(all) == 0 || len(aliases) == 0 {
 		return nil, nil
 	}
 	sessions, err := l.open.Broker.Sessions(ctx)

@@ -8,10 +8,7 @@ import (
 	"c2c/internal/daemon"
 )
 
-var (
-	perSender = daemon.Limit{Burst: 10, Interval: 2 * time.Second}
-	badKeys   = daemon.Limit{Burst: 20, Interval: time.Second / 20} // for all requests without a valid key together
-)
+var perSender = daemon.Limit{Burst: 10, Interval: 2 * time.Second}
 
 // rates bounds how often each sender writes. The counts are only in memory, so they begin anew when
 // the daemon restarts.
@@ -20,7 +17,6 @@ type rates struct {
 
 	mu  sync.Mutex
 	all map[string]daemon.Bucket // few names: the list of senders has few, and all strangers of a bridge share one
-	bad daemon.Bucket
 }
 
 func newRates(now func() time.Time) *rates {
@@ -40,12 +36,4 @@ func (r *rates) take(name string) (wait int) {
 		return 0
 	}
 	return max(1, int(math.Ceil(b.Wait(perSender, now).Seconds())))
-}
-
-// takeBad takes a turn from the common bucket of all requests without a valid key. It returns false
-// if no turn is left.
-func (r *rates) takeBad() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.bad.Take(badKeys, r.now())
 }

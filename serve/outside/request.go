@@ -135,9 +135,6 @@ func (h *Hooks) refused(r Refusal) {
 // senders list tell why; if many such requests come, only of some. The name and the scheme are what
 // the request says.
 func (h *Hooks) nobody(name, scheme, why string) error {
-	if !h.rates.takeBad() {
-		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}
-	}
 	if _, err := h.cfg.Senders.All(); err != nil {
 		h.cfg.Log.Error("no sender outside can write, because the list of senders cannot be read", "err", err)
 	}

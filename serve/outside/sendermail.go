@@ -116,7 +116,7 @@ func (p *senderMail) lease(ctx context.Context) (*inbox.Lease, error) {
 // retry returns a channel that shows when to call deliver after an error. Without an error it never
 // does.
 func (p *senderMail) retry() <-chan time.Time {
-	if p == nil || p.wait.IsZero() {
+	if p.wait.IsZero() {
 		return nil
 	}
 	return time.After(time.Until(p.wait))

@@ -245,9 +245,8 @@ func TestManyWithoutAKeyKeepNobodyOut(t *testing.T) {
 	key := d.allow(Sender{Name: "ci"})
 	secret := d.allow(Sender{Name: "hub", Scheme: GitHub})
 	for i := range 100 {
-		code, _ := d.post("/?from=hub", "{}", hubHeader, fmt.Sprintf("sha256=%064x", i))
-		if want := map[bool]int{true: 401, false: 429}[i < int(badKeys.Burst)]; code != want {
-			t.Fatalf("request %d: %d, want %d", i, code, want)
+		if code, _ := d.post("/?from=hub", "{}", hubHeader, fmt.Sprintf("sha256=%064x", i)); code != 401 {
+			t.Fatalf("request %d: %d", i, code)
 		}
 	}
 	d.want(200, "ok", "/", "x", "key", key)
@@ -255,8 +254,6 @@ func TestManyWithoutAKeyKeepNobodyOut(t *testing.T) {
 	if n := strings.Count(d.log.String(), wrongSecret); n != int(perSender.Burst) {
 		t.Errorf("%d lines", n)
 	}
-	d.pass(time.Second)
-	d.want(401, "", "/", "x")
 }
 
 func FuzzSignatures(f *testing.F) {

@@ -30,18 +30,15 @@ func (h *Hooks) decide(ctx context.Context, open *serve.OpenRoot, q *request, id
 	v.Sessions = sids
 	_, err = open.Permission.Decide(ctx, id, v)
 	var decided *permission.DecidedError
-	var expired *permission.ExpiredError
-	var several *permission.AmbiguousError
-	var partial *permission.PartialError
 	switch {
 	case err == nil:
 		return said{http.StatusOK, "verdict recorded", false}, nil
-	case errors.As(err, &several):
+	case errors.Is(err, permission.ErrSeveral):
 		return said{}, refuse(http.StatusConflict, "several sessions use this id: post to /in/<alias> of the session you mean")
-	case errors.As(err, &decided), errors.As(err, &partial):
-		return said{}, refuse(http.StatusConflict, "%v", err)
-	case errors.As(err, &expired):
+	case errors.As(err, &decided) && decided.Request.State == permission.StateExpired:
 		return said{}, refuse(http.StatusGone, "%v", err)
+	case errors.As(err, &decided), errors.Is(err, permission.ErrPartial):
+		return said{}, refuse(http.StatusConflict, "%v", err)
 	case errors.Is(err, permission.ErrUnknown), errors.Is(err, permission.ErrNoRight):
 		// Both errors get the same answer, so that a sender cannot find out the ids of other
 		// sessions' requests.

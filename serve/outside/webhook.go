@@ -86,12 +86,9 @@ func (h *Hooks) Routes() []serve.Route {
 	}
 }
 
-// Keys finds the sender of a token, for a serve.Server.
-type Keys struct{ List *SenderList }
-
-// Sender returns the sender that has this token.
-func (k Keys) Sender(token string) (serve.Visitor, bool) {
-	s, ok := k.List.ByToken(token)
+// Sender is ByToken for a serve.Server.
+func (l *SenderList) Sender(token string) (serve.Visitor, bool) {
+	s, ok := l.ByToken(token)
 	return serve.Visitor{Kind: serve.Sender, Name: s.Name, Root: s.Root}, ok
 }
 

@@ -90,7 +90,7 @@ func webhookNewDesk(t *testing.T) *webhookDesk {
 func (d *webhookDesk) serve(state *atomicfile.Dir, home string) {
 	d.t.Helper()
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home}[name] }
-	s := serve.New(serve.Config{State: state, Port: serve.AnyPort, Getenv: getenv, Dir: home, Senders: Keys{d.list}, Limits: serve.Limits{Body: time.Hour},
+	s := serve.New(serve.Config{State: state, Port: serve.AnyPort, Getenv: getenv, Dir: home, Sender: d.list.Sender, Limits: serve.Limits{Body: time.Hour},
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(dir string) (*broker.Broker, error) { return broker.OpenHere(getenv, dir, broker.Config{}) }})
 	s.Handle(NewHooks(HooksConfig{Senders: d.list, OpenRoot: s.OpenRoot, Files: d.dir, Now: d.now, Log: slog.New(slog.NewTextHandler(&d.log, nil))}).Routes()...)

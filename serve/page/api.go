@@ -73,7 +73,7 @@ func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
 		who := serve.VisitorOf(r)
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
-		open, done, err := p.roots.OpenRoot(who.Root)
+		open, done, err := p.open(who.Root)
 		if err != nil {
 			p.fails(w, "open the project", err)
 			return

@@ -76,10 +76,8 @@ func (p *Page) decide(c *call) (any, error) {
 	}
 	v := permission.Verdict{Allow: *asked.Allow, Partial: asked.Partial, By: cmp.Or(me.Alias, me.ID), Via: "page", Proof: "login", Sessions: []string{asked.Session}}
 	r, err := c.open.Permission.Decide(c, asked.ID, v)
-	var partial *permission.PartialError
 	var decided *permission.DecidedError
-	var expired *permission.ExpiredError
-	if errors.Is(err, permission.ErrUnknown) || errors.As(err, &decided) || errors.As(err, &expired) || errors.As(err, &partial) {
+	if errors.Is(err, permission.ErrUnknown) || errors.Is(err, permission.ErrPartial) || errors.As(err, &decided) {
 		return nil, refusal{http.StatusConflict, err}
 	}
 	if err != nil {

@@ -57,7 +57,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 // behind. It never returns nil.
 func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	ctx := r.Context()
-	open, done, err := p.roots.OpenRoot(who.Root)
+	open, done, err := p.open(who.Root)
 	if err != nil {
 		return errors.Join(s.Send(event("wrong", map[string]string{"error": visible(err.Error())})), err)
 	}

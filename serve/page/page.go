@@ -38,15 +38,10 @@ import (
 //go:embed static
 var static embed.FS
 
-// Roots opens roots. serve.Server implements it.
-type Roots interface {
-	OpenRoot(root string) (open *serve.OpenRoot, done func(), err error)
-}
-
 // Config has the settings of a Page. Files is the directory serve.FilesDir.
 type Config struct {
 	Files    *atomicfile.Dir
-	Projects func() []Project // the projects of this user; nil: only that of the link
+	Projects func() []Project // the projects of this user
 	// List returns the sessions of a root, and of the machines that are linked with it now: first
 	// those that need their person. It keeps no root open.
 	List func(ctx context.Context, root string) ([]sessions.Listed, error)
@@ -57,7 +52,7 @@ type Config struct {
 // Page answers the requests of browsers. Any goroutine may use it.
 type Page struct {
 	files  *atomicfile.Dir
-	roots  Roots
+	open   func(root string) (*serve.OpenRoot, func(), error)
 	all    func() []Project
 	list   func(context.Context, string) ([]sessions.Listed, error)
 	known  sync.Map // projects that were asked for, by Project.id
@@ -83,11 +78,11 @@ const (
 	maxBody  = 2 << 20 // bytes: a message of 256 KiB may be six times as long in JSON
 )
 
-// Routes returns the routes of the page. The argument opener opens the roots that the page shows.
-// Only the page's files and the login need no key. Routes must be called once, before the first
-// request.
-func (p *Page) Routes(opener Roots) []serve.Route {
-	p.roots = opener
+// Routes returns the routes of the page. The function open opens the roots that the page shows, see
+// serve.Server.OpenRoot. Only the page's files and the login need no key. Routes must be called
+// once, before the first request.
+func (p *Page) Routes(open func(root string) (*serve.OpenRoot, func(), error)) []serve.Route {
+	p.open = open
 	anyone, person := []serve.Kind{serve.Anyone}, []serve.Kind{serve.Person}
 	routes := []serve.Route{{Pattern: "POST /login", Who: anyone, Body: maxSmall, Handler: http.HandlerFunc(p.login)}}
 	for path, name := range map[string]string{"/{$}": "page.html", "/login": "page.html", "/page.js": "page.js", "/page.css": "page.css", "/icon.svg": "icon.svg"} {

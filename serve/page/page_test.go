@@ -81,10 +81,10 @@ func newLab(t *testing.T) *lab {
 			return b.List(ctx)
 		}})
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home}[name] }
-	server := serve.New(serve.Config{State: state, Port: serve.AnyPort, Getenv: getenv, Dir: home, Persons: page,
+	server := serve.New(serve.Config{State: state, Port: serve.AnyPort, Getenv: getenv, Dir: home, Person: page.Person,
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(dir string) (*broker.Broker, error) { return broker.OpenHere(getenv, dir, broker.Config{}) }})
-	server.Handle(page.Routes(server)...)
+	server.Handle(page.Routes(server.OpenRoot)...)
 	if err := server.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}

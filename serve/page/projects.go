@@ -36,9 +36,6 @@ func (p Project) name() string {
 // projects returns the projects that a login may show: first the one of its link.
 func (p *Page) projects(g grant) []Project {
 	all := []Project{{g.Root, g.Dir}}
-	if p.all == nil {
-		return all
-	}
 	for _, one := range p.all() {
 		if one.Root != g.Root {
 			all = append(all, one)
@@ -85,7 +82,7 @@ func (p *Page) listProjects(c *call) (any, error) {
 	views := []projectView{}
 	for _, one := range p.projects(g) {
 		v := projectView{ID: one.id(), Name: visible(one.name()), Dir: visible(one.Dir)}
-		if c.r.URL.Query().Has("sessions") && p.list != nil {
+		if c.r.URL.Query().Has("sessions") {
 			p.addSessions(c, &v, one.Root)
 		}
 		views = append(views, v)

@@ -45,21 +45,18 @@ func (d *files) refuse(id string, r Request, v Verdict, why error) error {
 
 func reason(err error) string {
 	var decided *DecidedError
-	var expired *ExpiredError
-	var ambiguous *AmbiguousError
-	var partial *PartialError
 	switch {
-	case errors.As(err, &partial):
+	case errors.Is(err, ErrPartial):
 		return "refused: not shown in full"
 	case errors.Is(err, ErrNoProof):
 		return "refused: no proof"
 	case errors.As(err, &decided) && decided.Request.By != "":
 		return "refused: second"
+	case errors.As(err, &decided) && decided.Request.State == StateExpired:
+		return "refused: expired"
 	case errors.As(err, &decided):
 		return "refused: late"
-	case errors.As(err, &expired):
-		return "refused: expired"
-	case errors.As(err, &ambiguous):
+	case errors.Is(err, ErrSeveral):
 		return "refused: several"
 	case errors.Is(err, ErrNoRight):
 		return "refused: no right"

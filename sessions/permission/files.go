@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -139,13 +138,8 @@ func (d *files) current(r Request) Request {
 
 // attended reports whether the asking server still holds the lock of its request.
 func (d *files) attended(file string) bool {
-	f, err := d.dir.Open(file+".lock", os.O_RDWR)
-	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // any other error proves nothing, so assume that a verdict may still reach the client
-	}
-	defer f.Close()
-	free, err := atomicfile.FreeFile(f)
-	return err != nil || !free
+	held, err := d.dir.IsHeld(file + ".lock")
+	return held || err != nil // an error proves nothing, so assume that a verdict may still reach the client
 }
 
 // tidy records which requests have ended without a verdict. It removes ended requests that are old
@@ -161,7 +155,7 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	for _, r := range all {
 		now := d.current(r)
 		if now.State != r.State {
-			if err := d.end(now, ""); err != nil {
+			if err := d.record(now, "", string(now.State)); err != nil {
 				return nil, err
 			}
 		}
@@ -192,7 +186,7 @@ func (d *files) begin(r Request) error {
 		}
 		return errors.Join(err, lock.Release())
 	}
-	if err := errors.Join(d.audit(lineOf(r, "", "asked")), d.write(r)); err != nil {
+	if err := d.record(r, "", "asked"); err != nil {
 		return errors.Join(err, d.dir.Remove(file+".lock"), lock.Release())
 	}
 	d.mu.Lock()
@@ -201,29 +195,12 @@ func (d *files) begin(r Request) error {
 	return nil
 }
 
-// end records how a request ended. It writes the audit before the request, so that the audit has
-// every verdict that counts.
-func (d *files) end(r Request, verdict string) error {
-	result := string(r.State)
-	if verdict != "" {
-		result = recorded
-	}
+// record writes a request, and a line about it into the audit. The line comes first, so that the
+// audit has every verdict that counts.
+func (d *files) record(r Request, verdict, result string) error {
 	if err := d.audit(lineOf(r, verdict, result)); err != nil {
 		return err
 	}
-	return d.write(r)
-}
-
-// sent records that the server has sent the verdict to the client.
-func (d *files) sent(r Request) error {
-	verdict := Verdict{Allow: r.State == StateAllowed}.word()
-	if err := d.audit(lineOf(r, verdict, "sent")); err != nil {
-		return err
-	}
-	return d.write(r)
-}
-
-func (d *files) write(r Request) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err

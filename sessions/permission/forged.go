@@ -11,8 +11,9 @@ import (
 // recorded is what a line of the audit has in the field result if the verdict took effect.
 const recorded = "recorded"
 
-// decided reports whether the request has a verdict.
+// decided reports whether the request has a verdict, and word returns it.
 func (r Request) decided() bool { return r.State == StateAllowed || r.State == StateDenied }
+func (r Request) word() string  { return Verdict{Allow: r.State == StateAllowed}.word() }
 
 // auditSlack is the largest difference between the times of a verdict and of its line in the audit,
 // in seconds.
@@ -25,9 +26,8 @@ func (d *files) forged(r Request) bool {
 	if d.given == nil {
 		d.given = d.verdicts()
 	}
-	word := Verdict{Allow: r.State == StateAllowed}.word()
 	for _, g := range d.given {
-		same := g.ID == r.ID && g.Session == r.Session && g.Verdict == word && g.By == auditText(r.By) && g.Via == auditText(r.Via) && g.Proof == auditText(r.Proof)
+		same := g.ID == r.ID && g.Session == r.Session && g.Verdict == r.word() && g.By == auditText(r.By) && g.Via == auditText(r.Via) && g.Proof == auditText(r.Proof)
 		if same && math.Abs(g.At-r.At) <= auditSlack {
 			return false
 		}

@@ -57,7 +57,7 @@ func TestAVerdictThatTheAuditDoesNotHaveIsForged(t *testing.T) {
 			if _, err := l.Decide(ctx, "abcde", yes); !errors.As(err, &decided) || !strings.Contains(err.Error(), "somebody has changed its file") {
 				t.Errorf("a verdict behind it: %v", err)
 			}
-			if err := l.Settle(ctx, "s1", "abcde", SettledSent); err != nil {
+			if err := l.Settle(ctx, "s1", "abcde", Sent); err != nil {
 				t.Fatal(err)
 			}
 			if r := l.one(); r.State != StateForged || r.SentAt != 0 && name != "sent, too" {
@@ -109,7 +109,7 @@ func TestARequestThatWasChangedIsNotTheSame(t *testing.T) {
 	if l.one().Partial {
 		t.Error("it is not in part any more")
 	}
-	if err := l.Settle(t.Context(), "s1", "abcde", SettledForged); err != nil || l.one().State != StateForged {
+	if err := l.Settle(t.Context(), "s1", "abcde", StateForged); err != nil || l.one().State != StateForged {
 		t.Errorf("%+v, %v", l.one(), err)
 	}
 }
@@ -126,8 +126,7 @@ func TestWhatIsShownInPartTakesAVerdictThatSaysSo(t *testing.T) {
 		if err := l.Ask(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		var partial *PartialError
-		if _, err := l.Decide(ctx, "abcde", yes); !errors.As(err, &partial) || l.one().State != StateOpen || !l.one().Partial {
+		if _, err := l.Decide(ctx, "abcde", yes); !errors.Is(err, ErrPartial) || l.one().State != StateOpen || !l.one().Partial {
 			t.Errorf("%.40q: %v, %v", input, err, l.one().State)
 		}
 		if lines := l.audited(); !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "refused: not shown in full") }) {

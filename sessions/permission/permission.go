@@ -87,16 +87,19 @@ func (v Verdict) word() string {
 	return "deny"
 }
 
-// The errors of Ask and Decide, besides the types below.
+// The errors of Ask and Decide, besides DecidedError.
 var (
 	ErrUnknown = errors.New("no permission request has this id")
 	ErrNoRight = errors.New("no right to decide this permission request")
 	ErrNoProof = errors.New("nothing shows that a person decides this permission request")
+	ErrPartial = errors.New("is not shown in full") // the verdict would allow more than the person has seen
+	ErrSeveral = errors.New("several sessions ask with the id")
 	ErrTaken   = errors.New("another request has this id")
 	ErrFull    = errors.New("too many permission requests are open")
 )
 
-// DecidedError reports that a request had ended before the verdict.
+// DecidedError reports that a request had ended before the verdict. If it had expired, the client's
+// own dialog may still be open.
 type DecidedError struct{ Request Request }
 
 func (e *DecidedError) Error() string {
@@ -104,38 +107,14 @@ func (e *DecidedError) Error() string {
 	switch r.State {
 	case StateTerminal:
 		return fmt.Sprintf("permission request %s was answered in the session's own dialog", r.Name())
+	case StateExpired:
+		return fmt.Sprintf("permission request %s has expired; answer it in the session's own dialog", r.Name())
 	case StateGone:
 		return fmt.Sprintf("permission request %s is void: its session has ended", r.Name())
 	case StateForged:
 		return fmt.Sprintf("permission request %s is void: somebody has changed its file; answer it in the session's own dialog", r.Name())
 	}
 	return fmt.Sprintf("permission request %s was %s already, by %s (%s)", r.Name(), r.State, r.By, r.Via)
-}
-
-// ExpiredError reports that a request had expired before the verdict. The client's own dialog may
-// still be open.
-type ExpiredError struct{ Request Request }
-
-func (e *ExpiredError) Error() string {
-	return fmt.Sprintf("permission request %s has expired; answer it in the session's own dialog", e.Request.Name())
-}
-
-// PartialError reports that a request is not shown in full: the verdict would allow more than the
-// person has seen.
-type PartialError struct{ Request Request }
-
-func (e *PartialError) Error() string {
-	return fmt.Sprintf("permission request %s is not shown in full: look at it in the session's own dialog", e.Request.Name())
-}
-
-// AmbiguousError reports that requests of several sessions have the same id.
-type AmbiguousError struct {
-	ID    string
-	Names []string // the names of these requests, see Request.Name
-}
-
-func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("several sessions ask with the id %s; name one: %s", e.ID, strings.Join(e.Names, ", "))
 }
 
 // The bounds.
@@ -272,7 +251,7 @@ func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, er
 			err = ErrNoProof
 		}
 		if err == nil && v.Allow && r.Partial && !v.Partial {
-			err = &PartialError{r}
+			err = fmt.Errorf("permission request %s %w: look at it in the session's own dialog", r.Name(), ErrPartial)
 		}
 		if err != nil {
 			return errors.Join(err, d.refuse(id, r, v, err))
@@ -281,7 +260,7 @@ func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, er
 		if v.Allow {
 			r.State = StateAllowed
 		}
-		return d.end(r, v.word())
+		return d.record(r, v.word(), recorded)
 	})
 	return r, err
 }
@@ -318,35 +297,28 @@ func find(all []Request, id string, v Verdict) (Request, error) {
 	case len(found) == 0:
 		return Request{}, ErrUnknown
 	case len(found) > 1 && found[0].State == StateOpen:
-		e := &AmbiguousError{ID: letters}
+		var names []string
 		for _, r := range found {
-			e.Names = append(e.Names, r.Name())
+			names = append(names, r.Name())
 		}
-		return Request{}, e
+		return Request{}, fmt.Errorf("%w %s; name one: %s", ErrSeveral, letters, strings.Join(names, ", "))
 	}
 	r := slices.MaxFunc(found, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
-	switch r.State {
-	case StateOpen:
+	if r.State == StateOpen {
 		return r, nil
-	case StateExpired:
-		return r, &ExpiredError{r}
 	}
 	return r, &DecidedError{r}
 }
 
-// The values of Settle's argument how, which says how a request ended.
-const (
-	SettledTerminal = "terminal" // a person has answered in the client's own dialog
-	SettledGone     = "gone"     // the client has ended
-	SettledSent     = "sent"     // the server has sent the verdict to the client
-	SettledForged   = "forged"   // another program has changed the file
-)
+// Sent is no state of a request, but for Settle: the server has sent the verdict to the client.
+const Sent State = "sent"
 
 // Settle records how a request ended, and releases the request's lock. The asking server calls
-// Settle. If the request has a verdict, Settle only records that the verdict was sent, or that the
-// request was forged. If the client has ended, Settle releases the lock even if it cannot write,
-// because a free lock also shows that the request has ended.
-func (s *Store) Settle(ctx context.Context, session, id, how string) error {
+// Settle, with StateTerminal, StateGone, StateForged or Sent. If the request has a verdict, Settle
+// only records that the verdict was sent, or that the request was forged. If the client has ended,
+// Settle releases the lock even if it cannot write, because a free lock also shows that the request
+// has ended.
+func (s *Store) Settle(ctx context.Context, session, id string, how State) error {
 	open := false
 	err := s.change(ctx, func(d *files) error {
 		all, err := d.tidy(ctx)
@@ -359,22 +331,17 @@ func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 		}
 		r, now := all[i], mail.Seconds(s.now())
 		switch {
-		case how == SettledSent && r.decided() && r.SentAt == 0:
+		case how == Sent && r.decided() && r.SentAt == 0:
 			r.SentAt = now
-			return d.sent(r)
-		case how == SettledForged && r.State != StateForged:
-			r.State, r.At = StateForged, now
-		case how == SettledTerminal && r.State == StateOpen:
-			r.State, r.At = StateTerminal, now
-		case how == SettledGone && r.State == StateOpen:
-			r.State, r.At = StateGone, now
-		default:
-			open = r.State == StateOpen
-			return nil
+			return d.record(r, r.word(), "sent")
+		case how == StateForged && r.State != how, how != Sent && r.State == StateOpen:
+			r.State, r.At = how, now
+			return d.record(r, "", string(how))
 		}
-		return d.end(r, "")
+		open = r.State == StateOpen
+		return nil
 	})
-	if err == nil && !open || errors.Is(err, ErrUnknown) || how == SettledGone {
+	if err == nil && !open || errors.Is(err, ErrUnknown) || how == StateGone {
 		s.release(fileOf(session, id))
 	}
 	return err
