@@ -217,9 +217,9 @@ func (s *sending) carryNow(ctx context.Context, r *Receipt) error {
 		return TellRefused(ctx, b, s.to.SID(), m, why.Error())
 	})
 	switch {
-	case refused != nil: // err is about other mail
+	case refused != nil:
 		owed.CloseMessages(ctx, b.Registry, s.to.SID(), sessions.Dead, []mail.Message{s.message})
-		return refused
+		return errors.Join(refused, err) // err may say that the outbox still has the message
 	case err != nil:
 		r.Note = "it waits here, and c2c tries again: " + err.Error()
 		return nil
