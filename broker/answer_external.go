@@ -63,7 +63,7 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 // ReplyExternal is Reply for a message from outside. It attaches o.Files to the answer. If o.Edits
 // is set, the answer replaces an earlier answer of the session to the same sender; o.Edits is the
 // id of that answer, or a part of the id.
-func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answered, m mail.Message, o Origin) (Receipt, error) {
+func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answered, m mail.Message, o mail.Origin) (Receipt, error) {
 	short := mail.ShortID(answered.ID)
 	if !answered.External {
 		return Receipt{}, fmt.Errorf("message %s is from a session of this machine: files and edits are for senders outside", short)

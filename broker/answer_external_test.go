@@ -17,7 +17,7 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	ci, desk := w.outside("ci"), w.outside("desk")
 	say := func(from sessions.Session, text, chat string) {
 		t.Helper()
-		if _, err := w.SendExternal(t.Context(), from, mail.Message{To: "birch", Content: text}, broker.Origin{ChatID: chat, Identity: "max"}); err != nil {
+		if _, err := w.SendExternal(t.Context(), from, mail.Message{To: "birch", Content: text}, mail.Origin{ChatID: chat, Identity: "max"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	}
 	// An agent's message is not from outside, whatever it says.
 	amber := w.register("amber", callers.Caller{PID: w.pid(11), Client: "gem"})
-	if _, err := w.SendExternal(t.Context(), amber, mail.Message{To: "birch", Content: "mine"}, broker.Origin{ChatID: "8"}); err != nil {
+	if _, err := w.SendExternal(t.Context(), amber, mail.Message{To: "birch", Content: "mine"}, mail.Origin{ChatID: "8"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := w.ReceivedInChat(t.Context(), birch, "8"); err != nil || got.Content != "other" {
@@ -75,27 +75,27 @@ func TestOnlyAnOwnAnswerToTheSenderIsEdited(t *testing.T) {
 		}
 		return mail.Message{From: from.Alias, To: to, ID: r.ID, External: from.State == sessions.External}
 	}
-	reply := func(from sessions.Session, to mail.Message, o broker.Origin) (broker.Receipt, error) {
+	reply := func(from sessions.Session, to mail.Message, o mail.Origin) (broker.Receipt, error) {
 		return w.ReplyExternal(t.Context(), from, to, mail.Message{Content: "y"}, o)
 	}
 	asked, elsewhere := ask(ci, "birch"), ask(desk, "birch")
-	own, err := reply(birch, asked, broker.Origin{})
+	own, err := reply(birch, asked, mail.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	toDesk, err := reply(birch, elsewhere, broker.Origin{})
+	toDesk, err := reply(birch, elsewhere, mail.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := reply(amber, ask(ci, "amber"), broker.Origin{})
+	foreign, err := reply(amber, ask(ci, "amber"), mail.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reply(birch, asked, broker.Origin{Edits: own.ID[28:]}); err != nil {
+	if _, err := reply(birch, asked, mail.Origin{Edits: own.ID[28:]}); err != nil {
 		t.Error(err)
 	}
 	w.read(ci.ID) // also when it was handed over
-	if r, err := reply(birch, asked, broker.Origin{Edits: own.ID}); err != nil {
+	if r, err := reply(birch, asked, mail.Origin{Edits: own.ID}); err != nil {
 		t.Error(err)
 	} else if m := w.waiting(ci.ID)[0]; m.ID != r.ID {
 		t.Errorf("%+v", m)
@@ -103,12 +103,12 @@ func TestOnlyAnOwnAnswerToTheSenderIsEdited(t *testing.T) {
 		t.Errorf("it edits %q, want %q", o.Edits, own.ID)
 	}
 	for name, id := range map[string]string{"to another sender": toDesk.ID, "somebody else's": foreign.ID, "what the sender wrote": asked.ID, "nothing": "0000aaaa"} {
-		if _, err := reply(birch, asked, broker.Origin{Edits: id}); err == nil {
+		if _, err := reply(birch, asked, mail.Origin{Edits: id}); err == nil {
 			t.Errorf("%s is edited", name)
 		}
 	}
 	inside := ask(amber, "birch")
-	if _, err := reply(birch, inside, broker.Origin{}); err == nil || !strings.Contains(err.Error(), "of this machine") {
+	if _, err := reply(birch, inside, mail.Origin{}); err == nil || !strings.Contains(err.Error(), "of this machine") {
 		t.Errorf("to a session: %v", err)
 	}
 }

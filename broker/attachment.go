@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"c2c/inbox/mail"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -19,8 +20,8 @@ const maxAttachment = 50 << 20
 // FileOf describes a file of this user by its path, size and hash, for a message to a sender
 // outside (c2c senders). c2c does not send the content. The path must be absolute; FileOf follows
 // symbolic links in it. The file must be a regular file on a disk.
-func FileOf(ctx context.Context, path string) (File, error) {
-	fail := func(err error) (File, error) { return File{}, fmt.Errorf("attach %q: %w", path, err) }
+func FileOf(ctx context.Context, path string) (mail.File, error) {
+	fail := func(err error) (mail.File, error) { return mail.File{}, fmt.Errorf("attach %q: %w", path, err) }
 	if !filepath.IsAbs(path) {
 		return fail(errors.New("the path must be absolute"))
 	}
@@ -49,7 +50,7 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	if after, err := f.Stat(); err != nil || n != info.Size() || after.Size() != n || !after.ModTime().Equal(info.ModTime()) {
 		return fail(errors.New("it is being written; attach it when it is complete"))
 	}
-	return File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
+	return mail.File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
 }
 
 // checkAttachment accepts only a file of this user on a disk. A file that the kernel makes, such as

@@ -29,10 +29,10 @@ import (
 
 // Config has the settings of a Broker.
 type Config struct {
-	Root   string
-	Now    func() time.Time // nil: time.Now
-	Log    inbox.Log        // nil: nothing is logged
-	Limits owed.LoopLimits
+	Root string
+	Now  func() time.Time // nil: time.Now
+	Log  inbox.Log        // nil: nothing is logged
+	Hops int              // how often agents may answer each other without any work; 0: 50; negative: no limit
 	// Existing makes OpenHere and OpenFor return a *NoRootError instead of making a root.
 	Existing bool
 	// Processes finds the processes of clients; nil: in the system.
@@ -51,7 +51,7 @@ type Config struct {
 // settings; "c2c doctor" reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return sessions.Uninstalled(getenv, client, pid) }
-	return Config{Root: root, Log: log, Limits: owed.LoopLimitsOf(getenv), Uninstalled: gone, Getenv: getenv, Hosts: hostsOf(getenv, root), WantRelay: wantDaemon}
+	return Config{Root: root, Log: log, Hops: owed.HopsOf(getenv), Uninstalled: gone, Getenv: getenv, Hosts: hostsOf(getenv, root), WantRelay: wantDaemon}
 }
 
 // Broker is an open root.
@@ -59,9 +59,8 @@ type Broker struct {
 	*sessions.Registry
 	// Split: OpenFor found the root by a directory in a clone that a person has split from the other
 	// clones of its remote.
-	Split  bool
-	limits owed.LoopLimits
-	cfg    Config
+	Split bool
+	cfg   Config
 }
 
 // Open opens the root, and makes it if it is missing.
@@ -74,7 +73,7 @@ func Open(cfg Config) (*Broker, error) {
 	if cfg.Processes != nil {
 		reg.Processes = cfg.Processes
 	}
-	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults(), cfg: cfg}, nil
+	return &Broker{Registry: reg, cfg: cfg}, nil
 }
 
 // OpenThere opens a root with the Config of ConfigOf. It returns an error if the root is gone, and

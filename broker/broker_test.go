@@ -165,7 +165,7 @@ func TestLogKeepsOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines, err := w.Events.Tail(ctx, 2)
+	lines, err := w.Events.Tail(2)
 	if err != nil || len(lines) != 2 || !strings.Contains(string(lines[0]), "two") || !strings.Contains(string(lines[1]), "three") {
 		t.Errorf("tail: %s, %v", lines, err)
 	}

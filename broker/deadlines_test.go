@@ -260,7 +260,7 @@ func TestANoticeIsAnsweredByNoNotice(t *testing.T) {
 	if _, err := moves.Sweep(t.Context(), w.Registry, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 {
+	if dead, err := owed.DeadLetters(w.Registry); err != nil || len(dead) != 1 {
 		t.Errorf("dead letters %v, %v: want the message, and nothing of what was told of it", dead, err)
 	}
 	w.wantNotices(amber.ID)
@@ -367,7 +367,7 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 		t.Errorf("notices %q", texts)
 	}
 	w.wantMail(birch.ID, "x")
-	if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 {
+	if dead, err := owed.DeadLetters(w.Registry); err != nil || len(dead) != 1 {
 		t.Errorf("dead letters %v, %v", dead, err)
 	}
 }
@@ -539,7 +539,7 @@ func TestOfAnEphemeralMessageThatExpiresNoWordIsKept(t *testing.T) {
 	}
 	w.pass(time.Minute)
 	w.look(owed.NewChecker(w.Registry))
-	if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
+	if dead, err := owed.DeadLetters(w.Registry); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
 		t.Errorf("dead letters %+v, %v", dead, err)
 	}
 }
@@ -626,7 +626,7 @@ func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 			if left, err := w.box("birch").PeekAll(t.Context()); err != nil || len(left) != 0 {
 				t.Errorf("left are %v, %v", left, err)
 			}
-			if dead, err := owed.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Reason != owed.Expired {
+			if dead, err := owed.DeadLetters(w.Registry); err != nil || len(dead) != 1 || dead[0].Reason != owed.Expired {
 				t.Errorf("dead letters %v, %v", dead, err)
 			}
 			w.wantNotices(amber.ID, "has expired")

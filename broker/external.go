@@ -8,14 +8,6 @@ import (
 	"c2c/sessions"
 )
 
-type (
-	// Origin says where a message from outside comes from. For an answer, it says which earlier
-	// answer is replaced, and which files are attached.
-	Origin = mail.Origin
-	// File is a file on this machine to which a message refers.
-	File = mail.File
-)
-
 // ExternalSession returns the session external-<name> of a sender outside, and makes it if it is
 // missing. The argument client is sessions.ClientExternal, ClientSigned or ClientDenied.
 func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sessions.Session, error) {
@@ -52,7 +44,7 @@ func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sess
 // SendExternal is Send for a message with an Origin, from or to a sender outside. The argument from
 // is the session of the writer. The writer is the sender outside, or an agent that answers this
 // sender.
-func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail.Message, o Origin) (Receipt, error) {
+func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail.Message, o mail.Origin) (Receipt, error) {
 	if err := m.SetOrigin(o); err != nil {
 		return Receipt{}, fmt.Errorf("send: %w", err)
 	}

@@ -30,7 +30,7 @@ func TestASenderOutsideIsASession(t *testing.T) {
 	if again := w.outside("ci"); again.ID != ci.ID || ci.ID != "external-ci" || ci.Alias != "external-ci" || again.State != sessions.External {
 		t.Errorf("%+v %+v", ci, again)
 	}
-	r, err := w.SendExternal(t.Context(), ci, mail.Message{To: "BIRCH", Content: "red"}, broker.Origin{ChatID: "42", Path: "/", Method: "POST"})
+	r, err := w.SendExternal(t.Context(), ci, mail.Message{To: "BIRCH", Content: "red"}, mail.Origin{ChatID: "42", Path: "/", Method: "POST"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestNamesOfSenders(t *testing.T) {
 
 // Two robots that answer each other are a storm, too.
 func TestMailFromOutsideCountsAsAStorm(t *testing.T) {
-	w := newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: 1}})
+	w := newWorldOf(t, broker.Config{Hops: 1})
 	birch, bot := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"}), w.outside("bot")
 	last, held := "", false
 	for range 12 {

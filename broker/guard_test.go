@@ -20,7 +20,7 @@ import (
 // one.
 func guarded(t *testing.T, hops, n int) (w *world, all []sessions.Session) {
 	t.Helper()
-	w = newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: hops}})
+	w = newWorldOf(t, broker.Config{Hops: hops})
 	for i := range n {
 		pid := 200 + i
 		w.starts(pid)
@@ -464,7 +464,7 @@ func TestMailThatIsKeptBackComes(t *testing.T) {
 // Clients that tell of no tool calls may go on for longer, but not for ever.
 func TestClientsThatTellOfNoWorkHaveALongerWay(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: 3}})
+	w := newWorldOf(t, broker.Config{Hops: 3})
 	all := []sessions.Session{w.register("amber", callers.Caller{Client: "gem", ClientID: "a", PID: w.pid(10)}), w.register("birch", callers.Caller{Client: "gem", ClientID: "b", PID: w.pid(20)})}
 	r := broker.Receipt{}
 	for i := range 3*blindTimes + 1 {
@@ -601,14 +601,14 @@ func TestAWrongClockHoldsNobody(t *testing.T) {
 func TestALimitThatIsSwitchedOffHoldsNobody(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 0, 2)
-	w.cfg.Limits = owed.LoopLimitsOf(func(string) string { return " 0" })
+	w.cfg.Hops = owed.HopsOf(func(string) string { return " 0" })
 	w.reopen()
 	r := broker.Receipt{}
 	for i := range 200 {
 		r = w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: r.ID})
 		w.mustPass(fmt.Sprint("message ", i), r)
 	}
-	if l := owed.LoopLimitsOf(func(string) string { return "many" }); l != (owed.LoopLimits{}) {
+	if l := owed.HopsOf(func(string) string { return "many" }); l != 0 {
 		t.Errorf("limit of what is no number: %+v", l)
 	}
 }

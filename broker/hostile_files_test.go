@@ -43,8 +43,8 @@ func FuzzFilesOfARoot(f *testing.F) {
 			t.Fatalf("%s: %+v, %v", path, list, err)
 		}
 		w.Status(ctx, "m-1")
-		owed.DeadLetters(ctx, w.Registry, 0)
-		w.Events.Tail(ctx, 9)
+		owed.DeadLetters(w.Registry)
+		w.Events.Tail(9)
 		w.Search(ctx, amber, []string{"x"}, 9)
 		w.HistoryBefore(ctx, "", broker.Latest, 9)
 		broker.Obligations(ctx, w.Registry, amber, true)

@@ -136,7 +136,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 	if err != nil {
 		return err
 	}
-	dead, err := owed.DeadLetters(ctx, b.Registry, 0)
+	dead, err := owed.DeadLetters(b.Registry)
 	unread := []error{err}
 	for _, d := range dead {
 		if query(d.SessionID).Match(d.Message) {

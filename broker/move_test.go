@@ -107,7 +107,7 @@ func (w *world) wantMoves(sid string, want ...string) {
 
 func (w *world) wantDead(want ...string) {
 	w.t.Helper()
-	dead, err := owed.DeadLetters(context.Background(), w.Registry, 0)
+	dead, err := owed.DeadLetters(w.Registry)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type promised struct {
 // aDay has four sessions that work, one that waits for its person for long, one that does not want
 // to be disturbed, and two that are gone for some hours.
 func aDay(t *testing.T, perHour int, seed uint64) *day {
-	d := &day{world: newWorldOf(t, broker.Config{Limits: owed.LoopLimits{Hops: -1}}), rand: rand.New(rand.NewPCG(seed, 18)), perHour: perHour, notices: map[string]int{}}
+	d := &day{world: newWorldOf(t, broker.Config{Hops: -1}), rand: rand.New(rand.NewPCG(seed, 18)), perHour: perHour, notices: map[string]int{}}
 	for i, w := range []worker{{reads: 5}, {reads: 5}, {reads: 10}, {reads: 10}, {reads: 60}, {reads: 90}, {reads: 10, leaves: 120, returns: 300}, {reads: 10, leaves: 180, returns: 420}} {
 		w.pid = 1000 + i
 		d.arrives(&w, i)

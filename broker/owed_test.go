@@ -98,7 +98,7 @@ func TestAnInterruptedReturnBringsTheDeadLettersLater(t *testing.T) {
 	unblock()
 	w.attach(caller())
 	w.wantMail(birch.ID, "x")
-	if dead, err := owed.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 0 {
+	if dead, err := owed.DeadLetters(w.Registry); err != nil || len(dead) != 0 {
 		t.Errorf("dead letters left: %v, %v", dead, err)
 	}
 }

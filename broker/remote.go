@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -181,7 +180,7 @@ type Host struct {
 
 // Hosts returns the paired machines, with what this root knows about each of them and how many
 // messages wait for it.
-func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
+func (b *Broker) Hosts() (all []Host, err error) {
 	names, err := b.cfg.paired()
 	if err != nil || len(names) == 0 {
 		return nil, err

@@ -22,8 +22,8 @@ import (
 func paired(t *testing.T) (w *world, birch sessions.Session) {
 	t.Helper()
 	w = newWorldOf(t, broker.Config{
-		Hosts:  func() ([]string, error) { return []string{"devbox", "mini"}, nil },
-		Limits: owed.LoopLimits{Hops: 4},
+		Hosts: func() ([]string, error) { return []string{"devbox", "mini"}, nil },
+		Hops:  4,
 	})
 	return w, w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"})
 }
@@ -218,7 +218,7 @@ func TestHostsAreListedWithWhatWaitsForThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := w.Hosts(t.Context())
+	all, err := w.Hosts()
 	if err != nil || len(all) != 2 || all[0].Name != "devbox" || len(all[0].Sessions) != 1 || all[0].Linked || all[1].Waiting != 1 {
 		t.Errorf("%+v %v", all, err)
 	}
@@ -238,13 +238,13 @@ func TestWhatTheRelayHasLeasedWaitsUntilTheOtherMachineHasIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.send(birch, "amber@devbox", "three")
-	if all, err := w.Hosts(t.Context()); err != nil || all[0].Waiting != 3 || !all[0].Oldest.Equal(oldest) {
+	if all, err := w.Hosts(); err != nil || all[0].Waiting != 3 || !all[0].Oldest.Equal(oldest) {
 		t.Errorf("under way: %+v %v, want 3 since %v", all, err, oldest)
 	}
 	if err := l.Ack(t.Context(), l.Messages[0].Handle(), l.Messages[1].Handle()); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := w.Hosts(t.Context()); err != nil || all[0].Waiting != 1 {
+	if all, err := w.Hosts(); err != nil || all[0].Waiting != 1 {
 		t.Errorf("stored there: %+v %v, want 1", all, err)
 	}
 }
@@ -257,7 +257,7 @@ func TestWithoutAPairedMachineAListReadsNothingForOthers(t *testing.T) {
 	if all, err := w.RemoteSessions(); err != nil || all != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if all, err := w.Hosts(t.Context()); err != nil || all != nil {
+	if all, err := w.Hosts(); err != nil || all != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

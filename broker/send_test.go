@@ -227,7 +227,7 @@ func TestSweptMailComesBackWithTheSession(t *testing.T) {
 		t.Errorf("back as %+v", back)
 	}
 	w.wantMail(birch.ID, "x")
-	if dead, err := owed.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 0 {
+	if dead, err := owed.DeadLetters(w.Registry); err != nil || len(dead) != 0 {
 		t.Errorf("dead letters left: %v, %v", dead, err)
 	}
 }

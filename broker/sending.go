@@ -50,7 +50,7 @@ func (s *sending) address(ctx context.Context) {
 
 // guard lets the loop guard count the message, and hold or refuse it.
 func (s *sending) guard(ctx context.Context) (err error) {
-	s.note, err = owed.Guard(ctx, s.b.Registry, s.b.limits, s.from, s.to, s.box, &s.message)
+	s.note, err = owed.Guard(ctx, s.b.Registry, s.b.cfg.Hops, s.from, s.to, s.box, &s.message)
 	if err != nil && !errors.Is(err, owed.ErrTooManyAnswers) { // store the mail all the same
 		s.b.Log.Warn("a message is not counted", "to", s.to.SID(), "err", err)
 		return nil
@@ -108,6 +108,8 @@ func (s *sending) record(ctx context.Context, held bool) {
 		s.b.Log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
 	}
 	if held {
-		owed.TellHeld(ctx, s.b.Registry, s.to.SID(), m)
+		if err := owed.TellHeld(ctx, s.b.Registry, s.to.SID(), m); err != nil { // a Checker sends missing notices later
+			s.b.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
+		}
 	}
 }

@@ -74,7 +74,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	for _, m := range latest.all {
 		all = append(all, b.mailOf(ctx, m.sid, m.Found))
 	}
-	dead, err := owed.DeadLetters(ctx, b.Registry, 0)
+	dead, err := owed.DeadLetters(b.Registry)
 	if err != nil {
 		unread = append(unread, err)
 	}

@@ -92,7 +92,7 @@ func TestADeadLetterBehindATornLineIsKept(t *testing.T) {
 	if swept, err := moves.Sweep(ctx, w.Registry, time.Hour); err != nil || swept.Messages != 1 {
 		t.Fatalf("swept %+v, %v", swept, err)
 	}
-	if dead, err := owed.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "x" {
+	if dead, err := owed.DeadLetters(w.Registry); err != nil || len(dead) != 1 || dead[0].Message.Content != "x" {
 		t.Errorf("dead letters %+v, %v", dead, err)
 	}
 	w.starts(20)

@@ -283,7 +283,7 @@ func (p *twoRoots) check() {
 	if err != nil || strings.Count(string(owing), `"new to dana"`) != 1 || strings.Count(string(owing), `"old to dana"`) != 1 {
 		p.t.Errorf("answers are owing for %s, %v", owing, err)
 	}
-	dead, err := owed.DeadLetters(ctx, b.Registry, 0)
+	dead, err := owed.DeadLetters(b.Registry)
 	if err != nil || len(dead) != 2 || dead[0].Message.Content == dead[1].Message.Content {
 		p.t.Errorf("dead letters %v, %v", dead, err)
 	}

@@ -23,20 +23,14 @@ const ackTime = 10 * time.Second
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer end()
-	return l.ack(ctx, handles, nil)
-}
-
-// AckAndRemove acks the messages with the handles in acked, and removes those with the handles in
-// removed, in one step.
-func (l *Lease) AckAndRemove(ctx context.Context, acked, removed []string) error {
-	return l.ack(ctx, acked, removed)
+	return l.AckAndRemove(ctx, handles, nil)
 }
 
 // Remove is Ack for messages that the caller has stored elsewhere, unread. It writes no record into
 // the archive: because of such a record, Deliver would not store the messages again when they come
 // back.
 func (l *Lease) Remove(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, nil, handles)
+	return l.AckAndRemove(ctx, nil, handles)
 }
 
 // Handles returns the handles of messages.
@@ -47,10 +41,12 @@ func Handles(msgs []mail.Message) (handles []string) {
 	return handles
 }
 
-func (l *Lease) ack(ctx context.Context, handles, removed []string) error {
-	read, gone := setOf(handles), setOf(removed)
+// AckAndRemove is Ack for the messages with the handles in handed, and Remove for those with the
+// handles in removed, in one step.
+func (l *Lease) AckAndRemove(ctx context.Context, handed, removed []string) error {
+	read, gone := setOf(handed), setOf(removed)
 	settled := func(msg mail.Message) bool { return read[msg.Handle()] || gone[msg.Handle()] }
-	acked, others := make([]mail.Message, 0, len(handles)), 0
+	acked, others := make([]mail.Message, 0, len(handed)), 0
 	for _, msg := range l.Messages {
 		if read[msg.Handle()] {
 			acked = append(acked, msg)

@@ -147,7 +147,7 @@ func (a *snapshot) lookUp(base int64, ids map[string]bool, buf *[]byte, f func(A
 	if err != nil {
 		return errNoIndex
 	}
-	*buf, err = readBehind(file, 0, *buf)
+	*buf, err = readWhole(file, *buf)
 	file.Close()
 	if err != nil {
 		return errNoIndex
@@ -214,7 +214,7 @@ func (a *snapshot) index(base int64) error {
 		return err
 	}
 	return a.withPart(base, func(file *atomicfile.Handle) error {
-		data, err := readBehind(file, 0, nil)
+		data, err := readWhole(file, nil)
 		if err != nil || int64(len(data)) != size {
 			return err // it is longer than c2c reads, or another program writes it
 		}

@@ -23,7 +23,7 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, own []mail.Message)
 	files := map[string]*atomicfile.Handle{}
 	for _, name := range names {
 		if f := openQueued(dir, name); f != nil {
-			offers[name], files[name] = readQueued(f, m.limits.Body), f
+			offers[name], files[name] = readQueued(f), f
 		}
 		for _, msg := range offers[name] {
 			if msg.HasChosenID() {

@@ -33,7 +33,7 @@ func (m *Mailbox) newDelivery(msgs []mail.Message, areNew bool) (*delivery, erro
 	now := m.now()
 	for i := range d.Messages {
 		msg := &d.Messages[i]
-		if err := msg.CheckWithin(m.limits.Body); err != nil {
+		if err := msg.Check(); err != nil {
 			return nil, err
 		}
 		if d.chosen[i] = msg.ID != "" && !areNew; msg.ID == "" {

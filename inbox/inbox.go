@@ -52,13 +52,12 @@ const maxInbox = 60 << 10
 
 // Limits bound a mailbox. Zero means the default.
 type Limits struct {
-	Body     int   // largest body in bytes
 	Messages int   // most messages that may wait
 	Bytes    int64 // most bytes that may wait
 }
 
 func (l Limits) withDefaults() Limits {
-	return Limits{cmp.Or(l.Body, mail.MaxBody), cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
+	return Limits{cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
 }
 
 // Config is what the caller of Open passes in.

@@ -204,7 +204,7 @@ func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	if free, err = lock(mf.file); err != nil || take && !free {
 		return free, err
 	}
-	data, err := atomicfile.ReadAll(mf.file)
+	data, err := atomicfile.ReadAll(mf.file, nil)
 	if err != nil {
 		return free, fmt.Errorf("read %q: %w", mf.file.Name(), err)
 	}
@@ -229,7 +229,7 @@ func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free 
 		return false, buf, err
 	}
 	defer f.Close()
-	if buf, err = atomicfile.ReadInto(f, buf); err != nil {
+	if buf, err = atomicfile.ReadAll(f, buf); err != nil {
 		return false, buf, fmt.Errorf("read %q: %w", f.Name(), err)
 	}
 	if !holds(buf) {

@@ -125,12 +125,12 @@ func (a *snapshot) part(i int) ([]byte, error) {
 		if a.newest == nil {
 			return nil, nil
 		}
-		return readBehind(a.newest, 0, nil)
+		return readWhole(a.newest, nil)
 	}
 	f, err := a.old.OpenHandle(partName(a.bases[i]), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return readBehind(f, 0, nil)
+	return readWhole(f, nil)
 }

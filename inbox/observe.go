@@ -146,7 +146,7 @@ func (l *look) read(f *atomicfile.Handle) (_ fileSeen, err error) {
 	seen := l.o.files[id]
 	if !seen.sure {
 		seen.sure = time.Since(f.ModTime()) > tick
-		data, err := atomicfile.ReadAll(f)
+		data, err := atomicfile.ReadAll(f, nil)
 		if err != nil {
 			return seen, err
 		}

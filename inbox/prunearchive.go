@@ -98,7 +98,7 @@ func (s *Archive) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 	// of the next part: otherwise the count would begin at 0 again.
 	last, err := newPartName(a.base)
 	if err == nil {
-		err = a.old.Append(last, nil)
+		err = a.old.AppendLines(last, nil)
 	}
 	for _, base := range gone {
 		if err == nil {

@@ -170,14 +170,14 @@ func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 }
 
 // readQueued returns the messages of a queued file. It returns nil unless the file is complete,
-// valid and small enough, and no body has more than maxBody bytes.
-func readQueued(f io.Reader, maxBody int) (msgs []mail.Message) {
+// valid and small enough.
+func readQueued(f io.Reader) (msgs []mail.Message) {
 	data, err := io.ReadAll(io.LimitReader(f, maxBatch+1))
 	if err != nil || len(data) > maxBatch || json.Unmarshal(data, &msgs) != nil {
 		return nil
 	}
 	for _, msg := range msgs {
-		if msg.ID == "" || msg.Ephemeral || msg.CheckWithin(maxBody) != nil {
+		if msg.ID == "" || msg.Ephemeral || msg.Check() != nil {
 			return nil
 		}
 	}

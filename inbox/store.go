@@ -41,18 +41,12 @@ type Archive struct {
 	root *atomicfile.Dir
 	sid  string
 	now  func() time.Time
-	log  ArchiveLog
+	log  Log
 	own  atomic.Pointer[span] // the part that AppendLeased has appended without a gap
 }
 
-// Log takes the warnings of calls that have succeeded nevertheless, see inbox.Log.
-type ArchiveLog interface {
-	Debug(words string, facts ...any)
-	Warn(words string, facts ...any)
-}
-
 // New returns the archive of a session in a root. It does not touch the disk.
-func NewArchive(root *atomicfile.Dir, sid string, now func() time.Time, log ArchiveLog) *Archive {
+func NewArchive(root *atomicfile.Dir, sid string, now func() time.Time, log Log) *Archive {
 	return &Archive{root: root, sid: sid, now: now, log: log}
 }
 
@@ -212,16 +206,16 @@ func openSized(dir *atomicfile.Dir, name string) (*atomicfile.Handle, int64, err
 	return f, f.Size(), nil
 }
 
-// readBehind reads a file from the offset start to its end, into buf if buf is large enough. It
-// reads at most the last atomicfile.MaxFile bytes, because a hostile file may be one large hole.
-func readBehind(f *atomicfile.Handle, start int64, buf []byte) ([]byte, error) {
+// readWhole reads a file, into buf if buf is large enough. It reads at most the last
+// atomicfile.MaxFile bytes, because a hostile file may be one large hole.
+func readWhole(f *atomicfile.Handle, buf []byte) ([]byte, error) {
 	size, err := f.SizeNow()
 	if err != nil {
 		return nil, err
 	}
-	start = max(0, start, size-atomicfile.MaxFile)
-	buf = slices.Grow(buf[:0], int(max(0, size-start)))
-	n, err := f.ReadAt(buf[:max(0, size-start)], start)
+	start := max(0, size-atomicfile.MaxFile)
+	buf = slices.Grow(buf[:0], int(size-start))
+	n, err := f.ReadAt(buf[:size-start], start)
 	if err == io.EOF {
 		err = nil
 	}

@@ -21,13 +21,8 @@ func newStore(t *testing.T) (s *Archive, root string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	return NewArchive(dir, "amber", time.Now, quiet{}), root
+	return NewArchive(dir, "amber", time.Now, NoLog), root
 }
-
-type quiet struct{}
-
-func (quiet) Debug(string, ...any) {}
-func (quiet) Warn(string, ...any)  {}
 
 // appendChosen archives count messages of a size, whose ids their sender chose.
 func appendChosen(t *testing.T, s *Archive, name string, count, size int) (msgs []mail.Message) {

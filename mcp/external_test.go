@@ -25,7 +25,7 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := b.SendExternal(t.Context(), ci, mail.Message{To: "birch", Content: "hello"}, broker.Origin{ChatID: "42", Identity: "max"})
+	asked, err := b.SendExternal(t.Context(), ci, mail.Message{To: "birch", Content: "hello"}, mail.Origin{ChatID: "42", Identity: "max"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 	if id, _ := first["message_id"].(string); mail.ShortID(got[0].ID) != id || got[0].InReplyTo != asked.ID {
 		t.Errorf("%+v, %v", got[0], first)
 	}
-	for i, want := range []broker.Origin{{ChatID: "42", Identity: "max"}, {ChatID: "42", Identity: "max", Edits: got[0].ID}} {
+	for i, want := range []mail.Origin{{ChatID: "42", Identity: "max"}, {ChatID: "42", Identity: "max", Edits: got[0].ID}} {
 		o, _ := got[i].Origin()
 		if o.ChatID != want.ChatID || o.Identity != want.Identity || o.Edits != want.Edits || len(o.Files) != i {
 			t.Errorf("answer %d: %+v", i, o)

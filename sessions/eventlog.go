@@ -115,7 +115,7 @@ func (l *EventLog) rotate() error {
 
 // Tail returns at most limit lines from the end of broker.log, oldest first. It skips lines that
 // are not JSON.
-func (l *EventLog) Tail(ctx context.Context, limit int) ([]json.RawMessage, error) {
+func (l *EventLog) Tail(limit int) ([]json.RawMessage, error) {
 	data, err := l.root.ReadIf(logFile)
 	if err != nil {
 		return nil, err

@@ -253,7 +253,7 @@ func (t *takingRoot) takeDead(ctx context.Context) error {
 	if !callers.MayHaveDeadLetters(t.from) {
 		return nil
 	}
-	letters, err := owed.DeadLetters(ctx, t.from, 0)
+	letters, err := owed.DeadLetters(t.from)
 	if err != nil {
 		return err
 	}

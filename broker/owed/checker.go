@@ -386,7 +386,7 @@ func (c *Checker) tellHeld(ctx context.Context, sid string, m mail.Message) erro
 	if c.told[key] {
 		return nil
 	}
-	err := TellHeldToAll(ctx, c.reg, sid, m)
+	err := TellHeld(ctx, c.reg, sid, m)
 	c.told[key] = err == nil
 	return err
 }

@@ -27,9 +27,8 @@ type DeadLetter struct {
 	Message   mail.Message `json:"message"`
 }
 
-// DeadLetters lists the newest dead letters, at most limit of them, from old to new. With limit 0
-// it lists all.
-func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]DeadLetter, error) {
+// DeadLetters lists the dead letters, from old to new.
+func DeadLetters(reg *sessions.Registry) ([]DeadLetter, error) {
 	lines, err := ReadDeadLines(reg)
 	if err != nil {
 		return nil, err
@@ -39,9 +38,6 @@ func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]Dead
 		if d, ok := ParseDead(line); ok {
 			list = append(list, d)
 		}
-	}
-	if limit > 0 {
-		list = list[max(0, len(list)-limit):]
 	}
 	return list, nil
 }

@@ -1,6 +1,7 @@
 package owed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,52 +46,43 @@ const (
 	mostHops = 1 << 20
 )
 
-// LoopLimits says how often agents may answer each other without any work.
-type LoopLimits struct {
-	Hops int // maximum of messages in a row; 0: 50; negative: no limit
-}
-
-// HopsVariable is the environment variable with the limit. A value of 0 or less means no limit.
+// HopsVariable is the environment variable with the limit: how often agents may answer each other
+// without any work. A value of 0 or less means no limit.
 const HopsVariable = "C2C_STORM_HOPS"
 
-// LoopLimitsOf reads the limit from the environment. It ignores a value that is not a number.
-func LoopLimitsOf(getenv func(string) string) LoopLimits {
+// HopsOf reads the limit from the environment; negative: no limit. It returns 0 for a value that is
+// not a number.
+func HopsOf(getenv func(string) string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(getenv(HopsVariable)))
 	if err == nil && n <= 0 {
-		return LoopLimits{-1}
+		return -1
 	}
-	return LoopLimits{n}
-}
-
-func (l LoopLimits) WithDefaults() LoopLimits {
-	if l.Hops == 0 {
-		l.Hops = defaultHops
-	}
-	return l
+	return n
 }
 
 // hopsFor returns the limit for a sender; w is the record of the sender's work.
-func (l LoopLimits) hopsFor(w sessions.Work) int {
+func hopsFor(most int, w sessions.Work) int {
 	if w.Tools {
-		return l.Hops
+		return most
 	}
-	return min(l.Hops, mostHops/blindTimes) * blindTimes
+	return min(most, mostHops/blindTimes) * blindTimes
 }
 
 // Guard counts the message m, and holds it if its chain is open: it marks m as held, and the result
 // note then tells the sender. After ErrTooManyAnswers the caller must not store the message. Guard
-// does not count mail from or to a person.
-func Guard(ctx context.Context, reg *sessions.Registry, limits LoopLimits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
+// does not count mail from or to a person. The argument most is the limit; 0: defaultHops; negative:
+// none.
+func Guard(ctx context.Context, reg *sessions.Registry, most int, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()
-	if limits.Hops < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !mail.ValidName(from.ID) {
+	if most < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !mail.ValidName(from.ID) {
 		return "", nil
 	}
 	if sessions.IsCalm(reg, from.ID) {
 		return "", nil // it has worked since it was last handed mail, so its message begins a chain
 	}
 	work := sessions.WorkOf(reg, from.ID)
-	limit := limits.hopsFor(work)
+	limit := hopsFor(cmp.Or(most, defaultHops), work)
 	l, err := linkOf(reg, from, *m, work, limit)
 	if err != nil || l.hops == 0 {
 		return "", err
@@ -154,17 +146,9 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellHeldToAll for the process that has sent the message. It only logs errors: a
-// Checker sends missing notices later.
-func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
-	if err := TellHeldToAll(ctx, reg, to, m); err != nil {
-		reg.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
-	}
-}
-
-// TellHeldToAll notifies the sender and the receiver of a held message, and their user, once for
+// TellHeld notifies the sender and the receiver of a held message, and their user, once for
 // each chain.
-func TellHeldToAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
+func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
 		return err

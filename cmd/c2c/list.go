@@ -44,7 +44,7 @@ func list(c *call, f *cli.Flags) action {
 			}
 		}
 		if *allHosts {
-			hosts, err := c.b.Hosts(ctx)
+			hosts, err := c.b.Hosts()
 			return errors.Join(append(broken, err, c.showHosts(rows, hosts, *all))...)
 		}
 		more := "c2c list --all"

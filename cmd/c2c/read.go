@@ -243,7 +243,7 @@ func history(c *call, f *cli.Flags) action {
 		case *dead && (*sent || c.session != ""):
 			return fmt.Errorf("%w: --dead shows the dead letters of all sessions: leave out --sent and --session-id", errUsage)
 		case *dead:
-			return c.limited(ctx, func(ctx context.Context) error { return c.showDead(ctx, *limit) })
+			return c.showDead(most)
 		case *sent:
 			return c.limited(ctx, func(ctx context.Context) error { return c.showSent(ctx, most) })
 		}
@@ -270,11 +270,12 @@ func history(c *call, f *cli.Flags) action {
 	}
 }
 
-func (c *call) showDead(ctx context.Context, limit int) error {
-	dead, err := owed.DeadLetters(ctx, c.b.Registry, limit)
+func (c *call) showDead(limit int) error {
+	dead, err := owed.DeadLetters(c.b.Registry)
 	if err != nil {
 		return err
 	}
+	dead = dead[max(0, len(dead)-limit):]
 	return c.show(append([]owed.DeadLetter{}, dead...), func() {
 		if len(dead) == 0 {
 			c.printf("(no dead letters)\n")

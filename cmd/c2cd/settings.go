@@ -45,9 +45,9 @@ func (c checkup) checkSettings() []format.Finding {
 		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
 	}
 	report := []format.Finding{{Status: format.OK, Part: "version", Detail: broker.Version}}
-	limits := owed.LoopLimitsOf(c.getenv)
+	hops := owed.HopsOf(c.getenv)
 	_, err := strconv.Atoi(strings.TrimSpace(c.getenv(rooms.WakesVariable)))
-	noNumber := map[string]bool{owed.HopsVariable: limits.Hops == 0, rooms.WakesVariable: err != nil}
+	noNumber := map[string]bool{owed.HopsVariable: hops == 0, rooms.WakesVariable: err != nil}
 	for _, s := range all {
 		var unset []string // those variables of s that are not set; they share a line
 		for _, name := range strings.Split(s[0], ", ") {

@@ -104,7 +104,7 @@ func (a *app) around(ctx context.Context, b *broker.Broker) (around watch.Around
 			around.Projects = append(around.Projects, watch.Project{Name: p.Name, Root: p.Root, Sessions: running + needing, Needs: needing, Mails: mails})
 		}
 	}
-	hosts, err := b.Hosts(ctx)
+	hosts, err := b.Hosts()
 	for _, h := range hosts {
 		if h.Linked {
 			around.Machines++

@@ -31,7 +31,7 @@ func TestARefusedMessageOfASenderThatCannotBeToldHoldsUpNoOther(t *testing.T) {
 			t.Errorf("%s: %v", m.ID, err)
 		}
 	}
-	dead, err := owed.DeadLetters(t.Context(), b.Registry, 0)
+	dead, err := owed.DeadLetters(b.Registry)
 	if err != nil || len(dead) != 2 {
 		t.Errorf("dead letters %+v, %v, want both messages", dead, err)
 	}

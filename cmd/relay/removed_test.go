@@ -42,7 +42,7 @@ func TestMailForAMachineWithoutALinkSaysWhereTheReasonIs(t *testing.T) {
 	if err != nil || st.Why != "devbox was not reached yet" || !strings.Contains(st.Do, "c2c relay status shows") {
 		t.Errorf("%q, %q, %v", st.Why, st.Do, err)
 	}
-	if all, err := here.Hosts(t.Context()); err != nil || len(all) != 1 || broker.HostSentence(all[0].HeardHost, laptop.now()) != st.Why {
+	if all, err := here.Hosts(); err != nil || len(all) != 1 || broker.HostSentence(all[0].HeardHost, laptop.now()) != st.Why {
 		t.Errorf("the list has %+v, %v", all, err)
 	}
 }

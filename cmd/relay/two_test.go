@@ -298,7 +298,7 @@ func (m *machine) status(b *broker.Broker, id string) broker.MessageStatus {
 
 func (m *machine) host(b *broker.Broker, name string) broker.Host {
 	m.t.Helper()
-	all, err := b.Hosts(m.t.Context())
+	all, err := b.Hosts()
 	if err != nil {
 		m.t.Fatal(err)
 	}

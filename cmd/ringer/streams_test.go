@@ -164,7 +164,7 @@ func TestEachOutcomeOfABellIsLogged(t *testing.T) {
 	got := map[string]string{}
 	deadline := time.After(time.Minute)
 	for len(got) < len(want) {
-		lines, err := l.b.Events.Tail(t.Context(), 100)
+		lines, err := l.b.Events.Tail(100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -481,18 +481,15 @@ const (
 	maxName = 128 // of a text field other than the content
 )
 
-// Check returns an error for a message that no mailbox can keep.
-func (m Message) Check() error { return m.CheckWithin(MaxBody) }
-
-// CheckWithin returns an error for a message that could not be stored or read back, or whose body
-// has more than limit bytes. It checks the size first, because a body that was cut off for its size
-// may end in half a character.
-func (m Message) CheckWithin(limit int) error {
+// Check returns an error for a message that no mailbox can keep: it could not be stored or read
+// back, or it is too large. Check looks at the size first, because a body that was cut off for its
+// size may end in half a character.
+func (m Message) Check() error {
 	switch {
 	case m.From == "" || m.To == "":
 		return fmt.Errorf("%w: it needs a sender and a receiver", ErrBody)
-	case len(m.Content) > limit:
-		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), limit)
+	case len(m.Content) > MaxBody:
+		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), MaxBody)
 	case !utf8.ValidString(m.Content):
 		return fmt.Errorf("%w: it is not valid UTF-8; send text, or encode the bytes first", ErrBody)
 	case strings.ContainsRune(m.Content, 0):

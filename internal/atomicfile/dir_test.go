@@ -129,7 +129,7 @@ func TestWhatIsNotOurFileIsRefused(t *testing.T) {
 			}
 		}
 		_, err := d.Read("f")
-		for verb, err := range map[string]error{"read": err, "append to": d.Append("f", []byte("x")), "log to": d.Log("f", []byte("x"))} {
+		for verb, err := range map[string]error{"read": err, "append to": d.AppendLines("f", []byte("x")), "log to": d.Log("f", []byte("x"))} {
 			if !errors.Is(err, ErrNotOurs) || !strings.Contains(err.Error(), filepath.Join(path, "f")) {
 				t.Errorf("%s %s: %v", verb, kind, err)
 			}
@@ -195,7 +195,7 @@ func TestANameIsOneComponent(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "a/b", "../a", "/etc/passwd", "a\x00b"} {
 		_, err := d.Open(name, os.O_RDWR|os.O_CREATE)
 		_, suberr := d.Sub(name, true)
-		for _, err := range []error{err, suberr, d.Write(name, nil), d.Replace(name, nil), d.Append(name, nil), d.Log(name, nil), d.Rename("x", name), d.Rename(name, "x"), d.Remove(name)} {
+		for _, err := range []error{err, suberr, d.Write(name, nil), d.Replace(name, nil), d.AppendLines(name, nil), d.Log(name, nil), d.Rename("x", name), d.Rename(name, "x"), d.Remove(name)} {
 			if err == nil {
 				t.Errorf("%q was taken", name)
 			}
@@ -345,7 +345,7 @@ func TestTheSizeOfAFileMovesNoReader(t *testing.T) {
 	}
 	defer h.Close()
 	size, err := h.SizeNow()
-	data, rerr := ReadAll(h)
+	data, rerr := ReadAll(h, nil)
 	if size != 4 || err != nil || rerr != nil || string(data) != "1234" {
 		t.Errorf("%d bytes, %v, and then %q, %v", size, err, data, rerr)
 	}

@@ -184,7 +184,7 @@ func (d *Dir) readVersion(name string, limit int64) ([]byte, Version, error) {
 		return nil, Version{}, err
 	}
 	defer h.Close()
-	data, err := readAll(h, h.Size(), limit)
+	data, err := readAll(h, h.Size(), limit, nil)
 	return data, h.was, d.fail("read", name, err)
 }
 
@@ -236,33 +236,19 @@ func (d *Dir) ReadIf(name string) ([]byte, error) {
 	return data, err
 }
 
-// ReadAll reads an open file from its read position to its end. If the file is larger than MaxFile,
+// ReadAll reads an open file from its read position to its end, into buf if buf is large enough: so a
+// search through many files need not allocate memory for each. If the file is larger than MaxFile,
 // the error matches ErrTooLarge.
-func ReadAll(f *Handle) ([]byte, error) { return readAll(f, f.Size(), MaxFile) }
+func ReadAll(f *Handle, buf []byte) ([]byte, error) { return readAll(f, f.Size(), MaxFile, buf) }
 
 // readAll reads size bytes of f, with one call, because a send and a hook read many small files.
 // The file had this size a moment ago.
-func readAll(f io.Reader, size, limit int64) ([]byte, error) {
+func readAll(f io.Reader, size, limit int64, buf []byte) ([]byte, error) {
 	if size > limit {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
-	data := make([]byte, size)
-	n, err := io.ReadFull(f, data)
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // the file was truncated meanwhile
-		err = nil
-	}
-	return data[:n], err
-}
-
-// ReadInto reads an open file into buf, or into new memory if buf is too small. So a search through
-// many files need not allocate memory for each.
-func ReadInto(f *Handle, buf []byte) ([]byte, error) {
-	size := f.Size()
-	if size > MaxFile {
-		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
-	}
-	if int64(cap(buf)) < size {
-		buf = make([]byte, max(size, 64<<10))
+	if int64(cap(buf)) < size || buf == nil {
+		buf = make([]byte, size)
 	}
 	n, err := io.ReadFull(f, buf[:size])
 	if err == io.EOF || err == io.ErrUnexpectedEOF { // the file was truncated meanwhile

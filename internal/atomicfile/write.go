@@ -121,23 +121,16 @@ func (d *Dir) put(name, tmp string, data []byte, finish func(*Handle) error) err
 	})
 }
 
-// Append adds data to the end of the file and syncs it. The caller holds the lock. If Append fails,
-// it cuts off what it has added, so a full disk leaves no part of the data in the file.
-func (d *Dir) Append(name string, data []byte) error { return d.appendSynced(name, data, false) }
-
-// AppendLines is Append for whole lines. If a power cut has left half a line at the end of the
-// file, AppendLines ends that line first.
+// AppendLines adds whole lines to the end of the file and syncs it. The caller holds the lock. If
+// AppendLines fails, it cuts off what it has added, so a full disk leaves no part of the lines in the
+// file. If a power cut has left half a line at the end of the file, AppendLines ends that line first.
 func (d *Dir) AppendLines(name string, lines []byte) error {
-	return d.appendSynced(name, lines, len(lines) > 0)
-}
-
-func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	f, err := d.OpenHandle(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	size := f.Size()
-	if err = f.appendAt(size, data, lines); err != nil {
+	if err = f.appendAt(size, lines); err != nil {
 		unix.Ftruncate(int(f.Fd()), size)
 	}
 	if err = errors.Join(err, f.Close()); err != nil || size > 0 {
@@ -146,8 +139,8 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	return d.Sync()
 }
 
-func (h *Handle) appendAt(size int64, data []byte, lines bool) error {
-	if lines && size > 0 {
+func (h *Handle) appendAt(size int64, data []byte) error {
+	if len(data) > 0 && size > 0 {
 		var last [1]byte
 		if _, err := h.ReadAt(last[:], size-1); err != nil {
 			return err

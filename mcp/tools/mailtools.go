@@ -162,7 +162,7 @@ func (c *toolCall) sendAnswer(ctx context.Context, s sessions.Session, answered,
 	if len(files) == 0 && edits == "" {
 		return c.b.Reply(ctx, s, answered, m)
 	}
-	o := broker.Origin{Edits: edits}
+	o := mail.Origin{Edits: edits}
 	for _, path := range files {
 		file, err := broker.FileOf(ctx, path)
 		if err != nil {

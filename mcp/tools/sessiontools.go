@@ -109,7 +109,7 @@ func (c *toolCall) serverInfo(ctx context.Context) (any, error) {
 }
 
 func (c *toolCall) tailLog(ctx context.Context) (any, error) {
-	lines, err := c.b.Events.Tail(ctx, c.limit())
+	lines, err := c.b.Events.Tail(c.limit())
 	if err != nil {
 		return nil, err
 	}

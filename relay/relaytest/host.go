@@ -296,7 +296,7 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 	if len(lines) == 0 {
 		return relay.Stored, nil
 	}
-	return relay.Stored, p.dir.Append(mailName(alias), lines)
+	return relay.Stored, p.dir.AppendLines(mailName(alias), lines)
 }
 
 // Box returns the mailbox of an alias. The mailbox has practically no size limit.

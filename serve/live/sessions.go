@@ -92,7 +92,7 @@ func (v *View) count() {
 
 // deadLetters reports new dead letters.
 func (v *View) deadLetters(ctx context.Context) error {
-	all, err := owed.DeadLetters(ctx, v.b.Registry, 0)
+	all, err := owed.DeadLetters(v.b.Registry)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // letter is a message that is ready to be sent.
 type letter struct {
 	mail.Message
-	broker.Origin
+	mail.Origin
 }
 
 // letter makes a message from a request. If the body is a JSON object and c2c knows all its

@@ -176,7 +176,7 @@ func (d *webhookDesk) mail(alias string) []mail.Message {
 	return all
 }
 
-func (d *webhookDesk) last(alias string) (mail.Message, broker.Origin) {
+func (d *webhookDesk) last(alias string) (mail.Message, mail.Origin) {
 	d.t.Helper()
 	all := d.mail(alias)
 	if len(all) == 0 {

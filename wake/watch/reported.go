@@ -56,14 +56,7 @@ func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome
 
 // split separates the messages that may wake a session from the others.
 func split(msgs []mail.Message) (rung, others []mail.Message) {
-	for _, m := range msgs {
-		if m.Rings() {
-			rung = append(rung, m)
-		} else {
-			others = append(others, m)
-		}
-	}
-	return rung, others
+	return wake.MayWake(msgs), slices.DeleteFunc(slices.Clone(msgs), mail.Message.Rings)
 }
 
 // tellNew reports the messages in msgs that were not reported yet. If r has no ring id, they get a
