@@ -2,6 +2,8 @@ package hooks
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,15 +18,15 @@ type Edit struct {
 // ParseEdit reads the event before a tool call, in the form that Claude Code invented. Paths is
 // empty if the event names no file that the tool changes. A shell command may change files that its
 // event does not name.
-func ParseEdit(data []byte) (e Edit, err error) {
+func ParseEdit(r io.Reader) (e Edit, err error) {
 	var event struct {
 		SessionID string `json:"session_id"`
 		Cwd       string `json:"cwd"`
 		Tool      string `json:"tool_name"`
 		Input     edited `json:"tool_input"`
 	}
-	if err := json.Unmarshal(data, &event); err != nil {
-		return e, err
+	if err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&event); err != nil {
+		return e, fmt.Errorf("read hook event: %w", err)
 	}
 	e.SessionID = event.SessionID
 	in := event.Input

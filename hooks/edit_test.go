@@ -17,12 +17,12 @@ func TestAnEditNamesItsFiles(t *testing.T) {
 		`{"tool_name":"Edit","tool_input":{"file_path":"a.go"}}`:                                                                                   nil,
 		`{"tool_name":"Edit"}`: nil,
 	} {
-		e, err := ParseEdit([]byte(event))
+		e, err := ParseEdit(strings.NewReader(event))
 		if err != nil || !slices.Equal(e.Paths, want) {
 			t.Errorf("%s: %q, %v", event, e.Paths, err)
 		}
 	}
-	if _, err := ParseEdit([]byte(`{"tool_input":[]}`)); err == nil {
+	if _, err := ParseEdit(strings.NewReader(`{"tool_input":[]}`)); err == nil {
 		t.Error("an event of another form is read")
 	}
 }

@@ -33,7 +33,7 @@ type changeClaims = func(context.Context, *sessions.Registry, sessions.Session, 
 // changeClaims makes or releases the claims that the words name, and prints them after the word
 // says.
 func (c *call) changeClaims(ctx context.Context, change changeClaims, task, why, says string) error {
-	s, err := c.attach(ctx, c.session)
+	s, err := c.attach(ctx)
 	if err != nil {
 		return err
 	}

@@ -118,8 +118,8 @@ func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 // that an answer can reach them, and for an agent whose hooks and server have not called c2c yet.
 // If mail of another session must still be moved to this session, attach moves the mail: a person
 // has no hooks and no server that would do that.
-func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
-	return c.attachAs(ctx, c.caller(explicit))
+func (c *call) attach(ctx context.Context) (sessions.Session, error) {
+	return c.attachAs(ctx, c.caller(c.session))
 }
 
 func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Session, error) {

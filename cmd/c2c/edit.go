@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 
 	"c2c/broker"
@@ -16,9 +15,6 @@ import (
 	"c2c/sessions/callers"
 	"c2c/sessions/claims"
 )
-
-// maxEvent bounds an event of a hook, in bytes.
-const maxEvent = 16 << 20
 
 // sawEdit handles an event before or after a tool edits a file. Before the edit it may refuse the
 // edit. After the edit, if other sessions have claimed the file, it adds a warning to the answer.
@@ -51,11 +47,7 @@ func (e *event) sawEdit(ctx context.Context) (refused bool, err error) {
 // warnOfClaims answers the event of a client before a tool call that edits files: it says which
 // sessions have claimed them. An error here never stops the tool call.
 func (c *call) warnOfClaims(ctx context.Context, name string) error {
-	data, err := io.ReadAll(io.LimitReader(c.stdin, maxEvent))
-	if err != nil {
-		return err
-	}
-	edit, err := hooks.ParseEdit(data)
+	edit, err := hooks.ParseEdit(c.stdin)
 	if err != nil || len(edit.Paths) == 0 {
 		return err
 	}

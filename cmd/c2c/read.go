@@ -84,7 +84,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 	peek := f.Bool("peek")
 	check := f.Bool("check")
 	var wait cli.Wait
-	f.Var("wait", &wait)
+	f.Func("wait", wait.Set)
 	return func(ctx context.Context) error {
 		c.silent = *check
 		if caller := c.caller(c.session); *check && caller.IsPerson() {

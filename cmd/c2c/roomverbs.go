@@ -98,7 +98,7 @@ func (c *roomCall) run(ctx context.Context, name string) error {
 		}
 	}
 	c.st = rooms.StoreOf(c.b.Registry)
-	s, err := c.attach(ctx, c.session)
+	s, err := c.attach(ctx)
 	if err != nil && !(verb.reads && errors.Is(err, sessions.ErrNoCaller)) {
 		return err
 	}

@@ -21,7 +21,7 @@ func (c *call) printSession(s sessions.Session) error {
 
 func whoami(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
-		s, err := c.attach(ctx, c.session)
+		s, err := c.attach(ctx)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func dnd(c *call, _ *cli.Flags) action {
 		if len(c.words) > 1 {
 			return fmt.Errorf("%w: give on or off, or nothing to see the present state; for another session add --session-id and its name", errUsage)
 		}
-		s, err := c.attach(ctx, c.session)
+		s, err := c.attach(ctx)
 		if err == nil && len(c.words) == 1 {
 			s.Quiet = c.words[0] == "on"
 			err = c.b.SetQuiet(ctx, s.ID, s.Quiet)

@@ -1,25 +1,20 @@
 package cli
 
 import (
-	_ "embed"
+	"embed"
 	"strings"
 )
 
-// Each script calls c2c at every Tab. So all shells offer the same words, and no alias becomes part
-// of a script.
-var (
-	//go:embed completion.bash
-	bash string
-	//go:embed completion.zsh
-	zsh string
-	//go:embed completion.fish
-	fish string
-)
+// completions has the completion script of each shell. A script calls c2c at every Tab. So all shells
+// offer the same words, and no alias becomes part of a script.
+//
+//go:embed completion.bash completion.zsh completion.fish
+var completions embed.FS
 
 // CompletionScript returns the completion script for a shell.
 func CompletionScript(shell string) (script string, ok bool) {
-	script, ok = map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[shell]
-	return script, ok
+	text, err := completions.ReadFile("completion." + shell)
+	return string(text), err == nil
 }
 
 // Lines formats choices for the scripts: each line has a word, a tab, and what the word means. If

@@ -17,14 +17,14 @@ var ErrHelp = errors.New("help was asked for")
 // does not fit: it treats one dash like two, stops at the first word, and has no optional values.
 type Flags struct {
 	verb  Verb
-	bound map[string]Value
+	bound map[string]func(string) error
 	given map[string]bool
 }
 
 // NewFlags makes the Flags of a verb. The caller must then bind each option of the verb to a
 // variable by one of the methods.
 func NewFlags(v Verb) *Flags {
-	return &Flags{v, map[string]Value{}, map[string]bool{}}
+	return &Flags{v, map[string]func(string) error{}, map[string]bool{}}
 }
 
 // Has reports whether the verb has this option.
@@ -82,7 +82,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 		if err := oneOf(name, value, o.Takes); value != "" && err != nil {
 			return nil, err
 		}
-		if err := f.bound[o.Name].Set(value); err != nil {
+		if err := f.bound[o.Name](value); err != nil {
 			return nil, fmt.Errorf("%w: %s", ErrUsage, wrong(o, name, value, err))
 		}
 		on, err := strconv.ParseBool(value)
@@ -156,7 +156,7 @@ func wrong(o Option, name, value string, err error) string {
 	switch {
 	case o.Value == "":
 		says = "want true or false"
-	case strings.Contains(says, strconv.Quote(value)): // the error of Set names the value already
+	case strings.Contains(says, strconv.Quote(value)): // the error names the value already
 		return name + ": " + says
 	case !errors.Is(err, errValue):
 	case o.Value == "duration":

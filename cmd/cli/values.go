@@ -6,29 +6,20 @@ import (
 	"time"
 )
 
-// Value parses the typed value of an option. An option without a value gets "true".
-type Value interface{ Set(string) error }
-
-// Var binds an option to v, which gets the option's default and later its typed value.
-func (f *Flags) Var(name string, v Value) {
+// Func binds an option to a function. It calls the function with the option's default, and Parse
+// with the typed value; an option without a value gets "true".
+func (f *Flags) Func(name string, set func(string) error) {
 	o, ok := f.verb.option(typed(name))
 	if !ok {
 		panic("the row of " + f.verb.Name + " has no option " + name)
 	}
-	f.bound[name] = v
+	f.bound[name] = set
 	if o.Default != "" {
-		if err := v.Set(o.Default); err != nil {
+		if err := set(o.Default); err != nil {
 			panic("the default of --" + name + ": " + err.Error())
 		}
 	}
 }
-
-// Func binds an option to a function, which Parse calls with the option's value.
-func (f *Flags) Func(name string, set func(string) error) { f.Var(name, setter(set)) }
-
-type setter func(string) error
-
-func (f setter) Set(s string) error { return f(s) }
 
 // errValue means that a value is not valid. Parse does not print the text of errValue, but which
 // values the option's row in the table allows.

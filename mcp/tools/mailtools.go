@@ -127,7 +127,7 @@ func (c *toolCall) sendFrom(ctx context.Context, s sessions.Session, m mail.Mess
 		return receipt{}, err
 	}
 	isAll := strings.EqualFold(m.To, toAll)
-	draft := rooms.Draft{Room: room, To: alias, Message: m, Reason: c.req.GetString("reason", ""), Limit: wakesLimit(c)}
+	draft := rooms.Draft{Room: room, To: alias, Message: m, Reason: c.req.GetString("reason", ""), Limit: rooms.LimitOf(c.Client.env)}
 	if m.To == "" && mail.RoomOf(answered.To) != "" {
 		inRoom = true
 	}

@@ -28,12 +28,10 @@ const (
 func (c *toolCall) room() int {
 	p, _ := client.Find(c.caller.Client)
 	room := cmp.Or(p.Answer, carefulAnswer)
-	if c.Client.Getenv != nil {
-		// The client estimates one token for four characters, and counts exactly only above half of
-		// its limit: stay below that.
-		if tokens, err := strconv.Atoi(c.Client.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
-			room = min(room, 2*tokens)
-		}
+	// The client estimates one token for four characters, and counts exactly only above half of its
+	// limit: stay below that.
+	if tokens, err := strconv.Atoi(c.Client.env(p.AnswerTokens)); err == nil && tokens > 0 {
+		room = min(room, 2*tokens)
 	}
 	return max(room, leastAnswer) - reserve
 }

@@ -19,12 +19,20 @@ import (
 
 // Client is an AI program as its transport knows it.
 type Client struct {
-	Configured string // the AI program that c2c's configuration names; see Config.Client
-	Process    int    // the client's process id; 0: not known
-	Remote     bool   // the client has not started the server process, see callers.Caller
-	Getenv     func(string) string
+	Configured string              // the AI program that c2c's configuration names; see Config.Client
+	Process    int                 // the client's process id; 0: not known
+	Remote     bool                // the client has not started the server process, see callers.Caller
+	Getenv     func(string) string // nil: the environment is not known
 	// Open opens the broker, see Config.Open.
 	Open func(log inbox.Log) (*broker.Broker, error)
+}
+
+// env returns a variable of the client's environment; "" if the environment is not known.
+func (c Client) env(name string) string {
+	if c.Getenv == nil {
+		return ""
+	}
+	return c.Getenv(name)
 }
 
 // Connection holds the facts that a transport knows about the connection to a client.
@@ -219,12 +227,10 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 	if p.SharesProcess {
 		c.PID = 0
 	}
-	if p.Client.Getenv != nil {
-		c.Alias = strings.TrimSpace(p.Client.Getenv(autoAlias))
-	}
+	c.Alias = strings.TrimSpace(p.Client.env(autoAlias))
 	profile, _ := client.Find(c.Client)
-	if profile.SessionServer && p.Client.Getenv != nil {
-		c.ClientID = strings.TrimSpace(p.Client.Getenv(profile.SessionEnv))
+	if profile.SessionServer {
+		c.ClientID = strings.TrimSpace(p.Client.env(profile.SessionEnv))
 	}
 	if req.Params.Meta != nil {
 		if profile.SessionMeta != "" {
@@ -296,7 +302,7 @@ const EarlyWait = 2 * time.Second
 // call tells which session calls.
 func (p *Peer) RegisterEarly(ctx context.Context) {
 	c := p.caller(ctx, mcp.CallToolRequest{})
-	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
+	if c.Alias == "" && p.Client.env("C2C_MCP_SESSION_ID") == "" {
 		return
 	}
 	if profile, _ := client.Find(c.Client); profile.Shared(c.PID, c.Getenv) {

@@ -14,34 +14,18 @@ import (
 	"c2c/sessions"
 )
 
-// autoJoin returns the value of rooms.JoinVariable: the rooms that a session joins at its first
-// call; "" for none.
-func (p *Peer) autoJoin() string {
-	if p.Client.Getenv == nil {
-		return ""
-	}
-	return strings.TrimSpace(p.Client.Getenv(rooms.JoinVariable))
-}
-
-// joinRooms joins the rooms of a session, once for each session of the peer.
+// joinRooms joins the rooms that the environment names, once for each session of the peer.
 func (p *Peer) joinRooms(ctx context.Context, b *broker.Broker, s sessions.Session) {
 	if _, done := p.inRooms.LoadOrStore(s.ID, true); done {
 		return
 	}
-	if err := rooms.JoinAll(ctx, b, s, p.autoJoin()); err != nil {
+	if err := rooms.JoinAll(ctx, b, s, strings.TrimSpace(p.Client.env(rooms.JoinVariable))); err != nil {
 		p.Warn("a room cannot be joined: " + err.Error())
 	}
 }
 
 // withoutHash returns the name of a room, which a call may write with a # before it.
 func withoutHash(name string) string { return strings.TrimPrefix(name, "#") }
-
-func wakesLimit(c *toolCall) int {
-	if c.Client.Getenv == nil {
-		return 0
-	}
-	return rooms.LimitOf(c.Client.Getenv)
-}
 
 // openRoom opens a room that the session may read; the caller closes it.
 func openRoom(c *toolCall, s sessions.Session, name string) (*rooms.Room, error) {
