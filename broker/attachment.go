@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"c2c/inbox/mail"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"c2c/inbox/mail"
 )
 
 // maxAttachment is the maximum size of an attached file, in bytes. It is limited because c2c reads

@@ -1,12 +1,6 @@
 package broker_test
 
 import (
-	"c2c/broker"
-	"c2c/broker/owed"
-	"c2c/inbox/mail"
-	"c2c/sessions"
-	"c2c/sessions/callers"
-	"c2c/wake"
 	"context"
 	"fmt"
 	"os"
@@ -15,6 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/broker"
+	"c2c/broker/owed"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/wake"
 )
 
 // reminders gives the bodies of what c2c has written to a session so that it rings, read or not.

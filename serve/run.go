@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"c2c/internal/atomicfile"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"c2c/internal/atomicfile"
 )
 
 const keyTime = time.Second // between two checks of the keys of open streams

@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
-	"c2c/cmd/cli"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/cmd/cli"
 )
 
 // unwritable is a standard output on a full disk.

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"c2c/cmd/cli"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"c2c/cmd/cli"
 )
 
 // Nobody waits for a session that has ended: what was asked is told at once to wait there, as the

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"c2c/cmd/cli"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"c2c/cmd/cli"
 )
 
 // Whatever a person types first, and in whatever order: it is the same person.

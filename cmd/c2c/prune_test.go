@@ -1,12 +1,13 @@
 package main
 
 import (
-	"c2c/cmd/cli"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/cmd/cli"
 )
 
 // Pointers of other roots lie in the same directory.

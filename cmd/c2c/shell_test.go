@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"c2c/cmd/cli"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/cmd/cli"
 )
 
 // A client's shell cuts long output, and what is cut must not be read.

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"c2c/cmd/cli"
 	"strings"
 	"testing"
+
+	"c2c/cmd/cli"
 )
 
 // No time to wait is none, however it is written; a wait for ever is asked for without a time.

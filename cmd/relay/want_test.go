@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"c2c/relay"
 	"context"
 	"errors"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"c2c/relay"
 )
 
 // The relay needs more time than the c2c that has put mail into an outbox waits.

@@ -1,11 +1,12 @@
 package watch
 
 import (
-	"c2c/broker"
 	"context"
 	"slices"
 
 	"github.com/gdamore/tcell/v2"
+
+	"c2c/broker"
 )
 
 // These values of binding.key stand for keys that print no character.

@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
-	"c2c/mcp/tools"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/mcp/tools"
 )
 
 // fake is a client that does what mail asks unless its sender is only claimed.
