@@ -245,16 +245,11 @@ func (h *HTTP) Surfaces() (full, degraded int) {
 	return full, degraded
 }
 
-// Changed receives a value when the result of Streams(root) may have changed. The channel has room
+// Moved receives a value when the result of Streams or Roots may have changed. The channel has room
 // for one value.
-func (h *HTTP) Changed(root string) <-chan struct{} { return h.changes.of(root) }
+func (h *HTTP) Moved() <-chan struct{} { return h.moved }
 
-// Moved receives a value when the result of Streams may have changed for any root. The channel has
-// room for one value.
-func (h *HTTP) Moved() <-chan struct{} { return h.changes.any }
-
-// Roots returns the roots in which clients have a mailbox, sorted. Moved receives a value when the
-// result may have changed.
+// Roots returns the roots in which clients have a mailbox, sorted.
 func (h *HTTP) Roots() (roots []string) {
 	for _, s := range h.sessions.snapshot() {
 		if kept, _ := s.record(); kept.Root != "" {

@@ -14,6 +14,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 	"c2c/mcp/tools"
 	"c2c/sessions"
 )
@@ -67,14 +68,14 @@ type host struct {
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
 
-	binding   sync.Map // by root, a *sync.Mutex: held while a connection looks for its mailbox there, because two connections of one process must not find the same mailbox
-	changes   changes
+	binding   sync.Map      // by root, a *sync.Mutex: held while a connection looks for its mailbox there, because two connections of one process must not find the same mailbox
+	moved     chan struct{} // see HTTP.Moved
 	processes sessions.ProcessTable
 	listeners atomic.Uint64 // number of streams opened so far
 }
 
 func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
-	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, changes: newChanges(), processes: new(sessions.SystemProcesses)}
+	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, moved: make(chan struct{}, 1), processes: new(sessions.SystemProcesses)}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	return h
 }
@@ -111,37 +112,5 @@ func sayLater(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// changes notifies ringers that the bells of a root may have changed. Each channel has room for one
-// value, so several changes may give only one value.
-type changes struct {
-	mu     sync.Mutex
-	byRoot map[string]chan struct{}
-	any    chan struct{} // for changes of any root
-}
-
-func newChanges() changes {
-	return changes{byRoot: map[string]chan struct{}{}, any: make(chan struct{}, 1)}
-}
-
-func (c *changes) of(root string) chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byRoot[root] == nil {
-		c.byRoot[root] = make(chan struct{}, 1)
-	}
-	return c.byRoot[root]
-}
-
-// notify informs the ringers of a root that the bells of the root have changed. If root is "", it
-// does nothing: a client without a root has no bell.
-func (c *changes) notify(root string) {
-	if root == "" {
-		return
-	}
-	for _, changed := range []chan struct{}{c.of(root), c.any} {
-		select {
-		case changed <- struct{}{}:
-		default: // the ringer has not read the previous value yet
-		}
-	}
-}
+// bellsMoved tells the ringers that bells, or the roots with mailboxes, may have changed.
+func (h *host) bellsMoved() { daemon.Poke(h.moved) }

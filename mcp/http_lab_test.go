@@ -412,7 +412,7 @@ func (c *httpClient) bellOf(sid string) wake.Doorbell {
 			return bell
 		}
 		select {
-		case <-c.h.Changed(c.root):
+		case <-c.h.Moved():
 		case <-c.t.Context().Done():
 			c.t.Fatal("no bell")
 		}

@@ -138,7 +138,7 @@ func (s *httpSession) end(why error) {
 	if idle {
 		s.peer.Close()
 	}
-	s.changes.notify(s.rootNow())
+	s.bellsMoved()
 }
 
 // hangUp ends the open stream, and each tool call that waits for another session.

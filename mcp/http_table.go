@@ -158,7 +158,7 @@ func (t *sessionTable) revive(k record) *httpSession {
 	if there != s { // another request was faster, or the table is full
 		s.end(errNoSession)
 	} else {
-		t.changes.notify(k.Root)
+		t.bellsMoved()
 	}
 	return there
 }
@@ -243,6 +243,6 @@ func (b binder) Bind(sid string, named bool) error {
 	if ended { // the client has ended the session meanwhile
 		s.forgetMailbox()
 	}
-	b.changes.notify(root)
+	b.bellsMoved()
 	return nil
 }
