@@ -167,7 +167,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 // initialize makes a session and answers with its id.
 func (h *HTTP) initialize(a *answer, m rpc.Message) {
 	s := h.sessions.newSession(newSessionID())
-	resp, _ := tools.Handle(s.context(s.ctx, nil), h.cfg.Log, h.srv, m, nil)
+	resp, _ := tools.Handle(s.context(s.ctx, nil), h.cfg.Log, h.srv, m)
 	if _, ok := resp.(mcp.JSONRPCResponse); !ok {
 		s.end(errNoSession)
 		a.json(http.StatusOK, resp)

@@ -74,10 +74,7 @@ func (s *Written) Report(err error) {
 // Handle lets srv handle a message. It returns the answer, or nil if the message gets no answer,
 // and an error if the request failed or was cancelled. MCP forbids an answer to a cancelled
 // request. After a panic the answer omits the panic's text, because that text may contain mail.
-func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
-	if refusal != nil {
-		return refusal, nil
-	}
+func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message) (resp mcp.JSONRPCMessage, err error) {
 	if ctx.Err() == nil {
 		err = daemon.Survive(log, "answer an MCP client", func() error {
 			resp = srv.HandleMessage(ctx, m.Raw)
