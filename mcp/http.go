@@ -35,8 +35,8 @@ type HTTP struct {
 
 // NewHTTP makes the handler; Close ends it.
 func NewHTTP(cfg HTTPConfig) *HTTP {
-	cfg.fillIn()
 	t := tools.NewTools(cfg.Config)
+	cfg.Config = t.Cfg
 	srv := t.Server(&server.Hooks{}, server.WithResourceCapabilities(true, false))
 	t.AddInbox(srv)
 	h := &HTTP{host: newHost(cfg, srv)}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -31,12 +30,11 @@ type HTTPConfig struct {
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
 	// Process returns the client's process id, or 0 if c2c cannot see the process.
 	Process func(*http.Request) int
-	// CountStream counts a request as a stream of events, see serve.CountStream; nil: HTTP does not
-	// count them.
+	// CountStream counts a request as a stream of events, see serve.CountStream.
 	CountStream func(*http.Request) (ctx context.Context, leave func())
 	Sessions    *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
 	Limits      HTTPLimits
-	Now         func() time.Time // nil is time.Now
+	Now         func() time.Time
 }
 
 // HTTPLimits limits the memory that clients can make the transport use, and the times for which the
@@ -78,18 +76,6 @@ func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
 	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, moved: make(chan struct{}, 1), processes: new(sessions.SystemProcesses)}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	return h
-}
-
-func (c *HTTPConfig) fillIn() {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.CountStream == nil {
-		c.CountStream = func(r *http.Request) (context.Context, func()) { return r.Context(), func() {} }
-	}
 }
 
 // lockBinding keeps other connections from looking for their mailbox in a root. The caller must
