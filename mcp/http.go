@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -166,7 +167,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 
 // initialize makes a session and answers with its id.
 func (h *HTTP) initialize(a *answer, m rpc.Message) {
-	s := h.sessions.newSession(newSessionID())
+	s := h.sessions.newSession(rand.Text())
 	resp, _ := tools.Handle(s.context(s.ctx, nil), h.cfg.Log, h.srv, m)
 	if _, ok := resp.(mcp.JSONRPCResponse); !ok {
 		s.end(errNoSession)
