@@ -25,7 +25,7 @@ func wantDiagnostics(t *testing.T, what, got string, want map[string]string) {
 }
 
 func TestDiagnosticsTellWhyMailDoesNotWakeAClientOverHTTP(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := l.dial("Cursor", 0)
 	ask := func() string { return c.want("runtime_diagnostics", `{}`) }
 	wantDiagnostics(t, "before it has a mailbox", ask(), map[string]string{
@@ -60,7 +60,7 @@ func TestDiagnosticsTellWhyMailDoesNotWakeAClientOverHTTP(t *testing.T) {
 	// The root and how it was chosen outlive the daemon.
 	e.resp.Body.Close()
 	l.stop()
-	l.start(HTTPLimits{})
+	l.start()
 	wantDiagnostics(t, "after a start", ask(), map[string]string{"root_chosen_by": "test", "protocol": newest, "alias": "amber"})
 	if strings.Contains(ask(), c.id) {
 		t.Error("they tell the id by which anybody could go on with the session")
@@ -76,7 +76,7 @@ func TestDiagnosticsTellOfAServerThatTheClientHasStarted(t *testing.T) {
 }
 
 func TestDiagnosticsCountTheBellsOfTheirSession(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	amber, birch := l.two()
 	b := l.broker(t)
 	for sid, outcomes := range map[string][]string{

@@ -41,7 +41,7 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	srv := t.Server(&server.Hooks{}, server.WithResourceCapabilities(true, false))
 	t.AddInbox(srv)
 	h := &HTTP{host: newHost(cfg, srv)}
-	h.sessions = &sessionTable{host: h.host, byID: map[string]*httpSession{}}
+	h.sessions = &sessionTable{host: h.host, byID: map[string]*httpSession{}, most: maxSessions}
 	h.stateless = newStateless(h.host, t)
 	h.sweeper.Go(func() { daemon.SurviveLoop(h.ctx, cfg.Log, "forget MCP sessions", h.sweepNowAndThen) })
 	return h
@@ -138,9 +138,9 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.limits.Body))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		http.Error(w, fmt.Sprintf("message longer than %d bytes", h.limits.Body), http.StatusRequestEntityTooLarge)
+		http.Error(w, fmt.Sprintf("message longer than %d bytes", MaxMessage), http.StatusRequestEntityTooLarge)
 		return
 	}
 	if err != nil {

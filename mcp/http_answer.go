@@ -35,7 +35,7 @@ func (a *answer) json(status int, v any) error {
 		return err
 	}
 	out := http.NewResponseController(a.w)
-	if err := out.SetWriteDeadline(time.Now().Add(a.limits.Write)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := out.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	a.w.Header().Set("Content-Type", "application/json")
@@ -55,7 +55,7 @@ func (a *answer) notify(n mcp.JSONRPCNotification) {
 		return
 	}
 	if a.out == nil {
-		a.out, _ = sse.Start(a.w, a.r, a.limits.Write) // Send returns its error, too
+		a.out, _ = sse.Start(a.w, a.r, writeTime) // Send returns its error, too
 	}
 	_ = a.out.Send(sse.Event{Data: b})
 }

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -33,35 +32,24 @@ type HTTPConfig struct {
 	// CountStream counts a request as a stream of events, see serve.CountStream.
 	CountStream func(*http.Request) (ctx context.Context, leave func())
 	Sessions    *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
-	Limits      HTTPLimits
 	Now         func() time.Time
 }
 
-// HTTPLimits limits the memory that clients can make the transport use, and the times for which the
-// transport waits. Each comment ends with the default, which zero stands for.
-type HTTPLimits struct {
-	Body     int64         // the most bytes of one message (256 KiB of text may be 1.5 MiB of JSON); 2 MiB
-	Sessions int           // open sessions; 256
-	Requests int           // requests of a session at the same time; 64
-	Write    time.Duration // how long the client's kernel may take to get the written bytes; 10 s
-	Ping     time.Duration // the time between two pings on a stream; 15 s
-	Idle     time.Duration // how long an unused session without a mailbox is kept; 30 min
-	Bound    time.Duration // how long an unused session with a mailbox is kept while its process lives; 24 h
-}
-
-func (l HTTPLimits) withDefaults() HTTPLimits {
-	return HTTPLimits{
-		cmp.Or(l.Body, 2<<20), cmp.Or(l.Sessions, 256), cmp.Or(l.Requests, 64),
-		cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Ping, 15*time.Second),
-		cmp.Or(l.Idle, 30*time.Minute), cmp.Or(l.Bound, 24*time.Hour),
-	}
-}
+// What clients can make the transport use, and how long it waits.
+const (
+	MaxMessage  = 2 << 20          // bytes of one message; 256 KiB of text may be 1.5 MiB of JSON
+	maxSessions = 256              // open sessions
+	maxRequests = 64               // requests of a session at the same time
+	writeTime   = 10 * time.Second // how long the client's kernel may take to get the written bytes
+	pingEvery   = 15 * time.Second // the time between two pings on a stream
+	keepUnbound = 30 * time.Minute // how long an unused session without a mailbox is kept
+	keepBound   = 24 * time.Hour   // how long an unused session with a mailbox is kept while its process lives
+)
 
 // host holds what all sessions of the transport share.
 type host struct {
-	cfg    HTTPConfig
-	limits HTTPLimits
-	srv    *server.MCPServer
+	cfg HTTPConfig
+	srv *server.MCPServer
 
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
@@ -73,7 +61,7 @@ type host struct {
 }
 
 func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
-	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, moved: make(chan struct{}, 1), processes: new(sessions.SystemProcesses)}
+	h := &host{cfg: cfg, srv: srv, moved: make(chan struct{}, 1), processes: new(sessions.SystemProcesses)}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	return h
 }

@@ -53,10 +53,10 @@ func (l *httpLab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func newHTTPLab(t *testing.T, limits HTTPLimits) *httpLab {
+func newHTTPLab(t *testing.T) *httpLab {
 	t.Helper()
 	l := newLab(t)
-	l.start(limits)
+	l.start()
 	return l
 }
 
@@ -65,7 +65,7 @@ func newPipeLab(t *testing.T) *httpLab {
 	t.Helper()
 	l := newLab(t)
 	l.url = "http://c2c"
-	l.h = l.handler(HTTPLimits{})
+	l.h = l.handler()
 	pipes := pipeListener{make(chan net.Conn), make(chan struct{})}
 	srv := &http.Server{Handler: l}
 	go srv.Serve(pipes)
@@ -121,7 +121,7 @@ func (p pipeListener) Close() error {
 func (p pipeListener) Addr() net.Addr { return &net.UnixAddr{} }
 
 // handler is a new one on the same files.
-func (l *httpLab) handler(limits HTTPLimits) *HTTP {
+func (l *httpLab) handler() *HTTP {
 	return NewHTTP(HTTPConfig{
 		Config: tools.Config{LockWait: time.Hour, Progress: 50 * time.Millisecond},
 		Root: func(r *http.Request) (root, by string, err error) {
@@ -139,8 +139,8 @@ func (l *httpLab) handler(limits HTTPLimits) *HTTP {
 			return pid
 		},
 		CountStream: func(r *http.Request) (context.Context, func()) { return r.Context(), func() {} },
-		Sessions:    l.dir, Limits: limits,
-		Now: func() time.Time { return time.Now().Add(time.Duration(l.clock.Load()) * time.Second) },
+		Sessions:    l.dir,
+		Now:         func() time.Time { return time.Now().Add(time.Duration(l.clock.Load()) * time.Second) },
 	})
 }
 
@@ -156,8 +156,8 @@ func (l *httpLab) broker(t *testing.T) *broker.Broker {
 }
 
 // start is what the daemon does, again after stop.
-func (l *httpLab) start(limits HTTPLimits) {
-	l.h = l.handler(limits)
+func (l *httpLab) start() {
+	l.h = l.handler()
 	srv := httptest.NewUnstartedServer(l)
 	srv.Start()
 	l.url, l.client = srv.URL, srv.Client()

@@ -23,11 +23,11 @@ func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.closeListener(l)
 	defer close(l.gone)
-	out, err := sse.Start(w, r, s.limits.Write)
+	out, err := sse.Start(w, r, writeTime)
 	if err == nil {
 		err = l.ping(out)
 	}
-	tick := time.NewTicker(s.limits.Ping)
+	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for err == nil {
 		select {

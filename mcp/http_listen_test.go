@@ -12,7 +12,7 @@ import (
 )
 
 func TestABellHasNoWords(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	amber, birch := l.two()
 	amber.want("send", `{"to_alias":"birch","content":"precious"}`)
 	e, leave := birch.watched()
@@ -91,7 +91,7 @@ func TestAClientThatAnswersKeepsItsStream(t *testing.T) {
 }
 
 func TestTheNewestStreamStays(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := l.dial("one", 0)
 	c.want("register", `{"alias":"amber"}`)
 	old := c.stream()
@@ -131,7 +131,7 @@ func TestABellIsNotRungWhileTheOneBeforeIsNotWritten(t *testing.T) {
 // A client that says in each call whose session it is may have two connections for one mailbox.
 // Each look at them has the same bell, or its ringer would begin anew, and ring, at each.
 func TestOfTwoStreamsOfOneMailboxTheNewestRings(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	said := func(c *httpClient) {
 		body := drain(t, c.post(rpcMessage(1, "tools/call", `{"name":"register","arguments":{"alias":"amber"},"_meta":{"threadId":"t-1"}}`)))
 		if !strings.Contains(body, `\"alias\":\"amber\"`) {

@@ -63,7 +63,7 @@ func (h *host) readRecord(id string) (k record, ok bool) {
 		return k, false
 	}
 	info, err := h.cfg.Sessions.Stat(id + recordSuffix)
-	if err != nil || h.cfg.Now().Sub(info.ModTime()) > h.limits.Bound {
+	if err != nil || h.cfg.Now().Sub(info.ModTime()) > keepBound {
 		return k, false
 	}
 	data, err := h.cfg.Sessions.ReadMost(id+recordSuffix, maxRecord)
@@ -110,7 +110,7 @@ func (h *host) sweepRecords(now time.Time, isOpen func(id string) bool) error {
 		if !ok || isOpen(id) {
 			continue
 		}
-		if info, err := h.cfg.Sessions.Stat(name); err == nil && now.Sub(info.ModTime()) > h.limits.Bound {
+		if info, err := h.cfg.Sessions.Stat(name); err == nil && now.Sub(info.ModTime()) > keepBound {
 			if err := h.removeRecord(name); err != nil {
 				return err
 			}

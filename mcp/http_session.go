@@ -103,7 +103,7 @@ func isGone(root string) bool {
 func (s *httpSession) enter() (ended, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.underWay >= s.limits.Requests {
+	if s.ended || s.underWay >= maxRequests {
 		return s.ended, !s.ended
 	}
 	s.underWay++
@@ -262,9 +262,9 @@ func (s *httpSession) clientEnded() bool {
 func (s *httpSession) isIdle(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit := s.limits.Bound
+	limit := keepBound
 	if s.kept.ID == "" {
-		limit = s.limits.Idle
+		limit = keepUnbound
 	}
 	return s.underWay == 0 && now.Sub(s.used) > limit
 }

@@ -107,7 +107,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 		ctx = tools.WithPeer(ctx, p.Peer)
 	}
 	ctx, written := tools.WithWritten(ctx)
-	out := &checkedWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: m.limits.Write}
+	out := &checkedWriter{ResponseWriter: w, control: http.NewResponseController(w)}
 	if listens {
 		standing, leave := m.cfg.CountStream(r)
 		if leave == nil {

@@ -77,12 +77,12 @@ func (p *statelessPeer) leave() {
 	p.used = p.table.cfg.Now()
 }
 
-// sweep drops processes that have ended, and those that have not called for limits.Bound.
+// sweep drops processes that have ended, and those that have not called for keepBound.
 func (t *statelessPeers) sweep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key, p := range t.byKey {
-		if p.active == 0 && (t.hasEnded(p.process) || t.cfg.Now().Sub(p.used) > t.limits.Bound) {
+		if p.active == 0 && (t.hasEnded(p.process) || t.cfg.Now().Sub(p.used) > keepBound) {
 			t.drop(key)
 		}
 	}

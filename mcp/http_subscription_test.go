@@ -33,7 +33,7 @@ func (c *httpClient) versions(client string) (all []string) {
 // A client that we know comes with initialize as before. Another one may have no revision but the
 // latest.
 func TestTheLatestRevisionIsOfferedToAClientThatWeDoNotKnow(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	seen, hidden := &httpClient{httpLab: l, process: os.Getpid()}, &httpClient{httpLab: l}
 	for _, c := range []struct {
 		from   *httpClient
@@ -68,7 +68,7 @@ func (c *httpClient) listens(uris string) (e *events, leave func()) {
 // The specification wants the acknowledgement first, also if c2c has nothing of what the client
 // asks for.
 func TestASubscriptionToNothingIsAcknowledged(t *testing.T) {
-	c := &httpClient{httpLab: newHTTPLab(t, HTTPLimits{}), process: os.Getpid()}
+	c := &httpClient{httpLab: newHTTPLab(t), process: os.Getpid()}
 	for range 10 {
 		got := drain(t, c.post(c.modernBody("new", "subscriptions/listen", `"notifications":{"toolsListChanged":true}`), modernHeader("subscriptions/listen", "")...))
 		if ack, result := strings.Index(got, "subscriptions/acknowledged"), strings.Index(got, `"result"`); ack < 0 || result < ack {
@@ -89,7 +89,7 @@ func (c *httpClient) rings() wake.Doorbell {
 }
 
 func TestAClientOfTheLatestRevisionIsRung(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := &httpClient{httpLab: l, process: os.Getpid()}
 	e, leave := c.listens(`"c2c://inbox"`)
 	if got := l.h.Streams(l.root); len(got) != 0 || len(l.h.Roots()) != 0 {
@@ -127,7 +127,7 @@ func TestAClientOfTheLatestRevisionIsRung(t *testing.T) {
 }
 
 func TestAStreamForAnotherResourceIsNoBell(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := &httpClient{httpLab: l, process: os.Getpid()}
 	c.modernCall("register", `{"alias":"birch"}`)
 	_, leave := c.listens(`"c2c://other"`)
@@ -139,7 +139,7 @@ func TestAStreamForAnotherResourceIsNoBell(t *testing.T) {
 
 // A client that has lost its stream may listen again before the loss is seen here.
 func TestTheNewestSubscriptionOfAProcessStays(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := &httpClient{httpLab: l, process: os.Getpid()}
 	c.modernCall("register", `{"alias":"birch"}`)
 	first, _ := c.listens(`"c2c://inbox"`)
@@ -163,11 +163,11 @@ func TestTheNewestSubscriptionOfAProcessStays(t *testing.T) {
 
 // After a start of the daemon nothing is known of the process, and its session is found by it.
 func TestASubscriptionFindsTheSessionOfItsProcess(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := &httpClient{httpLab: l, process: os.Getpid()}
 	c.modernCall("register", `{"alias":"birch"}`)
 	l.stop()
-	l.start(HTTPLimits{})
+	l.start()
 	_, leave := c.listens(`"c2c://inbox"`)
 	defer leave()
 	c.rings()
@@ -175,7 +175,7 @@ func TestASubscriptionFindsTheSessionOfItsProcess(t *testing.T) {
 
 // Who does both in one process goes on with the session, and both have its mailbox.
 func TestACallOfTheLatestRevisionLeavesTheSessionOfItsProcessAlone(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	process := exec.Command("sleep", "1000")
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestACallOfTheLatestRevisionLeavesTheSessionOfItsProcessAlone(t *testing.T)
 }
 
 func TestTheEndOfTheDaemonEndsSubscriptions(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := &httpClient{httpLab: l, process: os.Getpid()}
 	e, _ := c.listens(`"c2c://inbox"`)
 	if err := l.h.Close(t.Context()); err != nil {

@@ -28,6 +28,7 @@ type sessionTable struct {
 	busy daemon.Underway // counts the requests of all sessions
 	mu   sync.Mutex
 	byID map[string]*httpSession
+	most int // sessions
 }
 
 // newSession makes a session without adding it to the table.
@@ -109,7 +110,7 @@ func (t *sessionTable) add(s *httpSession) *httpSession {
 		oldest := t.oldest()
 		t.mu.Lock()
 		there := t.byID[s.id]
-		full := there == nil && len(t.byID) >= t.limits.Sessions
+		full := there == nil && len(t.byID) >= t.most
 		if !full && there == nil {
 			t.byID[s.id], there = s, s
 		}

@@ -28,7 +28,7 @@ import (
 )
 
 func TestAMessageGoesOverHTTP(t *testing.T) {
-	amber, birch := newHTTPLab(t, HTTPLimits{}).two()
+	amber, birch := newHTTPLab(t).two()
 	amber.want("send", `{"to_alias":"birch","content":"hi <there>","message_id":"m-1"}`)
 	amber.wantState("m-1", "queued")
 	if got := fields(t, birch.want("poll_inbox", `{}`)); got["content"] != "hi <there>" || got["from_alias"] != "amber" {
@@ -44,7 +44,7 @@ func TestAMessageGoesOverHTTP(t *testing.T) {
 }
 
 func TestASessionIDIsAskedForAndChecked(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := l.dial("one", 0)
 	if len(c.id) < 22 {
 		t.Fatalf("the id is %q", c.id)
@@ -81,7 +81,7 @@ func TestASessionIDIsAskedForAndChecked(t *testing.T) {
 }
 
 func TestWhatIsNoMessageIsRefused(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{Body: 10_000})
+	l := newHTTPLab(t)
 	c := l.dial("one", 0)
 	for _, tc := range []struct {
 		name, method, body string
@@ -96,7 +96,7 @@ func TestWhatIsNoMessageIsRefused(t *testing.T) {
 		{"deep", "POST", strings.Repeat("[", 9000), nil, 400, "-32700"},
 		{"an id that is an object", "POST", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, 400, "-32600"},
 		{"nothing", "POST", "", nil, 400, "-32700"},
-		{"too long", "POST", rpcMessage(1, "ping", `{"x":"`+strings.Repeat("x", 10_000)+`"}`), nil, 413, "longer"},
+		{"too long", "POST", rpcMessage(1, "ping", `{"x":"`+strings.Repeat("x", MaxMessage)+`"}`), nil, 413, "longer"},
 		{"text", "POST", rpcMessage(1, "ping", ""), []string{"Content-Type", "text/plain"}, 415, "json"},
 		{"no type", "POST", rpcMessage(1, "ping", ""), []string{"Content-Type", ""}, 415, "json"},
 		{"with a charset", "POST", rpcMessage(1, "ping", ""), []string{"Content-Type", "application/json; charset=utf-8"}, 200, "result"},
@@ -174,7 +174,7 @@ func (c *httpClient) begin(id int) <-chan *http.Response {
 }
 
 func TestAnAnswerWhoseClientWentBeforeItDidNotArrive(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	started, release, settled := make(chan bool), make(chan bool), make(chan error, 1)
 	l.script(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		tools.OnWritten(ctx, func(err error) { settled <- err })
@@ -195,7 +195,7 @@ func TestAnAnswerWhoseClientWentBeforeItDidNotArrive(t *testing.T) {
 
 // A client that reads its answer and goes has it: its mail is not offered again.
 func TestMailOfAnAnswerThatWasReadIsReadThoughTheClientGoesAtOnce(t *testing.T) {
-	amber, birch := newHTTPLab(t, HTTPLimits{}).two()
+	amber, birch := newHTTPLab(t).two()
 	for i := range 20 {
 		id := fmt.Sprintf("m-%d", i)
 		amber.want("send", `{"to_alias":"birch","content":"precious","message_id":"`+id+`"}`)
@@ -218,7 +218,7 @@ func TestMailOfAnAnswerThatWasReadIsReadThoughTheClientGoesAtOnce(t *testing.T) 
 // its answer comes as mail.
 func TestHangingUpEndsOnlyWhatWaitsForSomebodyElse(t *testing.T) {
 	for _, waits := range []bool{false, true} {
-		l := newHTTPLab(t, HTTPLimits{})
+		l := newHTTPLab(t)
 		started, release := make(chan context.Context), make(chan bool)
 		l.script(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if waits {
@@ -242,7 +242,7 @@ func TestHangingUpEndsOnlyWhatWaitsForSomebodyElse(t *testing.T) {
 }
 
 func TestACancelledCallIsNotAnswered(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	started := make(chan bool)
 	l.script(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		started <- true
@@ -276,7 +276,7 @@ func (c *httpClient) question() string {
 }
 
 func TestAskTellsItsProgressAndThenTheAnswer(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	amber, birch := l.two()
 	resp := amber.do(amber.ask())
 	if got := resp.Header.Get("Content-Type"); got != "text/event-stream" {
@@ -310,7 +310,7 @@ func TestAskTellsItsProgressAndThenTheAnswer(t *testing.T) {
 
 // Nobody would hear the answer: it comes as mail.
 func TestAnAskWhoseConnectionBreaksEnds(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	amber, birch := l.two()
 	ctx, cancel := context.WithCancel(t.Context())
 	req := amber.ask().WithContext(ctx)
@@ -329,7 +329,7 @@ func TestAnAskWhoseConnectionBreaksEnds(t *testing.T) {
 
 // What an older client reads is a message, or nothing.
 func TestAnOlderClientGetsNoEventWithoutWords(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := l.dialAs("old", 0, "2025-06-18")
 	if v, ok := c.stream().next(); !ok || !strings.Contains(v.data, `"ping"`) {
 		t.Errorf("the first event is %+v", v)
@@ -337,7 +337,7 @@ func TestAnOlderClientGetsNoEventWithoutWords(t *testing.T) {
 }
 
 func TestTheInboxTellsHowMuchWaitsAndNoWord(t *testing.T) {
-	amber, birch := newHTTPLab(t, HTTPLimits{}).two()
+	amber, birch := newHTTPLab(t).two()
 	stranger := amber.dial("three", 0)
 	read := func(c *httpClient) string {
 		return drain(t, c.post(rpcMessage(9, "resources/read", `{"uri":"c2c://inbox"}`)))
@@ -353,7 +353,7 @@ func TestTheInboxTellsHowMuchWaitsAndNoWord(t *testing.T) {
 }
 
 func TestASessionIsFoundAgainAfterARestart(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	amber, birch := l.two()
 	unbound := l.dial("three", 0)
 	mine := l.dial("four", os.Getpid())
@@ -366,7 +366,7 @@ func TestASessionIsFoundAgainAfterARestart(t *testing.T) {
 	restarted.want("register", `{"alias":"dune"}`)
 	amber.want("send", `{"to_alias":"birch","content":"precious"}`)
 	l.stop()
-	l.start(HTTPLimits{})
+	l.start()
 	gone.Process.Kill()
 	gone.Wait()
 	if resp := unbound.post(rpcMessage(1, "ping", "")); resp.StatusCode != http.StatusNotFound {
@@ -394,7 +394,7 @@ func TestASessionIsFoundAgainAfterARestart(t *testing.T) {
 		t.Errorf("DELETE: %s", got.Status)
 	}
 	l.stop()
-	l.start(HTTPLimits{})
+	l.start()
 	if resp := mine.post(rpcMessage(1, "ping", "")); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("an id that was ended: %s", resp.Status)
 	}
@@ -402,7 +402,7 @@ func TestASessionIsFoundAgainAfterARestart(t *testing.T) {
 
 // A mailbox that is not on disk as this session's would be lost at the next start.
 func TestASessionThatCannotBeKeptIsNotAnswered(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := l.dial("one", 0)
 	if err := os.RemoveAll(l.dir.Path()); err != nil {
 		t.Fatal(err)
@@ -413,7 +413,7 @@ func TestASessionThatCannotBeKeptIsNotAnswered(t *testing.T) {
 }
 
 func TestSessionsOfOneProcess(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	first := l.dial("one", os.Getpid())
 	first.want("register", `{"alias":"amber"}`)
 	_, leave := first.watched()
@@ -442,7 +442,7 @@ func TestSessionsOfOneProcess(t *testing.T) {
 }
 
 func TestTwoConnectionsOfAProcessThatBeginAtOnceHaveAMailboxEach(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	const n = 8
 	clients := make([]*httpClient, n)
 	for i := range clients {
@@ -478,7 +478,7 @@ func TestTwoConnectionsOfAProcessThatBeginAtOnceHaveAMailboxEach(t *testing.T) {
 
 // The calls of a session run side by side, also the first ones.
 func TestTheFirstCallsOfASessionFindOneMailbox(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := l.dial("one", os.Getpid())
 	var calls sync.WaitGroup
 	for i := range 16 {
@@ -498,7 +498,7 @@ func TestTheFirstCallsOfASessionFindOneMailbox(t *testing.T) {
 }
 
 func TestWhatACallSaysComesBeforeItsConnection(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := l.dial("codex-mcp-client", os.Getpid())
 	call := func(tool, args, thread string) []string {
 		t.Helper()
@@ -522,7 +522,8 @@ func TestWhatACallSaysComesBeforeItsConnection(t *testing.T) {
 }
 
 func TestTooManySessionsMakeTheIdleOnesGo(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{Sessions: 3})
+	l := newHTTPLab(t)
+	l.h.sessions.most = 3
 	amber, birch := l.two()
 	idle := l.dial("three", 0)
 	l.clock.Add(1)
@@ -541,7 +542,7 @@ func TestTooManySessionsMakeTheIdleOnesGo(t *testing.T) {
 }
 
 func TestSessionsThatNobodyUsesGo(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	bound, unbound, streaming := l.dial("one", 0), l.dial("two", 0), l.dial("three", 0)
 	bound.want("register", `{"alias":"amber"}`)
 	streaming.stream()
@@ -587,7 +588,7 @@ func TestSessionsThatNobodyUsesGo(t *testing.T) {
 }
 
 func TestRecordsOfOldSessionsGo(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	var names []string
 	for i := range 4 {
 		name := rand.Text() + ".json"
@@ -613,7 +614,7 @@ func TestRecordsOfOldSessionsGo(t *testing.T) {
 }
 
 func TestCloseAnswersWhatIsUnderWay(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	amber, birch := l.two()
 	stream := birch.stream()
 	asked := amber.do(amber.ask())
@@ -670,7 +671,7 @@ func (c *httpClient) modernCall(tool, args string) (texts []string, isError bool
 }
 
 func TestALaterRevisionIsAnswered(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	amber := l.dial("one", 0)
 	amber.want("register", `{"alias":"amber"}`)
 	c := &httpClient{httpLab: l, process: os.Getpid()}
@@ -694,7 +695,7 @@ func TestALaterRevisionIsAnswered(t *testing.T) {
 
 // A client lists before it calls, and c2c may not see its process. A list makes no root, as over standard input.
 func TestListsOfALaterRevisionAreAnswered(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	for _, pid := range []int{os.Getpid(), 0} {
 		c := &httpClient{httpLab: l, process: pid}
 		for method, want := range map[string]string{
@@ -715,7 +716,7 @@ func TestListsOfALaterRevisionAreAnswered(t *testing.T) {
 
 // mcp-go writes nothing then. The connection is there, and the client has all of that nothing.
 func TestAnAnswerOfALaterRevisionThatWasNotWrittenDidNotArrive(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	settled := make(chan error, 1)
 	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		tools.OnWritten(ctx, func(err error) { settled <- err })
@@ -755,7 +756,7 @@ func TestAToolErrorSettlesNothingInALaterRevision(t *testing.T) {
 
 // As long as a session is served it is said to be alive: so both sessions of a client go when it has ended.
 func TestSessionsOfAClientThatHasEndedGo(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	process := exec.Command("sleep", "1000")
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
@@ -767,7 +768,7 @@ func TestSessionsOfAClientThatHasEndedGo(t *testing.T) {
 	b := l.broker(t)
 	served := func() bool { return b.Locks.HasServer(sids[0]) || b.Locks.HasServer(sids[1]) }
 	l.stop()
-	l.start(HTTPLimits{})
+	l.start()
 	first.want("poll_inbox", `{}`)
 	second.want("poll_inbox", `{}`)
 	if a, b := first.alias(), second.alias(); a != "amber" || b != "birch" || !served() {
@@ -786,7 +787,7 @@ func TestSessionsOfAClientThatHasEndedGo(t *testing.T) {
 }
 
 func TestAClientThatCannotBeSeenIsAliveOnlyWhileItIsThere(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	amber, birch := l.two()
 	_, leave := birch.watched()
 	b := l.broker(t)
@@ -811,7 +812,7 @@ func TestAClientThatCannotBeSeenIsAliveOnlyWhileItIsThere(t *testing.T) {
 
 // A request of a later revision may come when the daemon has begun to wait for the end of all.
 func TestARequestOfALaterRevisionThatComesWithTheEndIsRefused(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	c := l.dial("one", 0)
 	l.h.stateless.close()
 	w := httptest.NewRecorder()

@@ -11,7 +11,6 @@ import (
 type checkedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	limit   time.Duration // for one write
 	err     error
 	wrote   bool // at least a part of an answer was written
 
@@ -41,7 +40,7 @@ func (n *checkedWriter) Flush() {
 }
 
 func (n *checkedWriter) bound() {
-	if err := n.control.SetWriteDeadline(time.Now().Add(n.limit)); !errors.Is(err, http.ErrNotSupported) {
+	if err := n.control.SetWriteDeadline(time.Now().Add(writeTime)); !errors.Is(err, http.ErrNotSupported) {
 		n.keep(err)
 	}
 }

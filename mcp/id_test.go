@@ -12,7 +12,7 @@ import (
 var ids = []string{"0", "-1", "9007199254740991", `"007"`, `"a\"b"`}
 
 func TestAnIDComesBackOverHTTPAsItWas(t *testing.T) {
-	l := newHTTPLab(t, HTTPLimits{})
+	l := newHTTPLab(t)
 	for _, version := range []string{"2025-03-26", "2025-06-18", newest, "2026-07-28"} {
 		c := l.dialAs("one", 0, newest)
 		meta, header := "", []string{}
@@ -36,7 +36,7 @@ func TestAnIDComesBackOverHTTPAsItWas(t *testing.T) {
 // Only the revision 2025-03-26 had batches, and no client that c2c knows sends them.
 func TestABatchIsRefused(t *testing.T) {
 	batch := "[" + rpcMessage(1, "ping", "") + "]"
-	c := newHTTPLab(t, HTTPLimits{}).dialAs("one", 0, "2025-03-26")
+	c := newHTTPLab(t).dialAs("one", 0, "2025-03-26")
 	resp := c.post(batch)
 	if body := drain(t, resp); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "no batch") {
 		t.Errorf("%s: %s", resp.Status, body)

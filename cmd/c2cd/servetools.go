@@ -13,10 +13,8 @@ import (
 	"c2c/sessions"
 )
 
-const (
-	maxMessage = 2 << 20         // the greatest size of an MCP message, in bytes
-	mcpGrace   = 4 * time.Second // how long the waiting calls may take to end; less than serve.Limits.Grace
-)
+// mcpGrace is how long the waiting calls may take to end; less than serve.Limits.Grace.
+const mcpGrace = 4 * time.Second
 
 // serveTools adds the path of the tools. When ctx ends, the waiting calls get an answer. The
 // function wait returns after that.
@@ -29,12 +27,12 @@ func (h *httpHost) serveTools(ctx context.Context, s *serve.Server, sessionList 
 		Open:        h.openFor,
 		Process:     serve.ProcessOf,
 		CountStream: serve.CountStream, Sessions: sessionList,
-		Limits: mcp.HTTPLimits{Body: maxMessage}, Now: time.Now,
+		Now: time.Now,
 	})
 	who := []serve.Kind{serve.Tools}
 	s.Handle(
 		serve.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
-		serve.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
+		serve.Route{Pattern: "/mcp", Who: who, Body: mcp.MaxMessage, Handler: tools})
 	s.AddMetrics(h.measure(func() []string { return append(s.Roots(), tools.Roots()...) }, h.statsOf))
 	measure, quiet := h.ringStreams(ctx, tools)
 	s.AddMetrics(measure)
