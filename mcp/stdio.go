@@ -18,11 +18,12 @@ import (
 	"c2c/mcp/tools"
 )
 
-// StdioLimits limits the memory that the stdio transport uses for its client, and the times for
-// which the transport waits. The comments of the first three fields end with the default, which
-// zero stands for. Only tests set other values.
+// maxLine is how many bytes one message from the client may have.
+const maxLine = 4 << 20
+
+// StdioLimits limits the times for which the stdio transport waits. The comments of the first two
+// fields end with the default, which zero stands for. Only tests set other values.
 type StdioLimits struct {
-	Line  int           // bytes in one message from the client; 4 MiB
 	Write time.Duration // how long an answer waits for the client to read it; 10 s
 	Drain time.Duration // the time from the end of the input to the last answer; 5 s
 	Log   *slog.Logger  // for c2c's own faults; nil discards
@@ -34,7 +35,7 @@ func (l StdioLimits) withDefaults() StdioLimits {
 	if l.Log == nil {
 		l.Log = slog.New(slog.DiscardHandler)
 	}
-	return StdioLimits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log, l.Stateless}
+	return StdioLimits{cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log, l.Stateless}
 }
 
 // queued is the number of requests that may wait in stdio.calls. When more come, Serve stops
@@ -117,14 +118,14 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 	defer close(t.calls)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		b, err := rpc.ReadLine(r, limits.Line)
+		b, err := rpc.ReadLine(r, maxLine)
 		var m rpc.Message
 		var refusal *mcp.JSONRPCError
 		switch {
 		case err == nil:
 			m, refusal = rpc.Parse(b)
 		case errors.Is(err, rpc.ErrLineTooLong):
-			refusal = rpc.TooLong(limits.Line)
+			refusal = rpc.Refuse(nil, mcp.INVALID_REQUEST, fmt.Sprintf("line longer than %d bytes: skipped", maxLine))
 		case errors.Is(err, io.EOF):
 			return nil
 		default:

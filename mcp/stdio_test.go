@@ -255,11 +255,11 @@ func TestBadInputIsAnsweredAndServingGoesOn(t *testing.T) {
 
 func TestOversizeLineSaysHowLongItMayBe(t *testing.T) {
 	var out bytes.Buffer
-	in := call(1)[:40] + strings.Repeat("x", 200) + "\n" + rpcMessage(2, "ping", "")
-	if err := Serve(t.Context(), strings.NewReader(in), &out, scripted(nil), StdioLimits{Line: 100}); err != nil {
+	in := call(1)[:40] + strings.Repeat("x", maxLine) + "\n" + rpcMessage(2, "ping", "")
+	if err := Serve(t.Context(), strings.NewReader(in), &out, scripted(nil), patient); err != nil {
 		t.Fatal(err)
 	}
-	if got := replies(t, out.String()); len(got) != 2 || !strings.Contains(got[0].Error.Message, "100 bytes") {
+	if got := replies(t, out.String()); len(got) != 2 || !strings.Contains(got[0].Error.Message, "4194304 bytes") {
 		t.Errorf("got %s", out.String())
 	}
 }

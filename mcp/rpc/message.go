@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -120,10 +119,6 @@ func Refuse(id json.RawMessage, code int, text string) *mcp.JSONRPCError {
 		e.ID = mcp.NewRequestId(id)
 	}
 	return &e
-}
-
-func TooLong(limit int) *mcp.JSONRPCError {
-	return Refuse(nil, mcp.INVALID_REQUEST, fmt.Sprintf("line longer than %d bytes: skipped", limit))
 }
 
 // Version returns the protocol version that a message names in its _meta; "" if it names none.
