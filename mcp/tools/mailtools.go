@@ -121,7 +121,7 @@ func (c *toolCall) setTimes(m *mail.Message) error {
 }
 
 func (c *toolCall) sendFrom(ctx context.Context, s sessions.Session, m mail.Message) (receipt, error) {
-	alias, room, inRoom := rooms.Address(m.To)
+	alias, room, inRoom := strings.Cut(m.To, "#")
 	answered, err := c.answered(ctx, s, m)
 	if err != nil {
 		return receipt{}, err
