@@ -70,18 +70,14 @@ var (
 	// ErrNoSession: the caller has no session, or none that is registered.
 	ErrNoSession = errors.New("no session")
 	// ErrNoCaller wraps ErrNoSession: nothing identifies the caller.
-	ErrNoCaller error = noCaller{}
+	ErrNoCaller = fmt.Errorf("find out who is calling: %w", ErrNoSession)
 	// ErrAmbiguous: several sessions live in the caller's client process.
 	ErrAmbiguous = errors.New("more than one session in this process")
 	// ErrSelfSend: the receiver is the sender.
 	ErrSelfSend = errors.New("cannot send a message to yourself")
+	// ErrDamaged: a file is damaged, or is not a private file of ours.
+	ErrDamaged = errors.New("damaged")
 )
-
-type noCaller struct{}
-
-func (noCaller) Error() string { return "find out who is calling: no session" }
-
-func (noCaller) Unwrap() error { return ErrNoSession }
 
 // NoPersonError is an ErrNoCaller: the caller has a terminal, but is no person. Why says how c2c
 // knows that.
