@@ -312,7 +312,7 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 		data, rerr := dir.ReadIf(name)
 		err = errors.Join(err, rerr)
 		for line := range bytes.Lines(data) {
-			if d, ok := parseRecord(line); ok && d.Owes() && slices.Contains(endings[:], d.How) {
+			if d, ok := parseRecord(line); ok && d.Owes() && d.How != "" {
 				all[SessionKey{d.Session, d.Key()}] = d
 			}
 		}

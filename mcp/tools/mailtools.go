@@ -164,7 +164,7 @@ func (c *toolCall) sendAnswer(ctx context.Context, s sessions.Session, answered,
 	}
 	o := mail.Origin{Edits: edits}
 	for _, path := range files {
-		file, err := broker.FileOf(ctx, path)
+		file, err := broker.FileOf(path)
 		if err != nil {
 			return r, err
 		}
