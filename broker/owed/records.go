@@ -220,7 +220,7 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 			return err
 		}
 		// After an error the record is added all the same: the checker looks for answers again.
-		if answers, _ := AnswersTo(ctx, reg, rows, map[string][]Record{to.ID: {d}}); len(answers) > 0 {
+		if answers, _ := AnswersTo(ctx, reg, reg.Authors(rows), map[string][]Record{to.ID: {d}}); len(answers) > 0 {
 			return nil
 		}
 	}
