@@ -142,7 +142,7 @@ func (l *look) inbox() {
 
 // The method read parses a file, unless the previous look has parsed the same version of it.
 func (l *look) read(f *atomicfile.Handle) (_ fileSeen, err error) {
-	id := f.Version()
+	id := f.Version
 	seen := l.o.files[id]
 	if !seen.sure {
 		seen.sure = time.Since(f.ModTime()) > tick

@@ -49,15 +49,16 @@ func (s *Archive) Recent(f func(ArchiveRecord) (more bool)) error {
 	return err
 }
 
-// Changed returns when the newest file of the archive was last changed, and its size; zero if there
-// is none. A new record changes them.
-func (s *Archive) Changed() (at time.Time, size int64, err error) {
+// Changed returns the version of the newest file of the archive; zero if there is none. A new record
+// changes it.
+func (s *Archive) Changed() (atomicfile.Version, error) {
 	dir, err := s.root.Sub(Dir, false)
-	if err == nil {
-		defer dir.Close()
-		at, size, err = dir.TimeOf(s.Name())
+	if err != nil {
+		return atomicfile.Version{}, atomicfile.UnlessAbsent(err)
 	}
-	return at, size, atomicfile.UnlessAbsent(err)
+	defer dir.Close()
+	info, err := dir.Stat(s.Name())
+	return info.Version, atomicfile.UnlessAbsent(err)
 }
 
 // recentIn is Recent for one file. The result more is true if f wants older records, and this file

@@ -118,7 +118,7 @@ func (st Store) parent(create bool) (*atomicfile.Dir, error) {
 // Any reports whether the root has rooms at all.
 func (st Store) Any() bool {
 	info, err := st.Root.Stat(Directory)
-	return err == nil && info.IsDir()
+	return err == nil && info.Mode().IsDir()
 }
 
 // openStore opens the root at a path, for work on its rooms alone. The caller closes the Root of
@@ -145,7 +145,7 @@ func (st Store) Names() ([]string, error) {
 		if serr != nil && !errors.Is(serr, fs.ErrNotExist) && !atomicfile.IsInTheWay(serr) {
 			err = errors.Join(err, serr)
 		}
-		return serr != nil || !info.IsDir()
+		return serr != nil || !info.Mode().IsDir()
 	})
 	slices.Sort(names)
 	return names, err

@@ -93,7 +93,7 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rows != nil {
-		if now, err := root.Version(RegistryFileName); err == nil && now == l.version {
+		if now, err := root.Stat(RegistryFileName); err == nil && now.Version == l.version {
 			return slices.Clone(l.rows), nil
 		}
 		l.rows = nil

@@ -66,7 +66,7 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []sessions.Row, di
 		return err
 	}
 	l := recordLook{c: c, rows: rows, sid: sid, edits: map[Key][]recordEdit{}, told: Quota{}}
-	version, now := atomicfile.VersionOf(info), c.reg.Now()
+	version, now := info.Version, c.reg.Now()
 	var stamp inbox.Stamp
 	if box := c.boxes[sid]; box != nil {
 		stamp = box.stamp

@@ -80,7 +80,7 @@ func openDir(dir string) (*Dir, error) {
 		case err != nil:
 			return nil, fmt.Errorf("open directory %q: %w", dir, err)
 		}
-		return &Dir{beneath: beneath{newHandle(fd, dir, ""), dir}, uid: os.Geteuid()}, nil
+		return &Dir{h: newHandle(fd, dir, ""), path: dir, uid: os.Geteuid()}, nil
 	}
 }
 
@@ -123,7 +123,7 @@ func ShutsOut(parent string) error {
 	if err != nil || os.Geteuid() != 0 {
 		return err
 	}
-	if uid := owner(info); uid != 0 {
+	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
 		return fmt.Errorf("%w: %q belongs to uid %d, who could not use a file of root: run c2c as that user, or set HOME to a directory of root", ErrNotOurs, parent, uid)
 	}
 	return nil
