@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -98,9 +100,14 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 		}
 		l.rows = nil
 	}
-	data, version, settled, err := root.ReadVersion(RegistryFileName)
+	file, err := root.OpenHandle(RegistryFileName, os.O_RDONLY)
 	if err != nil {
 		return nil, atomicfile.UnlessAbsent(err)
+	}
+	defer file.Close()
+	data, err := atomicfile.ReadAll(file, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", file.Name(), err)
 	}
 	rows, ok := splitRegistry(data)
 	if !ok {
@@ -108,8 +115,10 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 			return nil, &damagedRegistryError{err}
 		}
 	}
-	if settled {
-		l.version, l.rows = version, slices.Clone(rows)
+	// If the file is written and replaced in one tick of the clock, both contents may have the same
+	// version. Every tick is shorter than a second.
+	if time.Since(file.ModTime()) > time.Second {
+		l.version, l.rows = file.Version, slices.Clone(rows)
 	}
 	return rows, nil
 }

@@ -141,34 +141,15 @@ func infoOf(st *unix.Stat_t) Info {
 func (d *Dir) Read(name string) ([]byte, error) { return d.ReadMost(name, MaxFile) }
 
 // ReadMost is Read for a file of at most limit bytes. For a larger file the error matches
-// ErrTooLarge.
+// ErrTooLarge. It makes only four system calls, because a send and a hook read many small files.
 func (d *Dir) ReadMost(name string, limit int64) ([]byte, error) {
-	data, _, err := d.readVersion(name, limit)
-	return data, err
-}
-
-// ReadVersion is Read that also returns the version. If the file is written and replaced in one
-// tick of the clock, both contents may have the same version. The result settled is true if that
-// can no longer happen: the file was more than a second old when it was read, and every tick is
-// shorter.
-func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
-	data, v, err = d.readVersion(name, MaxFile)
-	if err != nil {
-		return nil, Version{}, false, err
-	}
-	return data, v, time.Since(time.Unix(0, v.mtime)) > time.Second, nil
-}
-
-// readVersion reads a file of at most limit bytes. It makes only four system calls, because a send
-// and a hook read many small files.
-func (d *Dir) readVersion(name string, limit int64) ([]byte, Version, error) {
 	h, err := d.OpenHandle(name, os.O_RDONLY)
 	if err != nil {
-		return nil, Version{}, err
+		return nil, err
 	}
 	defer h.Close()
 	data, err := readAll(h, h.Size(), limit, nil)
-	return data, h.Version, d.fail("read", name, err)
+	return data, d.fail("read", name, err)
 }
 
 // OpenHandle opens a regular file of ours. With os.O_CREATE it makes a missing file, which no other
