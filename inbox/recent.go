@@ -48,16 +48,16 @@ func (s *Archive) Recent(f func(ArchiveRecord) (more bool)) error {
 	return err
 }
 
-// Changed returns the version of the newest file of the archive; zero if there is none. A new record
+// Changed describes the newest file of the archive; zero if there is none. A new record
 // changes it.
-func (s *Archive) Changed() (atomicfile.Version, error) {
+func (s *Archive) Changed() (atomicfile.Info, error) {
 	dir, err := s.root.Sub(Dir, false)
 	if err != nil {
-		return atomicfile.Version{}, atomicfile.UnlessAbsent(err)
+		return atomicfile.Info{}, atomicfile.UnlessAbsent(err)
 	}
 	defer dir.Close()
 	info, err := dir.Stat(s.Name())
-	return info.Version, atomicfile.UnlessAbsent(err)
+	return info, atomicfile.UnlessAbsent(err)
 }
 
 // recentIn is Recent for one file. The result more is true if f wants older records.

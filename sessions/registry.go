@@ -87,7 +87,7 @@ func (f *RegistryFile) ReadRegistry() ([]Row, error) {
 // shares the bytes of the rows, which never change in place.
 type lastRows struct {
 	mu      sync.Mutex
-	version atomicfile.Version
+	version atomicfile.Info
 	rows    []Row // nil: not known, or the file may have changed in the same clock tick
 }
 
@@ -95,7 +95,7 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rows != nil {
-		if now, err := root.Stat(RegistryFileName); err == nil && now.Version == l.version {
+		if now, err := root.Stat(RegistryFileName); err == nil && now == l.version {
 			return slices.Clone(l.rows), nil
 		}
 		l.rows = nil
@@ -118,7 +118,7 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	// If the file is written and replaced in one tick of the clock, both contents may have the same
 	// version. Every tick is shorter than a second.
 	if time.Since(file.ModTime()) > time.Second {
-		l.version, l.rows = file.Version, slices.Clone(rows)
+		l.version, l.rows = file.Info, slices.Clone(rows)
 	}
 	return rows, nil
 }

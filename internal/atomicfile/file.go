@@ -101,28 +101,23 @@ func (d *Dir) Open(name string, flag int) (*os.File, error) {
 // earlier than the clock that processes read.
 const ClockTick = 10 * time.Millisecond
 
-// Version identifies the content of a file: it changes when the file is replaced or when data is
-// appended. The new file may get the inode of the old one, but not its time, unless both were
-// written in the same tick of the clock.
-type Version struct {
+// Info describes a file. It changes when the file is replaced or when data is appended, so it
+// identifies the content of the file. The new file may get the inode of the old one, but not its
+// time, unless both were written in the same tick of the clock.
+type Info struct {
 	inode       uint64
 	size, mtime int64
+	mode        fs.FileMode
 }
 
 // Size returns the size of the file in bytes.
-func (v Version) Size() int64 { return v.size }
+func (i Info) Size() int64 { return i.size }
 
 // ModTime returns the time of the last change.
-func (v Version) ModTime() time.Time { return time.Unix(0, v.mtime) }
+func (i Info) ModTime() time.Time { return time.Unix(0, i.mtime) }
 
-// Info describes a file. Two equal values describe the same content of the same file.
-type Info struct {
-	Version
-	mode fs.FileMode
-}
-
-// Mode returns the permissions of the file, and whether it is a regular file, a directory, or anything
-// else (fs.ModeIrregular).
+// Mode returns the permissions of the file, and whether it is a regular file, a directory, or
+// anything else (fs.ModeIrregular).
 func (i Info) Mode() fs.FileMode { return i.mode }
 
 func infoOf(st *unix.Stat_t) Info {
@@ -134,7 +129,7 @@ func infoOf(st *unix.Stat_t) Info {
 	default:
 		mode |= fs.ModeIrregular
 	}
-	return Info{Version{st.Ino, st.Size, st.Mtim.Nano()}, mode}
+	return Info{st.Ino, st.Size, st.Mtim.Nano(), mode}
 }
 
 // Read returns the content of a file. If there is no such file, the error matches fs.ErrNotExist.

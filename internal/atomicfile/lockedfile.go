@@ -39,9 +39,5 @@ func FreeFile(f *Handle) (bool, error) {
 
 func fcntl(f *Handle, cmd int, kind int16) error {
 	lk := unix.Flock_t{Type: kind}
-	for {
-		if err := unix.FcntlFlock(f.Fd(), cmd, &lk); err != unix.EINTR {
-			return err
-		}
-	}
+	return retry(func() error { return unix.FcntlFlock(f.Fd(), cmd, &lk) })
 }
