@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -43,8 +45,7 @@ func (f *RegistryFile) locked(ctx context.Context, work func() error) error {
 // Rows reads the registry. It needs no lock, because the file is only ever replaced whole.
 func (f *RegistryFile) Rows(ctx context.Context) ([]Row, error) {
 	rows, err := f.ReadRegistry()
-	var damaged *damagedRegistryError
-	if !errors.As(err, &damaged) {
+	if !errors.Is(err, ErrDamaged) {
 		return rows, err
 	}
 	err = f.locked(ctx, func() error {
@@ -70,12 +71,8 @@ func (f *RegistryFile) Change(ctx context.Context, edit func(rows []Row) ([]Row,
 	})
 }
 
-type damagedRegistryError struct{ err error }
-
-func (e *damagedRegistryError) Error() string { return e.err.Error() }
-
-// ReadRegistry reads the rows, or returns a *damagedRegistryError. It splits a file in our own
-// layout without parsing it.
+// ReadRegistry reads the rows; the error may be ErrDamaged. It splits a file in our own layout
+// without parsing it.
 func (f *RegistryFile) ReadRegistry() ([]Row, error) {
 	return f.last.read(f.root)
 }
@@ -85,7 +82,7 @@ func (f *RegistryFile) ReadRegistry() ([]Row, error) {
 // shares the bytes of the rows, which never change in place.
 type lastRows struct {
 	mu      sync.Mutex
-	version atomicfile.Version
+	version atomicfile.Info
 	rows    []Row // nil: not known, or the file may have changed in the same clock tick
 }
 
@@ -93,23 +90,30 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rows != nil {
-		if now, err := root.Version(RegistryFileName); err == nil && now == l.version {
+		if now, err := root.Stat(RegistryFileName); err == nil && now == l.version {
 			return slices.Clone(l.rows), nil
 		}
 		l.rows = nil
 	}
-	data, version, settled, err := root.ReadVersion(RegistryFileName)
+	file, err := root.OpenHandle(RegistryFileName, os.O_RDONLY)
 	if err != nil {
 		return nil, atomicfile.UnlessAbsent(err)
+	}
+	defer file.Close()
+	data, err := atomicfile.ReadAll(file, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", file.Name(), err)
 	}
 	rows, ok := splitRegistry(data)
 	if !ok {
 		if rows, err = ParseRegistry(data); err != nil {
-			return nil, &damagedRegistryError{err}
+			return nil, fmt.Errorf("read %s: %w: %w", RegistryFileName, ErrDamaged, err)
 		}
 	}
-	if settled {
-		l.version, l.rows = version, slices.Clone(rows)
+	// If the file is written and replaced in one tick of the clock, both contents may have the same
+	// version. Every tick is shorter than a second.
+	if time.Since(file.ModTime()) > time.Second {
+		l.version, l.rows = file.Info, slices.Clone(rows)
 	}
 	return rows, nil
 }

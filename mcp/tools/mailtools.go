@@ -118,7 +118,7 @@ func (c *toolCall) setTimes(m *mail.Message) error {
 }
 
 func (c *toolCall) sendFrom(ctx context.Context, s sessions.Session, m mail.Message) (receipt, error) {
-	alias, room, inRoom := rooms.Address(m.To)
+	alias, room, inRoom := strings.Cut(m.To, "#")
 	answered, err := c.answered(ctx, s, m)
 	if err != nil {
 		return receipt{}, err
@@ -161,7 +161,7 @@ func (c *toolCall) sendAnswer(ctx context.Context, s sessions.Session, answered,
 	}
 	o := mail.Origin{Edits: edits}
 	for _, path := range files {
-		file, err := broker.FileOf(ctx, path)
+		file, err := broker.FileOf(path)
 		if err != nil {
 			return r, err
 		}
