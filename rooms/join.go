@@ -28,7 +28,7 @@ func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string
 	st := StoreOf(reg)
 	var r *Room
 	if create {
-		r, err = st.OpenOrCreate(ctx, name, s.Alias)
+		r, err = st.OpenOrCreate(ctx, name, s.Alias, false)
 	} else {
 		r, err = st.Open(name)
 	}
