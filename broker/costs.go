@@ -175,9 +175,8 @@ func (t *tally) flows(m mail.Message) []*Flow {
 // mailbox counts the mail of one mailbox. It reads the archive first: so a message that is handed
 // over meanwhile counts at most once.
 func (t *tally) mailbox(ctx context.Context, box *inbox.Mailbox) error {
-	every := func([]byte) bool { return true }
 	var batch []inbox.ArchiveRecord // handed over at once, the newest first
-	err := box.Archive().Newest(ctx, 0, every, every, func(r inbox.ArchiveRecord) (more bool) {
+	err := box.Archive().Newest(ctx, 0, nil, nil, func(r inbox.ArchiveRecord) (more bool) {
 		if more = r.DrainedAt >= mail.Seconds(t.since); !more {
 			return false
 		}

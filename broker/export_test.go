@@ -2,10 +2,10 @@ package broker
 
 import (
 	"context"
-	"os"
 
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/sessions"
 )
 
@@ -19,7 +19,7 @@ func (b *Broker) Deliver(ctx context.Context, from sessions.Session, to sessions
 
 // File is the locked file of the wait. Closing it is what a kill does: the lock goes, and the file
 // stays.
-func (q *Question) File() *os.File { return q.wait.File }
+func (q *Question) File() *atomicfile.Handle { return q.wait.File }
 
 // Stamp is the state of the mailbox at which the question has looked last.
 func (q *Question) Stamp() inbox.Stamp { return q.stamp }

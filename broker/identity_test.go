@@ -652,13 +652,8 @@ func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
 // Whoever waits for the registry's lock would wait for a disk of the client's, too.
 // isLocked says whether somebody has a lock of the root.
 func (w *world) isLocked(name string) bool {
-	f, err := os.Open(filepath.Join(w.Root(), name))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	free, err := atomicfile.FreeFile(f)
-	return err == nil && !free
+	held, err := w.Dir().IsHeld(name)
+	return err == nil && held
 }
 
 func TestAClientsFilesAreReadBeforeTheRegistryIsLocked(t *testing.T) {

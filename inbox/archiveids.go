@@ -152,11 +152,11 @@ func (a *snapshot) lookUp(base int64, ids map[string]bool, buf *[]byte, f func(A
 	if err != nil {
 		return errNoIndex
 	}
-	changed, size, err := a.old.TimeOf(partName(base))
+	part, err := a.old.Stat(partName(base))
 	if err != nil {
 		return atomicfile.UnlessAbsent(err)
 	}
-	pairs, ok := pairsOf(*buf, size, changed)
+	pairs, ok := pairsOf(*buf, part.Size(), part.ModTime())
 	if !ok {
 		a.old.Remove(indexName(base)) // the next search makes it anew
 		return errNoIndex
@@ -165,7 +165,7 @@ func (a *snapshot) lookUp(base int64, ids map[string]bool, buf *[]byte, f func(A
 	if len(places) == 0 {
 		return nil
 	}
-	if len(places) > len(ids)*mostPlaces || places[len(places)-1] >= size {
+	if len(places) > len(ids)*mostPlaces || places[len(places)-1] >= part.Size() {
 		return errNoIndex
 	}
 	return a.withPart(base, func(file *atomicfile.Handle) error {
@@ -209,16 +209,12 @@ func (s *Archive) Index(ctx context.Context) {
 }
 
 func (a *snapshot) index(base int64) error {
-	changed, size, err := a.old.TimeOf(partName(base))
-	if err != nil || size == 0 { // an empty file only shows where the next file begins
-		return err
-	}
 	return a.withPart(base, func(file *atomicfile.Handle) error {
 		data, err := readWhole(file, nil)
-		if err != nil || int64(len(data)) != size {
-			return err // it is longer than c2c reads, or another program writes it
+		if err != nil || len(data) == 0 || int64(len(data)) != file.Size() {
+			return err // it only shows where the next file begins, it is longer than c2c reads, or another program writes it
 		}
-		return a.old.WriteUnsynced(indexName(base), encodeIndex(data, changed))
+		return a.old.WriteUnsynced(indexName(base), encodeIndex(data, file.ModTime()))
 	})
 }
 

@@ -285,7 +285,7 @@ func (l *Lease) Release() error {
 		return err
 	}
 	l.box.notify()
-	f, ferr := l.box.root.Open(l.box.LockName(), os.O_RDWR)
+	f, ferr := l.box.root.OpenHandle(l.box.LockName(), os.O_RDWR)
 	if ferr == nil {
 		ferr = f.Close()
 	}

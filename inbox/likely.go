@@ -38,8 +38,8 @@ func likely(files []*mailFile, ids map[string]bool) (some, rest []*mailFile) {
 		files, oldest := files[:len(files)-1], files[len(files)-1]
 		older := func(than time.Time) int { // the index of the first file written before that time
 			return sort.Search(len(files), func(i int) bool {
-				written, _, err := files[i].dir.TimeOf(files[i].name())
-				return err != nil || written.Before(than)
+				info, err := files[i].dir.Stat(files[i].name())
+				return err != nil || info.ModTime().Before(than)
 			})
 		}
 		end := older(made.Add(-atomicfile.ClockTick))

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"os"
 	"slices"
 
 	"c2c/internal/atomicfile"
@@ -101,11 +100,8 @@ type archiveLine struct {
 // lines returns all lines, oldest first.
 func (a *snapshot) lines() (all []archiveLine, err error) {
 	at := 0.0
-	for i := range len(a.bases) + 1 {
-		data, err := a.part(i)
-		if err != nil {
-			return nil, err
-		}
+	add := func(file *atomicfile.Handle) error {
+		data, err := readWhole(file, nil)
 		for text := range bytes.Lines(data) {
 			var record struct {
 				At float64 `json:"drained_at"`
@@ -115,22 +111,15 @@ func (a *snapshot) lines() (all []archiveLine, err error) {
 			}
 			all = append(all, archiveLine{at, append(bytes.Clone(bytes.TrimSuffix(text, []byte("\n"))), '\n')})
 		}
+		return err
 	}
-	return all, nil
-}
-
-// part reads file number i. The oldest file has number 0, the newest has number len(a.bases).
-func (a *snapshot) part(i int) ([]byte, error) {
-	if i == len(a.bases) {
-		if a.newest == nil {
-			return nil, nil
+	for _, base := range a.bases {
+		if err := a.withPart(base, add); err != nil {
+			return nil, err
 		}
-		return readWhole(a.newest, nil)
 	}
-	f, err := a.old.OpenHandle(partName(a.bases[i]), os.O_RDONLY)
-	if err != nil {
-		return nil, err
+	if a.newest != nil {
+		err = add(a.newest)
 	}
-	defer f.Close()
-	return readWhole(f, nil)
+	return all, err
 }

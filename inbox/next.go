@@ -3,10 +3,7 @@ package inbox
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
-	"os"
 
 	"c2c/internal/atomicfile"
 )
@@ -63,17 +60,13 @@ func (a *snapshot) oldestFirst(place int64, f func(ArchiveRecord) (more bool)) (
 		if place >= end {
 			continue
 		}
-		file, err := a.old.OpenHandle(partName(base), os.O_RDONLY)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // this file was pruned just now
-		}
-		if err != nil {
-			return place, err
-		}
-		behind, more, err := eachIn(file, base, max(place, base), f)
-		file.Close()
+		more := true
+		err := a.withPart(base, func(file *atomicfile.Handle) (err error) {
+			place, more, err = eachIn(file, base, max(place, base), f)
+			return err
+		})
 		if err != nil || !more {
-			return behind, err
+			return place, err
 		}
 		place = end // go on with the next file: a power cut may have left half a line at the end of this one
 	}

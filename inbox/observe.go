@@ -34,7 +34,7 @@ type Step struct {
 // not the text.
 type Observer struct {
 	m       *Mailbox
-	files   map[atomicfile.Version]fileSeen // the files that the previous look has read
+	files   map[atomicfile.Info]fileSeen // the files that the previous look has read
 	waits   map[mail.Fingerprint]waiting
 	place   int64           // the archive was read up to this place
 	started bool            // place is set
@@ -87,7 +87,7 @@ func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 // look is the state of one call of Observer.Look.
 type look struct {
 	o       *Observer
-	files   map[atomicfile.Version]fileSeen
+	files   map[atomicfile.Info]fileSeen
 	waits   map[mail.Fingerprint]waiting
 	order   []mail.Fingerprint                // the order of waits
 	fresh   map[mail.Fingerprint]mail.Message // the messages that no earlier look has seen waiting
@@ -97,7 +97,7 @@ type look struct {
 // Look returns what has happened since the previous look, in the order of the mailbox. After an
 // error it may be called again.
 func (o *Observer) Look() (steps []Step, err error) {
-	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[mail.Fingerprint]waiting{}, fresh: map[mail.Fingerprint]mail.Message{}, trouble: map[string]bool{}}
+	l := &look{o: o, files: map[atomicfile.Info]fileSeen{}, waits: map[mail.Fingerprint]waiting{}, fresh: map[mail.Fingerprint]mail.Message{}, trouble: map[string]bool{}}
 	if !o.started { // do this first, otherwise we would miss mail that is read meanwhile
 		if o.place, err = o.m.archive.End(); err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (l *look) inbox() {
 
 // The method read parses a file, unless the previous look has parsed the same version of it.
 func (l *look) read(f *atomicfile.Handle) (_ fileSeen, err error) {
-	id := f.Version()
+	id := f.Info
 	seen := l.o.files[id]
 	if !seen.sure {
 		seen.sure = time.Since(f.ModTime()) > tick

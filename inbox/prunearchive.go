@@ -25,7 +25,7 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	if err != nil {
 		return atomicfile.UnlessAbsent(err)
 	}
-	if !info.IsDir() {
+	if !info.Mode().IsDir() {
 		if p.Add(info.Size()); dry {
 			return nil
 		}

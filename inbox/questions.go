@@ -80,7 +80,7 @@ func (r *row) Stamp() (s Stamp, err error) {
 		if err != nil {
 			return "", err
 		}
-		s += Stamp(fmt.Sprintln(name, atomicfile.VersionOf(info)))
+		s += Stamp(fmt.Sprintln(name, info))
 	}
 	held, err := r.InHand()
 	return s + Stamp(fmt.Sprint(held)), err

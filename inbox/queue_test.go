@@ -265,7 +265,13 @@ func TestABadQueuedFileStopsNobody(t *testing.T) {
 		"[" + whole + `,"message_id":"x-1","ephemeral":true}]` + "\n", strings.Repeat("[", 2*maxBatch)} {
 		m, root := newBox(t)
 		lk := held(t, m)
-		f, err := os.OpenFile(plantFile(t, root, "amber.lease/"+queuedPrefix+"9-1", content), os.O_RDWR, 0)
+		plantFile(t, root, "amber.lease/"+queuedPrefix+"9-1", content)
+		dir, err := m.root.Sub(m.LeaseName(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := dir.OpenHandle(queuedPrefix+"9-1", os.O_RDWR)
+		dir.Close()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,11 +2,9 @@ package inbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"c2c/inbox/mail"
-	"c2c/internal/atomicfile"
 )
 
 // End returns the place after the last record. Places count all bytes since the first message was
@@ -38,10 +36,10 @@ func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	}
 	found := map[mail.Key]bool{}
 	err := a.newestFirst(place, func(lines []byte) bool {
-		for _, r := range recordsIn(lines) {
+		return eachRecord(lines, nil, func(r ArchiveRecord) (more bool) {
 			found[r.RecordKey()] = true
-		}
-		return true
+			return true
+		})
 	})
 	return found, err
 }
@@ -51,8 +49,7 @@ func (s *Archive) History(ctx context.Context, limit int) (found []ArchiveRecord
 	if limit <= 0 {
 		return nil, nil
 	}
-	every := func([]byte) bool { return true }
-	err = s.Newest(ctx, 0, every, every, func(record ArchiveRecord) bool {
+	err = s.Newest(ctx, 0, nil, nil, func(record ArchiveRecord) bool {
 		if !record.ContentDropped {
 			found = append(found, record)
 		}
@@ -63,7 +60,7 @@ func (s *Archive) History(ctx context.Context, limit int) (found []ArchiveRecord
 
 // Newest calls f with the records after a place, newest first, until f returns false or ctx ends.
 // It does not parse blocks for which the function mayHold returns false, or lines for which the
-// function mayBe returns false.
+// function mayBe returns false. If one of these functions is nil, it parses all.
 func (s *Archive) Newest(ctx context.Context, since Mark, mayHold, mayBe func(lines []byte) bool, f func(ArchiveRecord) (more bool)) error {
 	a, err := s.open()
 	if err != nil {
@@ -71,16 +68,7 @@ func (s *Archive) Newest(ctx context.Context, since Mark, mayHold, mayBe func(li
 	}
 	defer a.close()
 	err = a.newestFirst(int64(since), func(lines []byte) bool {
-		more := true
-		if mayHold(lines) {
-			atomicfile.EachBackwards(lines, func(line []byte) bool {
-				var record ArchiveRecord
-				if mayBe(line) && json.Unmarshal(line, &record) == nil {
-					more = f(record)
-				}
-				return more
-			})
-		}
+		more := mayHold != nil && !mayHold(lines) || eachRecord(lines, mayBe, f)
 		return more && ctx.Err() == nil
 	})
 	return errors.Join(err, ctx.Err())

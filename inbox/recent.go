@@ -1,18 +1,17 @@
 package inbox
 
 import (
-	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
+	"os"
 	"time"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
 )
 
-// Recent first reads recentFirst bytes at the end of a file, which usually have the last message.
-// If that is not enough, it reads recentMost bytes.
+// Recent first reads recentFirst bytes at the end of a file, which usually have the last message. It
+// reads at most recentMost bytes.
 const (
 	recentFirst = 8 << 10
 	recentMost  = 2 << 20 // enough for the largest body with its escapes in JSON
@@ -49,21 +48,21 @@ func (s *Archive) Recent(f func(ArchiveRecord) (more bool)) error {
 	return err
 }
 
-// Changed returns when the newest file of the archive was last changed, and its size; zero if there
-// is none. A new record changes them.
-func (s *Archive) Changed() (at time.Time, size int64, err error) {
+// Changed describes the newest file of the archive; zero if there is none. A new record
+// changes it.
+func (s *Archive) Changed() (atomicfile.Info, error) {
 	dir, err := s.root.Sub(Dir, false)
-	if err == nil {
-		defer dir.Close()
-		at, size, err = dir.TimeOf(s.Name())
+	if err != nil {
+		return atomicfile.Info{}, atomicfile.UnlessAbsent(err)
 	}
-	return at, size, atomicfile.UnlessAbsent(err)
+	defer dir.Close()
+	info, err := dir.Stat(s.Name())
+	return info, atomicfile.UnlessAbsent(err)
 }
 
-// recentIn is Recent for one file. The result more is true if f wants older records, and this file
-// has no more.
-func recentIn(dir *atomicfile.Dir, name string, f func(ArchiveRecord) bool) (more bool, err error) {
-	file, size, err := openSized(dir, name)
+// recentIn is Recent for one file. The result more is true if f wants older records.
+func recentIn(dir *atomicfile.Dir, name string, f func(ArchiveRecord) (more bool)) (more bool, err error) {
+	file, err := dir.OpenHandle(name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
@@ -71,42 +70,8 @@ func recentIn(dir *atomicfile.Dir, name string, f func(ArchiveRecord) bool) (mor
 		return false, err
 	}
 	defer file.Close()
-	end := size
-	for _, window := range []int64{recentFirst, recentMost} {
-		begin := max(0, size-window)
-		lines, err := readBetween(file, begin, end)
-		if err != nil {
-			return false, err
-		}
-		first := end // the offset of the oldest complete line so far
-		stopped := false
-		atomicfile.EachBackwards(lines, func(line []byte) bool {
-			at := end - int64(len(line))
-			if at == begin && begin > 0 {
-				return false // perhaps only the end of a line
-			}
-			first, end = at, at-1
-			var record ArchiveRecord
-			if len(line) > 0 && json.Unmarshal(line, &record) == nil {
-				stopped = !f(record)
-			}
-			return !stopped
-		})
-		if stopped || begin == 0 {
-			return !stopped, nil
-		}
-		end = first
-	}
-	return false, nil
-}
-
-func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
-	data := make([]byte, max(0, end-begin))
-	n, err := file.ReadAt(data, begin)
-	if err == io.EOF {
-		err = nil
-	}
-	return data[:n], err
+	r := atomicfile.BackReader{Block: recentFirst}
+	return r.Read(file, file.Size()-recentMost, func(lines []byte) bool { return eachRecord(lines, nil, f) })
 }
 
 // LastRead returns the time of the last record in the archive file called name. It returns the zero

@@ -1,11 +1,11 @@
 package inbox
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
 	"c2c/inbox/mail"
+	"c2c/internal/atomicfile"
 	"c2c/internal/fields"
 )
 
@@ -59,12 +59,16 @@ func (a *ArchiveRecord) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func recordsIn(lines []byte) (records []ArchiveRecord) {
-	for line := range bytes.Lines(lines) {
+// eachRecord calls f for the records in lines, last one first, until f returns false. It does not
+// parse lines for which the function mayBe returns false; nil: it parses all.
+func eachRecord(lines []byte, mayBe func(line []byte) bool, f func(ArchiveRecord) (more bool)) (more bool) {
+	more = true
+	atomicfile.EachBackwards(lines, func(line []byte) bool {
 		var r ArchiveRecord
-		if json.Unmarshal(line, &r) == nil {
-			records = append(records, r)
+		if (mayBe == nil || mayBe(line)) && json.Unmarshal(line, &r) == nil {
+			more = f(r)
 		}
-	}
-	return records
+		return more
+	})
+	return more
 }

@@ -70,13 +70,13 @@ type sender struct {
 	hellos
 
 	outbox
-	noted   shownLink     // what was last recorded for c2c list
-	hub     bool          // Way.Hub at the last new link
-	attempt uint32        // see header
-	best    confirmation  // the most that receipts have confirmed; restart resets stored, but not this
-	quick   int           // how many immediate resends since the last progress
-	pause   time.Duration // the time until the next question
-	knocked stamp         // of the outbox's file when the method knock last looked at it
+	noted   shownLink       // what was last recorded for c2c list
+	hub     bool            // Way.Hub at the last new link
+	attempt uint32          // see header
+	best    confirmation    // the most that receipts have confirmed; restart resets stored, but not this
+	quick   int             // how many immediate resends since the last progress
+	pause   time.Duration   // the time until the next question
+	knocked atomicfile.Info // of the outbox's file when the method knock last looked at it
 }
 
 // confirmation says that the peer has stored or refused the messages of an epoch up to a number.
@@ -386,8 +386,8 @@ func (s *sender) ask(ctx context.Context, peer Host) error {
 // knock is called while there is no link. If there is new mail, it gives the carrier a packet
 // without messages, so that a carrier that pauses after a failure tries again at once.
 func (s *sender) knock(ctx context.Context, peer Host) error {
-	at, size, err := s.l.Root.TimeOf(Outbox(s.l.peer) + ".inbox.json")
-	if now := (stamp{at, size}); err == nil && now != s.knocked {
+	now, err := s.l.Root.Stat(Outbox(s.l.peer) + ".inbox.json")
+	if err == nil && now != s.knocked {
 		s.knocked = now
 		if used, err := s.box.Used(); err != nil || !used {
 			return err
@@ -397,12 +397,6 @@ func (s *sender) knock(ctx context.Context, peer Host) error {
 		}
 	}
 	return nil
-}
-
-// stamp has the time and the size of a file, by which changes of the file are noticed.
-type stamp struct {
-	at   time.Time
-	size int64
 }
 
 func (s *sender) send(ctx context.Context, peer Host, h header, body []byte) error {

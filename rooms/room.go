@@ -133,7 +133,7 @@ func (st Store) Names() ([]string, error) {
 		if serr != nil && !errors.Is(serr, fs.ErrNotExist) && !atomicfile.IsInTheWay(serr) {
 			err = errors.Join(err, serr)
 		}
-		return serr != nil || !info.IsDir()
+		return serr != nil || !info.Mode().IsDir()
 	})
 	slices.Sort(names)
 	return names, err

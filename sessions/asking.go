@@ -81,7 +81,7 @@ func awaits(reg *Registry, sid string, m mail.Message) bool {
 // readWait reads the file of a wait. ok is false if the waiting process has ended, or if the time
 // of the wait is over.
 func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool) {
-	f, err := dir.Open(name, os.O_RDONLY)
+	f, err := dir.OpenHandle(name, os.O_RDONLY)
 	if err != nil {
 		return w, false
 	}
@@ -109,7 +109,7 @@ func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool)
 type Asking struct {
 	dir  *atomicfile.Dir
 	name string
-	File *os.File
+	File *atomicfile.Handle
 }
 
 // StartWait begins a wait. If the asked session already waits for the asking session, it returns a
@@ -128,11 +128,11 @@ func StartWait(ctx context.Context, reg *Registry, rows []Row, w Wait) (a *Askin
 			return err
 		}
 		a = &Asking{dir: dir, name: mail.NewID(reg.Now())}
-		if a.File, err = dir.Open(a.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
+		if a.File, err = dir.OpenHandle(a.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 			return err
 		}
 		if _, err = atomicfile.TryFile(a.File); err == nil {
-			_, err = a.File.WriteString(w.Asks + "\n" + w.Asked + "\n" + w.Alias + "\n")
+			_, err = fmt.Fprintf(a.File, "%s\n%s\n%s\n", w.Asks, w.Asked, w.Alias)
 		}
 		return err
 	})
@@ -200,7 +200,7 @@ func (a *Asking) Begins(question string, until time.Time) error {
 		return err
 	}
 	a.name = question
-	_, err := a.File.WriteString(strconv.FormatInt(until.Unix()+1, 10))
+	_, err := fmt.Fprint(a.File, until.Unix()+1)
 	return err
 }
 

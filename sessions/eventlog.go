@@ -80,8 +80,8 @@ func (l *EventLog) WriteTexts(ctx context.Context, event string, pairs ...string
 }
 
 func (l *EventLog) isFull() bool {
-	v, err := l.root.Version(logFile)
-	return err == nil && v.Size() >= logMax
+	info, err := l.root.Stat(logFile)
+	return err == nil && info.Size() >= logMax
 }
 
 // Record is like Write, but after an error it only logs a warning, because the event has happened
@@ -256,7 +256,7 @@ func (l *EventLog) RungSince(since time.Time, f func(RingRecord)) (back time.Tim
 		})
 		return more
 	})
-	if _, last := l.root.Version(logName(logKeep)); last == nil && more && first > 0 { // older lines are gone
+	if _, last := l.root.Stat(logName(logKeep)); last == nil && more && first > 0 { // older lines are gone
 		since = mail.FromSeconds(first)
 	}
 	return since, err

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -80,7 +81,7 @@ func (f *RegistryFile) ReadRegistry() ([]Row, error) {
 // shares the bytes of the rows, which never change in place.
 type lastRows struct {
 	mu      sync.Mutex
-	version atomicfile.Version
+	version atomicfile.Info
 	rows    []Row // nil: not known, or the file may have changed in the same clock tick
 }
 
@@ -88,14 +89,19 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rows != nil {
-		if now, err := root.Version(RegistryFileName); err == nil && now == l.version {
+		if now, err := root.Stat(RegistryFileName); err == nil && now == l.version {
 			return slices.Clone(l.rows), nil
 		}
 		l.rows = nil
 	}
-	data, version, settled, err := root.ReadVersion(RegistryFileName)
+	file, err := root.OpenHandle(RegistryFileName, os.O_RDONLY)
 	if err != nil {
 		return nil, atomicfile.UnlessAbsent(err)
+	}
+	defer file.Close()
+	data, err := atomicfile.ReadAll(file, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", file.Name(), err)
 	}
 	rows, ok := splitRegistry(data)
 	if !ok {
@@ -103,8 +109,10 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 			return nil, fmt.Errorf("read %s: %w: %w", RegistryFileName, ErrDamaged, err)
 		}
 	}
-	if settled {
-		l.version, l.rows = version, slices.Clone(rows)
+	// If the file is written and replaced in one tick of the clock, both contents may have the same
+	// version. Every tick is shorter than a second.
+	if time.Since(file.ModTime()) > time.Second {
+		l.version, l.rows = file.Info, slices.Clone(rows)
 	}
 	return rows, nil
 }

@@ -256,7 +256,7 @@ func setWork(reg *Registry, sid string, w Work) error {
 // IsCalm reports whether the session has worked, and its model answered, since mail was last handed
 // to it.
 func IsCalm(reg *Registry, sid string) bool {
-	_, _, err := reg.Dir().TimeOf(inbox.CalmName(sid))
+	_, err := reg.Dir().Stat(inbox.CalmName(sid))
 	return err == nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 // recordMemory is what a Checker remembers about the records of a session.
 type recordMemory struct {
-	version atomicfile.Version
+	version atomicfile.Info
 	next    time.Time // the next deadline; zero: none until a record changes
 	waits   bool      // a reminder waits until the session is back, or reads its mail
 	state   sessions.State
@@ -44,7 +44,7 @@ func (c *Checker) lookIntoRecords(ctx context.Context) (next time.Time) {
 			}
 			again := c.try(ctx, Directory+" "+sid, warning, func() error { return c.lookIntoRecordsOf(ctx, dir, sid, mem) })
 			if !again.IsZero() {
-				mem.version, mem.next = atomicfile.Version{}, again
+				mem.version, mem.next = atomicfile.Info{}, again
 			}
 			next = sessions.Earlier(next, mem.next)
 		}
@@ -66,7 +66,7 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, dir *atomicfile.Dir, si
 		return err
 	}
 	l := recordLook{c: c, sid: sid, edits: map[Key][]recordEdit{}, told: Quota{}}
-	version, now := atomicfile.VersionOf(info), c.reg.Now()
+	version, now := info, c.reg.Now()
 	var stamp inbox.Stamp
 	if box := c.boxes[sid]; box != nil {
 		stamp = box.stamp

@@ -55,8 +55,7 @@ type boxMemory struct {
 	state    sessions.State
 	ring     wake.Ring
 	unread   []inbox.ArchiveRecord // what its session was handed, and its model has not answered
-	archived time.Time             // when its archive was last changed; zero: it was not read
-	size     int64                 // and how long the archive was
+	archived atomicfile.Info       // of its archive; zero: it was not read
 	mail     bool                  // mail waits in it, or is unread
 	gone     time.Time             // when its session was first seen absent; zero: it is not absent
 	opens    time.Time             // when the next held-back message in it may be handed over
@@ -295,22 +294,22 @@ func (c *Checker) findUnread(sid string, box *inbox.Mailbox, mem *boxMemory) (ch
 	before := len(mem.unread)
 	last, told := sessions.LastAnswer(c.reg, sid)
 	if !told {
-		mem.unread, mem.archived = nil, time.Time{}
+		mem.unread, mem.archived = nil, atomicfile.Info{}
 		return before > 0, nil
 	}
-	at, size, err := box.Archive().Changed()
+	now, err := box.Archive().Changed()
 	switch {
 	case err != nil:
 		return false, err
-	case at.Equal(mem.archived) && size == mem.size:
+	case now == mem.archived:
 		mem.unread = slices.DeleteFunc(mem.unread, func(r inbox.ArchiveRecord) bool { return last.After(mail.FromSeconds(r.DrainedAt)) })
 		return len(mem.unread) < before, nil
-	case !mem.archived.IsZero() || c.reg.Now().Sub(at) < unreadFor:
+	case mem.archived != atomicfile.Info{} || c.reg.Now().Sub(now.ModTime()) < unreadFor:
 		if mem.unread, err = sessions.Unread(c.reg, sid); err != nil {
 			return false, err
 		}
 	}
-	mem.archived, mem.size = at, size
+	mem.archived = now
 	return true, nil
 }
 

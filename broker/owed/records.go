@@ -284,7 +284,7 @@ func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
 		return
 	}
 	err := dir.Log(ClosedFile, lines)
-	if _, size, serr := dir.TimeOf(ClosedFile); err == nil && serr == nil && size >= closedMax {
+	if info, serr := dir.Stat(ClosedFile); err == nil && serr == nil && info.Size() >= closedMax {
 		err = rotateClosed(dir)
 	}
 	if err != nil {

@@ -153,10 +153,6 @@ func (a *app) key(e *tcell.EventKey) {
 
 // press runs the action that a key has now.
 func (a *app) press(key rune) {
-	if key == enter && a.onList && a.box == nil && a.typing == nil {
-		a.enter()
-		return
-	}
 	for _, k := range a.help() {
 		if k.key == key {
 			k.do()
@@ -301,11 +297,7 @@ func (a *app) mouse(e *tcell.EventMouse) {
 func (a *app) click(x, y int) {
 	for _, k := range a.keys {
 		if k.has(x, y) {
-			if k.key == esc {
-				a.back()
-			} else {
-				a.press(k.key)
-			}
+			a.press(k.key)
 			return
 		}
 	}

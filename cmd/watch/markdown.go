@@ -21,9 +21,8 @@ var (
 	code    = plain.Foreground(tcell.PaletteColor(37))
 )
 
-// layout breaks a body into lines that fit into the given columns. It keeps the spaces of code
-// blocks and tables, and breaks their lines at any character. In a list item, further lines begin
-// below the text of the item.
+// layout breaks a body into lines that fit into the given columns. In a list item, further lines
+// begin below the text of the item.
 func layout(text string, columns int) (lines []textLine) {
 	add := func(style tcell.Style, texts ...string) {
 		for _, t := range texts {
@@ -39,14 +38,12 @@ func layout(text string, columns int) (lines []textLine) {
 			if strings.HasPrefix(mark, fence) {
 				fence = ""
 			}
-			add(code, hard(row, columns)...)
+			add(code, wrap(row, columns)...)
 		case len(mark) >= 3 && (strings.Trim(mark, "`") == "" || strings.Trim(mark, "~") == ""):
 			fence = mark
-			add(code, hard(row, columns)...)
+			add(code, wrap(row, columns)...)
 		case strings.HasPrefix(row, "    "):
-			add(code, hard(row, columns)...)
-		case strings.HasPrefix(begins, "|"):
-			add(plain, hard(row, columns)...)
+			add(code, wrap(row, columns)...)
 		case heading.MatchString(row):
 			add(bold, wrap(row, columns)...)
 		default:
@@ -54,20 +51,6 @@ func layout(text string, columns int) (lines []textLine) {
 		}
 	}
 	return lines
-}
-
-// hard breaks a line at the given width, even within words.
-func hard(row string, columns int) (lines []string) {
-	columns = max(columns, 2)
-	line, used := "", 0
-	cells(row, func(char string, n int) bool {
-		if used+n > columns {
-			lines, line, used = append(lines, line), "", 0
-		}
-		line, used = line+char, used+n
-		return true
-	})
-	return append(lines, strings.TrimRight(line, " "))
 }
 
 // hanging breaks a line between words. Further lines begin below the text of the first line, not

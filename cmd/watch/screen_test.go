@@ -207,7 +207,7 @@ func TestMarkdownKeepsItsForm(t *testing.T) {
 		"- one two three four\n- five":   "- one two three|  four|- five",
 		"10. one two three four":         "10. one two|    three four",
 		"> one two three four five":      "> one two three|  four five",
-		"```go\nif a  {  b := cc }\n```": "```go|if a  {  b := c|c }|```",
+		"```go\nif a  {  b := cc }\n```": "```go|if a  {  b :=|cc }|```",
 		"    a  b   c    d  e  f":        "    a  b   c|d  e  f",
 		"| a  | b   | c  | d |":          "| a  | b   | c|| d |",
 		"~~~\n```\n~~~\n# one two three": "~~~|```|~~~|# one two three",

@@ -167,8 +167,8 @@ const notCounted = " mmap munmap madvise mprotect brk mremap mincore futex clone
 	"rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack timer_create timer_settime timer_delete restart_syscall wait4 waitid execve "
 
 // trace counts the system calls of one run. It lets the registry look old: c2c reads a registry
-// that is less than a second old again and again (atomicfile.Dir.ReadVersion), so the count would
-// depend on how fast the machine has come here.
+// that is less than a second old again and again, so the count would depend on how fast the machine
+// has come here.
 func (w *world) trace(t *testing.T, args []string) (c cost) {
 	t.Helper()
 	if err := os.Chtimes(filepath.Join(w.root, sessions.RegistryFileName), time.Time{}, time.Now().Add(-time.Hour)); err != nil {

@@ -13,27 +13,23 @@ const blockSize = 256 << 10
 
 // A BackReader reads files from the end, in blocks of whole lines.
 type BackReader struct {
-	Block int // the size of a block, in bytes; 0: blockSize
+	Block int // the size of the first block, for a caller that usually needs no more; each later one is twice as large, up to blockSize. 0: blockSize
 	buf   []byte
 }
 
 // Read calls f with blocks of lines of a file, the last block first, until f returns false. It reads
-// only what is after the offset start, and of a file of more than MaxFile bytes only the end. The
-// bytes are valid only during the call of f. All blocks together have the bytes that were read,
-// except for the newlines between two blocks.
+// what the file had when it was opened, after the offset start; of a file of more than MaxFile bytes
+// it reads only the end. The bytes are valid only during the call of f. All blocks together have the
+// bytes that were read, except for the newlines between two blocks.
 func (r *BackReader) Read(file *Handle, start int64, f func(lines []byte) (more bool)) (more bool, err error) {
-	end, err := file.SizeNow()
-	if err != nil {
-		return false, err
-	}
+	end := file.Size()
 	start = max(0, start, end-MaxFile)
 	part := 0 // buf[:part] is the end of a line whose beginning lies before the offset end, and is not read yet
-	size := int64(cmp.Or(r.Block, blockSize))
-	for step := size; end > start; {
+	for step := int64(cmp.Or(r.Block, blockSize)); end > start; {
 		begin := max(start, end-step)
 		n := int(end - begin)
 		if n+part > cap(r.buf) {
-			r.buf = append(make([]byte, 0, n+part+blockSize/8), r.buf[:part]...)
+			r.buf = append(make([]byte, 0, n+part+n/8), r.buf[:part]...)
 		}
 		r.buf = r.buf[:n+part]
 		copy(r.buf[n:], r.buf[:part])
@@ -53,7 +49,7 @@ func (r *BackReader) Read(file *Handle, start int64, f func(lines []byte) (more 
 			part, step = len(lines), 2*step
 			continue
 		}
-		step = size
+		step = min(2*step, blockSize)
 		if !f(lines[part+1:]) {
 			return false, nil
 		}

@@ -35,8 +35,9 @@ const MaxFile = 512 << 20
 
 // Dir is an open directory.
 type Dir struct {
-	beneath
-	uid int // our user id
+	h    *Handle
+	path string
+	uid  int // our user id
 
 	listing sync.Mutex // guards listed, and the read position of h
 	listed  bool       // Names was called, so the read position is no longer at the start
@@ -99,7 +100,7 @@ func (d *Dir) private() (*Dir, error) {
 }
 
 // Path returns the path with which the directory was opened.
-func (d *beneath) Path() string { return d.path }
+func (d *Dir) Path() string { return d.path }
 
 // Replaced reports whether the directory was removed or replaced since it was opened.
 func (d *Dir) Replaced() (bool, error) {
@@ -175,12 +176,12 @@ func (d *Dir) sub(name string) (*Dir, error) {
 		return nil, d.fail("open directory", name, err)
 	}
 	path := filepath.Join(d.path, name)
-	return (&Dir{beneath: beneath{newHandle(fd, path, ""), path}, uid: d.uid}).private()
+	return (&Dir{h: newHandle(fd, path, ""), path: path, uid: d.uid}).private()
 }
 
 // mkdir makes a directory. If the directory exists, that is no error, because another process may
 // have made it at the same time.
-func (d *beneath) mkdir(name string) error {
+func (d *Dir) mkdir(name string) error {
 	err := unix.Mkdirat(d.fd(), name, 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

@@ -14,27 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The type beneath is an open directory, for system calls that take a directory and the name of a
-// file in it.
-type beneath struct {
-	h    *Handle
-	path string
-}
-
-// openBeneath opens the file called name in the directory, unless the file is a symbolic link. The
+// descriptor opens the file called name in the directory, unless the file is a symbolic link. The
 // name is one path component, so no other part of the path can be a link, and the flag O_NOFOLLOW
 // is enough. Every Linux kernel and macOS have this flag, but not all have openat2. (os.Root would
 // follow a link that stays inside the directory.)
-func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
-	fd, err := d.descriptor(name, flag)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
-}
-
-// descriptor is openBeneath, but returns a file descriptor instead of an *os.File.
-func (d *beneath) descriptor(name string, flag int) (fd int, err error) {
+func (d *Dir) descriptor(name string, flag int) (fd int, err error) {
 	err = retry(func() error {
 		fd, err = unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		return err
@@ -51,7 +35,7 @@ func retry(call func() error) error {
 	}
 }
 
-func (d *beneath) fd() int { return int(d.h.Fd()) }
+func (d *Dir) fd() int { return int(d.h.Fd()) }
 
 func component(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
@@ -62,7 +46,7 @@ func component(name string) error {
 
 // fail adds the operation and the name to an error. If the kernel has refused a link, a FIFO or the
 // like, the result matches ErrNotOurs, as the errors of our own checks do.
-func (d *beneath) fail(verb, name string, err error) error {
+func (d *Dir) fail(verb, name string, err error) error {
 	var pe *fs.PathError
 	if err != nil && errors.As(err, &pe) {
 		err = pe.Err
@@ -80,7 +64,7 @@ func (d *beneath) fail(verb, name string, err error) error {
 	return &nameError{verb, d.path, name, err}
 }
 
-// notOurs returns the error for a file that is not regular, or whose owner uid differs from ours.
+// notOurs returns an error for a file that is not regular, or whose owner uid differs from ours.
 func notOurs(mode uint32, uid, ours int) error {
 	if mode&unix.S_IFMT != unix.S_IFREG {
 		return fmt.Errorf("%w: it is not a regular file (mode %o); move it away", ErrNotOurs, mode)
@@ -104,127 +88,84 @@ func (e *nameError) Unwrap() error { return e.err }
 // IsInTheWay reports whether err means that a foreign file has the name of one of our files.
 func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
 
-// Open opens a regular file of ours. With os.O_CREATE it makes a missing file, which no other user
-// may read. The file may have further hard links, because only we can link a file into a directory
-// of ours.
+// Open is OpenHandle, but returns an *os.File.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
-	if err := component(name); err != nil {
+	h, err := d.OpenHandle(name, flag)
+	if err != nil {
 		return nil, err
 	}
-	// O_NONBLOCK: if somebody has put a FIFO there, it must not block us. For a regular file the
-	// flag has no effect.
-	f, err := d.openBeneath(name, flag|syscall.O_NONBLOCK)
-	if err != nil {
-		return nil, d.fail("open", name, err)
-	}
-	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || owner(info) != d.uid) {
-		err = notOurs(uint32(info.Sys().(*syscall.Stat_t).Mode), owner(info), d.uid)
-	}
-	if err != nil {
-		f.Close()
-		return nil, d.fail("open", name, err)
-	}
-	return f, nil
+	return os.NewFile(h.Fd(), h.Name()), nil
 }
 
 // ClockTick bounds the delay of file times: the time that the kernel gives a file may be so much
 // earlier than the clock that processes read.
 const ClockTick = 10 * time.Millisecond
 
-// Version identifies the content of a file: it changes when the file is replaced or when data is
-// appended. The new file may get the inode of the old one, but not its time, unless both were
-// written in the same tick of the clock.
-type Version struct {
+// Info describes a file. It changes when the file is replaced or when data is appended, so it
+// identifies the content of the file. The new file may get the inode of the old one, but not its
+// time, unless both were written in the same tick of the clock.
+type Info struct {
 	inode       uint64
 	size, mtime int64
+	mode        fs.FileMode
 }
 
 // Size returns the size of the file in bytes.
-func (v Version) Size() int64 { return v.size }
+func (i Info) Size() int64 { return i.size }
 
-// IsOfSameFile reports whether two versions with the same path are versions of one file: it was
-// changed between them, but not replaced.
-func (v Version) IsOfSameFile(other Version) bool { return v.inode == other.inode }
+// ModTime returns the time of the last change.
+func (i Info) ModTime() time.Time { return time.Unix(0, i.mtime) }
 
-// VersionOf returns the version of a file.
-func VersionOf(info fs.FileInfo) Version {
-	return Version{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()}
+// Mode returns the permissions of the file, and whether it is a regular file, a directory, or
+// anything else (fs.ModeIrregular).
+func (i Info) Mode() fs.FileMode { return i.mode }
+
+func infoOf(st *unix.Stat_t) Info {
+	mode := fs.FileMode(st.Mode) & fs.ModePerm
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	default:
+		mode |= fs.ModeIrregular
+	}
+	return Info{st.Ino, st.Size, st.Mtim.Nano(), mode}
 }
-
-func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 // Read returns the content of a file. If there is no such file, the error matches fs.ErrNotExist.
 func (d *Dir) Read(name string) ([]byte, error) { return d.ReadMost(name, MaxFile) }
 
 // ReadMost is Read for a file of at most limit bytes. For a larger file the error matches
-// ErrTooLarge.
+// ErrTooLarge. It makes only four system calls, because a send and a hook read many small files.
 func (d *Dir) ReadMost(name string, limit int64) ([]byte, error) {
-	data, _, err := d.readVersion(name, limit)
-	return data, err
-}
-
-// ReadVersion is Read that also returns the version. If the file is written and replaced in one
-// tick of the clock, both contents may have the same version. The result settled is true if that
-// can no longer happen: the file was more than a second old when it was read, and every tick is
-// shorter.
-func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
-	data, v, err = d.readVersion(name, MaxFile)
+	h, err := d.OpenHandle(name, os.O_RDONLY)
 	if err != nil {
-		return nil, Version{}, false, err
-	}
-	return data, v, time.Since(time.Unix(0, v.mtime)) > time.Second, nil
-}
-
-// readVersion reads a file of at most limit bytes. It makes only four system calls, because a send
-// and a hook read many small files.
-func (d *Dir) readVersion(name string, limit int64) ([]byte, Version, error) {
-	h, _, err := d.openHandle(name, os.O_RDONLY)
-	if err != nil {
-		return nil, Version{}, err
+		return nil, err
 	}
 	defer h.Close()
 	data, err := readAll(h, h.Size(), limit, nil)
-	return data, h.was, d.fail("read", name, err)
+	return data, d.fail("read", name, err)
 }
 
-// OpenHandle is Open, but returns a Handle instead of an *os.File.
+// OpenHandle opens a regular file of ours. With os.O_CREATE it makes a missing file, which no other
+// user may read. The file may have further hard links, because only we can link a file into a
+// directory of ours.
 func (d *Dir) OpenHandle(name string, flag int) (*Handle, error) {
-	h, _, err := d.openHandle(name, flag)
-	return h, err
-}
-
-func (d *Dir) openHandle(name string, flag int) (h *Handle, st unix.Stat_t, err error) {
 	if err := component(name); err != nil {
-		return nil, st, err
+		return nil, err
 	}
-	fd, err := d.descriptor(name, flag|syscall.O_NONBLOCK) // see Open
+	// O_NONBLOCK: if somebody has put a FIFO there, it must not block us. For a regular file the
+	// flag has no effect.
+	fd, err := d.descriptor(name, flag|syscall.O_NONBLOCK)
 	if err != nil {
-		return nil, st, d.fail("open", name, err)
+		return nil, d.fail("open", name, err)
 	}
-	err = retry(func() error { return unix.Fstat(fd, &st) })
-	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != d.uid) {
-		err = notOurs(uint32(st.Mode), int(st.Uid), d.uid)
-	}
-	if err != nil {
+	h := newHandle(fd, d.path, name)
+	if err := h.see(d.uid); err != nil {
 		unix.Close(fd)
-		return nil, st, d.fail("open", name, err)
+		return nil, d.fail("open", name, err)
 	}
-	h = newHandle(fd, d.path, name)
-	h.was = Version{st.Ino, st.Size, st.Mtim.Nano()}
-	return h, st, nil
-}
-
-// Version returns the version of the file that has this name now. It does not open the file.
-func (d *Dir) Version(name string) (Version, error) {
-	if err := component(name); err != nil {
-		return Version{}, err
-	}
-	var st unix.Stat_t
-	if err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return Version{}, d.fail("stat", name, err)
-	}
-	return Version{st.Ino, st.Size, st.Mtim.Nano()}, nil
+	return h, nil
 }
 
 // ReadIf is Read, but for a missing file it returns nil and no error.
@@ -257,56 +198,31 @@ func readAll(f io.Reader, size, limit int64, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// Stat describes a file without following a link. It needs no permission to read the file.
-func (d *Dir) Stat(name string) (fs.FileInfo, error) {
-	if err := component(name); err != nil {
-		return nil, err
-	}
-	f, err := d.openBeneath(name, lookOnly)
+// Stat describes a file without following a link. It needs no permission to read the file, and makes
+// one system call.
+func (d *Dir) Stat(name string) (Info, error) {
+	var st unix.Stat_t
+	err := d.change("stat", name, func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	if err != nil {
-		if info := d.describe(name, err); info != nil {
-			return info, nil
-		}
-		return nil, d.fail("stat", name, err)
+		return Info{}, err
 	}
-	defer f.Close()
-	return f.Stat()
+	return infoOf(&st), nil
 }
 
 // IsFile reports whether name is still a name of the open file f. The number of links of f does not
 // show this, because a backup may be one of the links.
-func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
-	if err := component(name); err != nil {
-		return false, err
-	}
-	var was, now unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &was); err != nil {
-		return false, d.fail("stat", name, err)
-	}
-	err := unix.Fstatat(d.fd(), name, &now, unix.AT_SYMLINK_NOFOLLOW)
-	if err == unix.ENOENT {
-		return false, nil
-	}
-	return err == nil && was.Dev == now.Dev && was.Ino == now.Ino, d.fail("stat", name, err)
+func (d *Dir) IsFile(name string, f *Handle) (bool, error) {
+	info, err := d.Stat(name)
+	return err == nil && info.inode == f.inode, UnlessAbsent(err)
 }
 
 // The method change checks the name, and then makes the change by calling the function call. It
 // adds verb and name to the error of the call.
-func (d *beneath) change(verb, name string, call func() error) error {
+func (d *Dir) change(verb, name string, call func() error) error {
 	if err := component(name); err != nil {
 		return err
 	}
 	return d.fail(verb, name, call())
-}
-
-// TimeOf returns the time of a file's last change, and the file's size. It makes one system call.
-func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
-	var st unix.Stat_t
-	err = d.change("stat", name, func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
-	if err != nil {
-		return time.Time{}, 0, err
-	}
-	return time.Unix(st.Mtim.Unix()), st.Size, nil
 }
 
 // Touch sets the time of a file's last change.

@@ -72,16 +72,15 @@ func Sweep(path string) {
 }
 
 func openDir(dir string) (*Dir, error) {
-	for {
-		fd, err := unix.Open(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("open directory %q: %w", dir, err)
-		}
-		return &Dir{beneath: beneath{newHandle(fd, dir, ""), dir}, uid: os.Geteuid()}, nil
+	fd := -1
+	err := retry(func() (err error) {
+		fd, err = unix.Open(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open directory %q: %w", dir, err)
 	}
+	return &Dir{h: newHandle(fd, dir, ""), path: dir, uid: os.Geteuid()}, nil
 }
 
 // OpenForeign opens another program's file for reading, and returns its size. It opens only a
@@ -123,7 +122,7 @@ func ShutsOut(parent string) error {
 	if err != nil || os.Geteuid() != 0 {
 		return err
 	}
-	if uid := owner(info); uid != 0 {
+	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
 		return fmt.Errorf("%w: %q belongs to uid %d, who could not use a file of root: run c2c as that user, or set HOME to a directory of root", ErrNotOurs, parent, uid)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,9 +14,9 @@ import (
 // dozen files, each for a moment. A Handle has no finalizer, so if nobody closes it, it stays open
 // until the process ends. After Close every call fails.
 type Handle struct {
+	Info                   // as the file was when it was opened
 	fd        atomic.Int64 // -1: closed
 	dir, name string
-	was       Version // the version when the file was opened
 }
 
 func newHandle(fd int, dir, name string) *Handle {
@@ -32,14 +31,18 @@ func (h *Handle) Fd() uintptr { return uintptr(h.fd.Load()) }
 // Name returns the path with which the file was opened.
 func (h *Handle) Name() string { return filepath.Join(h.dir, h.name) }
 
-// Version returns the version that the file had when it was opened.
-func (h *Handle) Version() Version { return h.was }
-
-// Size returns the size that the file had when it was opened.
-func (h *Handle) Size() int64 { return h.was.size }
-
-// ModTime returns the time of the last change before the file was opened.
-func (h *Handle) ModTime() time.Time { return time.Unix(0, h.was.mtime) }
+// see sets Info. It returns an error unless the file is regular and belongs to the user uid.
+func (h *Handle) see(uid int) error {
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Fstat(int(h.Fd()), &st) }); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != uid {
+		return notOurs(uint32(st.Mode), int(st.Uid), uid)
+	}
+	h.Info = infoOf(&st)
+	return nil
+}
 
 // SizeNow returns the size that the file has now.
 func (h *Handle) SizeNow() (int64, error) {

@@ -56,7 +56,11 @@ func Passed(d *Dir, name, fd string) (*Lock, error) {
 		return OpenLocked(d, name)
 	}
 	l := &Lock{newHandle(n, d.Path(), name), d, name}
-	same, err := d.IsFile(name, l.f)
+	err = l.f.see(d.uid)
+	same := false
+	if err == nil {
+		same, err = d.IsFile(name, l.f)
+	}
 	if err == nil && same {
 		_, err = unix.FcntlInt(l.f.Fd(), unix.F_SETFD, unix.FD_CLOEXEC)
 		return l, err

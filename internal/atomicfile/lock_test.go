@@ -137,7 +137,7 @@ func TestFreeFileTellsAndTakesNothing(t *testing.T) {
 	d, _ := filelockNewDir(t)
 	l := acquire(t, d)
 	for _, want := range []bool{false, true, true} {
-		f, err := d.Open("lock", os.O_RDONLY)
+		f, err := d.OpenHandle("lock", os.O_RDONLY)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,13 +19,10 @@ func (d *Dir) IsHeld(name string) (bool, error) {
 	return err == nil && !free, err
 }
 
-// File is an open file: an *os.File or an *atomicfile.Handle.
-type LockedFile interface{ Fd() uintptr }
-
 // TryFile locks an open file if the lock is free. The lock ends when f is closed.
-func TryFile(f LockedFile) (bool, error) { return try(f, unix.F_WRLCK) }
+func TryFile(f *Handle) (bool, error) { return try(f, unix.F_WRLCK) }
 
-func try(f LockedFile, kind int16) (bool, error) {
+func try(f *Handle, kind int16) (bool, error) {
 	err := fcntl(f, setLock, kind)
 	if err == unix.EAGAIN || err == unix.EACCES {
 		return false, nil
@@ -34,17 +31,13 @@ func try(f LockedFile, kind int16) (bool, error) {
 }
 
 // FreeFile reports whether the lock of an open file is free. It does not take the lock.
-func FreeFile(f LockedFile) (bool, error) {
+func FreeFile(f *Handle) (bool, error) {
 	lk := unix.Flock_t{Type: unix.F_WRLCK}
 	err := unix.FcntlFlock(f.Fd(), getLock, &lk)
 	return lk.Type == unix.F_UNLCK, err
 }
 
-func fcntl(f LockedFile, cmd int, kind int16) error {
+func fcntl(f *Handle, cmd int, kind int16) error {
 	lk := unix.Flock_t{Type: kind}
-	for {
-		if err := unix.FcntlFlock(f.Fd(), cmd, &lk); err != unix.EINTR {
-			return err
-		}
-	}
+	return retry(func() error { return unix.FcntlFlock(f.Fd(), cmd, &lk) })
 }

@@ -3,17 +3,8 @@
 package atomicfile
 
 import (
-	"io/fs"
-
 	"golang.org/x/sys/unix"
 )
-
-// lookOnly is the flag with which a file, also a symbolic link or a FIFO, is opened only to
-// describe it.
-const lookOnly = unix.O_PATH
-
-// describe is for files that lookOnly cannot open; there are none.
-func (*Dir) describe(string, error) fs.FileInfo { return nil }
 
 // HasName reports whether an existing entry has exactly this name; on Linux, nothing else finds it.
 func (*Dir) HasName(string) bool { return true }

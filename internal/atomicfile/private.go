@@ -9,8 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -29,8 +27,8 @@ type PrivateFile[T any] struct {
 	Full   error // the error of Change if the file would become too large
 
 	mu     sync.Mutex
-	seen   fs.FileInfo // the file's data at the time when cached was read; nil: cached is empty
-	cached T           // the content that Look has read last
+	seen   *Info // the file's data at the time when cached was read; nil: cached is empty
+	cached T     // the content that Look has read last
 }
 
 // DamagedError says that such a file is not usable until a person has repaired it.
@@ -55,8 +53,7 @@ func (f *PrivateFile[T]) Look() (T, error) {
 	defer f.mu.Unlock()
 	var none T
 	info, err := f.Dir.Stat(f.Name)
-	if err == nil && f.seen != nil && os.SameFile(info, f.seen) && info.ModTime().Equal(f.seen.ModTime()) &&
-		info.Size() == f.seen.Size() && info.Mode() == f.seen.Mode() {
+	if err == nil && f.seen != nil && *f.seen == info {
 		return f.cached, nil
 	}
 	if f.seen != nil && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
@@ -67,7 +64,7 @@ func (f *PrivateFile[T]) Look() (T, error) {
 		return none, UnlessAbsent(err)
 	}
 	if f.cached, err = f.Read(); err == nil {
-		f.seen = info
+		f.seen = &info
 	}
 	return f.cached, err
 }
@@ -117,19 +114,16 @@ func (f *PrivateFile[T]) Change(ctx context.Context, edit func(*T) error) error 
 // ReadPrivate reads a file of at most limit bytes. If another user may read the file, or if the file
 // is larger, the error is a *DamagedError. If there is no file, the error matches fs.ErrNotExist.
 func ReadPrivate(dir *Dir, name string, limit int64) ([]byte, error) {
-	f, err := dir.Open(name, os.O_RDONLY)
+	f, err := dir.OpenHandle(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case info.Mode().Perm()&0o077 != 0:
-		return nil, dir.Damaged(name, fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
-	case info.Size() > limit:
-		return nil, dir.Damaged(name, fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), limit))
+	switch mode := f.Mode().Perm(); {
+	case mode&0o077 != 0:
+		return nil, dir.Damaged(name, fmt.Errorf("other users may read it (mode %04o)", mode))
+	case f.Size() > limit:
+		return nil, dir.Damaged(name, fmt.Errorf("it has %d bytes; at most %d are allowed", f.Size(), limit))
 	}
-	return io.ReadAll(io.LimitReader(f, limit))
+	return ReadAll(f, nil)
 }

@@ -67,7 +67,7 @@ func (l *Lock) waitInKernel(ctx context.Context) error {
 func startOrTakeOver(f *Handle) *kernelWait {
 	abandoned.Lock()
 	w := abandoned.first
-	for w != nil && (w.f.Name() != f.Name() || !w.f.Version().IsOfSameFile(f.Version())) {
+	for w != nil && (w.f.Name() != f.Name() || w.f.inode != f.inode) {
 		w = w.next
 	}
 	if w != nil {

@@ -159,8 +159,8 @@ func (h *Handle) appendAt(size int64, data []byte) error {
 // begins a new log. If AppendLines writes that line, it syncs the directory, so both the rename and
 // the new log survive a power cut.
 func Rotate(d *Dir, name, old string, size int64) error {
-	_, now, err := d.TimeOf(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && now < size {
+	info, err := d.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() < size {
 		return nil
 	}
 	if err != nil {
@@ -172,14 +172,14 @@ func Rotate(d *Dir, name, old string, size int64) error {
 // Log adds a line to the end of a file, without a sync. If a full disk takes only half of the line,
 // Log cuts this half off: otherwise the next line would be joined to it, and would be lost, too.
 func (d *Dir) Log(name string, line []byte) error {
-	f, st, err := d.openHandle(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	f, err := d.OpenHandle(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}
 	n, err := f.Write(line)
 	if err != nil && n > 0 {
 		end, serr := unix.Seek(int(f.Fd()), 0, io.SeekCurrent)
-		if ferr := unix.Fstat(int(f.Fd()), &st); serr == nil && ferr == nil && st.Size == end { // no line was added since
+		if size, ferr := f.SizeNow(); serr == nil && ferr == nil && size == end { // no line was added since
 			unix.Ftruncate(int(f.Fd()), end-int64(n))
 		}
 	}

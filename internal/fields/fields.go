@@ -68,29 +68,11 @@ func Text(value json.RawMessage) (s string, err error) {
 
 // Texts reads an array of JSON strings; for an element null it returns the empty string.
 func Texts(value json.RawMessage) (all []string, err error) {
-	data := space(value)
-	if !begins(data, '[') {
+	if !begins(space(value), '[') {
 		return nil, errors.New("not an array")
 	}
-	all = []string{}
-	data = space(data[1:])
-	for more := !begins(data, ']'); more; {
-		one, rest := cut(data)
-		s := ""
-		if string(one) != "null" {
-			if s, err = Text(one); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, s)
-		if data = space(rest); begins(data, ',') {
-			data = space(data[1:])
-		} else {
-			more = false
-		}
-	}
-	if !begins(data, ']') || len(space(data[1:])) > 0 {
-		return nil, errNotWhole
+	if err := json.Unmarshal(value, &all); err != nil {
+		return nil, err
 	}
 	return all, nil
 }

@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"c2c/internal/proc"
 	"cmp"
 	"context"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -38,7 +38,7 @@ func arguments(identity, dest string) []string {
 // input of ssh ends, and so ssh ends too. The result stood reports whether a link was made.
 func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), arguments(c.cfg.Identity, d.Dest)...)
-	said := &tail{}
+	said := &proc.Tail{Most: maxTail}
 	cmd.Stderr, cmd.WaitDelay = said, time.Second // a ProxyCommand may keep stderr open
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	}
 	stood, err = c.serve(ctx, &childConn{out, in, cmd}, d.Peer, true)
 	exit := cmd.Wait()
-	switch text := said.String(); {
+	switch text := strings.Join(strings.Fields(said.String()), " "); {
 	case text != "":
 		return stood, errors.New(brief(text))
 	case stood:
@@ -93,29 +93,8 @@ func (c *childConn) Close() error {
 	return c.WriteCloser.Close()
 }
 
-// tail keeps the end of the written text.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
+// maxTail is how much of what ssh says is kept, in bytes.
 const maxTail = 1 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if more := len(t.text) - maxTail; more > 0 {
-		t.text = t.text[more:]
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
-}
 
 // Stdio is the work of remoteCommand, which ssh runs at the other end. The argument conn is a
 // connection to the relay there. Stdio copies data from in to conn, and from conn to out, until one

@@ -20,8 +20,7 @@ var ErrBehind = errors.New("the next updates are no longer kept")
 const (
 	hubMails   = 500      // messages, the newest ones
 	hubContent = 16 << 10 // bytes of the content of each message
-	hubUpdates = 1024     // updates
-	hubBytes   = 8 << 20  // bytes of all updates, estimated by size
+	hubKept    = 1024     // updates, with their events and messages; the content of these messages is at most 16 MiB
 
 	hubAgain = time.Second // pause between a View that has failed and the next View
 )
@@ -58,7 +57,7 @@ type Hub struct {
 	sessions []Session
 	mails    *Mails
 	kept     []Numbered // the newest updates; the last one has number n. Empty after the first update of a View
-	size     int        // bytes of kept, estimated by the method size
+	size     int        // the updates, events and messages in kept
 	failed   error      // why the View does not run at present
 	ended    error      // why the View will never run again
 }
@@ -122,7 +121,6 @@ func (h *Hub) take(u Update) {
 	if u.Sessions != nil {
 		h.sessions = u.Sessions
 		for i := range h.kept { // a follower needs only the newest list of sessions
-			h.size -= len(h.kept[i].Sessions) * sessionSize
 			h.kept[i].Sessions = nil
 		}
 	}
@@ -142,26 +140,13 @@ func (h *Hub) take(u Update) {
 	}
 	h.kept = append(h.kept, one)
 	h.size += one.size()
-	for len(h.kept) > hubUpdates || h.size > hubBytes {
+	for h.size > hubKept {
 		h.size -= h.kept[0].size()
 		h.kept = slices.Delete(h.kept, 0, 1)
 	}
 }
 
-// The approximate sizes of a session, of an event, and of a message without content, in bytes.
-const (
-	sessionSize = 1 << 10
-	eventSize   = 512
-	mailSize    = 512
-)
-
-func (n Numbered) size() int {
-	sum := len(n.Sessions)*sessionSize + len(n.Events)*eventSize
-	for _, m := range n.Mails {
-		sum += mailSize + len(m.Content)
-	}
-	return sum
-}
+func (n Numbered) size() int { return 1 + len(n.Events) + len(n.Mails) }
 
 // Now waits for the View's first update, and returns the state. If the View does not run at
 // present, Now returns the reason as an error; a later call may succeed.

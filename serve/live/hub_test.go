@@ -128,51 +128,50 @@ func TestAFollowerThatIsTooSlowIsToldSo(t *testing.T) {
 	t.Parallel()
 	h := NewHub(nil)
 	h.take(Update{}) // the first one is all that there is
-	for i := range hubUpdates + 5 {
+	for i := range hubKept/3 + 5 {
 		h.take(Update{Events: []Event{letter(fmt.Sprint("m-", i), "x")}, Sessions: make([]Session, 100)})
 	}
 	told := 0
 	stop := func(Numbered) error { told++; return errEnough }
-	for after, want := range map[uint64]error{0: ErrBehind, 1: ErrBehind, 5: ErrBehind, 6: errEnough, hubUpdates + 5: errEnough, hubUpdates + 7: ErrBehind} {
+	for after, want := range map[uint64]error{0: ErrBehind, 1: ErrBehind, 5: ErrBehind, 6: errEnough, hubKept/3 + 5: errEnough, hubKept/3 + 7: ErrBehind} {
 		if err := h.Follow(t.Context(), after, stop); err != want {
 			t.Errorf("after %d of %d: %v, want %v", after, h.n, err, want)
 		}
 	}
-	if told != 2 || len(h.kept) != hubUpdates || len(h.mails.All()) != hubMails {
+	if told != 2 || len(h.kept) != hubKept/3 || len(h.mails.All()) != hubKept/3+5 {
 		t.Errorf("told %d times; %d updates and %d messages are kept", told, len(h.kept), len(h.mails.All()))
 	}
-	lists, size := 0, 0
+	lists := 0
 	for _, one := range h.kept {
 		if one.Sessions != nil {
 			lists++
 		}
-		size += one.size()
 	}
-	if lists != 1 || size != h.size {
-		t.Errorf("%d lists of sessions are kept, and %d bytes count as %d", lists, size, h.size)
+	if lists != 1 || h.size != hubKept/3*3 {
+		t.Errorf("%d lists of sessions; %d updates, events and messages", lists, h.size)
 	}
 }
 
-func TestWhatAHubKeepsIsBoundedInBytes(t *testing.T) {
+func TestWhatAHubKeepsIsBounded(t *testing.T) {
 	t.Parallel()
 	h := NewHub(nil)
 	h.take(Update{})
-	for i := range 2 * hubBytes / hubContent {
+	for i := range hubKept {
 		h.take(Update{Events: []Event{letter(fmt.Sprint("m-", i), strings.Repeat("x", 200<<10))}})
-		if h.size > hubBytes {
-			t.Fatalf("%d bytes after %d updates", h.size, i)
+		if h.size > hubKept {
+			t.Fatalf("%d events and messages after %d updates", h.size, i)
 		}
 	}
 	if len(h.kept) < 100 {
 		t.Errorf("%d updates are kept", len(h.kept))
 	}
 	var burst []Event
-	for i := range 2 * hubBytes / hubContent {
+	for i := range hubKept {
 		burst = append(burst, letter(fmt.Sprint("b-", i), strings.Repeat("x", 200<<10)))
 	}
 	h.take(Update{Events: burst})
 	if len(h.kept) != 0 || h.size != 0 {
-		t.Errorf("%d updates and %d bytes after a burst", len(h.kept), h.size)
+		t.Errorf("%d updates, %d events and messages after a burst", len(h.kept), h.size)
 	}
 	if err := h.Follow(t.Context(), h.n-1, nil); err != ErrBehind {
 		t.Error(err)

@@ -211,7 +211,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	v.answers(answers)
 	v.count()
 	if dead {
-		if err := v.deadLetters(ctx); err != nil {
+		if err := v.deadLetters(); err != nil {
 			return u, err
 		}
 	}

@@ -91,7 +91,7 @@ func (v *View) count() {
 }
 
 // deadLetters reports new dead letters.
-func (v *View) deadLetters(ctx context.Context) error {
+func (v *View) deadLetters() error {
 	all, err := owed.DeadLetters(v.b.Registry)
 	if err != nil {
 		return err

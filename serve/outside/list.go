@@ -11,6 +11,7 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
+	"c2c/internal/fields"
 )
 
 const (
@@ -173,17 +174,11 @@ func (l *SenderList) change(ctx context.Context, edit func([]Sender) ([]Sender, 
 
 // format returns the list as JSON, with each sender on its own line, so that a person can read the
 // file.
-func format(all []Sender) ([]byte, error) {
-	b := []byte{'['}
-	for i, s := range all {
-		line, err := json.Marshal(s)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(b, '\n'), line...)
-	}
-	return append(b, "\n]\n"...), nil
+func format(all []Sender) (data []byte, err error) {
+	data = fields.Array(len(all), 0, func(b []byte, i int) []byte {
+		line, merr := json.Marshal(all[i])
+		err = errors.Join(err, merr)
+		return append(b, line...)
+	})
+	return data, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/client"
+	"c2c/internal/daemon"
 )
 
 // After a connection has ended or failed, Follow connects again after the time followFirst. This
@@ -118,10 +119,7 @@ func (v *view) does(state string) {
 		v.report(state)
 	}
 	if state == client.Idle {
-		select {
-		case v.idle <- struct{}{}:
-		default: // a look is due already
-		}
+		daemon.Poke(v.idle)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"c2c/internal/daemon"
 	"c2c/wake"
 	"c2c/wake/socket"
 )
@@ -121,8 +122,5 @@ func (p *outgoing) set(status string) {
 		return // the client reported held before delivered, but on another connection, which was slower
 	}
 	p.status = status
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
+	daemon.Poke(p.changed)
 }

@@ -17,23 +17,18 @@ const (
 	maxOutput   = 1 << 20         // bytes; a screen of 500 by 200 characters of four bytes needs less than half
 )
 
-// command is the program tmux, with the arguments that every call has.
-type command struct {
-	path string
-	args []string
-}
-
-// run runs the program once and returns its output. No shell sees the arguments.
-func (c *command) run(ctx context.Context, args ...string) (string, error) {
+// run runs tmux once and returns its output. No shell sees the arguments, and tmux gets no variables:
+// -S names the server, and -u tells tmux that c2c reads UTF-8.
+func (t *tmux) run(ctx context.Context, args ...string) (string, error) {
 	timed, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
-	cmd := exec.CommandContext(timed, c.path, append(c.args[:len(c.args):len(c.args)], args...)...)
+	cmd := exec.CommandContext(timed, t.path, append([]string{"-u", "-S", t.pane.Socket}, args...)...)
 	cmd.Env, cmd.Dir = []string{}, "/" // our own environment may hold secret keys
 	cmd.WaitDelay = time.Second
 	var out, errs bounded
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	name := filepath.Base(c.path)
+	name := filepath.Base(t.path)
 	switch {
 	case err == nil:
 		return out.buf.String(), nil

@@ -67,7 +67,7 @@ func (b *PaneDoorbell) open() (*tmux, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}
-	return newTmux(path, b.Pane, b.Process), nil
+	return &tmux{path, b.Pane, b.Process}, nil
 }
 
 // Idle implements Typewriter.

@@ -53,13 +53,13 @@ func TestThePaneThatAProcessRunsIn(t *testing.T) {
 }
 
 // script is a tmux that does what a shell script says.
-func script(t *testing.T, text string) *command {
+func script(t *testing.T, text string) *tmux {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tmux")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &command{path: path}
+	return &tmux{path: path}
 }
 
 func TestACommandIsBounded(t *testing.T) {

@@ -16,14 +16,9 @@ import (
 
 // tmux is a pane of a tmux server (measured with 3.3a).
 type tmux struct {
-	cmd  command
+	path string // of the program tmux
 	pane Pane
 	pid  int // the client's process
-}
-
-// newTmux passes no variables to tmux: -S names the server, and -u tells tmux that c2c reads UTF-8.
-func newTmux(path string, p Pane, pid int) *tmux {
-	return &tmux{command{path: path, args: []string{"-u", "-S", p.Socket}}, p, pid}
 }
 
 // fields are the fields of a pane that look reads, in this order. The title is not among them,
@@ -38,7 +33,7 @@ func (t *tmux) look(ctx context.Context) (v *Screen, last time.Time, err error) 
 	if err := socket.OurSocket(t.pane.Socket); err != nil {
 		return v, last, err
 	}
-	out, err := t.cmd.run(ctx, "display-message", "-p", "-t", t.pane.ID, fields,
+	out, err := t.run(ctx, "display-message", "-p", "-t", t.pane.ID, fields,
 		";", "capture-pane", "-p", "-e", "-t", t.pane.ID)
 	if err != nil {
 		return v, last, err
@@ -95,7 +90,7 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 // not count. tmux keeps no time for keys from `tmux send-keys` or from a terminal in control mode:
 // c2c notices such keys only when the client reads them.
 func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
-	out, err := t.cmd.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
+	out, err := t.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
 	if err != nil {
 		return last, err
 	}
@@ -116,16 +111,16 @@ func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 // for them.
 func (t *tmux) Paste(ctx context.Context, text string) error {
 	buffer := "c2c-" + strconv.Itoa(os.Getpid())
-	_, err := t.cmd.run(ctx, "set-buffer", "-b", buffer, "--", text, ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", t.pane.ID)
+	_, err := t.run(ctx, "set-buffer", "-b", buffer, "--", text, ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", t.pane.ID)
 	if err != nil {
-		t.cmd.run(context.WithoutCancel(ctx), "delete-buffer", "-b", buffer) // otherwise the text stays among the person's buffers
+		t.run(context.WithoutCancel(ctx), "delete-buffer", "-b", buffer) // otherwise the text stays among the person's buffers
 	}
 	return err
 }
 
 // Enter implements Typewriter.
 func (t *tmux) Enter(ctx context.Context) error {
-	_, err := t.cmd.run(ctx, "send-keys", "-t", t.pane.ID, "Enter")
+	_, err := t.run(ctx, "send-keys", "-t", t.pane.ID, "Enter")
 	return err
 }
 
@@ -139,11 +134,11 @@ func Show(ctx context.Context, p Pane) error {
 	if err != nil {
 		return err
 	}
-	t := newTmux(path, p, 0)
-	if _, err = t.cmd.run(ctx, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID); err != nil {
+	t := &tmux{path, p, 0}
+	if _, err = t.run(ctx, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID); err != nil {
 		return err
 	}
-	if _, err = t.cmd.run(ctx, "switch-client", "-t", p.ID); err != nil {
+	if _, err = t.run(ctx, "switch-client", "-t", p.ID); err != nil {
 		return fmt.Errorf("no terminal shows its tmux: tmux -S %s attach -t %s (%w)", p.Socket, p.ID, err)
 	}
 	return nil

@@ -24,19 +24,9 @@ type Changes struct {
 	subs map[*subscription]bool
 }
 
-// source watches files by means of the system. A nil source means that the system has no watch
-// left. The method add returns the number that events of this file carry. The method take reads the
-// events that have come so far.
-type source interface {
-	add(file string) (id int, err error)
-	addRenamed(dir string) (id int, err error) // like add, but also reports names that were given to other files
-	take()
-	close()
-}
-
-// notice is called for each event, with the number that the method add has returned, and for a
-// directory also with the name of the file. A negative number means that the system lost events, so
-// any file may have changed.
+// notice is called for each event, with the number that the source's method Add has returned, and
+// for a directory also with the name of the file. A negative number means that the system lost
+// events, so any file may have changed.
 type notice = func(id int, name string)
 
 // subscription is one watcher of files.
@@ -44,7 +34,7 @@ type subscription struct {
 	changed chan struct{} // has room for one value: many changes count as one
 	every   time.Duration // the time between two checks if no event comes
 	changes *Changes
-	ids     []int // of the watched files and directories, as the method add of the source has returned them
+	ids     []int // of the watched files and directories, as the source has returned them
 }
 
 // NewChanges starts to watch. If the system has no watch left, the subscribers check once a second.
@@ -76,7 +66,7 @@ func (s *subscription) add(path string) bool {
 	if c.source == nil {
 		return false
 	}
-	id, err := c.source.add(path)
+	id, err := c.source.Add(path)
 	if err == nil && !slices.Contains(s.ids, id) {
 		s.ids = append(s.ids, id)
 	}
@@ -141,6 +131,6 @@ func (c *Changes) Recheck() { c.notify(-1) }
 // Close ends the watch. Subscriptions get no more changes.
 func (c *Changes) Close() {
 	if c.source != nil {
-		c.source.close()
+		c.source.Close()
 	}
 }

@@ -12,16 +12,8 @@ import (
 // most this time.
 const recheck = time.Minute
 
-type closes struct{ w *inotify.Watch }
+// source watches files by means of the system. A nil source means that the user has no watch instance
+// left (Linux allows 128).
+type source = *inotify.Watch
 
-func newSource(tell notice) source {
-	if w := inotify.Open(tell); w != nil {
-		return closes{w}
-	}
-	return nil // the user has no watch instance left (Linux allows 128)
-}
-
-func (c closes) add(path string) (id int, err error)       { return c.w.Add(path) }
-func (c closes) addRenamed(dir string) (id int, err error) { return c.w.AddRenamed(dir) }
-func (c closes) take()                                     { c.w.Take() }
-func (c closes) close()                                    { c.w.Close() }
+func newSource(tell notice) source { return inotify.Open(tell) }

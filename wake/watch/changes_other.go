@@ -26,6 +26,9 @@ type dirs struct {
 	ids map[string]int
 }
 
+// source watches files by means of the system. A nil source means that the system has no watch left.
+type source = *dirs
+
 func newSource(tell notice) source {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -61,7 +64,8 @@ func (d *dirs) read(tell notice) {
 	}
 }
 
-func (d *dirs) add(path string) (id int, err error) {
+// Add returns the number that events of this file carry.
+func (d *dirs) Add(path string) (id int, err error) {
 	dir := filepath.Clean(path)
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -83,13 +87,14 @@ func (d *dirs) add(path string) (id int, err error) {
 	return id, nil
 }
 
-// addRenamed calls add, because dirs reports every change.
-func (d *dirs) addRenamed(dir string) (id int, err error) { return d.add(dir) }
+// AddRenamed calls Add, because dirs reports every change.
+func (d *dirs) AddRenamed(dir string) (id int, err error) { return d.Add(dir) }
 
-// take does nothing: dirs reports events at once.
-func (d *dirs) take() {}
+// Take does nothing: dirs reports events at once.
+func (d *dirs) Take() {}
 
-func (d *dirs) close() {
+// Close ends the watch.
+func (d *dirs) Close() {
 	d.w.Close()
 	<-d.done
 }

@@ -22,7 +22,7 @@ func TestADirectoryAndAFileAreWatched(t *testing.T) {
 		}
 		told := make(chan int, 100)
 		s := newSource(func(id int, _ string) { told <- id })
-		id, err := s.add(path)
+		id, err := s.Add(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,6 +37,6 @@ func TestADirectoryAndAFileAreWatched(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Errorf("%s: nothing is told", name)
 		}
-		s.close()
+		s.Close()
 	}
 }

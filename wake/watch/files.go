@@ -13,7 +13,7 @@ type Files struct {
 	every  time.Duration
 
 	mu      sync.Mutex
-	dirs    map[int]string  // the path of each directory, by the number that the source's method addRenamed has returned
+	dirs    map[int]string  // the path of each directory, by the number that the source's method AddRenamed has returned
 	changed map[string]bool // the files for the next call of Take
 	lost    bool            // the system lost events, so any file may have changed
 	told    chan struct{}   // see the method Told; has room for one value
@@ -35,7 +35,7 @@ func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
 	}
-	id, err := f.source.addRenamed(dir)
+	id, err := f.source.AddRenamed(dir)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (f *Files) Told() <-chan struct{} { return f.told }
 // changed.
 func (f *Files) Take() (changed map[string]bool, all bool) {
 	if f.source != nil {
-		f.source.take()
+		f.source.Take()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,6 +87,6 @@ func (f *Files) note(id int, name string) {
 // Close ends the watch.
 func (f *Files) Close() {
 	if f.source != nil {
-		f.source.close()
+		f.source.Close()
 	}
 }

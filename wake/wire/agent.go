@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"c2c/internal/proc"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,7 @@ func start(argv, env []string, dir string, onRequest func(request) (any, bool), 
 		exited: make(chan struct{}), ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
 	a.cmd.Dir, a.cmd.Env, a.cmd.WaitDelay = dir, env, pipeTime
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C goes only to c2c, and the agent's child processes end with the agent
-	stderr := &tail{}
+	stderr := &proc.Tail{Most: maxTail}
 	out, lines := io.Pipe()
 	a.cmd.Stdout, a.cmd.Stderr = lines, stderr
 	var err error
@@ -110,7 +111,7 @@ func start(argv, env []string, dir string, onRequest func(request) (any, bool), 
 }
 
 // read reads the agent's output until it ends.
-func (a *agent) read(out *io.PipeReader, stderr *tail) {
+func (a *agent) read(out *io.PipeReader, stderr *proc.Tail) {
 	lines := bufio.NewReader(out)
 	var err error
 	for err == nil {
@@ -128,7 +129,7 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	if err != nil {
 		said = ", " + err.Error()
 	}
-	if text := stderr.last(); text != "" {
+	if text := lastLine(stderr.String()); text != "" {
 		said += ": " + text
 	}
 	a.err = errors.New("the agent ended" + said)
@@ -325,24 +326,8 @@ func (a *agent) close() {
 // kill ends the agent's process group.
 func (a *agent) kill() { syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL) }
 
-// tail is a writer that keeps only the end of the text.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = bytes.Clone(t.text[max(0, len(t.text)-maxTail):])
-	return len(p), nil
-}
-
-// last returns the last line that is not blank.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
+// lastLine returns the last line of a text that is not blank.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return cut(lines[len(lines)-1])
 }

@@ -17,6 +17,7 @@ import (
 
 	"c2c/e2e/wireagent"
 	"c2c/inbox/mail"
+	"c2c/internal/proc"
 	"c2c/wake"
 )
 
@@ -398,7 +399,7 @@ func heard(t *testing.T, says io.Reader) (*agent, *words) {
 		_, err := io.Copy(in, says)
 		in.CloseWithError(err)
 	}()
-	a.read(out, &tail{})
+	a.read(out, &proc.Tail{Most: maxTail})
 	return a, a.words
 }
 
