@@ -32,7 +32,8 @@ func named(msgs []mail.Message, shown func(id string) string) string {
 
 // MessageID returns the whole id for a text that a user typed: a whole id, or at least
 // mail.ShortLen characters of its beginning or end. A UUID is returned without a search. The error
-// is ErrNoMessage if no kept message has such an id; another one lists the messages if several have.
+// is ErrNoMessage if no kept message has such an id; another one lists the messages if several
+// have.
 func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if err := sessions.CheckID(typed); err != nil {
 		return "", err

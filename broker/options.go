@@ -17,20 +17,12 @@ func Kinds() []string {
 // Tags lists the words that mark a message for its reader.
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 
-// SetTTL makes a message expire after the duration ttl, such as 20m, from now on.
-func SetTTL(m *mail.Message, now time.Time, ttl string) error {
-	d, err := lifetime(ttl)
-	if err == nil {
-		m.ExpiresAt = mail.Seconds(now.Add(d))
-	}
-	return err
-}
-
-// SetAnswerBy makes the answer to a message due within a duration, such as 20m, from now on.
-func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
+// SetWithin sets a deadline of a message, ExpiresAt or AnswerBy, to a duration, such as 20m, from
+// now on.
+func SetWithin(deadline *float64, now time.Time, within string) error {
 	d, err := lifetime(within)
 	if err == nil {
-		m.AnswerBy = mail.Seconds(now.Add(d))
+		*deadline = mail.Seconds(now.Add(d))
 	}
 	return err
 }

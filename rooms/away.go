@@ -16,7 +16,7 @@ import (
 	"c2c/sessions"
 )
 
-// Op is a request or a report between two machines about a room in which both have members. It
+// RoomOp is a request or a report between two machines about a room in which both have members. It
 // travels as the last line of an ordinary message, for example to #review@devbox: from a member to
 // the home of the room, or from the home to a machine with a copy.
 type RoomOp struct {
@@ -64,7 +64,7 @@ func (op RoomOp) Message(to string) mail.Message {
 	return mail.Message{To: to, Content: text, TellAfter: -1, Due: owed.NotAsked}
 }
 
-// ParseOp reads the op in a message.
+// ParseRoomOp reads the op in a message.
 func ParseRoomOp(m mail.Message) (op RoomOp, err error) {
 	text, line := "", m.Content
 	if i := strings.LastIndexByte(m.Content, '\n'); i >= 0 {

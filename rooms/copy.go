@@ -33,12 +33,7 @@ func (st Store) Ask(ctx context.Context, name string, a Asked) (already, again b
 }
 
 func (st Store) ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
-	r, err := st.Open(name)
-	if errors.Is(err, ErrNoRoom) {
-		if r, err = st.create(ctx, name, a.Alias, true); errors.Is(err, ErrExists) {
-			r, err = st.Open(name)
-		}
-	}
+	r, err := st.OpenOrCreate(ctx, name, a.Alias, true)
 	if err != nil {
 		return false, false, err
 	}

@@ -28,7 +28,7 @@ func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string
 	st := StoreOf(reg)
 	var r *Room
 	if create {
-		r, err = st.OpenOrCreate(ctx, name, s.Alias)
+		r, err = st.OpenOrCreate(ctx, name, s.Alias, false)
 	} else {
 		r, err = st.Open(name)
 	}
@@ -165,7 +165,7 @@ func MayRead(r *Room, s sessions.Session) error {
 	return IsMember(r, s)
 }
 
-// News finds the posts that are new to a session in its rooms.
+// NewsFor finds the posts that are new to a session in its rooms.
 func NewsFor(ctx context.Context, reg *sessions.Registry, s sessions.Session, onlyOpen bool) (News, error) {
 	if !s.Facts.InRooms {
 		return News{}, nil
@@ -206,7 +206,7 @@ type Detail struct {
 	State sessions.State `json:"state"`
 }
 
-// List describes the rooms of a root. If mine is set, it describes only the session's rooms.
+// ListRooms describes the rooms of a root. If mine is set, it describes only the session's rooms.
 func ListRooms(ctx context.Context, reg *sessions.Registry, s sessions.Session, mine bool) ([]About, error) {
 	st := StoreOf(reg)
 	names, err := st.Names()
@@ -240,7 +240,7 @@ func describe(reg *sessions.Registry, st Store, rows []sessions.Row, name string
 	return a
 }
 
-// Describe describes one room.
+// DescribeRoom describes one room.
 func DescribeRoom(reg *sessions.Registry, rows []sessions.Row, r *Room, s sessions.Session) (About, error) {
 	a, look := About{Room: r.Name, Members: []string{}, Details: []Detail{}, Invited: []string{}, Kind: "public"}, reg.Prober()
 	meta, err := r.Meta()
@@ -283,10 +283,10 @@ func DescribeRoom(reg *sessions.Registry, rows []sessions.Row, r *Room, s sessio
 	return a, errors.Join(err, merr, lerr)
 }
 
-// JSON returns posts in the form of a list in JSON.
+// PostsJSON returns posts in the form of a list in JSON.
 func PostsJSON(posts []Post) []json.RawMessage { return marked(posts, "") }
 
-// Old is like JSON, but marks the posts as older than a member's join.
+// OldPosts is like PostsJSON, but marks the posts as older than a member's join.
 func OldPosts(posts []Post) []json.RawMessage { return marked(posts, `,"old":true`) }
 
 func marked(posts []Post, mark string) []json.RawMessage {

@@ -26,10 +26,10 @@ import (
 	"c2c/sessions"
 )
 
-// Receive handles the messages of a paired machine about a room, in their order. A message of kind
-// system comes from the home of a room and is for the copy here. Either all messages are of this
-// kind, or there is only one message. The result wakes has each post that exactly one session here
-// got as a message.
+// ReceivePosts handles the messages of a paired machine about a room, in their order. A message of
+// kind system comes from the home of a room and is for the copy here. Either all messages are of
+// this kind, or there is only one message. The result wakes has each post that exactly one session
+// here got as a message.
 //
 // If IsFinal reports an error, the error is the answer to the message: nothing was done, and a
 // second try would fail, too. After any other error the caller tries again.
@@ -52,7 +52,7 @@ func ReceivePosts(ctx context.Context, b *broker.Broker, peer, room string, msgs
 // too.
 const patience = 15 * time.Second
 
-// Options are the circumstances of Receive.
+// CopyOptions are the circumstances of ReceivePosts.
 type CopyOptions struct {
 	MayJoin   bool // sessions of the other machine may join the room
 	MayRepeat bool // some of the messages may have been handled before
@@ -72,7 +72,7 @@ var ErrPost = errors.New("the room does not take it")
 // ErrForbidden means that sessions of the machine may not join rooms here.
 var ErrForbidden = errors.New("this machine may not join rooms here")
 
-// IsFinal reports whether a second call of Receive would return this error again.
+// IsFinal reports whether a second call of ReceivePosts would return this error again.
 func IsFinal(err error) bool {
 	for _, final := range []error{ErrNoRoom, ErrNotMember, ErrPrivate, ErrPost, ErrForbidden} {
 		if errors.Is(err, final) {

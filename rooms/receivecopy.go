@@ -202,7 +202,7 @@ func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error)
 	return wakes, nil
 }
 
-// Refused is called when the other machine has refused the message m about a room for good. The
+// RefusedCopy is called when the other machine has refused the message m about a room for good. The
 // argument isMember means that the sender may still be a member. The result words is the text that
 // the sender of m has written, for a notice to the sender.
 func RefusedCopy(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {

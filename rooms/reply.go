@@ -11,7 +11,7 @@ import (
 	"c2c/sessions"
 )
 
-// Reply posts the answer to a message that came from a room, and wakes the message's author.
+// ReplyToPost posts the answer to a message that came from a room, and wakes the message's author.
 func ReplyToPost(ctx context.Context, b *broker.Broker, from sessions.Session, answered mail.Message, d Draft) (Receipt, error) {
 	d.Room, d.Message.InReplyTo = mail.RoomOf(answered.To), answered.ID
 	return Publish(ctx, b, from, d)

@@ -254,13 +254,13 @@ func furnish(parent *atomicfile.Dir, name string, meta Meta) error {
 	return err
 }
 
-// OpenOrCreate opens a room. If there is none, it makes a public room.
-func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error) {
+// OpenOrCreate opens a room. If there is none, it makes one.
+func (st Store) OpenOrCreate(ctx context.Context, name, by string, private bool) (*Room, error) {
 	r, err := st.Open(name)
 	if !errors.Is(err, ErrNoRoom) {
 		return r, err
 	}
-	r, err = st.Create(ctx, name, by, false)
+	r, err = st.create(ctx, name, by, private)
 	if errors.Is(err, ErrExists) { // another process was faster
 		return st.Open(name)
 	}

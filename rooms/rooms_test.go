@@ -32,7 +32,7 @@ func store(t *testing.T) Store {
 
 func (st Store) must(t *testing.T, name string) *Room {
 	t.Helper()
-	r, err := st.OpenOrCreate(t.Context(), name, "amber")
+	r, err := st.OpenOrCreate(t.Context(), name, "amber", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 // Posted is the state of a post in a list that also has messages and their states.
 const Posted = "posted"
 
-// Search is like broker.Search, and also finds posts of the rooms that the session may read. It
-// lists a post only once, although the named members have it as a message, too.
+// SearchPosts is like broker.Search, and also finds posts of the rooms that the session may read.
+// It lists a post only once, although the named members have it as a message, too.
 func SearchPosts(ctx context.Context, b *broker.Broker, s sessions.Session, words []string, limit int) ([]broker.Mail, error) {
 	all, err := b.Search(ctx, s, words, limit)
 	posts, perr := searchRooms(b.Registry, s, mail.SearchWords(words), limit)

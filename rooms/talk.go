@@ -29,7 +29,7 @@ type Draft struct {
 	Wake    bool         // the post wakes all members; only a person may set this
 	Reason  string       // the reason for waking all members, shown to them
 	Limit   int          // the limit of the loop guard, see LimitOf; 0: the default
-	Named   *Named       // the members that the text names, if another machine has found them; nil: Post finds them
+	Named   *Named       // the members that the text names, if another machine has found them; nil: Publish finds them
 }
 
 // Named says which members the text of a post names.
@@ -62,9 +62,9 @@ type posting struct {
 	stopped bool
 }
 
-// Post makes a post. When it returns nil, the post survives a power cut, unless Receipt.Passed is
-// set: such a post is not stored. To repeat Post with the same id does no harm, and completes the
-// steps that a kill has prevented.
+// Publish makes a post. When it returns nil, the post survives a power cut, unless Receipt.Passed
+// is set: such a post is not stored. To repeat Publish with the same id does no harm, and completes
+// the steps that a kill has prevented.
 func Publish(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
 	_, host := HostOf(d.Room)

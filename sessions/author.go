@@ -7,8 +7,8 @@ import (
 
 // Authors finds the session that wrote a message. A message always has the alias that its sender
 // had when it sent the message. It has the id of the sender's session only if the sender chose the
-// message's id, because two sessions may choose the same id. Authors remembers what it has looked up,
-// so use one for many messages. Only one goroutine may use it.
+// message's id, because two sessions may choose the same id. Authors remembers what it has looked
+// up, so use one for many messages. Only one goroutine may use it.
 type Authors struct {
 	Rows    []Row
 	reg     *Registry

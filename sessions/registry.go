@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -129,29 +128,13 @@ func (f *RegistryFile) readOrRepair(ctx context.Context) ([]Row, error) {
 	if damage == nil {
 		return rows, nil
 	}
-	aside := asidePrefix + f.now().UTC().Format(asideTime)
+	aside := RegistryFileName + ".corrupt-" + f.now().UTC().Format("20060102T150405.000000")
 	if err := f.root.Write(aside, data); err != nil {
 		return nil, err
 	}
 	f.log.Error("the registry was damaged; sessions that were lost register again", "kept_as", aside, "cause", damage, "sessions", len(rows))
 	f.events.Record(ctx, "damaged", "file", RegistryFileName, "kept_as", aside, "cause", damage.Error())
 	return rows, f.root.Replace(RegistryFileName, FormatRegistry(rows))
-}
-
-// The name of a copy of a damaged file is asidePrefix and then the time, in UTC.
-const (
-	asidePrefix = RegistryFileName + ".corrupt-"
-	asideTime   = "20060102T150405.000000"
-)
-
-// DamagedSince reports whether the file was damaged at this time or later. If the root cannot be
-// listed, it may have been.
-func (f *RegistryFile) DamagedSince(at time.Time) bool {
-	names, err := f.root.Names()
-	earliest := asidePrefix + at.UTC().Format(asideTime)
-	return err != nil || slices.ContainsFunc(names, func(name string) bool {
-		return strings.HasPrefix(name, asidePrefix) && name >= earliest
-	})
 }
 
 // FindSID returns the index of a session's row, or -1. Nearly every row begins with its session id,

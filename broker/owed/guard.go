@@ -50,8 +50,8 @@ const (
 // without any work. A value of 0 or less means no limit.
 const HopsVariable = "C2C_STORM_HOPS"
 
-// LimitOf reads the limit of a loop guard from a variable of the environment; negative: no limit. It
-// returns 0 for a value that is not a number.
+// LimitOf reads the limit of a loop guard from a variable of the environment; negative: no limit.
+// It returns 0 for a value that is not a number.
 func LimitOf(getenv func(string) string, variable string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(getenv(variable)))
 	if err == nil && n <= 0 {

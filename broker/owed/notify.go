@@ -133,10 +133,8 @@ func RequestNotice(ctx context.Context, reg *sessions.Registry, asker sessions.S
 
 // rowOf returns the row of a session. If there is none, rowOf makes one from the session's facts,
 // which stay when a row goes; nil: no facts, either. gone means that the session has ended: it has
-// no row, and c2c does not see that its client runs. If the registry was damaged at the time since
-// or later, a session with facts is not gone: its row may be lost, and it registers again with its
-// next call.
-func rowOf(reg *sessions.Registry, rows []sessions.Row, sid string, since time.Time) (r sessions.Row, gone bool) {
+// no row, and c2c does not see that its client runs.
+func rowOf(reg *sessions.Registry, rows []sessions.Row, sid string) (r sessions.Row, gone bool) {
 	if i := sessions.FindSID(rows, sid); i >= 0 {
 		return rows[i], false
 	}
@@ -151,7 +149,7 @@ func rowOf(reg *sessions.Registry, rows []sessions.Row, sid string, since time.T
 		r.SetInteger("pid_start_time", f.StartTime)
 	}
 	state := reg.State(r)
-	return r, (state == sessions.Absent || state == sessions.Unknown) && !reg.DamagedSince(since)
+	return r, state == sessions.Absent || state == sessions.Unknown
 }
 
 // look returns the news for which the request waits, or nil. It updates r with what the session
@@ -284,10 +282,10 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(r *Request, r
 			return before, err
 		}
 		for _, r := range before {
-			if _, gone := rowOf(reg, rows, r.By, r.At); gone {
+			if _, gone := rowOf(reg, rows, r.By); gone {
 				continue // the session that asked is gone
 			}
-			row, gone := rowOf(reg, rows, r.SID, r.At)
+			row, gone := rowOf(reg, rows, r.SID)
 			r.Alias = cmp.Or(row.Alias(), mail.SafeAlias(r.Alias)) // the alias may have changed since
 			if r.News == (SessionNews{}) {
 				if news := look(&r, row, gone); news != nil {

@@ -27,7 +27,7 @@ func newDraft(f *cli.Flags) *draft {
 	f.TextVar(&d.message.Kind, "kind")
 	f.BoolVar(&d.message.Deferrable, "deferrable")
 	f.BoolVar(&d.message.Ephemeral, "ephemeral")
-	f.Func("ttl", func(s string) error { return broker.SetTTL(&d.message, time.Now(), s) })
+	f.Func("ttl", func(s string) error { return broker.SetWithin(&d.message.ExpiresAt, time.Now(), s) })
 	f.Func("tell-after", func(s string) error { return broker.SetTellAfter(&d.message, s) })
 	for _, tag := range broker.Tags() {
 		d.tags[tag] = f.Bool(tag)
@@ -80,7 +80,7 @@ func (c *call) printReceipt(r broker.Receipt) {
 
 func send(c *call, f *cli.Flags) action {
 	d := newDraft(f)
-	f.Func("answer-by", func(s string) error { return broker.SetAnswerBy(&d.message, time.Now(), s) })
+	f.Func("answer-by", func(s string) error { return broker.SetWithin(&d.message.AnswerBy, time.Now(), s) })
 	f.Func("id", func(id string) error {
 		d.message.ID = id
 		return sessions.CheckID(id)

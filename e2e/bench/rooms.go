@@ -33,7 +33,7 @@ func fillRoom(ctx context.Context, root, room, author string, members int) error
 		return err
 	}
 	defer dir.Close()
-	r, err := rooms.Store{Root: dir, Now: time.Now, Log: inbox.NoLog}.OpenOrCreate(ctx, room, author)
+	r, err := rooms.Store{Root: dir, Now: time.Now, Log: inbox.NoLog}.OpenOrCreate(ctx, room, author, false)
 	if err != nil {
 		return err
 	}

@@ -104,8 +104,8 @@ func (c *toolCall) setTimes(m *mail.Message) error {
 		name string
 		set  func(string) error
 	}{
-		{"answer_by", func(v string) error { return broker.SetAnswerBy(m, now, v) }},
-		{"ttl", func(v string) error { return broker.SetTTL(m, now, v) }},
+		{"answer_by", func(v string) error { return broker.SetWithin(&m.AnswerBy, now, v) }},
+		{"ttl", func(v string) error { return broker.SetWithin(&m.ExpiresAt, now, v) }},
 		{"tell_after", func(v string) error { return broker.SetTellAfter(m, v) }},
 	} {
 		if v := c.req.GetString(t.name, ""); v != "" {

@@ -11,7 +11,7 @@ import (
 // post adds a post to a room, which is made if it is missing.
 func (w *world) post(room, text string) {
 	w.t.Helper()
-	r, err := rooms.Store{Root: w.b.Dir()}.OpenOrCreate(w.t.Context(), room, "amber")
+	r, err := rooms.Store{Root: w.b.Dir()}.OpenOrCreate(w.t.Context(), room, "amber", false)
 	if err != nil {
 		w.t.Fatal(err)
 	}

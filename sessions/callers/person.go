@@ -21,10 +21,9 @@ type User struct {
 	Terminal bool   // the caller has a controlling terminal
 	Typing   bool   // the caller's standard input is a terminal
 
-	look      func(*User) // sets Terminal, Typing and why; nil: they are known
-	why       string      // why no person can have run the command; see noPerson and CheckPerson
-	checked   bool        // CheckPerson has looked for an agent
-	mayLookUp bool        // Name may read /etc/passwd if Login is empty
+	look    func(*User) // sets Terminal, Typing and why; nil: they are known
+	why     string      // why no person can have run the command; see noPerson and CheckPerson
+	checked bool        // CheckPerson has looked for an agent
 }
 
 // looked returns u with Terminal, Typing and why set. Call it only if nothing else identifies the
@@ -42,7 +41,7 @@ func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
 
 // UserHere returns the person at this terminal. The argument stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
-	u := &User{UID: os.Getuid(), Login: getenv("USER"), mayLookUp: true}
+	u := &User{UID: os.Getuid(), Login: getenv("USER")}
 	u.look = func(u *User) {
 		if tty, err := os.Open("/dev/tty"); err == nil {
 			u.Terminal = true
@@ -60,7 +59,7 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 // Name returns the login name, which is the first alias of the person's mailbox if it is free. It
 // reads /etc/passwd only if the environment has no login name.
 func (u *User) Name() string {
-	if u.Login == "" && u.mayLookUp {
+	if u.Login == "" {
 		// Do not use os/user: with cgo, it would link the C library's name services into the whole
 		// program.
 		data, _ := os.ReadFile("/etc/passwd")
