@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -93,7 +92,8 @@ func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mai
 	if err != nil {
 		return "", err
 	}
-	to := owed.SenderOf(b.Registry, rows, answered)
+	authors := b.Authors(rows)
+	to := authors.Of(answered)
 	if to == nil {
 		return "", sessions.UnknownAlias(b.Registry, rows, answered.From)
 	}
@@ -105,7 +105,6 @@ func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mai
 	if err != nil {
 		return "", err
 	}
-	authors := b.Authors(rows)
 	for _, f := range found {
 		if authors.Wrote(from.ID, f.Message) {
 			return id, nil

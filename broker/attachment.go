@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -21,7 +20,7 @@ const maxAttachment = 50 << 20
 // FileOf describes a file of this user by its path, size and hash, for a message to a sender
 // outside (c2c senders). c2c does not send the content. The path must be absolute; FileOf follows
 // symbolic links in it. The file must be a regular file on a disk.
-func FileOf(ctx context.Context, path string) (mail.File, error) {
+func FileOf(path string) (mail.File, error) {
 	fail := func(err error) (mail.File, error) { return mail.File{}, fmt.Errorf("attach %q: %w", path, err) }
 	if !filepath.IsAbs(path) {
 		return fail(errors.New("the path must be absolute"))
@@ -44,7 +43,7 @@ func FileOf(ctx context.Context, path string) (mail.File, error) {
 		return fail(err)
 	}
 	sum := sha256.New()
-	n, err := io.Copy(sum, io.LimitReader(withContext{ctx, f}, info.Size()+1))
+	n, err := io.Copy(sum, io.LimitReader(f, info.Size()+1))
 	if err != nil {
 		return fail(pathCause(err))
 	}
@@ -81,17 +80,4 @@ func pathCause(err error) error {
 		return wrapped.Err
 	}
 	return err
-}
-
-// withContext is a reader that fails when ctx has ended.
-type withContext struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c withContext) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

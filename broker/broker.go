@@ -51,7 +51,7 @@ type Config struct {
 // settings; "c2c doctor" reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return sessions.Uninstalled(getenv, client, pid) }
-	return Config{Root: root, Log: log, Hops: owed.HopsOf(getenv), Uninstalled: gone, Getenv: getenv, Hosts: hostsOf(getenv, root), WantRelay: wantDaemon}
+	return Config{Root: root, Log: log, Hops: owed.LimitOf(getenv, owed.HopsVariable), Uninstalled: gone, Getenv: getenv, Hosts: hostsOf(getenv, root), WantRelay: wantDaemon}
 }
 
 // Broker is an open root.

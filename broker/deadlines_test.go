@@ -601,7 +601,7 @@ func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			owed.TellSenders(w.t.Context(), w.Registry, rows, []owed.News{{Message: m, Reason: owed.Expired}})
+			owed.TellSenders(w.t.Context(), w.Registry, w.Authors(rows), []owed.News{{Message: m, Reason: owed.Expired}})
 			return nil
 		},
 	} {
@@ -670,7 +670,7 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mail.Message{From: "amber", To: "birch", ID: odd}
-	if err := owed.TellSender(t.Context(), w.Registry, rows, owed.News{Message: m, Reason: owed.Unread}); err != nil { // without the words of the message
+	if err := owed.TellSender(t.Context(), w.Registry, w.Authors(rows), owed.News{Message: m, Reason: owed.Unread}); err != nil { // without the words of the message
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID, "has not read")

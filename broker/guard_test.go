@@ -601,14 +601,14 @@ func TestAWrongClockHoldsNobody(t *testing.T) {
 func TestALimitThatIsSwitchedOffHoldsNobody(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 0, 2)
-	w.cfg.Hops = owed.HopsOf(func(string) string { return " 0" })
+	w.cfg.Hops = owed.LimitOf(func(string) string { return " 0" }, owed.HopsVariable)
 	w.reopen()
 	r := broker.Receipt{}
 	for i := range 200 {
 		r = w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: r.ID})
 		w.mustPass(fmt.Sprint("message ", i), r)
 	}
-	if l := owed.HopsOf(func(string) string { return "many" }); l != 0 {
+	if l := owed.LimitOf(func(string) string { return "many" }, owed.HopsVariable); l != 0 {
 		t.Errorf("limit of what is no number: %+v", l)
 	}
 }

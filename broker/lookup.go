@@ -1,10 +1,12 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"c2c/broker/owed"
@@ -12,16 +14,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
-
-// AmbiguousIDError says that the typed text is a part of several ids.
-type AmbiguousIDError struct {
-	Part    string
-	Matches []mail.Message
-}
-
-func (e *AmbiguousIDError) Error() string {
-	return fmt.Sprintf("%d messages have an id that begins or ends with %q: %s; type more of the id", len(e.Matches), e.Part, named(e.Matches, func(id string) string { return id }))
-}
 
 // named lists up to five messages for a person. The function shown returns the text that stands for
 // an id.
@@ -39,8 +31,8 @@ func named(msgs []mail.Message, shown func(id string) string) string {
 }
 
 // MessageID returns the whole id for a text that a user typed: a whole id, or at least
-// mail.ShortLen characters of its beginning or end. A UUID is returned without a search. Errors:
-// ErrNoMessage if no kept message has such an id, and *AmbiguousIDError.
+// mail.ShortLen characters of its beginning or end. A UUID is returned without a search. The error
+// is ErrNoMessage if no kept message has such an id; another one lists the messages if several have.
 func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if err := sessions.CheckID(typed); err != nil {
 		return "", err
@@ -48,33 +40,24 @@ func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if mail.IsUUID(typed) {
 		return typed, nil
 	}
-	if all, err := b.idsShown(ctx, typed); err == nil && len(all) > 0 {
-		return oneOf(typed, all)
+	isShown := func(id string) bool { return id == typed || mail.ShortID(id) == typed }
+	matches, err := b.matches(ctx, inbox.Query{IDs: map[string]bool{typed: true}}, isShown)
+	if err != nil || len(matches) == 0 {
+		whole, some := mail.HoldsID(map[string]bool{typed: true}, nil), sessions.Holds(typed)
+		matches, err = b.matches(ctx, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, func(id string) bool {
+			return id == typed || len(typed) >= mail.ShortLen && (strings.HasPrefix(id, typed) || strings.HasSuffix(id, typed))
+		})
 	}
-	matchesTyped := func(id string) bool {
-		part := len(typed) >= mail.ShortLen && (strings.HasPrefix(id, typed) || strings.HasSuffix(id, typed))
-		return part || id == typed
-	}
-	matches, err := b.idsLike(ctx, typed, matchesTyped)
-	if len(matches) == 0 && err != nil {
-		return "", fmt.Errorf("find message %q: %w", typed, err)
-	}
-	return oneOf(typed, matches)
-}
-
-func oneOf(typed string, matches []mail.Message) (string, error) {
 	switch {
 	case len(matches) == 0:
-		return "", fmt.Errorf("message %q: %w", typed, ErrNoMessage)
-	case len(matches) == 1 || matches[0].ID == typed:
+		return "", fmt.Errorf("message %q: %w", typed, cmp.Or(err, ErrNoMessage))
+	case len(matches) == 1:
 		return matches[0].ID, nil
+	case slices.ContainsFunc(matches, func(m mail.Message) bool { return m.ID == typed }):
+		return typed, nil
 	}
-	return "", &AmbiguousIDError{typed, matches}
-}
-
-// idsShown returns one message for each id that equals the argument shown, or has it as short form.
-func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, error) {
-	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || mail.ShortID(id) == shown })
+	all := named(matches, func(id string) string { return id })
+	return "", fmt.Errorf("%d messages have an id that begins or ends with %q: %s; type more of the id", len(matches), typed, all)
 }
 
 // answered returns the whole id of the message that a session answers. Usually the message is in
@@ -102,28 +85,17 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 	return id, err
 }
 
-// idsLike returns one message for each id that contains part and passes match. A message whose id
-// equals part comes first. The error lists the mailboxes that could not be read.
-func (b *Broker) idsLike(ctx context.Context, part string, match func(id string) bool) ([]mail.Message, error) {
-	whole, some := mail.HoldsID(map[string]bool{part: true}, nil), sessions.Holds(part)
-	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, match)
-}
-
-// matches is idsLike for a caller that has its own query for the search.
-func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, match func(id string) bool) (matches []mail.Message, err error) {
+// matches returns one message for each id that passes match, of the messages for which the query q
+// searches. The error lists the mailboxes that could not be read.
+func (b *Broker) matches(ctx context.Context, q inbox.Query, match func(id string) bool) (matches []mail.Message, err error) {
 	seen := map[string]bool{}
-	add := func(m mail.Message) bool {
-		if !match(m.ID) || seen[m.ID] || sessions.CheckID(m.ID) != nil {
-			return false
+	q.Match = func(m mail.Message) bool {
+		if match(m.ID) && !seen[m.ID] && sessions.CheckID(m.ID) == nil {
+			seen[m.ID], matches = true, append(matches, m)
 		}
-		seen[m.ID] = true
-		if matches = append(matches, m); m.ID == part {
-			last := len(matches) - 1
-			matches[0], matches[last] = matches[last], matches[0]
-		}
-		return false // add has kept m, so search need not keep it
+		return false // matches has it, so search need not keep it
 	}
-	q.Match, q.Limit = add, math.MaxInt
+	q.Limit = math.MaxInt
 	err = b.search(ctx, everywhere(q), nil)
 	return matches, err
 }

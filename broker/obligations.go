@@ -100,7 +100,7 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 // Obligations was called.
 type view struct {
 	reg     *sessions.Registry
-	authors sessions.Authors
+	authors *sessions.Authors
 	viewer  sessions.Session
 	look    sessions.Prober
 }
@@ -125,7 +125,7 @@ func (v view) open(ctx context.Context, records map[string][]owed.Record) (open,
 	for sid, list := range records {
 		records[sid] = slices.DeleteFunc(list, func(d owed.Record) bool { return v.side(sid, d) == "" })
 	}
-	answers, err := owed.AnswersTo(ctx, v.reg, v.authors.Rows, records)
+	answers, err := owed.AnswersTo(ctx, v.reg, v.authors, records)
 	for sid, list := range records {
 		for _, d := range list {
 			if a, ok := answers[owed.SessionKey{SID: sid, Key: d.Key()}]; ok {

@@ -190,9 +190,9 @@ func (b *Broker) takesFrom(ctx context.Context, id string, rows []sessions.Row, 
 		return false, err
 	}
 	sent, err := box.Find(ctx, answers)
+	authors := b.Authors(rows)
 	return slices.ContainsFunc(sent, func(f inbox.Found) bool {
-		asker := owed.SenderOf(b.Registry, rows, f.Message)
-		return asker != nil && asker.SID() == to.SID()
+		return authors.Wrote(to.SID(), f.Message)
 	}), err
 }
 

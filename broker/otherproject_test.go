@@ -331,7 +331,7 @@ func TestNoticesGoToAnotherProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := owed.TellSender(ctx, p.shop.Registry, rows, owed.News{Message: p.reads(p.shop, p.amber)[0], Reason: owed.Unread}); err != nil {
+		if err := owed.TellSender(ctx, p.shop.Registry, p.shop.Authors(rows), owed.News{Message: p.reads(p.shop, p.amber)[0], Reason: owed.Unread}); err != nil {
 			t.Fatal(err)
 		}
 		if !owed.MayBeDue(p.shop.Registry) {

@@ -107,7 +107,7 @@ func TellRefused(ctx context.Context, b *Broker, sid string, m mail.Message, why
 		return err
 	}
 	owed.CloseMessages(ctx, b.Registry, sid, sessions.Dead, []mail.Message{m})
-	from := owed.SenderOf(b.Registry, rows, m)
+	from := b.Authors(rows).Of(m)
 	if from == nil {
 		return nil // the sender is gone, and no session has its alias
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -26,7 +25,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := owed.SenderOf(b.Registry, rows, answered)
+	to := b.Authors(rows).Of(answered)
 	if to == nil && len(sessions.Holders(rows, answered.From)) > 0 {
 		return Receipt{}, fmt.Errorf("answer message %s: its sender has ended, and the name %s is another session's now", short, answered.From)
 	}

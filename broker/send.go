@@ -32,7 +32,7 @@ type Receipt struct {
 // Send puts m into the mailbox of the alias m.To; the case of the alias does not count. m.Kind is
 // one of Kinds or "", and m.Tag is one of Tags or "". If the caller chooses m.ID, it can repeat the
 // call without harm: a mailbox takes each id of a sender only once. m.InReplyTo may be a part of an
-// id, see MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of
+// id, see MessageID. Errors: *UnknownAliasError, ErrSelfSend, and those of
 // inbox.Mailbox.Deliver. When Send returns nil, the message survives a power cut.
 func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message) (Receipt, error) {
 	if err := CheckSender(from, m); err != nil {

@@ -52,7 +52,7 @@ func CompleteStatus(reg *sessions.Registry, st *MessageStatus, m mail.Message, s
 	if r := st.LastRing; r.Outcome == wake.Rang {
 		st.Way = append(st.Way, "rang "+st.To+at(r.At)+byMethod(r.Method))
 	} else if r.Outcome != "" && r.Outcome != wake.InPart && r.Outcome != wake.Filtered {
-		st.Way = append(st.Way, "did not ring "+st.To+at(r.At)+byMethod(r.Method)+": "+ringCause(r))
+		st.Way = append(st.Way, "did not ring "+st.To+at(r.At)+byMethod(r.Method)+": "+cmp.Or(r.Cause, r.Outcome))
 	}
 	switch st.State {
 	case sessions.Read:
@@ -77,13 +77,6 @@ func CompleteStatus(reg *sessions.Registry, st *MessageStatus, m mail.Message, s
 	default:
 		tellWhy(reg, st, m, s)
 	}
-}
-
-func ringCause(r wake.Ring) string {
-	if r.Cause == "" {
-		return r.Outcome
-	}
-	return r.Cause
 }
 
 // handedWords describes the state "handed".

@@ -155,7 +155,7 @@ func (y *year) authorOf(m mail.Message) sessions.Row {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	return owed.SenderOf(y.Registry, rows, m)
+	return y.Authors(rows).Of(m)
 }
 
 // A year of 500 sessions that start, are asked, read, answer or do not, and end, with nobody

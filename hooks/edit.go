@@ -23,15 +23,14 @@ func ParseEdit(r io.Reader) (e Edit, err error) {
 		SessionID string `json:"session_id"`
 		Cwd       string `json:"cwd"`
 		Tool      string `json:"tool_name"`
-		Input     edited `json:"tool_input"`
+		Input     tool   `json:"tool_input"`
 	}
 	if err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&event); err != nil {
 		return e, fmt.Errorf("read hook event: %w", err)
 	}
 	e.SessionID = event.SessionID
-	in := event.Input
-	names := []string{in.FilePath, in.Notebook, in.Absolute, in.Path}
-	if patch := in.patch(); event.Tool == "apply_patch" || strings.Contains(patch, patchBegins) {
+	names := []string{event.Input.Path}
+	if patch := event.Input.Patch + "\n" + event.Input.Command; event.Tool == "apply_patch" || strings.Contains(patch, patchBegins) {
 		names = patched(patch)
 	}
 	for _, name := range names {
@@ -45,34 +44,9 @@ func ParseEdit(r io.Reader) (e Edit, err error) {
 	return e, nil
 }
 
-// edited has the fields of a tool's input that may name files.
-type edited struct {
-	FilePath string `json:"file_path"`
-	Notebook string `json:"notebook_path"`
-	Absolute string `json:"absolute_path"`
-	Path     string `json:"path"`
-	Command  any    `json:"command"`
-	Patch    string `json:"input"`
-}
-
 // patchBegins is the first line of a patch. Models without a tool for patches give them to a shell
 // command.
 const patchBegins = "*** Begin Patch"
-
-func (in edited) patch() string {
-	text := in.Patch
-	switch command := in.Command.(type) {
-	case string:
-		text += "\n" + command
-	case []any:
-		for _, word := range command {
-			if word, ok := word.(string); ok {
-				text += "\n" + word
-			}
-		}
-	}
-	return text
-}
 
 // patched returns the files that a patch changes.
 func patched(patch string) (names []string) {

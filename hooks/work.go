@@ -14,6 +14,7 @@ import (
 // tool.
 type tool struct {
 	Command string // the command that a shell runs
+	Patch   string // what a tool for patches is to apply
 	Name    string // the name of another tool that this tool calls
 	Path    string // the file that the tool reads or changes
 }
@@ -24,10 +25,16 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 		Cmd     any    `json:"cmd"` // Codex's name for the command
 		Name    string `json:"name"`
 		Path    string `json:"file_path"`
-		File    string `json:"path"` // Copilot's name for the path
+
+		// Other names of the path.
+		Notebook string `json:"notebook_path"`
+		Absolute string `json:"absolute_path"`
+		File     string `json:"path"`
+
+		Patch string `json:"input"`
 	}
 	json.Unmarshal(data, &input) // an input of another form has none of these fields
-	t.Name, t.Path = input.Name, cmp.Or(input.Path, input.File)
+	t.Name, t.Patch, t.Path = input.Name, input.Patch, cmp.Or(input.Path, input.Notebook, input.Absolute, input.File)
 	if input.Command == nil {
 		input.Command = input.Cmd
 	}
@@ -37,7 +44,7 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 	case []any:
 		for _, word := range c {
 			if s, ok := word.(string); ok {
-				t.Command += s + " "
+				t.Command += s + "\n"
 			}
 		}
 	}

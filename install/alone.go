@@ -2,7 +2,6 @@ package install
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,9 +54,6 @@ func IsInstalled(name string, o Options) bool {
 	})
 }
 
-// ErrNotAlone means that a client takes c2c only from its own configuration.
-var ErrNotAlone = errors.New("takes c2c only from its configuration")
-
 // SetUpAlone writes the files for sessions of a client that c2c starts, below o.StateDir. args are
 // the person's own arguments: if one of them would undo ours, the error says so.
 func SetUpAlone(name string, o Options, args []string) (Alone, error) {
@@ -66,7 +62,7 @@ func SetUpAlone(name string, o Options, args []string) (Alone, error) {
 		return Alone{}, err
 	}
 	if s.alone == nil {
-		return Alone{}, fmt.Errorf("%s %w", name, ErrNotAlone)
+		return Alone{}, fmt.Errorf("%s takes c2c only from its configuration", name)
 	}
 	dir := filepath.Join(o.StateDir, started, name)
 	how, err := s.alone(o, dir, args)

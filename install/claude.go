@@ -75,7 +75,7 @@ func claudeFiles(o Options) []target {
 	project := top(o.Project)
 	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{part: "hook script", content: o.HookScript}},
-		{path: filepath.Join(dir, "settings.json"), editor: claudeSettings{claudeHooks(script), o.Ask}},
+		{path: filepath.Join(dir, "settings.json"), editor: allowingHooks{claudeHooks(script), claudeRule{}, o.Ask}},
 		{path: claudeState(o), editor: server, other: o.InProject},
 		{path: filepath.Join(project, ".mcp.json"), mode: 0o644, editor: server, other: !o.InProject, project: project},
 	}, claudeModFiles(o, dir)...)
@@ -93,61 +93,38 @@ func claudeAlone(o Options, dir string, args []string) (Alone, error) {
 		Args: []string{"--mcp-config", servers, "--settings", settings},
 		files: []target{
 			{path: script, mode: 0o755, editor: scriptEditor{part: "hook script", content: o.HookScript}},
-			{path: settings, mode: 0o600, editor: claudeSettings{claudeHooks(script), o.Ask}},
+			{path: settings, mode: 0o600, editor: allowingHooks{claudeHooks(script), claudeRule{}, o.Ask}},
 			{path: servers, mode: 0o600, editor: mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})},
 		},
 	}, nil
 }
 
-// claudeSettings edits our hooks, and the rule by which the model may call the tools of our server
-// without asking (2.1.329).
-type claudeSettings struct {
-	hookEditor
-	ask bool // the client must ask the person, so the method add removes the rule
-}
+// claudeRule edits the rule by which the model may call the tools of our server without asking
+// (2.1.329).
+type claudeRule struct{}
 
-const claudeRule = "mcp__c2c"
+const ruleOfTools = "mcp__c2c"
 
 var claudeRules = []string{"permissions", "allow"}
 
-// add adds the rule only when it adds the first of our hooks. If our hooks are there already and
-// the rule is not, a person has removed the rule and wants to be asked.
-func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
-	after, err := e.hookEditor.add(path, data)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case e.ask:
-		return e.withoutRule(path, after, nil)
-	case hasOurs(e, data):
-		return after, nil
-	}
-	return confedit.EditJSON(path, after, func(d *confedit.JSON) error {
+func (claudeRule) kind() string { return "rule" }
+
+func (claudeRule) add(path string, data []byte) ([]byte, error) {
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		rules, err := d.Array(claudeRules...)
 		switch {
-		case err != nil || slices.Contains(confedit.Texts(rules), claudeRule):
+		case err != nil || slices.Contains(confedit.Texts(rules), ruleOfTools):
 			return err
 		case rules == nil:
-			return d.Put([]string{claudeRule}, claudeRules...)
+			return d.Put([]string{ruleOfTools}, claudeRules...)
 		}
-		return d.Insert(rules, "", claudeRule)
+		return d.Insert(rules, "", ruleOfTools)
 	})
 }
 
-// strip removes our hooks and our rule, but not a rule that the person has written. If the original
-// content of the file is not known, strip treats a rule beside our hooks as ours.
-func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
-	if original != nil || hasOurs(e, data) {
-		if data, err = e.withoutRule(path, data, original); err != nil {
-			return nil, err
-		}
-	}
-	return e.hookEditor.strip(path, data, original)
-}
-
-func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte, error) {
-	if confedit.Lists(original, claudeRule, claudeRules...) {
+// strip keeps a rule that the person has written.
+func (claudeRule) strip(path string, data, original []byte) ([]byte, error) {
+	if confedit.Lists(original, ruleOfTools, claudeRules...) {
 		return data, nil
 	}
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
@@ -156,7 +133,7 @@ func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte,
 			return err
 		}
 		for i, rule := range slices.Backward(confedit.Elements(rules)) {
-			if confedit.Text(rule) == claudeRule {
+			if confedit.Text(rule) == ruleOfTools {
 				d.Remove(rules, confedit.Elements(rules)[i])
 				d.RemoveEmpty(original, claudeRules...)
 			}
@@ -165,8 +142,12 @@ func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte,
 	})
 }
 
+func (claudeRule) find(f *File) (part, error) {
+	return part{ours: confedit.Lists(f.Data, ruleOfTools, claudeRules...)}, nil
+}
+
 func claudeAllows(o Options) bool {
-	return confedit.Lists(Content(claudeSettingsFiles(o)[0]), claudeRule, claudeRules...)
+	return hasOurs(claudeRule{}, Content(claudeSettingsFiles(o)[0]))
 }
 
 func claudeHooks(script string) hookEditor {
@@ -244,9 +225,9 @@ func claudeSwitches(path string, data []byte, managed bool, o Options) (found []
 		}
 	}
 	for _, rule := range confedit.Texts(confedit.Member(data, "permissions", "deny")) {
-		if rule == claudeRule || rule == claudeRule+"__*" || rule == "mcp__*" {
+		if rule == ruleOfTools || rule == ruleOfTools+"__*" || rule == "mcp__*" {
 			say("permissions", "permissions.deny has "+rule+", so the model has no tool of c2c: it gets mail, and cannot answer")
-		} else if tool, ours := strings.CutPrefix(rule, claudeRule+"__"); ours {
+		} else if tool, ours := strings.CutPrefix(rule, ruleOfTools+"__"); ours {
 			say("permissions", "permissions.deny has "+rule+", so the model cannot call "+tool)
 		}
 	}

@@ -53,7 +53,7 @@ func copilotFiles(o Options) []target {
 func copilotParts(o Options, dir, hooks string) []target {
 	return []target{
 		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{part: "extension", content: runs(copilotExtension, o.Binary)}},
-		{path: filepath.Join(dir, "hooks", hooks), editor: copilotHooks{commandHooks(Copilot, o, append(at("UserPromptSubmit", "PostToolUse", "Stop", "Notification"),
+		{path: filepath.Join(dir, "hooks", hooks), editor: allowingHooks{commandHooks(Copilot, o, append(at("UserPromptSubmit", "PostToolUse", "Stop", "Notification"),
 			hookEvent{name: "PreToolUse", matcher: "Write|Edit"})), copilotAllow(o), o.Ask}},
 		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{key: serversKey, entry: copilotEntry{
 			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, command: o.Binary}},
@@ -79,13 +79,6 @@ func copilotAlone(o Options, dir string, _ []string) (Alone, error) {
 	return how, nil
 }
 
-// copilotHooks edits our hooks, and the one that allows our tools.
-type copilotHooks struct {
-	hookEditor
-	allow hookEditor
-	ask   bool // the client must ask the person, so the method add removes the hook that allows our tools
-}
-
 // copilotAllow returns the editor of the hook that allows our tools. Its matcher has to match all
 // of "SERVER/TOOL" (1.0.102).
 func copilotAllow(o Options) hookEditor {
@@ -94,29 +87,6 @@ func copilotAllow(o Options) hookEditor {
 
 func copilotAllows(o Options) bool {
 	return hasOurs(copilotAllow(o), Content(copilotFiles(o)[1].path))
-}
-
-// add adds the hook that allows our tools only together with the first of our hooks. If the others
-// are there already and this one is not, a person wants to be asked.
-func (e copilotHooks) add(path string, data []byte) ([]byte, error) {
-	after, err := e.hookEditor.add(path, data)
-	switch {
-	case err != nil:
-		return nil, err
-	case e.ask:
-		return e.allow.strip(path, after, nil)
-	case hasOurs(e.hookEditor, data) && !hasOurs(e.allow, data):
-		return after, nil
-	}
-	return e.allow.add(path, after)
-}
-
-func (e copilotHooks) strip(path string, data, original []byte) ([]byte, error) {
-	data, err := e.allow.strip(path, data, original)
-	if err != nil {
-		return nil, err
-	}
-	return e.hookEditor.strip(path, data, original)
 }
 
 type copilotEntry struct {

@@ -173,6 +173,40 @@ func (e hookEditor) find(f *File) (part, error) {
 	}), nil
 }
 
+// allowingHooks edits our hooks, and a part by which the client lets its model call our tools
+// without asking.
+type allowingHooks struct {
+	hookEditor
+	allow editor
+	ask   bool // the client must ask the person, so the method add removes that part
+}
+
+// add adds the part only together with the first of our hooks. If our hooks are there already and
+// the part is not, a person has removed it and wants to be asked.
+func (e allowingHooks) add(path string, data []byte) ([]byte, error) {
+	after, err := e.hookEditor.add(path, data)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.ask:
+		return e.allow.strip(path, after, nil)
+	case hasOurs(e.hookEditor, data) && !hasOurs(e.allow, data):
+		return after, nil
+	}
+	return e.allow.add(path, after)
+}
+
+// strip keeps the part if the original content of the file is not known and our hooks are not there:
+// then it is perhaps the person's.
+func (e allowingHooks) strip(path string, data, original []byte) (_ []byte, err error) {
+	if original != nil || hasOurs(e.hookEditor, data) {
+		if data, err = e.allow.strip(path, data, original); err != nil {
+			return nil, err
+		}
+	}
+	return e.hookEditor.strip(path, data, original)
+}
+
 // A hookFound is an entry of ours at an event. legacy means that the OCaml c2c wrote the entry.
 type hookFound struct {
 	command string

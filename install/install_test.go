@@ -945,7 +945,7 @@ func TestAProjectIsSetUpAtItsTop(t *testing.T) {
 // the rule out, or says --ask, is asked from then on, also after an update.
 func TestWhoWantsToBeAskedStaysAsked(t *testing.T) {
 	for client, rule := range map[string][2]string{
-		Claude: {"home/.claude/settings.json", claudeRule + `"`}, Codex: {"home/.codex/config.toml", codexApproval},
+		Claude: {"home/.claude/settings.json", ruleOfTools + `"`}, Codex: {"home/.codex/config.toml", codexApproval},
 		Copilot: {"home/.copilot/hooks/c2c.json", "PermissionRequest"},
 		Qwen:    {"home/.qwen/settings.json", `"trust": true`}, Gemini: {"home/.gemini/settings.json", `"trust": true`},
 	} {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -35,8 +36,8 @@ type HTTP struct {
 
 // NewHTTP makes the handler; Close ends it.
 func NewHTTP(cfg HTTPConfig) *HTTP {
-	cfg.fillIn()
 	t := tools.NewTools(cfg.Config)
+	cfg.Config = t.Cfg
 	srv := t.Server(&server.Hooks{}, server.WithResourceCapabilities(true, false))
 	t.AddInbox(srv)
 	h := &HTTP{host: newHost(cfg, srv)}
@@ -166,8 +167,8 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 
 // initialize makes a session and answers with its id.
 func (h *HTTP) initialize(a *answer, m rpc.Message) {
-	s := h.sessions.newSession(newSessionID())
-	resp, _ := tools.Handle(s.context(s.ctx, nil), h.cfg.Log, h.srv, m, nil)
+	s := h.sessions.newSession(rand.Text())
+	resp, _ := tools.Handle(s.context(s.ctx, nil), h.cfg.Log, h.srv, m)
 	if _, ok := resp.(mcp.JSONRPCResponse); !ok {
 		s.end(errNoSession)
 		a.json(http.StatusOK, resp)
@@ -245,16 +246,11 @@ func (h *HTTP) Surfaces() (full, degraded int) {
 	return full, degraded
 }
 
-// Changed receives a value when the result of Streams(root) may have changed. The channel has room
+// Moved receives a value when the result of Streams or Roots may have changed. The channel has room
 // for one value.
-func (h *HTTP) Changed(root string) <-chan struct{} { return h.changes.of(root) }
+func (h *HTTP) Moved() <-chan struct{} { return h.moved }
 
-// Moved receives a value when the result of Streams may have changed for any root. The channel has
-// room for one value.
-func (h *HTTP) Moved() <-chan struct{} { return h.changes.any }
-
-// Roots returns the roots in which clients have a mailbox, sorted. Moved receives a value when the
-// result may have changed.
+// Roots returns the roots in which clients have a mailbox, sorted.
 func (h *HTTP) Roots() (roots []string) {
 	for _, s := range h.sessions.snapshot() {
 		if kept, _ := s.record(); kept.Root != "" {

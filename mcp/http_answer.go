@@ -122,7 +122,7 @@ func (s *httpSession) take(a *answer, m rpc.Message, body []byte) {
 	case cancelled != "":
 		s.cancelRequest(cancelled)
 	case m.ID == nil:
-		_, _ = tools.Handle(s.context(s.ctx, nil), s.cfg.Log, s.srv, m, nil) // a notification gets no answer
+		_, _ = tools.Handle(s.context(s.ctx, nil), s.cfg.Log, s.srv, m) // a notification gets no answer
 	default:
 		s.answer(a, s.begin(m))
 		return
@@ -158,5 +158,5 @@ func (s *httpSession) handle(q *httpRequest, notes chan mcp.JSONRPCNotification)
 	if q.isCall() {
 		ctx = tools.WithTurn(ctx, q.call.yieldTurn)
 	}
-	q.resp, q.err = tools.Handle(s.context(ctx, notes), s.cfg.Log, s.srv, q.Message, nil)
+	q.resp, q.err = tools.Handle(s.context(ctx, notes), s.cfg.Log, s.srv, q.Message)
 }

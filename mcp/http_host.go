@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/internal/atomicfile"
+	"c2c/internal/daemon"
 	"c2c/mcp/tools"
 	"c2c/sessions"
 )
@@ -30,12 +30,11 @@ type HTTPConfig struct {
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
 	// Process returns the client's process id, or 0 if c2c cannot see the process.
 	Process func(*http.Request) int
-	// CountStream counts a request as a stream of events, see serve.CountStream; nil: HTTP does not
-	// count them.
+	// CountStream counts a request as a stream of events, see serve.CountStream.
 	CountStream func(*http.Request) (ctx context.Context, leave func())
 	Sessions    *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
 	Limits      HTTPLimits
-	Now         func() time.Time // nil is time.Now
+	Now         func() time.Time
 }
 
 // HTTPLimits limits the memory that clients can make the transport use, and the times for which the
@@ -67,28 +66,16 @@ type host struct {
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
 
-	binding   sync.Map // by root, a *sync.Mutex: held while a connection looks for its mailbox there, because two connections of one process must not find the same mailbox
-	changes   changes
+	binding   sync.Map      // by root, a *sync.Mutex: held while a connection looks for its mailbox there, because two connections of one process must not find the same mailbox
+	moved     chan struct{} // see HTTP.Moved
 	processes sessions.ProcessTable
 	listeners atomic.Uint64 // number of streams opened so far
 }
 
 func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
-	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, changes: newChanges(), processes: new(sessions.SystemProcesses)}
+	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, moved: make(chan struct{}, 1), processes: new(sessions.SystemProcesses)}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	return h
-}
-
-func (c *HTTPConfig) fillIn() {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.CountStream == nil {
-		c.CountStream = func(r *http.Request) (context.Context, func()) { return r.Context(), func() {} }
-	}
 }
 
 // lockBinding keeps other connections from looking for their mailbox in a root. The caller must
@@ -111,37 +98,5 @@ func sayLater(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// changes notifies ringers that the bells of a root may have changed. Each channel has room for one
-// value, so several changes may give only one value.
-type changes struct {
-	mu     sync.Mutex
-	byRoot map[string]chan struct{}
-	any    chan struct{} // for changes of any root
-}
-
-func newChanges() changes {
-	return changes{byRoot: map[string]chan struct{}{}, any: make(chan struct{}, 1)}
-}
-
-func (c *changes) of(root string) chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byRoot[root] == nil {
-		c.byRoot[root] = make(chan struct{}, 1)
-	}
-	return c.byRoot[root]
-}
-
-// notify informs the ringers of a root that the bells of the root have changed. If root is "", it
-// does nothing: a client without a root has no bell.
-func (c *changes) notify(root string) {
-	if root == "" {
-		return
-	}
-	for _, changed := range []chan struct{}{c.of(root), c.any} {
-		select {
-		case changed <- struct{}{}:
-		default: // the ringer has not read the previous value yet
-		}
-	}
-}
+// bellsMoved tells the ringers that bells, or the roots with mailboxes, may have changed.
+func (h *host) bellsMoved() { daemon.Poke(h.moved) }

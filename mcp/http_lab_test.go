@@ -138,7 +138,8 @@ func (l *httpLab) handler(limits HTTPLimits) *HTTP {
 			pid, _ := strconv.Atoi(r.Header.Get(processHeader))
 			return pid
 		},
-		Sessions: l.dir, Limits: limits,
+		CountStream: func(r *http.Request) (context.Context, func()) { return r.Context(), func() {} },
+		Sessions:    l.dir, Limits: limits,
 		Now: func() time.Time { return time.Now().Add(time.Duration(l.clock.Load()) * time.Second) },
 	})
 }
@@ -412,7 +413,7 @@ func (c *httpClient) bellOf(sid string) wake.Doorbell {
 			return bell
 		}
 		select {
-		case <-c.h.Changed(c.root):
+		case <-c.h.Moved():
 		case <-c.t.Context().Done():
 			c.t.Fatal("no bell")
 		}

@@ -18,8 +18,8 @@ func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	s.listener, s.listened = l, true
 	s.mu.Unlock()
 	if old != nil {
-		old.end()                     // do not wait until it has ended: it may hang in a write
-		s.changes.notify(s.rootNow()) // the old bell no longer rings
+		old.end()      // do not wait until it has ended: it may hang in a write
+		s.bellsMoved() // the old bell no longer rings
 	}
 	defer s.closeListener(l)
 	defer close(l.gone)
@@ -54,14 +54,14 @@ func (s *httpSession) closeListener(l *listener) {
 		s.listener = nil
 	}
 	s.mu.Unlock()
-	s.changes.notify(s.rootNow())
+	s.bellsMoved()
 }
 
 // pingAnswered takes the id of a response from the client. The first response to a ping on the open
 // stream makes the stream a bell.
 func (s *httpSession) pingAnswered(id string) {
 	if l := s.openListener(); l != nil && l.pingAnswered(id) {
-		s.changes.notify(s.rootNow())
+		s.bellsMoved()
 	}
 }
 

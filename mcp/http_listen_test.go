@@ -155,7 +155,7 @@ func TestOfTwoStreamsOfOneMailboxTheNewestRings(t *testing.T) {
 				break
 			}
 			select {
-			case <-l.h.Changed(l.root):
+			case <-l.h.Moved():
 			case <-t.Context().Done():
 				t.Fatal("no bell")
 			}

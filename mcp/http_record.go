@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,18 +50,6 @@ func (h *host) hasEnded(p process) bool {
 	return err == nil && now.Start != p.StartTime || errors.Is(err, sessions.ErrNoProcess)
 }
 
-// newSessionID returns an id of 128 random bits.
-func newSessionID() string {
-	id := make([]byte, 16)
-	_, _ = rand.Read(id) // rand.Read never fails
-	return hex.EncodeToString(id)
-}
-
-func isSessionID(id string) bool {
-	b, err := hex.DecodeString(id)
-	return err == nil && len(b) == 16 && hex.EncodeToString(b) == id
-}
-
 const (
 	recordSuffix = ".json"
 	maxRecord    = 16 << 10
@@ -73,7 +59,7 @@ const (
 // readRecord reads the record of a session that is not open. ok is false if there is no valid
 // record, or if the record is too old.
 func (h *host) readRecord(id string) (k record, ok bool) {
-	if !isSessionID(id) {
+	if sessions.CheckID(id) != nil { // the id is a part of the file's name
 		return k, false
 	}
 	info, err := h.cfg.Sessions.Stat(id + recordSuffix)
@@ -121,7 +107,7 @@ func (h *host) sweepRecords(now time.Time, isOpen func(id string) bool) error {
 	}
 	for _, name := range names {
 		id, ok := strings.CutSuffix(name, recordSuffix)
-		if !ok || !isSessionID(id) || isOpen(id) {
+		if !ok || isOpen(id) {
 			continue
 		}
 		if info, err := h.cfg.Sessions.Stat(name); err == nil && now.Sub(info.ModTime()) > h.limits.Bound {

@@ -30,7 +30,6 @@ type httpSession struct {
 	pending sync.Map // the requests under way: *pendingCall by id
 
 	deciding sync.Mutex // held while the method decide runs; mu is not held then, because decide may take a while
-	decided  bool       // the root and the client's process are known
 
 	mu       sync.Mutex
 	root     string // "" before the first tool call
@@ -80,7 +79,7 @@ func (s *httpSession) rootNow() string {
 func (s *httpSession) decide(r *http.Request) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
-	if s.decided && !isGone(s.rootNow()) {
+	if root := s.rootNow(); root != "" && !isGone(root) {
 		return nil
 	}
 	root, by, err := s.cfg.Root(r)
@@ -91,7 +90,6 @@ func (s *httpSession) decide(r *http.Request) error {
 	s.mu.Lock()
 	s.root, s.rootBy = root, by
 	s.mu.Unlock()
-	s.decided = true
 	return nil
 }
 
@@ -138,7 +136,7 @@ func (s *httpSession) end(why error) {
 	if idle {
 		s.peer.Close()
 	}
-	s.changes.notify(s.rootNow())
+	s.bellsMoved()
 }
 
 // hangUp ends the open stream, and each tool call that waits for another session.

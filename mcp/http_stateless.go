@@ -69,10 +69,7 @@ func hasSessions(ctx context.Context) bool {
 // transport cannot see it in another way.
 func noteFailure(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		s, ok := ctx.Value(tools.WrittenKey{}).(*tools.Written)
-		if !ok {
-			return next(ctx, req)
-		}
+		s := tools.WrittenOf(ctx)
 		s.Failed = errors.New("the tool has not ended")
 		res, err := next(ctx, req)
 		s.Failed = err
@@ -131,7 +128,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	if errors.Is(context.Cause(m.ctx), rpc.ErrStopping) && !out.wrote {
 		sayLater(out, rpc.ErrStopping.Error())
 	}
-	if written.Done == nil {
+	if written.Reports == nil {
 		return
 	}
 	out.Flush()

@@ -94,7 +94,7 @@ func (t *statelessPeers) drop(key string) {
 	p := t.byKey[key]
 	delete(t.byKey, key)
 	t.closing.Go(p.Close)
-	t.changes.notify(p.root)
+	t.bellsMoved()
 }
 
 // bound returns the peers that have a mailbox.
@@ -130,7 +130,7 @@ func (p *statelessPeer) Bind(sid string, _ bool) error {
 	p.told = sid
 	p.mu.Unlock()
 	if !known {
-		p.table.changes.notify(p.root)
+		p.table.bellsMoved()
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (p *statelessPeer) findSession(ctx context.Context) {
 // subscribe begins a subscription and ends the previous one, which the client may have lost without
 // c2c noticing.
 func (p *statelessPeer) subscribe(end func()) *subscription {
-	s := p.table.newSubscription(p.root, end)
+	s := p.table.newSubscription(end)
 	p.mu.Lock()
 	old := p.listening
 	p.listening = s
@@ -175,7 +175,7 @@ func (p *statelessPeer) unsubscribe(s *subscription) {
 		p.listening = nil
 	}
 	p.mu.Unlock()
-	p.table.changes.notify(p.root)
+	p.table.bellsMoved()
 }
 
 // bell returns the subscription on which c2c can ring; nil: there is none.

@@ -12,14 +12,13 @@ import (
 type subscription struct {
 	*host
 	bell
-	root string
-	end  func()
+	end func()
 }
 
 type subscriptionKey struct{} // context key of the request's *subscription
 
-func (h *host) newSubscription(root string, end func()) *subscription {
-	s := &subscription{host: h, bell: newBell(h.listeners.Add(1)), root: root, end: end}
+func (h *host) newSubscription(end func()) *subscription {
+	s := &subscription{host: h, bell: newBell(h.listeners.Add(1)), end: end}
 	s.put = 1 // the acknowledgement
 	return s
 }
@@ -53,6 +52,6 @@ func (s *subscription) onFlush(err error) {
 		return
 	}
 	if s.wrote() == 1 {
-		s.changes.notify(s.root)
+		s.bellsMoved()
 	}
 }

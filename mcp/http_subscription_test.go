@@ -84,7 +84,7 @@ func (c *httpClient) rings() wake.Doorbell {
 		for _, bell := range c.h.Streams(c.root) {
 			return bell
 		}
-		<-c.h.Changed(c.root)
+		<-c.h.Moved()
 	}
 }
 

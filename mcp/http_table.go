@@ -149,7 +149,7 @@ func (t *sessionTable) drop(s *httpSession, why error, forget bool) {
 // table is full.
 func (t *sessionTable) revive(k record) *httpSession {
 	s := t.newSession(k.ID)
-	s.decided, s.root, s.rootBy, s.kept, s.protocol, s.info = true, k.Root, k.RootBy, k, k.Protocol, mcp.Implementation{Name: k.Client}
+	s.root, s.rootBy, s.kept, s.protocol, s.info = k.Root, k.RootBy, k, k.Protocol, mcp.Implementation{Name: k.Client}
 	s.peer.Last, s.peer.SharesProcess = k.SID, k.SharesProcess
 	if !t.hasEnded(k.process) {
 		s.peer.Client.Process = k.PID
@@ -158,7 +158,7 @@ func (t *sessionTable) revive(k record) *httpSession {
 	if there != s { // another request was faster, or the table is full
 		s.end(errNoSession)
 	} else {
-		t.changes.notify(k.Root)
+		t.bellsMoved()
 	}
 	return there
 }
@@ -243,6 +243,6 @@ func (b binder) Bind(sid string, named bool) error {
 	if ended { // the client has ended the session meanwhile
 		s.forgetMailbox()
 	}
-	b.changes.notify(root)
+	b.bellsMoved()
 	return nil
 }

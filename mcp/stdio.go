@@ -134,14 +134,18 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 		if m.Method == string(mcp.MethodServerDiscover) && m.ID != nil && !later {
 			refusal = noDiscover(m.ID)
 		}
+		if refusal != nil {
+			_ = t.send(refusal) // a pipe that is broken ends Serve
+			continue
+		}
 		if id := m.Cancelled(); id != "" {
 			t.cancelRequest(id)
 			continue
 		}
-		if m.Method == "" && refusal == nil {
+		if m.Method == "" {
 			continue
 		}
-		r := t.begin(ctx, m, refusal)
+		r := t.begin(ctx, m)
 		if later {
 			limits.Stateless.adopt(r, t.session)
 		}
@@ -228,8 +232,8 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 func (t *stdio) answer(r *request) {
 	defer t.end(r)
 	ctx, written := tools.WithWritten(r.ctx)
-	resp, err := tools.Handle(ctx, t.log, r.srv, r.Message, r.refusal)
-	if resp != nil && (r.ID != nil || r.refusal != nil) {
+	resp, err := tools.Handle(ctx, t.log, r.srv, r.Message)
+	if resp != nil && r.ID != nil {
 		err = errors.Join(err, t.send(resp))
 	}
 	written.Report(err)

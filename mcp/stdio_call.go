@@ -28,10 +28,9 @@ type stdio struct {
 // A request is a message that waits for its answer, or a notification, which gets no answer.
 type request struct {
 	rpc.Message
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	srv     *server.MCPServer // the server that handles the request
-	refusal *mcp.JSONRPCError // the error answer; nil if c2c does not refuse the request
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	srv    *server.MCPServer // the server that handles the request
 }
 
 func (t *stdio) cancelRequest(id string) {
@@ -44,8 +43,8 @@ func noDiscover(id json.RawMessage) *mcp.JSONRPCError {
 	return rpc.Refuse(id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
 }
 
-func (t *stdio) begin(ctx context.Context, m rpc.Message, refusal *mcp.JSONRPCError) *request {
-	r := &request{Message: m, srv: t.srv, refusal: refusal}
+func (t *stdio) begin(ctx context.Context, m rpc.Message) *request {
+	r := &request{Message: m, srv: t.srv}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	if m.ID != nil {
 		t.pending.Store(string(m.ID), r)

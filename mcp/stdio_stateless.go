@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/client"
+	"c2c/internal/daemon"
 	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
 	"c2c/wake"
@@ -65,7 +66,7 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 	m.make.Do(func() {
 		hooks := &server.Hooks{}
 		hooks.AddBeforeCallTool(func(ctx context.Context, _ any, _ *mcp.CallToolRequest) { m.begin(ctx) })
-		hooks.AddAfterCallTool(func(context.Context, any, *mcp.CallToolRequest, any) { m.tell() }) // the client may have a session now
+		hooks.AddAfterCallTool(func(context.Context, any, *mcp.CallToolRequest, any) { daemon.Poke(m.changed) }) // the client may have a session now
 		hooks.AddBeforeReadResource(func(ctx context.Context, _ any, _ *mcp.ReadResourceRequest) { m.begin(ctx) })
 		hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, req *mcp.SubscriptionsListenRequest) {
 			m.begin(ctx)
@@ -95,13 +96,6 @@ func (m *Stateless) begin(ctx context.Context) {
 			m.t.Cfg.Initialized(m.t.Only.ClientOf(ctx))
 		}
 	})
-}
-
-func (m *Stateless) tell() {
-	select {
-	case m.changed <- struct{}{}:
-	default: // the ringer has not read the previous value yet
-	}
 }
 
 // adopt prepares a request so that the server of this revision answers it.
@@ -155,7 +149,7 @@ func (m *Stateless) open(l *stdioSubscription) {
 	if old != nil {
 		old.end(errReplaced)
 	}
-	m.tell()
+	daemon.Poke(m.changed)
 	if l.wants && m.Listens != nil {
 		m.Listens(m.bells, m.changed)
 	}
@@ -165,7 +159,7 @@ func (m *Stateless) open(l *stdioSubscription) {
 			m.newest = nil
 		}
 		m.mu.Unlock()
-		m.tell()
+		daemon.Poke(m.changed)
 	})
 }
 

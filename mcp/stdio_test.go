@@ -405,12 +405,6 @@ func TestAfterWriteIsToldOfErrorAnswers(t *testing.T) {
 	}
 }
 
-func TestAfterWriteOutsideATransportSaysSo(t *testing.T) {
-	if tools.OnWritten(t.Context(), func(error) { t.Error("called") }) {
-		t.Error("OnWritten promised to call")
-	}
-}
-
 func TestCancelledRequestIsNotAnswered(t *testing.T) {
 	var fate error
 	started := make(chan struct{})

@@ -20,8 +20,8 @@ var defaultPorts = format.Pairs{
 // same name: a URL with ssh or https, or the short form of ssh (user@host:path), each with or
 // without .git. A port counts only if it is not the usual one of the scheme. The user counts only
 // if the path is in the user's home. The result ok is false for a remote on this machine (a path,
-// file://), for a remote that git reaches with another helper program, and for text that is not a
-// URL. In these cases only equal texts mean the same repository.
+// file://), for a remote that git reaches with another helper program, for a host in brackets, and
+// for text that is not a URL. In these cases only equal texts mean the same repository.
 func remoteName(url string) (name string, ok bool) {
 	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", false
@@ -42,9 +42,6 @@ func remoteName(url string) (name string, ok bool) {
 		user, _, _ = strings.Cut(at[:i], ":")
 		at = at[i+1:]
 	}
-	if inside, ok := strings.CutPrefix(at, "["); ok && !isURL && strings.Count(at, ":") == 1 { // [host:port]:path
-		at, port = strings.TrimSuffix(inside, "]"), defaultPorts.Of("ssh")
-	}
 	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // in lower case, two different hosts could become equal
 		return "", false
 	}
@@ -64,14 +61,8 @@ func remoteName(url string) (name string, ok bool) {
 // cutPort cuts the port off a host if it is the usual port. It returns false if the host is not
 // valid.
 func cutPort(host, usual string) (string, bool) {
-	name, port := host, ""
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		name, port = host[:i], host[i+1:]
-	}
-	inside, bracket := strings.CutPrefix(name, "[")
-	inside, end := strings.CutSuffix(inside, "]")
-	if inside == "" || inside[0] == '-' || bracket != end || strings.ContainsAny(inside, "[]@") || !bracket && strings.Contains(inside, ":") ||
-		strings.Trim(port, "0123456789") != "" {
+	name, port, _ := strings.Cut(host, ":")
+	if name == "" || name[0] == '-' || strings.ContainsAny(name, "[]@") || strings.Trim(port, "0123456789") != "" {
 		return "", false
 	}
 	if port == "" || port == usual {
@@ -82,26 +73,17 @@ func cutPort(host, usual string) (string, bool) {
 
 // cutShort splits user@host:path at the colon. The result ok is false for other text. As in git,
 // text with a slash before the colon is a path on this machine, and the part before two colons is
-// the name of a helper program. A host in brackets may contain colons and a port.
+// the name of a helper program.
 func cutShort(url string) (at, path string, ok bool) {
-	end := 0
-	if i := strings.IndexByte(url, '['); i == 0 || i > 0 && url[i-1] == '@' {
-		if end = strings.IndexByte(url, ']'); end < 0 {
-			return "", "", false
-		}
-	}
-	i := strings.IndexByte(url[end:], ':')
-	if i <= 0 || strings.Contains(url[:end+i], "/") || strings.HasPrefix(url[end+i:], "::") {
-		return "", "", false
-	}
-	return url[:end+i], url[end+i+1:], true
+	at, path, ok = strings.Cut(url, ":")
+	return at, path, ok && at != "" && !strings.Contains(at, "/") && !strings.HasPrefix(path, ":")
 }
 
 // spellings returns the usual URLs of the remote with this name. Older programs made the
 // fingerprint of a root from one of these URLs.
 func spellings(name string) (urls []string) {
 	host, path, _ := strings.Cut(name, "/")
-	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
+	if host == "" || strings.HasPrefix(path, "~") || strings.Contains(host, ":") {
 		return nil // a server with an unusual port has no usual URL
 	}
 	for _, form := range []string{"https://%s/%s", "git@%s:%s", "ssh://git@%s/%s", "http://%s/%s", "git://%s/%s"} {

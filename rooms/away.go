@@ -52,18 +52,16 @@ const (
 
 // Message makes the message of an op. An op from a session to the home begins with words for
 // people, because people see the message in the outbox.
-func (op RoomOp) Message(to string) (m mail.Message, err error) {
-	var text strings.Builder
+func (op RoomOp) Message(to string) mail.Message {
+	text := ""
 	switch {
 	case op.Do == DoPost, op.Text != "":
-		text.WriteString(op.Text + "\n")
+		text = op.Text + "\n"
 	case op.Do == DoJoin, op.Do == DoLeave:
-		fmt.Fprintf(&text, "c2c rooms %s %s\n", op.Do, strings.TrimPrefix(to, "#"))
+		text = fmt.Sprintf("c2c rooms %s %s\n", op.Do, strings.TrimPrefix(to, "#"))
 	}
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(op)
-	return mail.Message{To: to, Content: strings.TrimSuffix(text.String(), "\n"), TellAfter: -1, Due: owed.NotAsked}, err
+	text += strings.TrimSuffix(string(jsonLine(op)), "\n")
+	return mail.Message{To: to, Content: text, TellAfter: -1, Due: owed.NotAsked}
 }
 
 // ParseOp reads the op in a message.
@@ -81,10 +79,7 @@ func ParseRoomOp(m mail.Message) (op RoomOp, err error) {
 
 // tellHome sends an op to the home of a room.
 func tellHome(ctx context.Context, b *broker.Broker, from sessions.Session, room, id string, op RoomOp) (broker.Receipt, error) {
-	m, err := op.Message("#" + room)
-	if err != nil {
-		return broker.Receipt{}, err
-	}
+	m := op.Message("#" + room)
 	if m.ID = id; id == "" {
 		m.ID = mail.NewID(b.Now())
 	}
@@ -187,10 +182,7 @@ func ArchiveRoom(ctx context.Context, b *broker.Broker, name string) (path strin
 
 // CloseCopy tells a machine that its sessions are not in a room any more.
 func CloseCopy(ctx context.Context, b *broker.Broker, room, host string) error {
-	m, err := RoomOp{Do: DoClose}.Message("#" + room + "@" + host)
-	if err != nil {
-		return err
-	}
+	m := RoomOp{Do: DoClose}.Message("#" + room + "@" + host)
 	m.ID = mail.NewID(b.Now())
 	return ToCopies(ctx, b, host, m)
 }

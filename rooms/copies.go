@@ -87,9 +87,11 @@ func (r *Room) Hosts() (all []Sent, err error) {
 		s, known := o.Hosts[host]
 		if !known {
 			s.Host = host
-			if s.Read, err = r.placeBefore(backlog); err != nil {
+			end, err := endOf(r)
+			if err != nil {
 				return nil, err
 			}
+			s.Read = max(0, end-backlog)
 		}
 		all = append(all, s)
 	}
@@ -175,27 +177,9 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string) erro
 	return err
 }
 
-// backlog is the number of posts that a machine gets again after c2c.json was lost. It takes only
-// those that it does not have.
-const backlog = 100
-
-// placeBefore returns the place in the history before the newest n posts.
-func (r *Room) placeBefore(n int) (int64, error) {
-	h, err := r.history()
-	if err != nil {
-		return 0, err
-	}
-	defer h.Close()
-	from := max(0, h.size-maxPart)
-	place := from
-	if _, err = h.posts(from, h.size, func(p Post) bool {
-		place, n = p.end, n-1
-		return n >= 0
-	}); n >= 0 {
-		place = from
-	}
-	return place, err
-}
+// backlog is how many bytes of the history a machine gets again after c2c.json was lost. It takes
+// only those posts that it does not have.
+const backlog = 128 << 10
 
 // endOf returns the place after the last post of a room.
 func endOf(r *Room) (int64, error) {

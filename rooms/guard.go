@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"c2c/broker/owed"
@@ -31,18 +30,8 @@ const (
 // posts. The value 0 means no limit.
 const WakesVariable = "C2C_ROOM_WAKES"
 
-// LimitOf reads the limit from the environment. It returns the default if the value is not a
-// number, and -1 if there is no limit.
-func LimitOf(getenv func(string) string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(getenv(WakesVariable)))
-	switch {
-	case err != nil:
-		return defaultWakes
-	case n <= 0:
-		return -1
-	}
-	return n
-}
+// LimitOf reads the limit from the environment, see owed.LimitOf.
+func LimitOf(getenv func(string) string) int { return owed.LimitOf(getenv, WakesVariable) }
 
 // guard counts the agents that the post wakes. If the room has had too many wakes, guard removes
 // the agents from the post's targets.

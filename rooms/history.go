@@ -11,6 +11,7 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
+	"c2c/sessions"
 )
 
 const (
@@ -192,7 +193,7 @@ func PartBefore(r *Room, place int64, n int) (p Part, err error) {
 
 // Find returns the newest post with this id, or with this short id.
 func (r *Room) Find(id string) (Post, error) {
-	found, err := r.Last(1, func(p Post) bool { return p.ID != "" && (p.ID == id || mail.ShortID(p.ID) == id) })
+	found, err := LastHolding(r, 1, sessions.Holds(id), func(p Post) bool { return p.ID != "" && (p.ID == id || mail.ShortID(p.ID) == id) })
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("no post %q in room %q", id, r.Name)
 	}
@@ -208,7 +209,7 @@ func (r *Room) WithID(id string) ([]Post, error) {
 	if id == "" {
 		return nil, nil
 	}
-	return r.Last(0, func(p Post) bool { return p.ID != "" && mail.ShortID(p.ID) == mail.ShortID(id) })
+	return LastHolding(r, 0, sessions.Holds(mail.ShortID(id)), func(p Post) bool { return p.ID != "" && mail.ShortID(p.ID) == mail.ShortID(id) })
 }
 
 // tail is the number of bytes of a history that Append shows to its caller. If there is no whole

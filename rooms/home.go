@@ -137,12 +137,7 @@ func (h *Home) sendPosts(ctx context.Context, r *Room, s Sent, posts []Post) err
 		if p.ID == "" {
 			continue // written by another program: no message can have it
 		}
-		m, err := copyOf(p, r.Name, s)
-		if err != nil {
-			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", p.ID, "err", err)
-			continue
-		}
-		msgs = append(msgs, m)
+		msgs = append(msgs, copyOf(p, r.Name, s))
 	}
 	return h.put(ctx, s.Host, r.Name, msgs)
 }
@@ -167,7 +162,7 @@ func (h *Home) put(ctx context.Context, host, room string, msgs []mail.Message) 
 
 // copyOf makes the message that brings a post to the copy on a machine. For the same post, each
 // call makes the same message.
-func copyOf(p Post, room string, s Sent) (mail.Message, error) {
+func copyOf(p Post, room string, s Sent) mail.Message {
 	op, author, host, id := RoomOp{Do: DoCopy}, p.Session, s.Host, p.ID
 	for _, sid := range p.To {
 		if own, there := SessionOn(host, sid); there {
@@ -179,14 +174,14 @@ func copyOf(p Post, room string, s Sent) (mail.Message, error) {
 		p.Session, op.Own = own, true
 	}
 	op.Post = p.JSON()
-	m, err := op.Message("#" + room + "@" + host)
+	m := op.Message("#" + room + "@" + host)
 	if len(m.Content) > mail.MaxBody { // JSON makes a control character six times as long; so send the text outside the JSON
 		op.Text, p.Content = p.Content, ""
 		op.Post = p.JSON()
-		m, err = op.Message(m.To)
+		m = op.Message(m.To)
 	}
 	m.ID, m.TS, m.FromSession = id, p.TS, author
-	return m, err
+	return m
 }
 
 // sendList sends a machine the list of a room's members, if the machine does not have this list.
@@ -195,10 +190,7 @@ func (h *Home) sendList(ctx context.Context, r *Room, s *Sent) error {
 	if err != nil {
 		return err
 	}
-	m, err := op.Message("#" + r.Name + "@" + s.Host)
-	if err != nil {
-		return err
-	}
+	m := op.Message("#" + r.Name + "@" + s.Host)
 	sum := sha256.Sum256([]byte(m.Content))
 	if text := hex.EncodeToString(sum[:8]); text != s.List {
 		m.ID = mail.NewID(h.b.Now())

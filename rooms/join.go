@@ -230,12 +230,10 @@ func ListRooms(ctx context.Context, reg *sessions.Registry, s sessions.Session, 
 func describe(reg *sessions.Registry, st Store, rows []sessions.Row, name string, s sessions.Session) About {
 	a := About{Room: name, Members: []string{}, Details: []Detail{}, Invited: []string{}}
 	r, err := st.Open(name)
-	if err != nil {
-		a.Error = err.Error()
-		return a
+	if err == nil {
+		defer r.Close()
+		a, err = DescribeRoom(reg, rows, r, s)
 	}
-	defer r.Close()
-	a, err = DescribeRoom(reg, rows, r, s)
 	if err != nil {
 		a.Error = err.Error()
 	}
@@ -258,8 +256,7 @@ func DescribeRoom(reg *sessions.Registry, rows []sessions.Row, r *Room, s sessio
 		} else if isFar(m.SID, m.Alias) {
 			d.State = sessions.Remote
 		}
-		switch alive := d.State == sessions.Alive; {
-		case alive || d.State == sessions.Absent:
+		if alive := d.State == sessions.Alive; alive || d.State == sessions.Absent {
 			d.Alive = &alive
 		}
 		switch d.State {

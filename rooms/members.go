@@ -274,8 +274,7 @@ func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
 type Meta struct {
 	Private bool     // only invited aliases may join
 	Invited []string // aliases
-	By      string   // the alias of the room's maker, in lower case
-	extra   []mail.Field
+	all     map[string]json.RawMessage
 }
 
 // Invites reports whether an alias is invited, so that it may join the room if the room is private.
@@ -288,59 +287,29 @@ func (m Meta) format() []byte {
 	if m.Private {
 		visibility = "invite_only"
 	}
-	b := fields.AppendText([]byte(`{"visibility":`), visibility)
-	b = appendTexts(append(b, `,"invited_members":`...), m.Invited)
-	b = fields.AppendText(append(b, `,"created_by":`...), m.By)
-	return append(appendExtra(b, m.extra), "}\n"...)
-}
-
-func appendTexts(b []byte, all []string) []byte {
-	b = append(b, '[')
-	for i, s := range all {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = fields.AppendText(b, s)
-	}
-	return append(b, ']')
-}
-
-func appendExtra(b []byte, extra []mail.Field) []byte {
-	for _, f := range extra {
-		b = append(fields.AppendText(append(b, ','), f.Name), ':')
-		b = append(b, f.Value...)
-	}
-	return b
+	m.all["visibility"], m.all["invited_members"] = jsonLine(visibility), jsonLine(append([]string{}, m.Invited...))
+	return jsonLine(m.all)
 }
 
 // Meta reads meta.json. A room without meta.json is public.
 func (r *Room) Meta() (m Meta, err error) {
+	m.all = map[string]json.RawMessage{}
 	data, err := r.dir.ReadMost(metaName, maxMembers)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
-	if err == nil && !json.Valid(data) {
-		err = errors.New("not JSON")
-	}
 	if err == nil {
-		err = fields.Each(data, func(name string, value json.RawMessage) (err error) {
-			switch name {
-			case "visibility":
-				text, _ := fields.Text(value)
-				m.Private = text == "invite_only"
-			case "invited_members":
-				m.Invited, _ = fields.Texts(value)
-			case "created_by":
-				m.By, _ = fields.Text(value)
-			default:
-				m.extra = append(m.extra, mail.Field{Name: name, Value: slices.Clone(value)})
-			}
-			return nil
-		})
+		err = json.Unmarshal(data, &m.all)
+	}
+	if err == nil && m.all == nil {
+		err = errors.New("not a JSON object")
 	}
 	if err != nil { // it is not known who may join: let nobody join
 		return Meta{Private: true}, fmt.Errorf("read who may join room %q: %w", r.Name, err)
 	}
+	visibility, _ := fields.Text(m.all["visibility"])
+	m.Private = visibility == "invite_only"
+	m.Invited, _ = fields.Texts(m.all["invited_members"])
 	return m, nil
 }
 

@@ -37,6 +37,7 @@ type RoomNews struct {
 type moved struct {
 	room string
 	read int64 // the new place
+	anew bool  // the session has read further: a new history has replaced that one
 	left bool  // the session is not in the room any more
 }
 
@@ -69,10 +70,10 @@ func (st Store) News(sid string, onlyOpen bool, had func(id string) bool) (News,
 }
 
 func (n *News) look(p place, onlyOpen bool, had func(id string) bool) error {
-	r, err := n.st.Open(p.room)
+	r, err := n.st.Open(p.Room)
 	switch {
 	case errors.Is(err, ErrNoRoom):
-		n.moved = append(n.moved, moved{room: p.room, left: true})
+		n.moved = append(n.moved, moved{room: p.Room, left: true})
 		return nil
 	case err != nil:
 		return err
@@ -83,7 +84,7 @@ func (n *News) look(p place, onlyOpen bool, had func(id string) bool) error {
 		return err
 	}
 	defer h.Close()
-	if h.size == p.read {
+	if h.size == p.Read {
 		return nil
 	}
 	rows, err := r.rows()
@@ -91,7 +92,7 @@ func (n *News) look(p place, onlyOpen bool, had func(id string) bool) error {
 		return err
 	}
 	if sessions.FindSID(rows, n.sid) < 0 { // a kill came before the session had left, or its place is that of an archived room
-		n.moved = append(n.moved, moved{room: p.room, left: true})
+		n.moved = append(n.moved, moved{room: p.Room, left: true})
 		return nil
 	}
 	own, _ := r.own()
@@ -103,11 +104,12 @@ func (n *News) look(p place, onlyOpen bool, had func(id string) bool) error {
 	if err != nil {
 		return err
 	}
-	if p.read > end { // the history was replaced by a new one
-		p.read = end
+	anew := p.Read > end
+	if anew {
+		p.Read = end
 	}
-	from := max(p.read, end-maxRead)
-	empty := RoomNews{Room: p.room, More: from > p.read}
+	from := max(p.Read, end-maxRead)
+	empty := RoomNews{Room: p.Room, More: from > p.Read}
 	news := empty
 	_, err = h.posts(from, end, func(post Post) bool {
 		named := slices.Contains(post.To, n.sid)
@@ -124,7 +126,7 @@ func (n *News) look(p place, onlyOpen bool, had func(id string) bool) error {
 		}
 		return true
 	})
-	n.moved = append(n.moved, moved{room: p.room, read: end})
+	n.moved = append(n.moved, moved{room: p.Room, read: end, anew: anew})
 	if news.Count > 0 {
 		n.add(news)
 	}
@@ -172,7 +174,7 @@ func (n News) Seen(ctx context.Context) error {
 func (n News) edit(all []place) []place {
 	all = slices.Clone(all)
 	for _, m := range n.moved {
-		i := slices.IndexFunc(all, func(p place) bool { return p.room == m.room })
+		i := slices.IndexFunc(all, func(p place) bool { return p.Room == m.room })
 		switch {
 		case i < 0, slices.Contains(n.left, m.room):
 		case m.left:
@@ -180,8 +182,8 @@ func (n News) edit(all []place) []place {
 				all = slices.Delete(all, i, i+1)
 			}
 		default:
-			if m.read > all[i].read || n.anew(m) {
-				all[i].read = m.read
+			if m.read > all[i].Read || m.anew {
+				all[i].Read = m.read
 			}
 		}
 	}
@@ -202,22 +204,6 @@ func (n News) hasJoined(name string) bool {
 	defer r.Close()
 	rows, err := r.rows()
 	return err != nil || sessions.FindSID(rows, n.sid) >= 0
-}
-
-// anew reports whether a room's history has been replaced by a new one: it ends at the place
-// m.read, although the session has read further.
-func (n News) anew(m moved) bool {
-	r, err := n.st.Open(m.room)
-	if err != nil {
-		return false
-	}
-	defer r.Close()
-	h, err := r.history()
-	if err != nil {
-		return false
-	}
-	defer h.Close()
-	return h.size <= m.read
 }
 
 const (

@@ -8,18 +8,16 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 
 	"c2c/inbox/mail"
 	"c2c/internal/atomicfile"
-	"c2c/internal/fields"
 	"c2c/sessions"
 )
 
 // place says how far a member has read a room.
 type place struct {
-	room string
-	read int64 // the end of the last read post, in bytes from the start of the history
+	Room string `json:"room"`
+	Read int64  `json:"read"` // the end of the last read post, in bytes from the start of the history
 }
 
 // places reads a session's file of places, which has a line for each room. It leaves out damaged
@@ -36,19 +34,8 @@ func (st Store) places(sid string) (all []place, err error) {
 		return nil, fmt.Errorf("read the rooms of session %q: %w", sid, err)
 	}
 	for line := range bytes.Lines(data) {
-		p := place{}
-		if line = bytes.TrimSpace(line); !json.Valid(line) {
-			continue
-		}
-		if fields.Each(line, func(name string, value json.RawMessage) (err error) {
-			switch name {
-			case "room":
-				p.room, err = fields.Text(value)
-			case "read":
-				p.read, err = strconv.ParseInt(string(value), 10, 64)
-			}
-			return err
-		}) == nil && CheckName(p.room) == nil && p.read >= 0 && !slices.ContainsFunc(all, func(q place) bool { return q.room == p.room }) {
+		var p place
+		if json.Unmarshal(line, &p) == nil && CheckName(p.Room) == nil && p.Read >= 0 && !slices.ContainsFunc(all, func(q place) bool { return q.Room == p.Room }) {
 			all = append(all, p)
 		}
 	}
@@ -65,7 +52,7 @@ func (st Store) IsOpen(sid string) bool {
 func (st Store) Of(sid string) (names []string, err error) {
 	all, err := st.places(sid)
 	for _, p := range all {
-		names = append(names, p.room)
+		names = append(names, p.Room)
 	}
 	return names, err
 }
@@ -83,8 +70,7 @@ func (st Store) changePlaces(ctx context.Context, sid string, edit func([]place)
 		}
 		var b []byte
 		for _, p := range all {
-			b = fields.AppendText(append(b, `{"room":`...), p.room)
-			b = append(strconv.AppendInt(append(b, `,"read":`...), p.read, 10), "}\n"...)
+			b = append(b, jsonLine(p)...)
 		}
 		return st.Root.Replace(sessions.RoomPlaces(sid), b)
 	})
@@ -94,7 +80,7 @@ func (st Store) changePlaces(ctx context.Context, sid string, edit func([]place)
 // has a place already. It checks the membership, because the place may be that of an archived room
 // with the same name.
 func (r *Room) enter(ctx context.Context, sid string) error {
-	in := func(p place) bool { return p.room == r.Name }
+	in := func(p place) bool { return p.Room == r.Name }
 	isMember := func() bool {
 		rows, err := r.rows()
 		return err != nil || sessions.FindSID(rows, sid) >= 0
@@ -118,7 +104,7 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 		case i < 0:
 			return append(all, place{r.Name, end})
 		case !isMember(): // if another join of this session was faster, keep the place of that join
-			all[i].read = end
+			all[i].Read = end
 		}
 		return all
 	})
@@ -126,7 +112,7 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 
 func (st Store) leave(ctx context.Context, sid, room string) error {
 	err := st.changePlaces(ctx, sid, func(all []place) []place {
-		return slices.DeleteFunc(all, func(p place) bool { return p.room == room })
+		return slices.DeleteFunc(all, func(p place) bool { return p.Room == room })
 	})
 	return errors.Join(err, st.markOpen(ctx, sid))
 }

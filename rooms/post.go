@@ -1,11 +1,10 @@
 package rooms
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,26 +14,25 @@ import (
 
 // Post is one line of a history. A line of another program may have only the first three fields.
 type Post struct {
-	TS      float64 // Unix seconds
-	From    string  // the alias of the author
-	Content string
+	TS      float64 `json:"ts"`         // Unix seconds
+	From    string  `json:"from_alias"` // the alias of the author
+	Content string  `json:"content"`
 
-	ID        string // "": another program wrote the post
-	Session   string // the author's session
-	InReplyTo string // the id of the post that this post answers
-	Thread    string // the id of the first post of the thread; "": this post is the first
-	Kind      string
-	Tag       string
-	Reason    string // the reason for waking all members
-	Person    bool   // the author is a person
-	KnownBy   string // how c2c knows the author, see mail.Message
-	// To has the sessions that also get the post as a message.
-	To []string
+	ID        string `json:"message_id,omitempty"`   // "": another program wrote the post
+	Session   string `json:"from_session,omitempty"` // the author's session
+	InReplyTo string `json:"in_reply_to,omitempty"`  // the id of the post that this post answers
+	Thread    string `json:"thread,omitempty"`       // the id of the first post of the thread; "": this post is the first
+	Kind      string `json:"kind,omitempty"`
+	Tag       string `json:"tag,omitempty"`
+	Reason    string `json:"reason,omitempty"` // the reason for waking all members
+	// Stopped is the post at which the loop guard stopped the room; "": the room is not stopped.
+	Stopped string   `json:"stopped,omitempty"`
+	KnownBy string   `json:"known_by,omitempty"`    // how c2c knows the author, see mail.Message
+	Person  bool     `json:"from_person,omitempty"` // the author is a person
+	To      []string `json:"to_sessions,omitempty"` // the sessions that also get the post as a message
 	// Wakes counts how often posts in the room have woken an agent since a person last posted. It
 	// includes the wakes of this post.
-	Wakes int
-	// Stopped is the post at which the loop guard stopped the room; "": the room is not stopped.
-	Stopped string
+	Wakes int `json:"wakes,omitempty"`
 
 	start, end int64 // the places in the history before and after the line of this post
 }
@@ -63,102 +61,39 @@ func (p Post) In(room string) mail.Message {
 	return m
 }
 
-// texts returns pointers to the optional texts, in the order in which a line has them.
-func (p *Post) texts() []struct {
-	name string
-	to   *string
-} {
-	return []struct {
-		name string
-		to   *string
-	}{{"message_id", &p.ID}, {"from_session", &p.Session}, {"in_reply_to", &p.InReplyTo}, {"thread", &p.Thread}, {"kind", &p.Kind},
-		{"tag", &p.Tag}, {"reason", &p.Reason}, {"stopped", &p.Stopped}, {"known_by", &p.KnownBy}}
-}
-
 // line returns the post as a line of the history.
 func (p Post) line() []byte {
-	b := fields.AppendSeconds([]byte(`{"ts":`), p.TS)
-	b = fields.AppendText(append(b, `,"from_alias":`...), p.From)
-	b = fields.AppendText(append(b, `,"content":`...), p.Content)
-	for _, t := range p.texts() {
-		if *t.to != "" {
-			b = append(fields.AppendText(append(b, ','), t.name), ':')
-			b = fields.AppendText(b, *t.to)
-		}
-	}
-	if p.Person {
-		b = append(b, `,"from_person":true`...)
-	}
-	if len(p.To) > 0 {
-		b = append(b, `,"to_sessions":[`...)
-		for i, sid := range p.To {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = fields.AppendText(b, sid)
-		}
-		b = append(b, ']')
-	}
-	if p.Wakes > 0 {
-		b = strconv.AppendInt(append(b, `,"wakes":`...), int64(p.Wakes), 10)
-	}
-	return append(b, "}\n"...)
+	type bare Post
+	return jsonLine(struct {
+		TS json.RawMessage `json:"ts"` // as the OCaml c2c reads a time
+		bare
+	}{fields.AppendSeconds(nil, p.TS), bare(p)})
+}
+
+// jsonLine returns a value as JSON on one line. It does not escape characters for HTML.
+func jsonLine(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.Encode(v) // a value without functions and channels into memory cannot fail
+	return b.Bytes()
 }
 
 // mostWakes limits the count of wakes that is read from a file: a greater count is taken as
 // mostWakes.
 const mostWakes = 1 << 20
 
-var errNoPost = errors.New("no post: from_alias and content must be strings")
-
-// parsePost reads a line of a history. It ignores unknown fields, and optional fields of a wrong
-// type.
+// parsePost reads a line of a history. It ignores unknown fields, and fields of a wrong type.
 func parsePost(line []byte) (p Post, err error) {
-	if !json.Valid(line) {
-		return p, errNoPost
+	err = json.Unmarshal(line, &p)
+	if errors.As(err, new(*json.UnmarshalTypeError)) {
+		err = nil
 	}
-	var from, content bool
-	err = fields.Each(line, func(name string, value json.RawMessage) (err error) {
-		switch name {
-		case "ts":
-			if ts, err := strconv.ParseFloat(string(value), 64); err == nil {
-				p.TS = ts
-			}
-		case "from_alias":
-			p.From, err = fields.Text(value)
-			from = err == nil
-		case "content":
-			p.Content, err = fields.Text(value)
-			content = err == nil
-		case "from_person":
-			p.Person = string(value) == "true"
-		case "to_sessions":
-			if to, err := fields.Texts(value); err == nil {
-				p.To = to
-			}
-		case "wakes":
-			if n, err := strconv.Atoi(string(value)); err == nil {
-				p.Wakes = min(max(n, 0), mostWakes)
-			}
-		default:
-			texts := p.texts()
-			if i := slices.IndexFunc(texts, func(t struct {
-				name string
-				to   *string
-			}) bool {
-				return t.name == name
-			}); i >= 0 {
-				if text, err := fields.Text(value); err == nil {
-					*texts[i].to = text
-				}
-			}
-		}
-		return err
-	})
-	if err == nil && (!from || !content) {
-		err = errNoPost
+	if err == nil && p.From == "" {
+		err = errors.New("no post: it has no from_alias")
 	}
-	if p.ID != "" && !mail.ValidName(p.ID) {
+	p.Wakes = min(max(p.Wakes, 0), mostWakes)
+	if !mail.ValidName(p.ID) {
 		p.ID = "" // nobody can answer a post with such an id
 	}
 	return p, err

@@ -13,6 +13,7 @@ package rooms
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -99,13 +100,6 @@ func checkHere(name string) error {
 	return CheckName(name)
 }
 
-// Address splits the address of a room, such as #review, or of a member in a room, such as
-// birch#review. The result ok is false for any other text.
-func Address(to string) (alias, room string, ok bool) {
-	alias, room, ok = strings.Cut(to, "#")
-	return alias, room, ok
-}
-
 // parent opens the directory of all rooms. It returns nil if there is none.
 func (st Store) parent(create bool) (*atomicfile.Dir, error) {
 	dir, err := st.Root.Sub(Directory, create)
@@ -113,12 +107,6 @@ func (st Store) parent(create bool) (*atomicfile.Dir, error) {
 		return nil, nil
 	}
 	return dir, err
-}
-
-// Any reports whether the root has rooms at all.
-func (st Store) Any() bool {
-	info, err := st.Root.Stat(Directory)
-	return err == nil && info.Mode().IsDir()
 }
 
 // openStore opens the root at a path, for work on its rooms alone. The caller closes the Root of
@@ -216,7 +204,7 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 		if _, err := parent.Stat(name); err == nil {
 			return fmt.Errorf("create room %q: %w", name, ErrExists)
 		}
-		meta := Meta{Private: private, By: strings.ToLower(by)}
+		meta := Meta{Private: private, all: map[string]json.RawMessage{"created_by": jsonLine(strings.ToLower(by))}}
 		if private {
 			meta.Invited = []string{by}
 		}

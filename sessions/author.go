@@ -1,24 +1,17 @@
 package sessions
 
 import (
-	"sync"
-
 	"c2c/inbox"
 	"c2c/inbox/mail"
 )
 
 // Authors finds the session that wrote a message. A message always has the alias that its sender
 // had when it sent the message. It has the id of the sender's session only if the sender chose the
-// message's id, because two sessions may choose the same id.
+// message's id, because two sessions may choose the same id. Authors remembers what it has looked up,
+// so use one for many messages. Only one goroutine may use it.
 type Authors struct {
-	reg  *Registry
-	Rows []Row
-	*known
-}
-
-// known caches the aliases that were looked up.
-type known struct {
-	mu      sync.Mutex
+	Rows    []Row
+	reg     *Registry
 	holders map[string]holder         // by folded alias
 	former  map[string][]formerHolder // by folded alias; nil: not read yet
 }
@@ -36,29 +29,16 @@ type formerHolder struct {
 	until float64 // the time when it gave up the alias
 }
 
-// Authors returns an Authors for these rows. A repeated call with the same slice returns the same
-// Authors, with its cache.
-func (reg *Registry) Authors(rows []Row) Authors {
-	reg.lastAuthors.mu.Lock()
-	defer reg.lastAuthors.mu.Unlock()
-	if last := reg.lastAuthors.cached; len(rows) > 0 && len(last.Rows) == len(rows) && &last.Rows[0] == &rows[0] {
-		return last
-	}
-	reg.lastAuthors.cached = Authors{reg, rows, &known{holders: map[string]holder{}}}
-	return reg.lastAuthors.cached
-}
-
-// lastAuthors caches the Authors of the latest rows.
-type lastAuthors struct {
-	mu     sync.Mutex
-	cached Authors
+// Authors returns an Authors for these rows.
+func (reg *Registry) Authors(rows []Row) *Authors {
+	return &Authors{Rows: rows, reg: reg, holders: map[string]holder{}}
 }
 
 // Of returns the row of the session that sent a message; nil: not known. If the message has the id
 // of its sender's session, this session is the sender. Otherwise the sender is the session that had
 // the message's alias when the message was sent, even if that session has another alias now. A
 // session that chose the alias later is not the sender.
-func (a Authors) Of(m mail.Message) Row {
+func (a *Authors) Of(m mail.Message) Row {
 	if m.From == SystemAlias {
 		return nil // c2c itself wrote the message, even if the message names a session: a post on its way to another machine names one
 	}
@@ -68,8 +48,6 @@ func (a Authors) Of(m mail.Message) Row {
 	if i := FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if h := a.holder(m.From); h.own != nil && h.since <= m.TS {
 		return h.own // the facts of all other sessions cannot change this answer, so they are not read
 	}
@@ -90,7 +68,7 @@ func (a Authors) Of(m mail.Message) Row {
 
 // holder returns the session that has an alias now. It has had the alias since it registered or was
 // last renamed.
-func (a Authors) holder(alias string) holder {
+func (a *Authors) holder(alias string) holder {
 	alias = Fold(alias)
 	h, there := a.holders[alias]
 	if all := Holders(a.Rows, alias); !there && len(all) == 1 {
@@ -109,7 +87,7 @@ func (a Authors) holder(alias string) holder {
 
 // formerly returns the sessions that had an alias and have another one now. It reads the facts of
 // all sessions, once.
-func (a Authors) formerly(alias string) []formerHolder {
+func (a *Authors) formerly(alias string) []formerHolder {
 	if a.former == nil {
 		a.former = map[string][]formerHolder{}
 		for _, r := range a.Rows {
@@ -123,14 +101,14 @@ func (a Authors) formerly(alias string) []formerHolder {
 
 // HasTakenOver reports whether the session of row r has taken over from the session sid: sid has no
 // row any more, r has the alias, and the facts of both have the same AliasSince.
-func (a Authors) HasTakenOver(r Row, sid, alias string) bool {
+func (a *Authors) HasTakenOver(r Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }
 
 // IsReply reports whether the asked session, which has or had this alias, has written m, which
 // names the question (InReplyTo). A session that has taken over from the asked one may write it,
 // too. A reply ends the wait of c2c ask.
-func (a Authors) IsReply(asked, alias string, m mail.Message) bool {
+func (a *Authors) IsReply(asked, alias string, m mail.Message) bool {
 	if m.InReplyTo == "" || m.Kind == mail.KindSystem || m.From == SystemAlias {
 		return false
 	}
@@ -142,13 +120,13 @@ func (a Authors) IsReply(asked, alias string, m mail.Message) bool {
 }
 
 // Wrote reports whether a session wrote a message.
-func (a Authors) Wrote(sid string, m mail.Message) bool {
+func (a *Authors) Wrote(sid string, m mail.Message) bool {
 	r := a.Of(m)
 	return r != nil && r.SID() == sid
 }
 
 // WrittenBy makes a query for the messages that a session wrote.
-func (a Authors) WrittenBy(s Session, limit int) inbox.Query {
+func (a *Authors) WrittenBy(s Session, limit int) inbox.Query {
 	names := []string{s.ID, s.Alias}
 	for _, f := range s.Facts.Former {
 		names = append(names, f.Alias)

@@ -38,9 +38,8 @@ type Registry struct {
 
 	root *atomicfile.Dir
 
-	Brief       bool // only identify sessions: do not test locks to find out whether a client lives
-	lastAuthors *lastAuthors
-	Paired      func() (hosts []string, err error) // the machines that are paired with this one; nil: not known
+	Brief  bool                               // only identify sessions: do not test locks to find out whether a client lives
+	Paired func() (hosts []string, err error) // the machines that are paired with this one; nil: not known
 }
 
 // Open opens the root, and makes it if there is none.
@@ -50,7 +49,7 @@ func Open(cfg Config) (*Registry, error) {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
 	reg := &Registry{root: root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled,
-		Processes: new(SystemProcesses), lastAuthors: new(lastAuthors)}
+		Processes: new(SystemProcesses)}
 	if reg.Now == nil {
 		reg.Now = time.Now
 	}
@@ -70,18 +69,14 @@ var (
 	// ErrNoSession: the caller has no session, or none that is registered.
 	ErrNoSession = errors.New("no session")
 	// ErrNoCaller wraps ErrNoSession: nothing identifies the caller.
-	ErrNoCaller error = noCaller{}
+	ErrNoCaller = fmt.Errorf("find out who is calling: %w", ErrNoSession)
 	// ErrAmbiguous: several sessions live in the caller's client process.
 	ErrAmbiguous = errors.New("more than one session in this process")
 	// ErrSelfSend: the receiver is the sender.
 	ErrSelfSend = errors.New("cannot send a message to yourself")
+	// ErrDamaged: a file is damaged, or is not a private file of ours.
+	ErrDamaged = errors.New("damaged")
 )
-
-type noCaller struct{}
-
-func (noCaller) Error() string { return "find out who is calling: no session" }
-
-func (noCaller) Unwrap() error { return ErrNoSession }
 
 // NoPersonError is an ErrNoCaller: the caller has a terminal, but is no person. Why says how c2c
 // knows that.
@@ -132,7 +127,6 @@ func (reg *Registry) Mailbox(sid string) (*inbox.Mailbox, error) {
 // keep it, and must not change anything through it.
 func (reg *Registry) Glance() *Registry {
 	g := *reg
-	g.lastAuthors = new(lastAuthors) // the cached Authors refer to reg
 	g.Locks, g.Facts, g.Processes = reg.Locks.Glance(), reg.Facts.Glance(), FindOnce(reg.Processes)
 	return &g
 }

@@ -45,8 +45,7 @@ func (f *RegistryFile) locked(ctx context.Context, work func() error) error {
 // Rows reads the registry. It needs no lock, because the file is only ever replaced whole.
 func (f *RegistryFile) Rows(ctx context.Context) ([]Row, error) {
 	rows, err := f.ReadRegistry()
-	var damaged *damagedRegistryError
-	if !errors.As(err, &damaged) {
+	if !errors.Is(err, ErrDamaged) {
 		return rows, err
 	}
 	err = f.locked(ctx, func() error {
@@ -72,12 +71,8 @@ func (f *RegistryFile) Change(ctx context.Context, edit func(rows []Row) ([]Row,
 	})
 }
 
-type damagedRegistryError struct{ err error }
-
-func (e *damagedRegistryError) Error() string { return e.err.Error() }
-
-// ReadRegistry reads the rows, or returns a *damagedRegistryError. It splits a file in our own
-// layout without parsing it.
+// ReadRegistry reads the rows; the error may be ErrDamaged. It splits a file in our own layout
+// without parsing it.
 func (f *RegistryFile) ReadRegistry() ([]Row, error) {
 	return f.last.read(f.root)
 }
@@ -112,7 +107,7 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	rows, ok := splitRegistry(data)
 	if !ok {
 		if rows, err = ParseRegistry(data); err != nil {
-			return nil, &damagedRegistryError{err}
+			return nil, fmt.Errorf("read %s: %w: %w", RegistryFileName, ErrDamaged, err)
 		}
 	}
 	// If the file is written and replaced in one tick of the clock, both contents may have the same

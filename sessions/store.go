@@ -18,11 +18,6 @@ import (
 
 const factsDirectory = "sessions" // of the files, in a root
 
-// DamagedFactsError says that a file of facts is damaged, or is not a private file of ours.
-type DamagedFactsError struct{ err error }
-
-func (e *DamagedFactsError) Error() string { return e.err.Error() }
-
 // FactStore has the facts of all sessions of an open root. It does not close the root.
 type FactStore struct {
 	root *atomicfile.Dir
@@ -67,8 +62,8 @@ func (st *FactStore) Read(sid string) (f Facts, err error) {
 	return ReadFactsIn(dir, sid)
 }
 
-// ReadFactsIn reads the facts of a session from the directory that Dir opened. A *DamagedFactsError
-// says that the file is damaged or not ours.
+// ReadFactsIn reads the facts of a session from the directory that Dir opened. The error is
+// ErrDamaged if the file is damaged or not ours.
 func ReadFactsIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	data, err := dir.Read(sid + ".json")
 	switch {
@@ -82,7 +77,7 @@ func ReadFactsIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	case !errors.Is(err, atomicfile.ErrNotOurs) && !errors.Is(err, atomicfile.ErrTooLarge) && !errors.Is(err, fs.ErrPermission):
 		return f, err
 	}
-	return Facts{}, &DamagedFactsError{fmt.Errorf("read facts of session %q: %w", sid, err)}
+	return Facts{}, fmt.Errorf("read facts of session %q: %w: %w", sid, ErrDamaged, err)
 }
 
 // Of is like Read, for callers that can go on without facts, because the registry alone identifies
@@ -110,7 +105,7 @@ func (st *FactStore) Change(ctx context.Context, sid string, edit func(*Facts)) 
 	defer dir.Close()
 	return atomicfile.WithLock(ctx, dir, sid+".lock", func() error {
 		f, err := ReadFactsIn(dir, sid)
-		if damaged := new(DamagedFactsError); errors.As(err, &damaged) {
+		if errors.Is(err, ErrDamaged) {
 			// These facts may be lost: the registry identifies the session, and the next call of
 			// Broker.Attach writes facts again.
 			aside := sid + ".json.corrupt-" + strconv.FormatInt(st.now().UnixMicro(), 10)

@@ -244,7 +244,7 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, f
 			asked = append(asked, owed.NewRecord(h.Message))
 		}
 	}
-	answers, err := owed.AnswersTo(ctx, reg, rows, map[string][]owed.Record{from.ID: asked})
+	answers, err := owed.AnswersTo(ctx, reg, authors, map[string][]owed.Record{from.ID: asked})
 	if err != nil {
 		return writers, nil // do not say that a question was not answered
 	}

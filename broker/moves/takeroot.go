@@ -175,7 +175,7 @@ func place(rows, old []sessions.Row, sid string) (TakenSession, []sessions.Row) 
 // mail stays there for ever.
 func (t *takingRoot) takeSession(ctx context.Context, box *inbox.Mailbox, sid string) (s TakenSession, err error) {
 	was, err := t.from.Facts.Read(sid)
-	if damaged := new(sessions.DamagedFactsError); err != nil && !errors.As(err, &damaged) { // a damaged file stays as it is
+	if err != nil && !errors.Is(err, sessions.ErrDamaged) { // a damaged file stays as it is
 		return s, err
 	}
 	for _, id := range was.ClientIDs {

@@ -28,8 +28,7 @@ func isAnswer(m mail.Message) bool {
 // session that owes answers. An answer names its question (InReplyTo). AnswersTo searches the
 // mailbox of each asker once. After an error it still searches the other mailboxes, and returns
 // what it found there.
-func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
-	authors := reg.Authors(rows)
+func AnswersTo(ctx context.Context, reg *sessions.Registry, authors *sessions.Authors, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	askers := map[string]*asker{}
 	for sid, records := range bySession {
 		for _, d := range records {

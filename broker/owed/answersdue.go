@@ -25,7 +25,7 @@ type recordMemory struct {
 
 // lookIntoRecords acts on the records of owed answers: it tells a sender that got no answer in
 // time, closes answered records, reminds sessions of due answers, and returns the next deadline.
-func (c *Checker) lookIntoRecords(ctx context.Context, rows []sessions.Row) (next time.Time) {
+func (c *Checker) lookIntoRecords(ctx context.Context) (next time.Time) {
 	there := map[string]bool{}
 	const warning = "deadlines of answers could not be checked"
 	again := c.try(ctx, Directory, warning, func() error {
@@ -42,7 +42,7 @@ func (c *Checker) lookIntoRecords(ctx context.Context, rows []sessions.Row) (nex
 				mem = &recordMemory{}
 				c.records[sid] = mem
 			}
-			again := c.try(ctx, Directory+" "+sid, warning, func() error { return c.lookIntoRecordsOf(ctx, rows, dir, sid, mem) })
+			again := c.try(ctx, Directory+" "+sid, warning, func() error { return c.lookIntoRecordsOf(ctx, dir, sid, mem) })
 			if !again.IsZero() {
 				mem.version, mem.next = atomicfile.Info{}, again
 			}
@@ -56,7 +56,7 @@ func (c *Checker) lookIntoRecords(ctx context.Context, rows []sessions.Row) (nex
 
 // lookIntoRecordsOf is lookIntoRecords for one session. It does something only if a record has
 // changed, if a deadline has passed, or if a reminder had to wait and may now be sent.
-func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []sessions.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
+func (c *Checker) lookIntoRecordsOf(ctx context.Context, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
 	info, err := dir.Stat(sid + Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
 		*mem = recordMemory{}
@@ -65,7 +65,7 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []sessions.Row, di
 	if err != nil {
 		return err
 	}
-	l := recordLook{c: c, rows: rows, sid: sid, edits: map[Key][]recordEdit{}, told: Quota{}}
+	l := recordLook{c: c, sid: sid, edits: map[Key][]recordEdit{}, told: Quota{}}
 	version, now := info, c.reg.Now()
 	var stamp inbox.Stamp
 	if box := c.boxes[sid]; box != nil {
@@ -75,8 +75,8 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []sessions.Row, di
 	if !changed && !mem.waits {
 		return nil
 	}
-	if i := sessions.FindSID(rows, sid); i >= 0 {
-		l.s = c.look.Session(rows[i])
+	if i := sessions.FindSID(c.authors.Rows, sid); i >= 0 {
+		l.s = c.look.Session(c.authors.Rows[i])
 	}
 	if !changed && stamp == mem.stamp && l.s.State == mem.state {
 		return nil
@@ -96,7 +96,6 @@ func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []sessions.Row, di
 // recordLook is one look at the records of a session.
 type recordLook struct {
 	c     *Checker
-	rows  []sessions.Row
 	sid   string
 	s     sessions.Session // empty: it is not registered
 	next  time.Time
@@ -170,7 +169,7 @@ func (l *recordLook) closeAnswered(ctx context.Context, due []Record) (answers m
 	if len(due) == 0 {
 		return nil, nil
 	}
-	answers, err = AnswersTo(ctx, l.c.reg, l.rows, map[string][]Record{l.sid: due})
+	answers, err = AnswersTo(ctx, l.c.reg, l.c.authors, map[string][]Record{l.sid: due})
 	if len(answers) == 0 {
 		return nil, err
 	}
@@ -192,13 +191,13 @@ func (l *recordLook) closeAnswered(ctx context.Context, due []Record) (answers m
 func (l *recordLook) tellUnanswered(ctx context.Context, d Record, unsure bool) error {
 	c := l.c
 	if unsure {
-		if answers, err := AnswersTo(ctx, c.reg, l.rows, map[string][]Record{l.sid: {d}}); err != nil || len(answers) > 0 {
+		if answers, err := AnswersTo(ctx, c.reg, c.authors, map[string][]Record{l.sid: {d}}); err != nil || len(answers) > 0 {
 			return err
 		}
 	}
 	brief, end := context.WithTimeout(ctx, sessions.KeepWait)
 	defer end()
-	err := TellSender(brief, c.reg, l.rows, News{Message: d.Message, Reason: Unanswered})
+	err := TellSender(brief, c.reg, c.authors, News{Message: d.Message, Reason: Unanswered})
 	if err == nil {
 		l.change(d, func(d *Record) (changed, drop bool) {
 			d.SenderTold = true

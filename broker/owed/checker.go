@@ -32,8 +32,9 @@ const retryAfter = time.Minute
 // the same work twice, with the same effect.
 type Checker struct {
 	reg     *sessions.Registry
-	look    sessions.Prober // of the present Look
-	all     []sessions.Row  // the sessions and the outboxes, in the present Look
+	look    sessions.Prober   // of the present Look
+	authors *sessions.Authors // of the present Look
+	all     []sessions.Row    // the sessions and the outboxes, in the present Look
 	boxes   map[string]*boxMemory
 	records map[string]*recordMemory
 	told    map[string]bool      // ids of notices that need not be sent again
@@ -107,10 +108,10 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	c.look, c.all = c.reg.Prober(), slices.Concat(rows, c.outboxes())
+	c.look, c.authors, c.all = c.reg.Prober(), c.reg.Authors(rows), slices.Concat(rows, c.outboxes())
 	mark := c.reg.Due.BeginLook(c.Once)
-	next := sessions.Earlier(c.lookIntoMailboxes(ctx, rows), c.lookIntoRecords(ctx, rows))
-	next, requests := sessions.Earlier(next, c.tellNews(ctx, rows)), c.lookIntoRequests(ctx)
+	next := sessions.Earlier(c.lookIntoMailboxes(ctx), c.lookIntoRecords(ctx))
+	next, requests := sessions.Earlier(next, c.tellNews(ctx)), c.lookIntoRequests(ctx)
 	if c.Once { // a lasting process checks the requests itself, so no command need look for them
 		next = sessions.Earlier(next, requests)
 	}
@@ -178,7 +179,7 @@ func (c *Checker) try(ctx context.Context, what, warning string, f func() error)
 
 // lookIntoMailboxes checks the mailboxes of all sessions, and the outboxes, and carries the mail for
 // other projects. It returns when to check the next one.
-func (c *Checker) lookIntoMailboxes(ctx context.Context, rows []sessions.Row) (next time.Time) {
+func (c *Checker) lookIntoMailboxes(ctx context.Context) (next time.Time) {
 	first := 0
 	if c.Once && len(c.all) > 0 { // a command may have no time for all, so each begins with another one
 		first = int(uint64(c.reg.Now().UnixNano()) % uint64(len(c.all)))
@@ -206,7 +207,7 @@ func (c *Checker) lookIntoMailboxes(ctx context.Context, rows []sessions.Row) (n
 				return c.Carry(ctx, id)
 			}))
 		}
-		again := c.try(ctx, sid, "deadlines of a mailbox could not be checked", func() error { return c.lookInto(ctx, rows, r, mem) })
+		again := c.try(ctx, sid, "deadlines of a mailbox could not be checked", func() error { return c.lookInto(ctx, r, mem) })
 		if !again.IsZero() {
 			*mem = boxMemory{gone: mem.gone, next: again}
 		}
@@ -235,7 +236,7 @@ func (c *Checker) outboxes() (rows []sessions.Row) {
 // lookInto checks one mailbox if it has changed, if a deadline has passed, or if mail waits in it
 // and the state or the last ring of its session has changed. A command checks every mailbox that
 // may have mail.
-func (c *Checker) lookInto(ctx context.Context, rows []sessions.Row, r sessions.Row, mem *boxMemory) error {
+func (c *Checker) lookInto(ctx context.Context, r sessions.Row, mem *boxMemory) error {
 	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
 	box, err := c.reg.Mailbox(r.SID())
@@ -253,7 +254,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []sessions.Row, r sessions.
 		}
 	}
 	if c.Once {
-		return c.act(ctx, rows, c.look.Session(r), box, mem)
+		return c.act(ctx, c.look.Session(r), box, mem)
 	}
 	stamp, err := box.Stamp()
 	if err != nil {
@@ -279,7 +280,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []sessions.Row, r sessions.
 		}
 	}
 	mem.stamp, mem.state, mem.ring = stamp, s.State, s.LastRing
-	return c.act(ctx, rows, s, box, mem)
+	return c.act(ctx, s, box, mem)
 }
 
 // unreadFor is how long after the last hand-over a Checker still begins to look at the unanswered
@@ -313,7 +314,7 @@ func (c *Checker) findUnread(sid string, box *inbox.Mailbox, mem *boxMemory) (ch
 }
 
 // act acts on the waiting mail of one mailbox, and on its unread mail.
-func (c *Checker) act(ctx context.Context, rows []sessions.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory) error {
+func (c *Checker) act(ctx context.Context, s sessions.Session, box *inbox.Mailbox, mem *boxMemory) error {
 	if len(mem.unread) > 0 {
 		sessions.LookForAnswer(c.reg, s)
 		if _, err := c.findUnread(s.ID, box, mem); err != nil {
@@ -366,7 +367,7 @@ func (c *Checker) act(ctx context.Context, rows []sessions.Row, s sessions.Sessi
 			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.ExpiresAt))
 		}
 	}
-	return errors.Join(append(errs, c.expire(ctx, rows, s.ID, box, expired))...)
+	return errors.Join(append(errs, c.expire(ctx, s.ID, box, expired))...)
 }
 
 // add makes news of what is due of a debt, and notes when more of it is due.
@@ -392,7 +393,7 @@ func (c *Checker) tellHeld(ctx context.Context, sid string, m mail.Message) erro
 
 // expire removes expired messages from a mailbox. Before that, it makes them dead letters and
 // notifies their senders. So after a kill in between, the next look tries again.
-func (c *Checker) expire(ctx context.Context, rows []sessions.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
+func (c *Checker) expire(ctx context.Context, sid string, box *inbox.Mailbox, expired []mail.Message) error {
 	if len(expired) == 0 {
 		return nil
 	}
@@ -409,11 +410,11 @@ func (c *Checker) expire(ctx context.Context, rows []sessions.Row, sid string, b
 	told := Quota{}
 	var all []News
 	for _, m := range expired {
-		if n := (News{Message: m, Reason: Expired}); told.Take(m) && !c.wasTold(ctx, rows, n) {
+		if n := (News{Message: m, Reason: Expired}); told.Take(m) && !c.wasTold(ctx, n) {
 			all = append(all, n)
 		}
 	}
-	TellSenders(ctx, c.reg, rows, all)
+	TellSenders(ctx, c.reg, c.authors, all)
 	err := box.Withdraw(ctx, expired...)
 	if err == nil {
 		CloseMessages(ctx, c.reg, sid, Expired, expired)

@@ -50,10 +50,10 @@ const (
 // without any work. A value of 0 or less means no limit.
 const HopsVariable = "C2C_STORM_HOPS"
 
-// HopsOf reads the limit from the environment; negative: no limit. It returns 0 for a value that is
-// not a number.
-func HopsOf(getenv func(string) string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(getenv(HopsVariable)))
+// LimitOf reads the limit of a loop guard from a variable of the environment; negative: no limit. It
+// returns 0 for a value that is not a number.
+func LimitOf(getenv func(string) string, variable string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(getenv(variable)))
 	if err == nil && n <= 0 {
 		return -1
 	}

@@ -53,10 +53,10 @@ func (n News) asksNothing() bool {
 }
 
 // bySender calls f for each sender that is registered, with all news for it.
-func bySender(reg *sessions.Registry, rows []sessions.Row, all []News, f func(to sessions.Row, all []News)) {
+func bySender(authors *sessions.Authors, all []News, f func(to sessions.Row, all []News)) {
 	news, order := map[string][]News{}, []sessions.Row{}
 	for _, n := range all {
-		to := SenderOf(reg, rows, n.Message)
+		to := authors.Of(n.Message)
 		if to == nil {
 			continue
 		}
@@ -72,8 +72,8 @@ func bySender(reg *sessions.Registry, rows []sessions.Row, all []News, f func(to
 
 // TellSenders sends each sender one notice about all its messages, even if the sender has just got
 // another notice. It only logs errors.
-func TellSenders(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, all []News) {
-	bySender(reg, rows, all, func(to sessions.Row, all []News) {
+func TellSenders(ctx context.Context, reg *sessions.Registry, authors *sessions.Authors, all []News) {
+	bySender(authors, all, func(to sessions.Row, all []News) {
 		if err := TellTogether(ctx, reg, to, all); err != nil {
 			reg.Log.Warn("a sender got no notice about its messages", "session", to.SID(), "err", err)
 		}
@@ -82,7 +82,7 @@ func TellSenders(ctx context.Context, reg *sessions.Registry, rows []sessions.Ro
 
 // tellNews tells the senders of messages what this look has found. It returns the time of the next
 // notices.
-func (c *Checker) tellNews(ctx context.Context, rows []sessions.Row) (next time.Time) {
+func (c *Checker) tellNews(ctx context.Context) (next time.Time) {
 	var all []News
 	for _, r := range c.all {
 		if mem := c.boxes[r.SID()]; mem != nil {
@@ -92,9 +92,9 @@ func (c *Checker) tellNews(ctx context.Context, rows []sessions.Row) (next time.
 			all = append(all, mem.news...)
 		}
 	}
-	all = slices.DeleteFunc(all, func(n News) bool { return c.wasTold(ctx, rows, n) || c.isNeedless(n) })
+	all = slices.DeleteFunc(all, func(n News) bool { return c.wasTold(ctx, n) || c.isNeedless(n) })
 	now := c.reg.Now()
-	bySender(c.reg, rows, all, func(to sessions.Row, all []News) {
+	bySender(c.authors, all, func(to sessions.Row, all []News) {
 		sid := to.SID()
 		if c.look.Session(to).State == sessions.Absent { // when the sender comes back, the registry changes, and this causes a look
 			return
@@ -129,12 +129,12 @@ func (c *Checker) tellNews(ctx context.Context, rows []sessions.Row) (next time.
 
 // wasTold reports whether the sender has got this news, as far as c2c knows. In a root without a
 // long-lived process, each command would otherwise send all notices again, with two syncs each.
-func (c *Checker) wasTold(ctx context.Context, rows []sessions.Row, n News) bool {
+func (c *Checker) wasTold(ctx context.Context, n News) bool {
 	if len(c.told) > maxRemembered {
 		clear(c.told)
 		clear(c.asked)
 	}
-	to := SenderOf(c.reg, rows, n.Message)
+	to := c.authors.Of(n.Message)
 	if to == nil || c.told[n.Notice()] || c.asked[to.SID()] {
 		return to == nil || c.told[n.Notice()]
 	}

@@ -25,9 +25,6 @@ const (
 	GivenUp    = "given-up"    // the answer has been overdue for too long
 )
 
-// endings are the states in which an obligation is over.
-var endings = [...]string{Answered, Refused, Expired, sessions.Dead, WasSwept, HandedOver, GivenUp}
-
 // Wakes counts the rings for a message.
 type Wakes struct {
 	Count  int       `json:"count"`            // attempts, also those that were filtered or coalesced

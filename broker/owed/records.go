@@ -220,7 +220,7 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 			return err
 		}
 		// After an error the record is added all the same: the checker looks for answers again.
-		if answers, _ := AnswersTo(ctx, reg, rows, map[string][]Record{to.ID: {d}}); len(answers) > 0 {
+		if answers, _ := AnswersTo(ctx, reg, reg.Authors(rows), map[string][]Record{to.ID: {d}}); len(answers) > 0 {
 			return nil
 		}
 	}
@@ -312,7 +312,7 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 		data, rerr := dir.ReadIf(name)
 		err = errors.Join(err, rerr)
 		for line := range bytes.Lines(data) {
-			if d, ok := parseRecord(line); ok && d.Owes() && slices.Contains(endings[:], d.How) {
+			if d, ok := parseRecord(line); ok && d.Owes() && d.How != "" {
 				all[SessionKey{d.Session, d.Key()}] = d
 			}
 		}

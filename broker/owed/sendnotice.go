@@ -34,14 +34,9 @@ func About(m mail.Message, reason string) string {
 	return NoticeID(reason, sessions.Fold(m.From), m.FromSession, sessions.Fold(m.To), m.ID)
 }
 
-// SenderOf returns the row of a message's sender, or nil if no session has its alias any more.
-func SenderOf(reg *sessions.Registry, rows []sessions.Row, m mail.Message) sessions.Row {
-	return reg.Authors(rows).Of(m)
-}
-
 // TellSender puts a notice into the mailbox of a message's sender, once for each reason.
-func TellSender(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, n News) error {
-	to := SenderOf(reg, rows, n.Message)
+func TellSender(ctx context.Context, reg *sessions.Registry, authors *sessions.Authors, n News) error {
+	to := authors.Of(n.Message)
 	if to == nil || n.Message.From == sessions.SystemAlias {
 		return nil
 	}
@@ -76,7 +71,7 @@ func TellDead(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, 
 			all = append(all, News{Message: d.Message, Reason: sessions.Dead, Why: d.Reason})
 		}
 	}
-	TellSenders(ctx, reg, rows, all)
+	TellSenders(ctx, reg, reg.Authors(rows), all)
 }
 
 // SendNotice puts the notice m into the mailbox of the session sid, unless the mailbox has already
@@ -102,7 +97,7 @@ func SendNotice(ctx context.Context, reg *sessions.Registry, sid string, m mail.
 
 // ToldOf finds the notices that the sender of m has got about m.
 func ToldOf(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m mail.Message) (all []Told, err error) {
-	to := SenderOf(reg, rows, m)
+	to := reg.Authors(rows).Of(m)
 	if to == nil {
 		return nil, nil
 	}

@@ -64,11 +64,7 @@ func list(c *call, f *cli.Flags) action {
 // printList prints the list of sessions. If all is true, the list also has ended sessions and
 // session ids, and its lines may be long; else more is the command that shows those.
 func (c *call) printList(rows []sessions.Listed, all bool, more string, now time.Time) {
-	tokens := slices.ContainsFunc(rows, func(r sessions.Listed) bool { return r.Tokens.Input > 0 })
-	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "HANDED", "CLIENT", roleTitle}}
-	if tokens {
-		t[0] = slices.Insert(t[0], tokensAt, "TOKENS")
-	}
+	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "HANDED", "TOKENS", "CLIENT", "ROLE", "SESSION"}}
 	ended, withMail := 0, 0
 	for _, r := range rows {
 		if r.State == sessions.Absent && !all {
@@ -78,16 +74,13 @@ func (c *call) printList(rows []sessions.Listed, all bool, more string, now time
 			}
 			continue
 		}
-		row := t.add(r, now)
-		if tokens {
-			*row = slices.Insert(*row, tokensAt, tokenCell(r.Tokens))
-		}
-		if all {
-			*row = append(*row, r.ID)
-		}
+		t.add(r, now)
 	}
-	if all {
-		t[0] = append(t[0], "SESSION")
+	if !all {
+		t.drop("SESSION")
+	}
+	if !slices.ContainsFunc(rows, func(r sessions.Listed) bool { return r.Tokens.Input > 0 }) {
+		t.drop("TOKENS")
 	}
 	if len(t) > 1 {
 		fmt.Fprint(c.stdout, t.text(all))
@@ -118,16 +111,10 @@ func tokenCell(t client.Tokens) string {
 	return format.Short(t.Input)
 }
 
-// tokensAt is the column TOKENS. A list has it only if c2c knows the tokens of some session.
-const (
-	tokensAt  = 6
-	roleTitle = "ROLE"
-)
-
 // table has a head and a row for each session. The first cell is the alias, which may be long.
 type table [][]string
 
-func (t *table) add(r sessions.Listed, now time.Time) *[]string {
+func (t *table) add(r sessions.Listed, now time.Time) {
 	ago := func(at time.Time) string {
 		if at.IsZero() {
 			return "-"
@@ -144,30 +131,36 @@ func (t *table) add(r sessions.Listed, now time.Time) *[]string {
 	if r.Error != "" {
 		waiting = "broken"
 	}
-	row := []string{r.Alias, does, ago(r.Now.Since), waiting, ago(r.Oldest), ago(r.LastRead), r.Client, r.Role}
+	row := []string{r.Alias, does, ago(r.Now.Since), waiting, ago(r.Oldest), ago(r.LastRead), tokenCell(r.Tokens), r.Client, r.Role, r.ID}
 	for i, cell := range row {
 		row[i] = mail.Visible(cell, "")
 	}
 	*t = append(*t, row)
-	return &(*t)[len(*t)-1]
+}
+
+// drop removes a column.
+func (t table) drop(title string) {
+	at := slices.Index(t[0], title)
+	for i, row := range t {
+		t[i] = slices.Delete(row, at, at+1)
+	}
 }
 
 // text returns the table with aligned cells. Unless wide is true, each line has at most lineWidth
 // columns: a long alias stands on its own line, and a long role is cut.
 func (t table) text(wide bool) string {
 	const gap = 2
-	role := slices.Index(t[0], roleTitle)
 	widths := make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
 			widths[i] = max(widths[i], columns(cell))
 		}
 	}
-	room := lineWidth
-	for _, w := range widths[1:role] {
-		room -= w + gap
-	}
 	if !wide {
+		room := lineWidth
+		for _, w := range widths[1 : len(widths)-1] { // the last one is the role's
+			room -= w + gap
+		}
 		widths[0] = 0
 		for _, row := range t {
 			if n := len(row[0]); n <= room {

@@ -10,7 +10,6 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
-	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -95,7 +94,7 @@ func send(c *call, f *cli.Flags) action {
 		if len(c.words) == 0 {
 			return fmt.Errorf("%w: to whom? a room's name needs quotes, '#review'", errUsage)
 		}
-		if alias, name, is := rooms.Address(c.words[0]); is {
+		if alias, name, is := strings.Cut(c.words[0], "#"); is {
 			return r.send(ctx, c, d, alias, name)
 		}
 		if c.words[0] == "all" {

@@ -20,12 +20,18 @@ type bells struct {
 	h       *httpHost
 	tools   *mcp.HTTP
 	mu      sync.Mutex
-	running map[string]func() // by root: stops its ringer, and returns when it has ended
-	results map[string]int    // by outcome of a ring: how many messages had a ring with this outcome
+	running map[string]rootBells
+	results map[string]int // by outcome of a ring: how many messages had a ring with this outcome
+}
+
+// rootBells is the ringer of one root.
+type rootBells struct {
+	changed chan struct{} // makes it look at the bells of its root
+	stop    func()        // returns when it has ended
 }
 
 func (h *httpHost) newBells(tools *mcp.HTTP) *bells {
-	return &bells{h: h, tools: tools, running: map[string]func(){}, results: map[string]int{}}
+	return &bells{h: h, tools: tools, running: map[string]rootBells{}, results: map[string]int{}}
 }
 
 // ringStreams starts to ring the sessions that have an open stream, and returns at once. The
@@ -53,36 +59,40 @@ func (b *bells) follow(ctx context.Context) {
 	}
 }
 
-// update starts a ringer for each root with mailboxes, and ends the ringers of other roots, because
-// each ringer holds one of the user's few inotify watches.
+// update makes each ringer look at its bells. It starts a ringer for each root with mailboxes, and
+// ends the ringers of other roots, because each ringer holds one of the user's few inotify watches.
 func (b *bells) update(ctx context.Context) {
+	for _, r := range b.running {
+		daemon.Poke(r.changed)
+	}
 	open := map[string]bool{}
 	for _, root := range b.tools.Roots() {
 		open[root] = true
 	}
 	b.stop(open)
 	for root := range open {
-		if b.running[root] == nil {
+		if _, runs := b.running[root]; !runs {
 			b.running[root] = b.start(ctx, root)
 		}
 	}
 }
 
-func (b *bells) start(ctx context.Context, root string) (stop func()) {
+func (b *bells) start(ctx context.Context, root string) rootBells {
+	changed := make(chan struct{}, 1)
 	r := &ringer.Ringer{
-		Scope:  ringer.Streams(func() map[string]wake.Doorbell { return b.tools.Streams(root) }, b.tools.Changed(root)),
+		Scope:  ringer.Streams(func() map[string]wake.Doorbell { return b.tools.Streams(root) }, changed),
 		Getenv: b.h.Getenv, Log: b.h.Log,
 		Root:    func() (string, error) { return root, nil },
 		Counted: b.count,
 	}
-	return r.Start(ctx)
+	return rootBells{changed, r.Start(ctx)}
 }
 
 // stop ends all ringers, except those of the roots in keep.
 func (b *bells) stop(keep map[string]bool) {
-	for root, stop := range b.running {
+	for root, r := range b.running {
 		if !keep[root] {
-			stop()
+			r.stop()
 			delete(b.running, root)
 		}
 	}

@@ -158,7 +158,7 @@ func (a *call) daemonVerbs(ctx context.Context) error {
 		return a.work(ctx, d)
 	}
 	st, err := a.lookDaemon(d)
-	return a.printStatus(st, st.PID != 0, err, *asJSON)
+	return cli.PrintStatus(a.stdout, st, st.PID != 0, err, *asJSON)
 }
 
 // resume starts the daemon with all parts that are on. If it runs, it prints the words runs.

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"c2c/broker"
-	"c2c/cmd/cli"
 	"c2c/internal/daemon"
 )
 
@@ -35,28 +33,6 @@ func backgroundVerb(ctx context.Context, d background, verb string) error {
 		return d.restart(ctx)
 	}
 	return d.start(ctx)
-}
-
-type printer interface{ Print(io.Writer) }
-
-// errDown means that something does not run, or does not answer. The status shows that already.
-var errDown error = exitStatus(cli.Nothing)
-
-// printStatus prints a status. It returns errDown unless up is true, so that a script can test the
-// exit status.
-func (a *app) printStatus(st printer, up bool, err error, asJSON bool) error {
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		err = cli.JSON(a.stdout, st)
-	default:
-		st.Print(a.stdout)
-	}
-	if err == nil && !up {
-		err = errDown
-	}
-	return err
 }
 
 func (a *app) sayRuns(what, runs string, pid int, err error) error {

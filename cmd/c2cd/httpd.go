@@ -75,8 +75,16 @@ func (h *httpHost) Run(ctx context.Context, report func(any)) error {
 	ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
 	defer stop()
 	wait := h.serveTools(ctx, s, files)
-	h.serveHooks(s, list)
-	h.serveEvents(s, list)
+	s.Handle(outside.NewHooks(outside.HooksConfig{Senders: list, OpenRoot: s.OpenRoot, Files: h.Files, Log: h.Log, Now: time.Now}).Routes()...)
+	s.Handle(outside.NewEvents(outside.EventsConfig{
+		OpenRoot: s.OpenRoot, Log: h.Log,
+		Decides: func(name string) []string {
+			if one, ok := list.ByName(name); ok && one.Verdicts {
+				return one.To
+			}
+			return nil
+		},
+	}).Routes()...)
 	report(at)
 	failed := s.Run(ctx)
 	stop()
@@ -116,24 +124,4 @@ func (h *httpHost) keep(ctx context.Context, b *broker.Broker) {
 		case <-time.After(keepAgain):
 		}
 	}
-}
-
-// serveHooks adds the paths for mail from outside.
-func (h *httpHost) serveHooks(s *serve.Server, list *outside.SenderList) {
-	hooks := outside.NewHooks(outside.HooksConfig{Senders: list, OpenRoot: s.OpenRoot, Files: h.Files, Log: h.Log, Now: time.Now})
-	s.Handle(hooks.Routes()...)
-}
-
-// serveEvents adds the path for the streams of events.
-func (h *httpHost) serveEvents(s *serve.Server, list *outside.SenderList) {
-	streams := outside.NewEvents(outside.EventsConfig{
-		OpenRoot: s.OpenRoot, Log: h.Log,
-		Decides: func(name string) []string {
-			if one, ok := list.ByName(name); ok && one.Verdicts {
-				return one.To
-			}
-			return nil
-		},
-	})
-	s.Handle(streams.Routes()...)
 }

@@ -244,17 +244,6 @@ func TestTheLauncherOfNpmIsNoOtherC2C(t *testing.T) {
 	}
 }
 
-func TestAChannelIsRefusedForAClientThatHasNone(t *testing.T) {
-	s := shop{t: t, home: t.TempDir()}
-	code, _, errs := s.run("install", "--channel", "codex")
-	if left, err := os.ReadDir(s.home); code != 2 || !strings.Contains(errs, "codex has no channel; --channel is for claude") || err != nil || len(left) > 0 {
-		t.Errorf("exit %d: %sthe home has %v, %v", code, errs, left, err)
-	}
-	if code, out, errs := s.run("install", "--channel", "claude"); code != 0 || !strings.Contains(out, "c2c start --channel claude") {
-		t.Errorf("exit %d: %s%s", code, out, errs)
-	}
-}
-
 // Its program and its configuration may be gone.
 func TestUninstallTakesOutWhatAClientThatIsGoneHas(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}

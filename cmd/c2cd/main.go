@@ -86,7 +86,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if len(args) > 0 {
 		err = a.run(ctx, args[0], args[1:])
 	}
-	var status exitStatus
+	var status cli.ExitStatus
 	if err == nil || errors.As(err, &status) {
 		if out.Err == nil {
 			return int(status)
@@ -101,11 +101,6 @@ func (a *app) main(ctx context.Context, args []string) int {
 // verbs has the function of each verb. The file of a verb adds it in its init, under the name of the
 // verb's row in package cli. A verb below another one that is not here is run by that one.
 var verbs = map[string]func(*call, context.Context) error{}
-
-// exitStatus ends c2cd with this status, and prints nothing more.
-type exitStatus int
-
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 func (a *app) run(ctx context.Context, name string, args []string) error {
 	v, known := cli.Find(name)

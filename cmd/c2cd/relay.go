@@ -14,14 +14,10 @@ func init() { verbs["relay"] = (*call).relay }
 
 // relay runs c2c relay.
 func (c *call) relay(ctx context.Context) error {
-	err := relay.Run(ctx, relay.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd,
+	return relay.Run(ctx, relay.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd,
 		C2C: c.c2c, Log: c.log, Person: c.personAnywhere, Switch: func(d daemon.Daemon, verb string) error {
 			return backgroundVerb(ctx, c.verbsOf(d, relay.Name, ""), verb)
 		}}, c.args)
-	if errors.Is(err, relay.ErrDown) {
-		return errDown
-	}
-	return err
 }
 
 // personAnywhere is like onlyPerson, but also works without a root. It returns nil if a person runs

@@ -58,7 +58,7 @@ func (a *call) serve(ctx context.Context) error {
 		return d.rotateToken()
 	case "status":
 		st, err := d.Look(ctx)
-		return a.printStatus(st, st.Answers, err, *asJSON)
+		return cli.PrintStatus(a.stdout, st, st.Answers, err, *asJSON)
 	}
 	err = backgroundVerb(ctx, d, verb)
 	if err == nil && verb == "stop" {

@@ -29,7 +29,7 @@ func (h *httpHost) serveTools(ctx context.Context, s *serve.Server, sessionList 
 		Open:        h.openFor,
 		Process:     serve.ProcessOf,
 		CountStream: serve.CountStream, Sessions: sessionList,
-		Limits: mcp.HTTPLimits{Body: maxMessage},
+		Limits: mcp.HTTPLimits{Body: maxMessage}, Now: time.Now,
 	})
 	who := []serve.Kind{serve.Tools}
 	s.Handle(

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"c2c/broker"
@@ -45,16 +44,13 @@ func (c checkup) checkSettings() []format.Finding {
 		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
 	}
 	report := []format.Finding{{Status: format.OK, Part: "version", Detail: broker.Version}}
-	hops := owed.HopsOf(c.getenv)
-	_, err := strconv.Atoi(strings.TrimSpace(c.getenv(rooms.WakesVariable)))
-	noNumber := map[string]bool{owed.HopsVariable: hops == 0, rooms.WakesVariable: err != nil}
 	for _, s := range all {
 		var unset []string // those variables of s that are not set; they share a line
 		for _, name := range strings.Split(s[0], ", ") {
 			switch v := c.getenv(name); {
 			case v == "":
 				unset = append(unset, name)
-			case noNumber[name]:
+			case (name == owed.HopsVariable || name == rooms.WakesVariable) && owed.LimitOf(c.getenv, name) == 0:
 				report = append(report, format.Finding{Status: format.Warning, Part: name,
 					Detail: fmt.Sprintf("%q from the environment is not a number, so c2c ignores it: set it to a number, or unset it", v)})
 			default:

@@ -52,7 +52,7 @@ func init() { verbs["install"] = (*call).install }
 // install sets clients up: the named ones, or all that are found.
 func (a *call) install(ctx context.Context) error {
 	overHTTP := a.Bool("http")
-	project, plugin, ask, channel := a.Bool("project"), a.Bool("install-global-plugin"), a.Bool("ask"), a.Bool("channel")
+	project, plugin, ask := a.Bool("project"), a.Bool("install-global-plugin"), a.Bool("ask")
 	entry, dry, verbose := a.Text("print"), a.Bool("dry-run"), a.Bool("verbose")
 	named, o, err := a.wordsAndOptions()
 	if err != nil {
@@ -74,17 +74,11 @@ func (a *call) install(ctx context.Context) error {
 		}
 	}
 	clients, err := chosen(named, o)
-	if err == nil && *channel {
-		err = withChannel(named)
-	}
 	if err != nil {
 		return err
 	}
 	e := &editor{app: a.app, o: o, plan: install.PlanInstall, dry: *dry, verbose: *verbose}
 	done, failed := e.edit(clients, true)
-	if *channel {
-		a.tellChannels(done)
-	}
 	if *overHTTP && !o.HTTP.Runs {
 		fmt.Fprintf(a.stdout, "no HTTP daemon answers, so the tools of %s use stdio now: run c2c serve start, and then this again\n", strings.Join(done, ", "))
 	}
@@ -137,31 +131,6 @@ func (a *call) uninstall(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// withChannel returns an error if a named client supports no channel.
-func withChannel(named []string) error {
-	var with []string
-	for _, p := range client.All() {
-		if p.Channel != "" {
-			with = append(with, p.Name)
-		}
-	}
-	for _, name := range named {
-		if p, _ := client.Find(name); p.Channel == "" {
-			return fmt.Errorf("%w: %s has no channel; --channel is for %s", errUsage, name, strings.Join(with, ", "))
-		}
-	}
-	return nil
-}
-
-func (a *app) tellChannels(clients []string) {
-	for _, name := range clients {
-		if p, _ := client.Find(name); p.Channel != "" {
-			fmt.Fprintf(a.stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
-				name, client.ChannelEnv, client.ChannelDoorbell, strings.Join(p.ChannelArgs, " "))
-		}
-	}
 }
 
 // freeAlias returns an alias that no session of this root has; "" if all are taken. It makes no

@@ -87,7 +87,7 @@ func (a *call) start(ctx context.Context) error {
 // exited returns the client's exit status as an error.
 func exited(status int, err error) error {
 	if err == nil && status != 0 {
-		return exitStatus(status)
+		return cli.ExitStatus(status)
 	}
 	return err
 }

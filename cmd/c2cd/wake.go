@@ -68,7 +68,7 @@ func (a *call) wake(ctx context.Context) error {
 		return d.setPane(ctx, *sid, "")
 	case "status":
 		st, err := d.status(ctx)
-		return a.printStatus(st, st.PID != 0, err, *asJSON)
+		return cli.PrintStatus(a.stdout, st, st.PID != 0, err, *asJSON)
 	}
 	return backgroundVerb(ctx, d, verb)
 }

@@ -58,7 +58,7 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	}
 	if verb == "status" {
 		st, err := d.Look(ctx)
-		return a.printStatus(st, st.PID != 0, err, *asJSON)
+		return cli.PrintStatus(a.stdout, st, st.PID != 0, err, *asJSON)
 	}
 	return backgroundVerb(ctx, d, verb)
 }

@@ -29,3 +29,25 @@ func JSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
 }
+
+// ExitStatus ends a program with this status, and prints nothing more.
+type ExitStatus int
+
+func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// PrintStatus prints the status of something that may run. Unless up is true, the program then exits
+// with Nothing, so that a script can test that.
+func PrintStatus(w io.Writer, st interface{ Print(io.Writer) }, up bool, err error, asJSON bool) error {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		err = JSON(w, st)
+	default:
+		st.Print(w)
+	}
+	if err == nil && !up {
+		err = ExitStatus(Nothing)
+	}
+	return err
+}

@@ -32,13 +32,7 @@ func Elsewhere(getenv func(string) string, cwd, alias string) string {
 	if alias == "" {
 		return ""
 	}
-	w := whereabouts{getenv: getenv, alias: alias}
-	for _, p := range Projects(getenv) {
-		if !SameFile(p.Root, root) {
-			w.look(p)
-		}
-	}
-	return w.sentence(callers.IsAgent(getenv))
+	return inOther(getenv, root, alias, callers.IsAgent(getenv))
 }
 
 // OthersUsed completes a hint of an empty project for a person: whether other projects have sessions.
@@ -73,36 +67,37 @@ func isNamed(r sessions.Row, alias string) bool {
 	return sessions.Fold(r.Alias()) == sessions.Fold(alias) || r.SID() == alias
 }
 
-// whereabouts is one search for an alias in other projects.
-type whereabouts struct {
-	getenv func(string) string
-	alias  string
-	where  *Project // a project that has the alias
-	runs   bool     // its session runs
-}
-
-// look searches a project. A session that runs counts more than one that has ended.
-func (w *whereabouts) look(p Project) {
-	for _, r := range rowsIn(p.Root) {
-		if alive := isAlive(r); isNamed(r, w.alias) && !w.runs && (alive || w.where == nil) {
-			w.where, w.runs = &p, alive
+// inOther says in which other project than that of root an alias is; "" if none is known.
+func inOther(getenv func(string) string, root, alias string, agent bool) string {
+	var found *Project
+	runs := false // its session runs: that counts more than one that has ended
+	for _, p := range Projects(getenv) {
+		if SameFile(p.Root, root) {
+			continue
+		}
+		for _, r := range rowsIn(p.Root) {
+			if isNamed(r, alias) && !runs && (found == nil || isAlive(r)) {
+				found, runs = &p, isAlive(r)
+			}
 		}
 	}
-}
-
-func (w *whereabouts) sentence(agent bool) string {
-	if w.where == nil {
+	if found == nil {
 		return ""
 	}
-	alias, where := mail.Visible(w.alias, ""), mail.Visible(w.where.Name, "")
+	return found.has(getenv, alias, runs, agent)
+}
+
+// has says that a project has an alias, and whether its session runs.
+func (p Project) has(getenv func(string) string, alias string, runs, agent bool) string {
+	alias, where := mail.Visible(alias, ""), mail.Visible(p.Name, "")
 	switch {
-	case !w.runs:
+	case !runs:
 		return fmt.Sprintf("%s was in %s, and c2c does not see it run; c2c list shows the sessions of this project", alias, where)
 	case agent:
-		return fmt.Sprintf("%s is in %s, another project: write to %s@%s if your user has allowed that there", alias, where, alias, broker.ConfigOf(w.getenv, w.where.Root, nil).LabelOf(w.where.Root))
-	case len(w.where.Folders) == 0:
+		return fmt.Sprintf("%s is in %s, another project: write to %s@%s if your user has allowed that there", alias, where, alias, broker.ConfigOf(getenv, p.Root, nil).LabelOf(p.Root))
+	case len(p.Folders) == 0:
 		return fmt.Sprintf("%s is in %s", alias, where)
 	}
-	name := filepath.Base(w.where.Folders[len(w.where.Folders)-1].Path)
+	name := filepath.Base(p.Folders[len(p.Folders)-1].Path)
 	return fmt.Sprintf("%s is in %s: run c2c there, or add --project %s to send, ask or list", alias, where, mail.Visible(name, ""))
 }

@@ -59,14 +59,10 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 		"nobody":         "",
 		"../../../amber": "",
 	} {
-		w := whereabouts{getenv: getenv, alias: alias}
-		for _, p := range Projects(getenv) {
-			w.look(p)
-		}
-		if got := w.sentence(false); got != want {
+		if got := inOther(getenv, "", alias, false); got != want {
 			t.Errorf("%q: %q, want %q", alias, got, want)
 		}
-		if got := w.sentence(true); strings.Contains(got, "--project") || (got == "") != (want == "") {
+		if got := inOther(getenv, "", alias, true); strings.Contains(got, "--project") || (got == "") != (want == "") {
 			t.Errorf("an agent reads of %q: %q", alias, got)
 		}
 	}
@@ -109,15 +105,14 @@ func TestAProjectHasSeveralNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := whereabouts{getenv: getenv, alias: "amber", where: &shop, runs: true}
-	if got := there.sentence(true); !strings.Contains(got, "write to amber@shop if") {
+	if got := shop.has(getenv, "amber", true, true); !strings.Contains(got, "write to amber@shop if") {
 		t.Error(got)
 	}
 	relay := filepath.Join(state, "relay")
 	if err := errors.Join(os.Mkdir(relay, 0o700), os.WriteFile(filepath.Join(relay, "hosts.json"), []byte(`{"hosts":[{"name":"shop"}]}`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if got := there.sentence(true); !strings.Contains(got, "write to amber@aaaaaaaaaaaa if") {
+	if got := shop.has(getenv, "amber", true, true); !strings.Contains(got, "write to amber@aaaaaaaaaaaa if") {
 		t.Errorf("a machine is called shop: %s", got)
 	}
 }

@@ -19,7 +19,6 @@ asking you; --ask leaves that out. For any other client, use --print mcp. With
 			{Name: "install-global-plugin", Short: "with --project: the plugin is for all"},
 			{Name: "http", Short: "through the HTTP daemon: cursor"},
 			{Name: "print", Value: "what", Takes: "mcp", Short: "mcp: print the MCP server to paste, no change"},
-			{Name: "channel", Short: "also tell how to start a client with c2c as a channel"},
 			{Name: "verbose", Short: "also show each change, with c2c's own files in full"},
 			dryRun,
 		},

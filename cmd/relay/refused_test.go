@@ -55,10 +55,7 @@ func TestARefusalByAClosedRoomEndsNoMembership(t *testing.T) {
 	devbox.joins(home, "amber", "review")
 	laptop.joins(here, "birch", "review@devbox")
 	p := &post{b: here, h: &Host{Log: slog.New(slog.DiscardHandler)}}
-	m, err := rooms.RoomOp{Do: rooms.DoPost, Text: "hello"}.Message("#review@devbox")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := rooms.RoomOp{Do: rooms.DoPost, Text: "hello"}.Message("#review@devbox")
 	m.ID, m.From, m.FromSession = "m-1", "birch", "s-birch"
 	for _, c := range []struct {
 		why relay.Reason

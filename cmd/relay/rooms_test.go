@@ -531,10 +531,7 @@ func TestAWishToJoinWaitsWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wish, err := rooms.RoomOp{Do: rooms.DoJoin}.Message("#review")
-	if err != nil {
-		t.Fatal(err)
-	}
+	wish := rooms.RoomOp{Do: rooms.DoJoin}.Message("#review")
 	p := &post{open.b, h, open.arrived, open.name}
 	arrive := func(peer string) (relay.Reason, error) {
 		wish.ID, wish.From, wish.FromSession = mail.NewID(h.Now()), "birch@"+peer, "r-"+peer+".s-birch"

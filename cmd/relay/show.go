@@ -103,17 +103,7 @@ func (c *call) status() error {
 		}
 		st.Log, st.Links = c.r.Log(), append(st.Links, links...)
 	}
-	if *c.asJSON {
-		if err := cli.JSON(c.Stdout, st); err != nil {
-			return err
-		}
-	} else {
-		st.print(c.Stdout, time.Now())
-	}
-	if st.PID == 0 {
-		return ErrDown
-	}
-	return nil
+	return cli.PrintStatus(c.Stdout, st, st.PID != 0, nil, *c.asJSON)
 }
 
 // addFacts adds facts from all roots to the link of each host: the newest trouble, when the host
@@ -172,7 +162,9 @@ func addFactsOf(root *atomicfile.Dir, links []Link) error {
 	return nil
 }
 
-func (st status) print(w io.Writer, now time.Time) {
+// Print writes the status for a person.
+func (st status) Print(w io.Writer) {
+	now := time.Now()
 	switch {
 	case st.PID != 0:
 		fmt.Fprintf(w, "relay runs, process %d\n", st.PID)

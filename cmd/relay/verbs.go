@@ -39,9 +39,6 @@ type Program struct {
 	Switch func(d daemon.Daemon, verb string) error // starts the relay, stops it, or runs it
 }
 
-// ErrDown means that no relay runs. The command has printed this already.
-var ErrDown = errors.New("no relay runs")
-
 // mendHosts is the hint for damaged files.
 const mendHosts = "no mail goes to other machines, or comes from them, until you repair the file (its mode must be 0600), or move it away and pair each host again"
 

@@ -5,7 +5,7 @@ package daemon
 
 import "sync"
 
-// Requests counts the requests whose handlers run. Any goroutine may use it.
+// Underway counts the requests whose handlers run. Any goroutine may use it.
 type Underway struct {
 	running sync.WaitGroup
 	mu      sync.Mutex

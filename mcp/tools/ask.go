@@ -152,14 +152,11 @@ func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Questio
 		return nil, errors.Join(err, a.Ack(ctx, err))
 	}
 	c.handsMail = true
-	written := func(err error) {
+	OnWritten(ctx, func(err error) {
 		if err := a.Ack(ctx, err); err != nil {
 			c.logFailure(context.WithoutCancel(ctx), sid, ToolAsk, err)
 		}
-	}
-	if !OnWritten(ctx, written) {
-		return nil, errors.Join(errCannotTell, a.Ack(ctx, errCannotTell))
-	}
+	})
 	return mcp.NewToolResultText(text), nil
 }
 

@@ -62,10 +62,7 @@ func (c *toolCall) message() mail.Message {
 	}
 }
 
-var (
-	errNoReceiver = errors.New("send: it needs to, or in_reply_to for an answer; call list to see who is there")
-	errCannotTell = errors.New("this transport does not report whether an answer was written, so it cannot hand over mail: run c2c poll-inbox")
-)
+var errNoReceiver = errors.New("send: it needs to, or in_reply_to for an answer; call list to see who is there")
 
 // send writes to a session, to a room or to all. Without a receiver it answers a message; that may
 // also be named by message_id, or by its chat_id if it is from outside.
@@ -121,7 +118,7 @@ func (c *toolCall) setTimes(m *mail.Message) error {
 }
 
 func (c *toolCall) sendFrom(ctx context.Context, s sessions.Session, m mail.Message) (receipt, error) {
-	alias, room, inRoom := rooms.Address(m.To)
+	alias, room, inRoom := strings.Cut(m.To, "#")
 	answered, err := c.answered(ctx, s, m)
 	if err != nil {
 		return receipt{}, err
@@ -164,7 +161,7 @@ func (c *toolCall) sendAnswer(ctx context.Context, s sessions.Session, answered,
 	}
 	o := mail.Origin{Edits: edits}
 	for _, path := range files {
-		file, err := broker.FileOf(ctx, path)
+		file, err := broker.FileOf(path)
 		if err != nil {
 			return r, err
 		}
@@ -246,9 +243,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 		}
 		return res, err
 	}
-	if err := c.ackOnWritten(ctx, s, toolPollInbox, l, p.count, piece); err != nil {
-		return nil, err
-	}
+	c.ackOnWritten(ctx, s, toolPollInbox, l, p.count, piece)
 	res := p.result(piece.sentence(len(l.Messages)-p.count, l.More))
 	addNews(c, ctx, s, res, news)
 	return res, nil
@@ -257,8 +252,9 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 // ackOnWritten acknowledges the first n messages of a lease once the answer is written, and
 // releases the others. If the client has not got the answer, or has got a part of a long message
 // but not the last part, all of them wait again.
-func (c *toolCall) ackOnWritten(ctx context.Context, s sessions.Session, by string, l *inbox.Lease, n int, piece part) error {
-	written := func(err error) {
+func (c *toolCall) ackOnWritten(ctx context.Context, s sessions.Session, by string, l *inbox.Lease, n int, piece part) {
+	c.handsMail = true
+	OnWritten(ctx, func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
 		var failed error // if set, c2c will hand the mail over again
@@ -278,13 +274,7 @@ func (c *toolCall) ackOnWritten(ctx context.Context, s sessions.Session, by stri
 		if failed != nil {
 			c.logFailure(ctx, s.ID, by, failed)
 		}
-	}
-	if !OnWritten(ctx, written) {
-		l.Release()
-		return errCannotTell
-	}
-	c.handsMail = true
-	return nil
+	})
 }
 
 // logFailure writes to broker.log why waiting mail was not handed over, or will be handed over

@@ -39,46 +39,42 @@ func WithTurn(ctx context.Context, yield func()) context.Context {
 // The function report is called after the request's context has ended, and must be
 // quick: the transport waits for its end before the transport itself ends, and before
 // it starts the next tool call, unless this call has yielded its turn. A handler calls
-// OnWritten at most once, from its own goroutine. If the transport does not support
-// reports, OnWritten returns false, and report is never called.
-func OnWritten(ctx context.Context, report func(error)) bool {
-	s, ok := ctx.Value(WrittenKey{}).(*Written)
-	if ok {
-		s.Done = report
-	}
-	return ok
+// OnWritten from its own goroutine.
+func OnWritten(ctx context.Context, report func(error)) {
+	s := WrittenOf(ctx)
+	s.Reports = append(s.Reports, report)
 }
 
-type WrittenKey struct{} // the key of a *Written in the context
+// WrittenOf returns the Written of a request. Every transport gives one to each request.
+func WrittenOf(ctx context.Context) *Written { return ctx.Value(writtenKey{}).(*Written) }
+
+type writtenKey struct{} // the key of a *Written in the context
 
 // Written tells the handler of a request whether the answer was written.
 type Written struct {
-	Done   func(error) // the argument of OnWritten; nil: the handler has not called OnWritten
-	Failed error       // the error that the answer reports; set only for a transport that cannot see this error in another way
+	Reports []func(error) // the arguments of OnWritten
+	Failed  error         // the error that the answer reports; set only for a transport that cannot see this error in another way
 }
 
 // WithWritten returns a context for a request, and the Written whose method Report the transport
 // must call.
 func WithWritten(ctx context.Context) (context.Context, *Written) {
 	s := new(Written)
-	return context.WithValue(ctx, WrittenKey{}, s), s
+	return context.WithValue(ctx, writtenKey{}, s), s
 }
 
-// Report calls Done with err, which is nil if the answer was written. A transport calls Report
-// once.
+// Report calls the functions in Reports with err, which is nil if the answer was written. A
+// transport calls Report once.
 func (s *Written) Report(err error) {
-	if s.Done != nil {
-		s.Done(err)
+	for _, report := range s.Reports {
+		report(err)
 	}
 }
 
 // Handle lets srv handle a message. It returns the answer, or nil if the message gets no answer,
 // and an error if the request failed or was cancelled. MCP forbids an answer to a cancelled
 // request. After a panic the answer omits the panic's text, because that text may contain mail.
-func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
-	if refusal != nil {
-		return refusal, nil
-	}
+func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message) (resp mcp.JSONRPCMessage, err error) {
 	if ctx.Err() == nil {
 		err = daemon.Survive(log, "answer an MCP client", func() error {
 			resp = srv.HandleMessage(ctx, m.Raw)

@@ -58,9 +58,7 @@ func (c *toolCall) addLeased(ctx context.Context, s sessions.Session, box *inbox
 		count++
 	}
 	if count > 0 {
-		if err := c.ackOnWritten(ctx, s, inbox.ByResult, l, count, part{}); err != nil {
-			return err
-		}
+		c.ackOnWritten(ctx, s, inbox.ByResult, l, count, part{})
 		res.Content = append(res.Content, mcp.NewTextContent(text))
 	} else if err := l.Release(); err != nil {
 		return err

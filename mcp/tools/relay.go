@@ -42,9 +42,7 @@ type Relay struct {
 
 	mu      sync.Mutex
 	queue   []asking       // requests that the goroutine has not taken yet
-	runs    bool           // the goroutine has been started
-	changes *watch.Changes // watches files for the goroutine; nil while no request is open
-	came    chan struct{}  // receives a value when a request comes; has room for one value
+	changes *watch.Changes // watches files for the goroutine; nil before the first request, with which the goroutine begins
 	ctx     context.Context
 	stop    context.CancelFunc
 	done    sync.WaitGroup
@@ -78,7 +76,7 @@ type asked struct {
 
 // Attach makes the relay part of the server srv. It must be called before the server runs.
 func (r *Relay) Attach(t *Tools, srv *server.MCPServer, hooks *server.Hooks) {
-	r.peer, r.srv, r.came = t.Only, srv, make(chan struct{}, 1)
+	r.peer, r.srv = t.Only, srv
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *mcp.InitializeRequest, result *mcp.InitializeResult) {
 		// Change a copy, because mcp-go gives the same map to every client.
@@ -110,15 +108,10 @@ func (r *Relay) receive(ctx context.Context, n mcp.JSONRPCNotification) {
 		return
 	}
 	r.queue = append(r.queue, a)
-	if !r.runs {
-		r.runs = true
+	if r.changes == nil {
+		r.changes = watch.NewChanges()
 		r.done.Go(r.run)
-	}
-	select {
-	case r.came <- struct{}{}:
-	default:
-	}
-	if r.changes != nil {
+	} else {
 		r.changes.Recheck()
 	}
 }
@@ -146,48 +139,22 @@ func (r *Relay) take() []asking {
 	return all
 }
 
+// run works on the requests until the relay is closed.
 func (r *Relay) run() {
+	defer r.changes.Close()
 	var open []*asked
-	for {
-		select {
-		case <-r.came:
-		case <-r.ctx.Done():
-			r.leave(open)
-			return
-		}
-		open = r.follow(open)
-	}
-}
-
-// follow works on the open requests, and on new ones, until none is open or the relay is closed.
-func (r *Relay) follow(open []*asked) []*asked {
-	changes := watch.NewChanges()
-	defer changes.Close()
-	r.watch(changes)
-	defer r.watch(nil)
-	errNone := errors.New("no request is open")
-	err := changes.Each(r.ctx, relayGap, func() (files []string, wait time.Duration, err error) {
+	r.changes.Each(r.ctx, relayGap, func() (files []string, wait time.Duration, err error) {
 		for _, a := range r.take() {
 			if one := r.ask(a); one != nil {
 				open = append(open, one)
 			}
 		}
-		open, files, wait = r.advanceAll(open)
-		if len(open) == 0 {
-			return nil, 0, errNone
+		if len(open) > 0 {
+			open, files, wait = r.advanceAll(open)
 		}
 		return files, wait, nil
 	})
-	if r.ctx.Err() == nil && err != nil && !errors.Is(err, errNone) {
-		r.warn("permission requests are not watched", err)
-	}
-	return open
-}
-
-func (r *Relay) watch(c *watch.Changes) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.changes = c
+	r.leave(open)
 }
 
 // ask writes a request to the disk. If that fails, it returns nil; a person can still answer the

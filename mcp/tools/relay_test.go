@@ -8,6 +8,7 @@ import (
 
 	"c2c/client"
 	"c2c/sessions/permission"
+	"c2c/wake/watch"
 )
 
 func TestWhenADialogIsOver(t *testing.T) {
@@ -43,7 +44,8 @@ func TestWhenADialogIsOver(t *testing.T) {
 }
 
 func TestRequestsThatWaitAreBounded(t *testing.T) {
-	r := &Relay{peer: NewTools(Config{}).Only, runs: true, came: make(chan struct{}, 1), ctx: t.Context()}
+	r := &Relay{peer: NewTools(Config{}).Only, changes: watch.NewChanges(), ctx: t.Context()}
+	defer r.changes.Close()
 	for range 2 * maxAsking {
 		r.receive(t.Context(), mcp.JSONRPCNotification{})
 	}

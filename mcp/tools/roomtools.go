@@ -182,8 +182,7 @@ const maxNews = 3 << 10
 // addNews adds the new posts of the session's rooms to an answer. When the answer is written, it
 // records the posts as seen.
 func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.CallToolResult, room int) {
-	w, ok := ctx.Value(WrittenKey{}).(*Written)
-	if !s.Facts.InRooms || !ok {
+	if !s.Facts.InRooms {
 		return
 	}
 	news, err := rooms.NewsFor(ctx, c.b.Registry, s, false)
@@ -194,21 +193,15 @@ func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.Call
 	if text == "" && !news.OnlyGone() {
 		return
 	}
-	seen := func(werr error) {
+	OnWritten(ctx, func(err error) {
+		if err != nil {
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
-		if werr == nil {
-			if err := news.Seen(ctx); err != nil {
-				c.logFailure(ctx, s.ID, toolPollInbox, err)
-			}
+		if err := news.Seen(ctx); err != nil {
+			c.logFailure(ctx, s.ID, toolPollInbox, err)
 		}
-	}
-	was := w.Done // acknowledges the mail in the same answer
-	w.Done = func(werr error) {
-		if was != nil {
-			was(werr)
-		}
-		seen(werr)
-	}
+	})
 	res.Content = append(res.Content, mcp.NewTextContent(text))
 }

@@ -115,7 +115,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a
 	}
 	before, err := reg.Facts.Read(a.sid)
 	a.before = before
-	if damaged := new(sessions.DamagedFactsError); err != nil && !errors.As(err, &damaged) {
+	if err != nil && !errors.Is(err, sessions.ErrDamaged) {
 		return nil, err // a damaged file is no error here: bindFacts sets it aside
 	}
 	a.named = a.Alias != "" || a.Caller.Alias != ""
