@@ -448,7 +448,7 @@ func TestFactsThatNeedNoChangeLoseWhatAKilledWriterLeft(t *testing.T) {
 
 func TestAFullHeirGetsTheRestLater(t *testing.T) {
 	w, amber := absentHolder(t, "1", "2", "3")
-	w.Mail.Limits.Messages = 3
+	w.Mail.Most = 3
 	w.register("cedar", w.heir())
 	w.send(amber, "cedar", "a")
 	w.send(amber, "cedar", "b")
@@ -513,7 +513,7 @@ func (o *onWarning) Handle(context.Context, slog.Record) error {
 // A sender that had looked the alias up before comes between the end of a move and its record.
 func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 	w := newWorld(t)
-	w.Mail.Limits.Messages = 1
+	w.Mail.Most = 1
 	birch := w.register("birch", callers.Caller{Explicit: "birch", PID: w.pid(10)})
 	amber := callers.Caller{Explicit: "amber", PID: w.pid(20)}
 	w.register("amber", amber)

@@ -139,9 +139,9 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 		}
 	}
 	next := splice(file, msgs)
-	if n, bytes := ahead.count+waiting+len(msgs), ahead.bytes+int64(len(next)); n > m.limits.Messages || bytes > m.limits.Bytes {
+	if n, bytes := ahead.count+waiting+len(msgs), ahead.bytes+int64(len(next)); n > m.most || bytes > mostBytes {
 		return fmt.Errorf("%w: session %s has %d messages (%d bytes) with this one, at most %d (%d bytes); it must read its mail first",
-			ErrFull, m.sid, n, bytes, m.limits.Messages, m.limits.Bytes)
+			ErrFull, m.sid, n, bytes, m.most, mostBytes)
 	}
 	if len(next) <= maxInbox {
 		return m.root.Replace(m.inboxName(), next)

@@ -50,21 +50,17 @@ var ErrFull = errors.New("mailbox is full")
 // inbox read no file of 64 KiB or more.
 const maxInbox = 60 << 10
 
-// Limits bound a mailbox. Zero means the default.
-type Limits struct {
-	Messages int   // most messages that may wait
-	Bytes    int64 // most bytes that may wait
-}
-
-func (l Limits) withDefaults() Limits {
-	return Limits{cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
-}
+// mostMessages and mostBytes bound the mail that may wait in a mailbox.
+const (
+	mostMessages = 20_000
+	mostBytes    = 64 << 20
+)
 
 // Config is what the caller of Open passes in.
 type Config struct {
-	Limits Limits           // only tests set them
-	Now    func() time.Time // nil: time.Now
-	Log    Log              // nil: nothing is logged
+	Most int              // how many messages may wait, for tests; 0: mostMessages
+	Now  func() time.Time // nil: time.Now
+	Log  Log              // nil: nothing is logged
 	// Held is called for a message that the loop guard has held, and whose time has not come. It
 	// reports whether the guard still holds the message. nil: the guard does.
 	Held func(mail.Message) bool
@@ -75,7 +71,7 @@ type Config struct {
 // Mailbox is the mail of one session.
 type Mailbox struct {
 	row
-	limits  Limits
+	most    int // how many messages may wait
 	held    func(mail.Message) bool
 	awaited func(mail.Message) bool
 }
@@ -85,7 +81,7 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if err := mail.CheckName("session id", sid); err != nil {
 		return nil, err
 	}
-	m := &Mailbox{row: row{root: root, sid: sid, now: cfg.Now, log: cfg.Log}, limits: cfg.Limits.withDefaults(), held: cfg.Held, awaited: cfg.Awaited}
+	m := &Mailbox{row: row{root: root, sid: sid, now: cfg.Now, log: cfg.Log}, most: cmp.Or(cfg.Most, mostMessages), held: cfg.Held, awaited: cfg.Awaited}
 	if m.now == nil {
 		m.now = time.Now
 	}

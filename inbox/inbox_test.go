@@ -208,7 +208,7 @@ func TestAnInboxThatIsFullMovesBehindAndTheOrderHolds(t *testing.T) {
 
 func TestFullMailboxRefusesAndLosesNothing(t *testing.T) {
 	m, _ := newBox(t)
-	m.limits.Messages = 200
+	m.most = 200
 	pad := strings.Repeat("z", 500)
 	for range 200 {
 		deliver(t, m, letter(pad))

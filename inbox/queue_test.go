@@ -424,7 +424,7 @@ func TestAFullMailboxTellsEachSender(t *testing.T) {
 	var all []<-chan sent
 	for i := range 6 {
 		other := sender(t, root)
-		other.limits.Messages = 4
+		other.most = 4
 		all = append(all, send(t.Context(), other, letter(strconv.Itoa(i))))
 	}
 	awaitQueued(t, root, 6)

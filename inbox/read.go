@@ -28,7 +28,7 @@ func (s *Archive) Since(place int64) (map[mail.Key]bool, error) {
 	return a.since(place)
 }
 
-// The method since is Store.Since for one snapshot. If the archive ends before the place, it has
+// The method since is Archive.Since for one snapshot. If the archive ends before the place, it has
 // lost its newest file. Then the method reads everything that is left.
 func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	if place > a.end() {

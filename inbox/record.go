@@ -9,7 +9,7 @@ import (
 	"c2c/internal/fields"
 )
 
-// Record is a message in the archive: it was handed over.
+// ArchiveRecord is a message in the archive: it was handed over.
 type ArchiveRecord struct {
 	mail.Message
 	DrainedAt float64 // Unix seconds

@@ -289,7 +289,7 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 		l.close()
 		left--
 	}
-	m.limits.Messages = left + 10
+	m.most = left + 10
 	for range 9 { // the last hook that was killed has archived one that its file's name still counts
 		deliver(t, m, letter("x"))
 	}

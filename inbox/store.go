@@ -36,7 +36,7 @@ const (
 	maxPlace = 1 << 51
 )
 
-// A Store is the archive of one session.
+// An Archive is the archive of one session.
 type Archive struct {
 	root *atomicfile.Dir
 	sid  string
@@ -45,7 +45,7 @@ type Archive struct {
 	own  atomic.Pointer[span] // the part that AppendLeased has appended without a gap
 }
 
-// New returns the archive of a session in a root. It does not touch the disk.
+// NewArchive returns the archive of a session in a root. It does not touch the disk.
 func NewArchive(root *atomicfile.Dir, sid string, now func() time.Time, log Log) *Archive {
 	return &Archive{root: root, sid: sid, now: now, log: log}
 }

@@ -35,7 +35,7 @@ const (
 // Kinds returns all kinds of carriers.
 func Kinds() []string { return []string{SSH, NATS} }
 
-// Any means all aliases, or all projects, in a list.
+// AnyName means all aliases, or all projects, in a list.
 const AnyName = "*"
 
 // Host is a machine with which this machine exchanges mail.
@@ -50,8 +50,8 @@ type Host struct {
 	Key      Public   `json:"key"`
 }
 
-// Project is a project whose repository has no git remote. A person has given it a name. All hosts
-// that have the project use the same name.
+// NamedProject is a project whose repository has no git remote. A person has given it a name. All
+// hosts that have the project use the same name.
 type NamedProject struct {
 	Name string `json:"name"`
 	Root string `json:"root"` // absolute
@@ -82,8 +82,8 @@ func (h Host) MayReachProject(project string) bool {
 // maxName is the limit of a DNS label.
 const maxName = 63
 
-// NameOf makes a name for a host from a machine's own name: it is the part before the first dot, in
-// lower case. The result is "" if no valid name is left.
+// HostNameOf makes a name for a host from a machine's own name: it is the part before the first
+// dot, in lower case. The result is "" if no valid name is left.
 func HostNameOf(machine string) string {
 	label, _, _ := strings.Cut(strings.ToLower(machine), ".")
 	name := strings.Map(func(c rune) rune {

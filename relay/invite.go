@@ -45,7 +45,7 @@ type Invitation struct {
 	Key     Public  `json:"key"`
 }
 
-// Answer is the invited host's answer. Its proof shows that the host has the secret.
+// InvitationAnswer is the invited host's answer. Its proof shows that the host has the secret.
 type InvitationAnswer struct {
 	Number string `json:"number"`
 	Name   string `json:"name"` // the invited host's own name
@@ -150,7 +150,7 @@ func (a InvitationAnswer) check() error {
 // String returns the text of an answer, for pasting.
 func (a InvitationAnswer) String() string { return pasted(answerTag, a) }
 
-// ParseAnswer parses a pasted text.
+// ParseInvitationAnswer parses a pasted text.
 func ParseInvitationAnswer(text string) (a InvitationAnswer, err error) {
 	if err := parsePasted(answerTag, text, &a); err != nil {
 		return InvitationAnswer{}, err

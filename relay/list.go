@@ -29,10 +29,10 @@ func withLock(ctx context.Context, dir *atomicfile.Dir, work func() error) error
 	return atomicfile.WithLock(ctx, dir, lockFile, work)
 }
 
-// Dir is the directory of this package's files below the state directory.
+// HostsDir is the directory of this package's files below the state directory.
 const HostsDir = "relay"
 
-// List holds the hosts of a user. Any goroutine may use it.
+// HostList holds the hosts of a user. Any goroutine may use it.
 type HostList struct {
 	dir  *atomicfile.Dir
 	now  func() time.Time
@@ -45,7 +45,7 @@ type content struct {
 	Hosts    []Host         `json:"hosts"`
 }
 
-// Open returns the list in a directory. The caller closes dir. The function now is the clock.
+// OpenHosts returns the list in a directory. The caller closes dir. The function now is the clock.
 func OpenHosts(dir *atomicfile.Dir, now func() time.Time) *HostList {
 	return &HostList{dir, now, &atomicfile.PrivateFile[content]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList,
 		Parse: parseList, Format: formatList, Full: ErrFull}}

@@ -194,19 +194,19 @@ func (a *app) drawHead(w int) {
 type column struct {
 	head string
 	most int // its greatest width
-	cell func(s *live.Session) string
+	cell func(a *app, s *live.Session) string
 }
 
 const leastCell = 8
 
 var columns = []column{
-	{"NOW", 12, func(s *live.Session) string {
+	{"NOW", 12, func(_ *app, s *live.Session) string {
 		if s.Quiet {
 			return "dnd " + string(s.Now.Does)
 		}
 		return string(s.Now.Does)
 	}},
-	{"MAIL", 6, func(s *live.Session) string {
+	{"MAIL", 6, func(_ *app, s *live.Session) string {
 		switch n := s.Count + s.Handed; {
 		case s.Error != "":
 			return "broken"
@@ -215,17 +215,22 @@ var columns = []column{
 		}
 		return ""
 	}},
-	{"FOR", 8, func(s *live.Session) string { return since(s.Now.Since) }},
-	{"CLIENT", 9, func(s *live.Session) string { return s.Client }},
-	{"OLDEST", 8, func(s *live.Session) string {
+	{"FOR", 8, func(_ *app, s *live.Session) string { return since(s.Now.Since) }},
+	{"CLIENT", 9, func(_ *app, s *live.Session) string { return s.Client }},
+	{"OLDEST", 8, func(_ *app, s *live.Session) string {
 		if s.Count == 0 {
 			return ""
 		}
 		return since(s.Oldest)
 	}},
-	{"ROLE", 40, func(s *live.Session) string { return s.Role }},
-	{"ROOMS", 24, nil},
-	{"CLAIMS", 48, func(s *live.Session) string { return strings.Join(s.Claims, " ") }},
+	{"ROLE", 40, func(_ *app, s *live.Session) string { return s.Role }},
+	{"ROOMS", 24, func(a *app, s *live.Session) string {
+		if names := a.around.Rooms[s.ID]; len(names) > 0 {
+			return "#" + strings.Join(names, " #")
+		}
+		return ""
+	}},
+	{"CLAIMS", 48, func(_ *app, s *live.Session) string { return strings.Join(s.Claims, " ") }},
 }
 
 // since says how long ago a time is; "" if it is not known.
@@ -252,12 +257,7 @@ func (a *app) layOut(room int) (t table, used int) {
 		}
 		t.alias = max(t.alias, min(24, width(word(e.session.Alias))))
 		for i, c := range columns {
-			text := ""
-			if c.cell != nil {
-				text = word(c.cell(e.session))
-			} else if names := a.around.Rooms[e.id]; len(names) > 0 {
-				text = "#" + strings.Join(names, " #")
-			}
+			text := word(c.cell(a, e.session))
 			t.cells[e.id] = append(t.cells[e.id], text)
 			if text != "" {
 				t.widths[i] = max(t.widths[i], min(c.most, width(text)), len(c.head))

@@ -324,7 +324,15 @@ func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held", "guard_chain",
 	"known_by", "started_by"}
 
-// numberNames are the names of the number fields, which follow the text fields.
+// flagNames are the names of the fields that are true or missing, which follow the text fields.
+var flagNames = [...]string{"deferrable", "ephemeral", "to_absent", "from_person", "external"}
+
+// flags returns pointers to the fields that have the names in flagNames.
+func (m *Message) flags() [len(flagNames)]*bool {
+	return [...]*bool{&m.Deferrable, &m.Ephemeral, &m.ToAbsent, &m.FromPerson, &m.External}
+}
+
+// numberNames are the names of the number fields, which follow the flags.
 var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due", "guard_hops", "shown_at"}
 
 // numbers returns pointers to the fields that have the names in numberNames.
@@ -355,20 +363,10 @@ func (m Message) AppendFields(b []byte, sep string) []byte {
 			b = fields.AppendSeconds(append(b, `,"ts":`...), m.TS)
 		}
 	}
-	if m.Deferrable {
-		b = append(b, `,"deferrable":true`...)
-	}
-	if m.Ephemeral {
-		b = append(b, `,"ephemeral":true`...)
-	}
-	if m.ToAbsent {
-		b = append(b, `,"to_absent":true`...)
-	}
-	if m.FromPerson {
-		b = append(b, `,"from_person":true`...)
-	}
-	if m.External {
-		b = append(b, `,"external":true`...)
+	for i, flag := range m.flags() {
+		if *flag {
+			b = append(append(append(b, `,"`...), flagNames[i]...), `":true`...)
+		}
 	}
 	for i, number := range m.numbers() {
 		if *number != 0 {
@@ -429,37 +427,22 @@ func (m *Message) Parse(data []byte) error {
 // called name. It keeps an unknown field in Extra. It drops a known field whose value has the wrong
 // type, but returns an error if that field is required.
 func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
-	if i >= 0 {
+	flag, number := slices.Index(flagNames[:], name), slices.Index(numberNames[:], name)
+	switch {
+	case i >= 0:
 		s, err := fields.Text(value)
 		if err == nil {
 			*m.texts()[i] = s
 		} else if i < required {
 			return fmt.Errorf("not a message: %s must be a string", name)
 		}
-		return nil
-	}
-	switch name {
-	case "ts":
-		if ts, err := strconv.ParseFloat(string(value), 64); err == nil {
-			m.TS = ts
-		}
-	case "deferrable":
-		json.Unmarshal(value, &m.Deferrable) // a value of another type leaves the field unset
-	case "ephemeral":
-		json.Unmarshal(value, &m.Ephemeral)
-	case "to_absent":
-		json.Unmarshal(value, &m.ToAbsent)
-	case "from_person":
-		json.Unmarshal(value, &m.FromPerson)
-	case "external":
-		json.Unmarshal(value, &m.External)
+	case name == "ts":
+		setNumber(&m.TS, value)
+	case number >= 0:
+		setNumber(m.numbers()[number], value)
+	case flag >= 0:
+		json.Unmarshal(value, m.flags()[flag]) // a value of another type leaves the field unset
 	default:
-		if i := slices.Index(numberNames[:], name); i >= 0 {
-			if number, err := strconv.ParseFloat(string(value), 64); err == nil {
-				*m.numbers()[i] = number
-			}
-			return nil
-		}
 		var flat bytes.Buffer
 		if err := json.Compact(&flat, value); err != nil {
 			return err
@@ -467,6 +450,12 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 		m.Extra = append(m.Extra, Field{name, flat.Bytes()})
 	}
 	return nil
+}
+
+func setNumber(to *float64, value json.RawMessage) {
+	if n, err := strconv.ParseFloat(string(value), 64); err == nil {
+		*to = n
+	}
 }
 
 // The errors of Check wrap these two, and add the details.

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// Discard removes a lock file if the lock is free. It takes the lock first, so no other process
+// DiscardLock removes a lock file if the lock is free. It takes the lock first, so no other process
 // gets the lock before the file is removed. A process that waits for the lock, or has just opened
 // the file, notices when it gets the lock that the file was removed, and opens a new file (reopen).
 // Use Discard only for locks whose users all do so.

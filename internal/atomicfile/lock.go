@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrTimeout says that the context ended before the lock was free. The returned errors wrap it.
+// ErrLockTimeout says that the context ended before the lock was free. The returned errors wrap it.
 var ErrLockTimeout = errors.New("lock is held by another process")
 
 // Lock is an open lock file. The caller holds the lock when Try has returned true, or Wait has
@@ -33,7 +33,7 @@ type Lock struct {
 	name string
 }
 
-// Open opens a lock file, and makes it if it is missing. It does not take the lock.
+// OpenLocked opens a lock file, and makes it if it is missing. It does not take the lock.
 func OpenLocked(d *Dir, name string) (*Lock, error) {
 	f, err := d.OpenHandle(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -84,7 +84,7 @@ func Acquire(ctx context.Context, d *Dir, name string) (*Lock, error) {
 	return l, nil
 }
 
-// With runs f while it holds the lock.
+// WithLock runs f while it holds the lock.
 func WithLock(ctx context.Context, d *Dir, name string, f func() error) (err error) {
 	l, err := Acquire(ctx, d, name)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"syscall"
 )
 
-// File is such a file, with content of type T. If the file does not exist, the content is the zero
-// T. Several goroutines may use one File.
+// PrivateFile is such a file, with content of type T. If the file does not exist, the content is
+// the zero T. Several goroutines may use one PrivateFile.
 type PrivateFile[T any] struct {
 	Dir    *Dir
 	Name   string

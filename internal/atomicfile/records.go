@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Log takes the reports of damaged files.
+// RecordsLog takes the reports of damaged files.
 type RecordsLog interface {
 	Error(text string, args ...any)
 }
 
-// File is a file with a list. The file exists only while the list has an entry, so a check of an
-// empty list costs one system call.
+// RecordsFile is a file with a list. The file exists only while the list has an entry, so a check
+// of an empty list costs one system call.
 type RecordsFile[T comparable] struct {
 	Dir  *Dir
 	Name string

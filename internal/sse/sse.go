@@ -74,14 +74,10 @@ func (s *Stream) flush(text []byte) error {
 // bytes returns the event in the form in which it is sent.
 func (e Event) bytes() []byte {
 	var b bytes.Buffer
-	if e.Comment != "" {
-		writeLines(&b, "", []byte(e.Comment))
-	}
-	if e.ID != "" {
-		writeLines(&b, "id", []byte(e.ID))
-	}
-	if e.Name != "" {
-		writeLines(&b, "event", []byte(e.Name))
+	for _, f := range [][2]string{{"", e.Comment}, {"id", e.ID}, {"event", e.Name}} {
+		if f[1] != "" {
+			writeLines(&b, f[0], []byte(f[1]))
+		}
 	}
 	if e.Data != nil {
 		writeLines(&b, "data", e.Data)

@@ -32,7 +32,7 @@ const (
 	maxTrouble  = 300
 )
 
-// Host is the last report of a paired host.
+// HeardHost is the last report of a paired host.
 type HeardHost struct {
 	Name      string         `json:"-"`
 	Relayed   bool           `json:"-"`                    // a relay of this root is running for this host
@@ -48,7 +48,7 @@ type HeardHost struct {
 	Sessions  []HeardSession `json:"sessions,omitempty"`
 }
 
-// Session is one session of a paired host.
+// HeardSession is one session of a paired host.
 type HeardSession struct {
 	Alias  string `json:"alias"`
 	Client string `json:"client,omitempty"`
@@ -57,8 +57,8 @@ type HeardSession struct {
 
 const directory = "relay"
 
-// Get reads the last report of a peer. The report is empty if the peer never sent one. Linked is
-// set only while a relay of this root runs.
+// HeardFrom reads the last report of a peer. The report is empty if the peer never sent one. Linked
+// is set only while a relay of this root runs.
 func HeardFrom(root *atomicfile.Dir, peer string) (HeardHost, error) {
 	dir, err := root.Sub(directory, false)
 	if err != nil {
@@ -74,9 +74,9 @@ func HeardFrom(root *atomicfile.Dir, peer string) (HeardHost, error) {
 // maxHosts is the greatest size of the list of paired hosts, see package relay.
 const maxHosts = 2 << 20
 
-// Paired returns the names of the paired hosts, and the roots of the projects that a person has
-// named. It reads the list that package relay keeps below the state directory. It does not check
-// the hosts' keys: a name alone gives no rights.
+// PairedNames returns the names of the paired hosts, and the roots of the projects that a person
+// has named. It reads the list that package relay keeps below the state directory. It does not
+// check the hosts' keys: a name alone gives no rights.
 func PairedNames(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
 	if err != nil {
@@ -186,7 +186,7 @@ func ChangeHeard(root *atomicfile.Dir, peer string, change func(h *HeardHost)) e
 	return nil
 }
 
-// State says that a message that the peer had stored was handed over or read there.
+// HeardState says that a message that the peer had stored was handed over or read there.
 type HeardState struct {
 	ID      string  `json:"id"`
 	Session string  `json:"session,omitempty"` // the session of the message's sender
@@ -228,11 +228,11 @@ func AddStates(root *atomicfile.Dir, peer string, states []HeardState) error {
 	return dir.Log(name, lines)
 }
 
-// Reports has the states that a peer has reported.
+// HeardReports has the states that a peer has reported.
 type HeardReports [][]byte // the content of the two files, the older file first
 
-// ReadReports reads the states that a peer has reported. The oldest may be missing, because the log
-// is rotated.
+// ReadHeardReports reads the states that a peer has reported. The oldest may be missing, because
+// the log is rotated.
 func ReadHeardReports(root *atomicfile.Dir, peer string) (all HeardReports, err error) {
 	dir, err := root.Sub(directory, false)
 	if err != nil {

@@ -299,9 +299,9 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 	return relay.Stored, p.dir.AppendLines(mailName(alias), lines)
 }
 
-// Box returns the mailbox of an alias. The mailbox has practically no size limit.
+// Box returns the mailbox of an alias, which takes any number of messages.
 func (p *Post) Box(alias string) (*inbox.Mailbox, error) {
-	return inbox.Open(p.dir, strings.ToLower(alias), inbox.Config{Limits: inbox.Limits{Messages: 1 << 30, Bytes: 1 << 40}})
+	return inbox.Open(p.dir, strings.ToLower(alias), inbox.Config{Most: 1 << 30})
 }
 
 func (p *Post) intoBox(alias string, msgs []mail.Message, mayRepeat bool) error {

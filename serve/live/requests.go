@@ -14,8 +14,9 @@ import (
 	"c2c/wake/watch"
 )
 
-// List follows the permission requests of a root: it reads them again after each change, once for
-// all streams that show them. It begins at the first call of Now. Any goroutine may use it.
+// RequestList follows the permission requests of a root: it reads them again after each change,
+// once for all streams that show them. It begins at the first call of Now. Any goroutine may use
+// it.
 type RequestList struct {
 	store *permission.Store
 	log   *slog.Logger
@@ -27,7 +28,7 @@ type RequestList struct {
 	changed chan struct{} // closed and replaced when the list all has changed
 }
 
-// New makes a List. It follows changes while Follow runs.
+// NewRequestList makes a RequestList. It follows changes while Follow runs.
 func NewRequestList(store *permission.Store, log *slog.Logger) *RequestList {
 	return &RequestList{store: store, log: log, began: make(chan struct{}), changed: make(chan struct{})}
 }

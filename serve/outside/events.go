@@ -33,7 +33,7 @@ import (
 	"c2c/serve"
 )
 
-// Config has the settings of a Handler.
+// EventsConfig has the settings of Events.
 type EventsConfig struct {
 	OpenRoot func(root string) (*serve.OpenRoot, func(), error)
 	// Decides returns the aliases of the sessions whose permission requests a sender may decide.
@@ -44,13 +44,13 @@ type EventsConfig struct {
 	Heartbeat time.Duration // the longest time without an event or a comment; 0: 15 s
 }
 
-// Handler answers GET /events. Any number of requests may use it at once.
+// Events answers GET /events. Any number of requests may use it at once.
 type Events struct {
 	cfg   EventsConfig
 	turns sync.Map // a *turn for each mailbox, by its path
 }
 
-// New makes a Handler.
+// NewEvents makes an Events.
 func NewEvents(cfg EventsConfig) *Events {
 	if cfg.Write == 0 {
 		cfg.Write = 10 * time.Second

@@ -20,14 +20,15 @@ const (
 	maxList  = 64 << 10
 )
 
-// List holds the senders of a user. Any goroutine may use it.
+// SenderList holds the senders of a user. Any goroutine may use it.
 type SenderList struct {
 	dir  *atomicfile.Dir
 	now  func() time.Time
 	file *atomicfile.PrivateFile[[]Sender]
 }
 
-// Open returns the list in a directory. The caller closes dir. The function now is the clock.
+// OpenSenders returns the list in a directory. The caller closes dir. The function now is the
+// clock.
 func OpenSenders(dir *atomicfile.Dir, now func() time.Time) *SenderList {
 	return &SenderList{dir, now, &atomicfile.PrivateFile[[]Sender]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parse, Format: format, Full: ErrFull}}
 }

@@ -46,7 +46,7 @@ const (
 	storeTime = 8 * time.Second
 )
 
-// Config has the settings of Hooks.
+// HooksConfig has the settings of Hooks.
 type HooksConfig struct {
 	Senders *SenderList
 	// OpenRoot opens a root, see serve.Server.OpenRoot.
@@ -65,7 +65,7 @@ type Hooks struct {
 	seen     *seen
 }
 
-// New makes a Hooks. Log and Now may be nil.
+// NewHooks makes a Hooks. Log and Now may be nil.
 func NewHooks(cfg HooksConfig) *Hooks {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

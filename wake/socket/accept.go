@@ -11,7 +11,7 @@ import (
 // delay that the listener is closed.
 const longestBackOff = time.Second
 
-// Accept accepts the next connection. If the process or the system has no free file descriptor,
+// AcceptOurs accepts the next connection. If the process or the system has no free file descriptor,
 // Accept tries again, as net/http does. Otherwise a short lack of descriptors would end the server
 // for good.
 func AcceptOurs(l net.Listener) (net.Conn, error) {

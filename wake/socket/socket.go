@@ -16,8 +16,8 @@ import (
 	"c2c/wake"
 )
 
-// Private returns nil if path is a socket of this user that no other user can replace. Otherwise
-// the error gives the reason.
+// PrivateSocket returns nil if path is a socket of this user that no other user can replace.
+// Otherwise the error gives the reason.
 func PrivateSocket(path string) error {
 	dir := filepath.Dir(path)
 	info, err := owned(dir)
@@ -30,8 +30,8 @@ func PrivateSocket(path string) error {
 	return OurSocket(path)
 }
 
-// Ours returns nil if path is a socket of this user, and not a link. Otherwise the error gives the
-// reason.
+// OurSocket returns nil if path is a socket of this user, and not a link. Otherwise the error gives
+// the reason.
 func OurSocket(path string) error {
 	info, err := owned(path)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
@@ -58,8 +58,8 @@ func owned(path string) (fs.FileInfo, error) {
 // write for ever.
 const writeTime = 2 * time.Second
 
-// Write connects to a client's socket and writes data. Then, if finish is not nil, it calls finish
-// with the connection.
+// WriteSocket connects to a client's socket and writes data. Then, if finish is not nil, it calls
+// finish with the connection.
 func WriteSocket(ctx context.Context, path string, data []byte, finish func(*net.UnixConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()

@@ -17,7 +17,7 @@ const (
 	shown    = 10 * between           // how long the client may take to draw a paste
 )
 
-// Doorbell rings one client.
+// PaneDoorbell rings one client.
 type PaneDoorbell struct {
 	Pane    Pane
 	Client  string // the client's name, by which c2c knows how the client draws its prompt

@@ -52,7 +52,7 @@ type layout struct {
 // of a client adds it in init.
 var layouts = map[string]layout{}
 
-// Same reports whether a prompt shows a text and nothing else. Blanks do not count, because a
+// SameText reports whether a prompt shows a text and nothing else. Blanks do not count, because a
 // narrow prompt breaks lines.
 func SameText(draft, text string) bool { return squeeze(draft) == squeeze(text) }
 

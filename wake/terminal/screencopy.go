@@ -42,7 +42,7 @@ type page struct {
 	top, bottom int    // the scrolling region, bottom excluded
 }
 
-// New returns an empty screen.
+// NewScreen returns an empty screen.
 func NewScreen(rows, cols int) *Screen {
 	s := &Screen{parser: ansi.NewParser()}
 	s.parser.SetDataSize(1 << 10) // how many bytes of a title the parser keeps; nothing reads titles
@@ -113,7 +113,7 @@ func (s *Screen) Position() (row, col int, visible bool) {
 	return s.shown.row, s.shown.col, !s.hidden
 }
 
-// Text returns the text of a line without the blanks at its end.
+// LineText returns the text of a line without the blanks at its end.
 func LineText(line []Cell) string {
 	text := make([]rune, 0, len(line))
 	for i, c := range line {

@@ -9,7 +9,7 @@ import (
 	"c2c/wake"
 )
 
-// Terminal is the terminal of a client, into which Type types.
+// Typewriter is the terminal of a client, into which Type types.
 type Typewriter interface {
 	// Idle returns nil if the person types nothing, the screen does not change, and a key would
 	// reach the client. Otherwise the error gives the reason.
