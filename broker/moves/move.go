@@ -36,6 +36,9 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sess
 		return
 	}
 	from = slices.DeleteFunc(slices.Clone(from), func(sid string) bool { return sid == own.SID() })
+	// A session whose client lives registers again a moment after it was taken over, under another
+	// alias. Its mail comes with the alias all the same.
+	took := reg.Facts.Of(own.SID()).TookOver
 	var stuck []string
 	for i := 0; i < len(from); i++ {
 		sid := from[i]
@@ -43,7 +46,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sess
 			from = sessions.AddMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.SID() })...)
 		}
 		gone, err := isGone(reg, sid)
-		if gone {
+		if gone || sid == took {
 			err = MoveMail(ctx, reg, sid, own.SID())
 		}
 		if err != nil {
