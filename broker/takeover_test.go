@@ -234,6 +234,30 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 	}
 }
 
+// The client of a session that was taken over by force lives, and has registered it again, before
+// its mail could be moved.
+func TestMailComesWithTheAliasThoughTheOldSessionIsBack(t *testing.T) {
+	t.Parallel()
+	w, _, birch, _, dune := leaving(t)
+	unblock := w.block(dune.ID)
+	if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", true, false); err != nil {
+		t.Log(err) // its notice cannot be stored
+	}
+	back, err := w.Attach(t.Context(), callers.Caller{Client: birch.Client, ClientID: birch.ClientID(), PID: birch.PID})
+	if err != nil || back.ID != birch.ID || back.Alias == "birch" {
+		t.Fatalf("it is back as %+v, %v", back, err)
+	}
+	unblock()
+	if _, err := w.Attach(t.Context(), callers.Caller{Client: "gem", ClientID: "d", PID: w.pid(40)}); err != nil {
+		t.Fatal(err)
+	}
+	msgs, err := w.box(dune.ID).Peek(t.Context())
+	if n := len(msgs) - len(w.notices(dune.ID)); err != nil || n != 3 {
+		t.Errorf("the heir has %v, %v", msgs, err)
+	}
+	w.wantMail(birch.ID)
+}
+
 // The heir is taken over from before its mail has come.
 func TestTheNextHeirGetsWhatTheFirstHasNotGotYet(t *testing.T) {
 	t.Parallel()
