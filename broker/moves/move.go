@@ -92,7 +92,7 @@ func FinishLeft(ctx context.Context, reg *sessions.Registry, s sessions.Session)
 }
 
 // isGone reports whether a session is no longer registered. A session that has come back keeps its
-// mail.
+// mail, unless it was taken over, see Finish.
 func isGone(reg *sessions.Registry, sid string) (bool, error) {
 	rows, err := reg.ReadRegistry() // not Rows, which may lock the registry
 	return err == nil && sessions.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
